@@ -1,0 +1,1 @@
+//! Core language to optimized core to bytecode; disassembler and verifier

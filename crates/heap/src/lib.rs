@@ -1,0 +1,1 @@
+//! Allocation, collection, barriers, safepoints

@@ -1,0 +1,1 @@
+//! Byte handles, streaming decoders and encoders

@@ -1,0 +1,1 @@
+//! Primitives in Rust and libraries in Scheme

@@ -1,0 +1,1 @@
+//! The low-level interpreter, generated to machine code at build time

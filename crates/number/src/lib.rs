@@ -1,0 +1,1 @@
+//! The numeric tower on plain Rust values: reading, printing, arithmetic

@@ -1,0 +1,1 @@
+//! Reader, syntax objects, source positions, hygienic expander

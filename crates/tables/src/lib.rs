@@ -1,0 +1,8 @@
+//! Opcode, primitive and object-kind rows: the one source of truth of the machine.
+//!
+//! Encoder, decoder, disassembler, verifier, interpreter handlers, collector and optimizer read
+//! these rows; nothing else states an opcode's operands, a primitive's arity or a kind's layout.
+//! This crate knows nothing of every other crate.
+#![forbid(unsafe_code)]
+
+pub mod primitives;

@@ -1,0 +1,1 @@
+//! Tagged words and object layouts

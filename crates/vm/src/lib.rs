@@ -1,0 +1,1 @@
+//! The machine: frames, calls, continuations, safepoints
