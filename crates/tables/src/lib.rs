@@ -5,4 +5,7 @@
 //! This crate knows nothing of every other crate.
 #![forbid(unsafe_code)]
 
+pub mod kinds;
+pub mod layout;
+pub mod opcodes;
 pub mod primitives;

@@ -1,0 +1,118 @@
+//! Object-kind rows.
+//!
+//! A kind says how an object is traced and sized. Tracer, offsets for generated code, the
+//! printer's `#<…>` names and heap snapshots derive from the rows.
+
+/// How the collector treats the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trace {
+    /// Every payload word is a tagged value or looks like an immediate or a fixnum.
+    Scannable,
+    /// Raw bytes: no payload word is looked at.
+    Leaf,
+    /// Traced object-wise by a rule of its own (weak references).
+    Special,
+    /// Never moves; tagged words are the name, debug and parameter fields and the pool.
+    Code,
+}
+
+/// One kind of object.
+#[derive(Clone, Copy, Debug)]
+pub struct KindRow {
+    /// Name as printed and as found in heap snapshots.
+    pub name: &'static str,
+    /// How the payload is traced.
+    pub trace: Trace,
+    /// Bytes per unit of the header's length: the payload is `length * unit_bytes` bytes.
+    pub unit_bytes: u8,
+    /// Field names for fixed layouts; variable parts follow.
+    pub fields: &'static [&'static str],
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $id:ident $name:literal $trace:ident $unit:literal [$($field:literal)*];)*) => {
+        /// The kind byte of a header.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Kind { $($(#[$doc])* $id),* }
+
+        /// The rows, indexed by kind.
+        pub static KINDS: &[KindRow] = &[$(KindRow {
+            name: $name, trace: Trace::$trace, unit_bytes: $unit, fields: &[$($field),*],
+        }),*];
+
+        impl Kind {
+            /// Every kind, in order.
+            pub const ALL: &'static [Kind] = &[$(Kind::$id),*];
+        }
+    };
+}
+
+kinds! {
+    /// A hole left by the collector; length in words.
+    Filler "filler" Leaf 8 [];
+    Vector "vector" Scannable 8 [];
+    /// `code`, then the captured values.
+    Closure "procedure" Scannable 8 ["code"];
+    /// `length` as a fixnum, `data` a string8 or string32 whose length is the capacity.
+    String "string" Scannable 8 ["length" "data"];
+    /// Latin-1 characters.
+    String8 "string-data" Leaf 1 [];
+    /// UTF-32 characters.
+    String32 "wide-string-data" Leaf 4 [];
+    /// `name` an immutable string or, for an uninterned symbol, the same; `hash` a fixnum;
+    /// `interned` a boolean; one spare word.
+    Symbol "symbol" Scannable 8 ["name" "hash" "interned" "spare"];
+    Bytevector "bytevector" Leaf 1 [];
+    /// A flonum that does not fit a word.
+    Flonum "flonum" Leaf 8 [];
+    /// 64-bit limbs, least significant first; the sign is a header flag.
+    Bignum "bignum" Leaf 8 [];
+    Ratnum "ratnum" Scannable 8 ["numerator" "denominator"];
+    Compnum "compnum" Scannable 8 ["real" "imaginary"];
+    /// A variable that is assigned and captured.
+    Box "box" Scannable 8 ["value"];
+    /// A global variable; `library` is a symbol naming where it lives.
+    Cell "cell" Scannable 8 ["value" "name" "library"];
+    /// Two or more (or zero) values on their way to a receiver.
+    Values "values" Scannable 8 [];
+    Record "record" Scannable 8 ["type"];
+    /// `fields` a vector of symbols; `parent` another type or #f; `flags` a fixnum.
+    RecordType "record-type" Scannable 8 ["name" "parent" "fields" "flags"];
+    /// `state` #t once `content` is the value, else `content` is a thunk; sharing by `box`.
+    Promise "promise" Scannable 8 ["box"];
+    /// A slice of the VM stack and the dynamic state at its capture.
+    Continuation "continuation" Scannable 8
+        ["parent" "parent-words" "resume-pc" "winders" "handlers" "parameters" "one-shot" "spare"];
+    HashTable "hash-table" Scannable 8 ["type" "weakness" "count" "epoch" "index" "entries" "used" "spare"];
+    /// `id` names the host's object behind it; the collector tells the host when the port died.
+    Port "port" Scannable 8 ["id" "flags" "name"];
+    /// An environment for `eval`; `id` names the host's object.
+    Environment "environment" Scannable 8 ["id" "name"];
+    Code "code" Code 1 [];
+    /// The car does not keep its object alive; it becomes `#!bwp`.
+    WeakPair "weak-pair" Special 8 ["car" "cdr"];
+    /// The datum is alive only while the key is.
+    Ephemeron "ephemeron" Special 8 ["key" "datum"];
+    Keyword "keyword" Scannable 8 ["name"];
+    /// What primitives raise: `type` a symbol, `who` a symbol or #f, `position` a string or #f.
+    Condition "condition" Scannable 8 ["type" "message" "irritants" "who" "position" "spare"];
+    /// `ready` is the list of objects proven dead, in the order of the proofs.
+    Guardian "guardian" Scannable 8 ["ready"];
+    /// Hash-table buckets whose keys or values are weak: alternating key and value words.
+    WeakEntries "weak-entries" Special 8 [];
+    /// An opaque host object; the collector tells the host when it died.
+    External "external" Scannable 8 ["id" "name"];
+}
+
+impl Kind {
+    /// The kind with this number, if there is one.
+    pub fn from_byte(byte: u8) -> Option<Kind> {
+        Kind::ALL.get(byte as usize).copied()
+    }
+
+    /// This kind's row.
+    pub fn row(self) -> &'static KindRow {
+        &KINDS[self as usize]
+    }
+}

@@ -1,0 +1,182 @@
+//! Word tags, header fields and the thread block that generated code addresses.
+//!
+//! ```text
+//! tagged word                           object header
+//! 63                        3 2 0       63            24 23    16 15     8 7    3 2 0
+//! | payload                |tag |       | length (40)   | flags  | kind   | 0    |110|
+//! ```
+//!
+//! Tags: `x00` fixnum, `001` pair, `101` object, `010 011 111` flonum, `110` immediate.
+//! `(word & 3) == 1` says "points into the heap". A header carries the immediate tag, so that a
+//! scan of every word of a scannable object never takes a header for a reference.
+
+/// Tag mask of a word.
+pub const TAG_MASK: u64 = 7;
+/// Tag of a pair reference; the car is at `word - 1`, the cdr at `word + 7`.
+pub const TAG_PAIR: u64 = 0b001;
+/// Tag of an object reference; the header is at `word - 5`.
+pub const TAG_OBJECT: u64 = 0b101;
+/// Tag of immediates and of headers.
+pub const TAG_IMMEDIATE: u64 = 0b110;
+/// Bit `tag` of this mask is set, for the low five bits of a word, when the word is a flonum.
+pub const FLONUM_MASK: u32 = 0x8C8C_8C8C;
+/// Shift of a fixnum's value.
+pub const FIXNUM_SHIFT: u32 = 2;
+/// Greatest fixnum.
+pub const FIXNUM_MAX: i64 = (1 << 61) - 1;
+/// Least fixnum.
+pub const FIXNUM_MIN: i64 = -(1 << 61);
+
+/// Offset of the car from a tagged pair word.
+pub const CAR: i32 = -1;
+/// Offset of the cdr from a tagged pair word.
+pub const CDR: i32 = 7;
+/// Offset of the header from a tagged object word.
+pub const HEADER: i32 = -5;
+/// Offset of payload word 0 from a tagged object word.
+pub const FIELD0: i32 = 3;
+
+/// Shift of the kind byte in a header.
+pub const HEADER_KIND_SHIFT: u32 = 8;
+/// Shift of the flag byte in a header.
+pub const HEADER_FLAGS_SHIFT: u32 = 16;
+/// Shift of the length in a header.
+pub const HEADER_LENGTH_SHIFT: u32 = 24;
+/// Object alignment and the heap's granule, in bytes.
+pub const GRANULE_BYTES: usize = 16;
+
+/// Header flag: literal or otherwise immutable (strings, vectors, bytevectors, pairs have none).
+pub const FLAG_IMMUTABLE: u8 = 1;
+/// Header flag of bignums: the number is negative.
+pub const FLAG_NEGATIVE: u8 = 2;
+/// Header flag of `string8`: every character is ASCII.
+pub const FLAG_ASCII: u8 = 4;
+/// Header flag owned by the collector: marked in this cycle (non-moving objects only).
+pub const FLAG_MARK: u8 = 0x80;
+/// Header flag owned by the collector: lives in the old generation (non-moving objects only).
+pub const FLAG_OLD: u8 = 0x40;
+
+const fn immediate(subtag: u64, payload: u64) -> u64 {
+    payload << 8 | subtag << 3 | TAG_IMMEDIATE
+}
+
+/// Subtag (bits 3 to 7) of characters; the code point is the payload.
+pub const SUBTAG_CHARACTER: u64 = 1;
+/// Subtag of the constants below.
+pub const SUBTAG_CONSTANT: u64 = 2;
+/// Low byte of every character word.
+pub const CHARACTER_LOW_BYTE: u64 = SUBTAG_CHARACTER << 3 | TAG_IMMEDIATE;
+
+/// `#f`
+pub const FALSE: u64 = immediate(SUBTAG_CONSTANT, 0);
+/// `#t`
+pub const TRUE: u64 = immediate(SUBTAG_CONSTANT, 1);
+/// `()`
+pub const NIL: u64 = immediate(SUBTAG_CONSTANT, 2);
+/// End of file.
+pub const EOF: u64 = immediate(SUBTAG_CONSTANT, 3);
+/// The value of expressions that have none to give.
+pub const UNSPECIFIED: u64 = immediate(SUBTAG_CONSTANT, 4);
+/// In a global cell or box: not defined yet. Never visible to a program.
+pub const UNBOUND: u64 = immediate(SUBTAG_CONSTANT, 5);
+/// In a parameter's register: the caller did not pass it. Never visible to a program.
+pub const ABSENT: u64 = immediate(SUBTAG_CONSTANT, 6);
+/// `#!default`
+pub const DEFAULT: u64 = immediate(SUBTAG_CONSTANT, 7);
+/// In a weak reference: the object died. Printed as `#!bwp`.
+pub const BROKEN: u64 = immediate(SUBTAG_CONSTANT, 8);
+/// Returned by a primitive to the machine: a condition is pending. Never stored.
+pub const RAISED: u64 = immediate(SUBTAG_CONSTANT, 9);
+/// In hash tables: a deleted or free entry. Never visible to a program.
+pub const VACANT: u64 = immediate(SUBTAG_CONSTANT, 10);
+
+/// Offsets, in bytes, of the fields of the thread block that generated code reads and writes.
+/// The block is `repr(C)`; its definition asserts every one of these.
+pub mod thread {
+    /// First VM stack address that a frame may not reach; zero to request a safepoint.
+    pub const LIMIT: i32 = 0;
+    /// Next free byte for scannable objects.
+    pub const SCAN_CURSOR: i32 = 8;
+    /// End of the current block for scannable objects.
+    pub const SCAN_LIMIT: i32 = 16;
+    /// Next free byte for leaf objects.
+    pub const LEAF_CURSOR: i32 = 24;
+    /// End of the current block for leaf objects.
+    pub const LEAF_LIMIT: i32 = 32;
+    /// Card table base such that `base + (address >> CARD_SHIFT)` is the address's card.
+    pub const CARDS: i32 = 40;
+    /// The dispatch table in force.
+    pub const TABLE: i32 = 48;
+    /// Number of arguments of a call whose callee takes a variable number.
+    pub const ARGUMENT_COUNT: i32 = 56;
+    /// Program counter saved by slow paths.
+    pub const PC: i32 = 64;
+    /// Frame pointer saved by slow paths; they may change it.
+    pub const FP: i32 = 72;
+    /// Table of runtime entries, indexed by opcode.
+    pub const RUNTIME: i32 = 80;
+    /// The value with which the interpreter is left.
+    pub const RESULT: i32 = 88;
+    /// First free byte after the fixed fields.
+    pub const SIZE: usize = 96;
+}
+
+/// Bytes of heap per card, as a shift.
+pub const CARD_SHIFT: u32 = 9;
+
+/// Offsets, in bytes from a tagged code object, of the fields that generated code reads.
+///
+/// ```text
+/// word 0 header
+/// word 1 entry: address of the first instruction
+/// word 2 arity (u32) | frame bytes (u32)
+/// word 3 pool length (u32) | instruction words (u32)
+/// word 4 name (symbol, string or #f)
+/// word 5 debug information (bytevector or #f)
+/// word 6 parameter description (tagged; see the compiler's `Parameters`)
+/// word 7 reserved for the optimizer (raw)
+/// word 8 … pool (tagged), then instructions (u32), then wide live maps (u64)
+/// ```
+pub mod code {
+    use super::FIELD0;
+    /// Address of the first instruction.
+    pub const ENTRY: i32 = FIELD0;
+    /// Exact number of arguments, or [`VARIADIC`].
+    pub const ARITY: i32 = FIELD0 + 8;
+    /// Bytes of registers, from fp.
+    pub const FRAME_BYTES: i32 = FIELD0 + 12;
+    /// Number of pool words.
+    pub const POOL_LENGTH: i32 = FIELD0 + 16;
+    /// Number of instruction words.
+    pub const INSTRUCTION_WORDS: i32 = FIELD0 + 20;
+    /// Name of the procedure.
+    pub const NAME: i32 = FIELD0 + 24;
+    /// Debug information.
+    pub const DEBUG: i32 = FIELD0 + 32;
+    /// Parameter description.
+    pub const PARAMETERS: i32 = FIELD0 + 40;
+    /// The optimizer's word.
+    pub const SPESH: i32 = FIELD0 + 48;
+    /// First pool word.
+    pub const POOL: i32 = FIELD0 + 56;
+    /// Payload words before the pool.
+    pub const FIXED_WORDS: usize = 7;
+    /// Arity of code that starts with an entry instruction of its own.
+    pub const VARIADIC: u32 = u32::MAX;
+}
+
+/// Frame layout, in words relative to fp.
+pub mod frame {
+    /// The closure, and after the return the value.
+    pub const CLOSURE: i32 = -2;
+    /// The return address.
+    pub const RETURN_PC: i32 = -1;
+    /// Words between a call's base register and the callee's fp.
+    pub const LINK_WORDS: usize = 2;
+    /// Live-map word: this bit says that the rest is an index into the code's wide maps.
+    pub const WIDE_MAP: u32 = 1 << 31;
+    /// Registers that a narrow live map covers.
+    pub const NARROW_REGISTERS: usize = 31;
+    /// Words above the limit that machine operations may use without a check.
+    pub const RED_ZONE_WORDS: usize = 4096;
+}

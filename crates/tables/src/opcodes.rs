@@ -1,0 +1,378 @@
+//! Opcode rows of the register bytecode.
+//!
+//! ```text
+//! first word   31     24 23     16 15      8 7       0
+//!             |    c    |    b    |    a    |  opcode |     three byte fields, or
+//!             |      wide         |    a    |  opcode |     one byte and one 16-bit field, or
+//!             |           far               |  opcode |     one signed 24-bit field
+//! ```
+//!
+//! Extension words follow as the row's `extensions` say. Branch offsets count words from the end
+//! of the whole instruction. Pool distances count words from the end of the first word (for
+//! `wide`) or of the extension word that holds them (for [`Extension::Pool`]) back to the pool
+//! slot's first word. Registers are numbered from fp.
+
+/// What a field of the first word means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// Not used, zero.
+    None,
+    /// Register written.
+    Def,
+    /// Register read.
+    Use,
+    /// Register read, then written.
+    UseDef,
+    /// An unsigned count.
+    Count,
+    /// A signed 8-bit integer.
+    Signed8,
+    /// An unsigned 8-bit number (a kind).
+    Unsigned8,
+    /// 16-bit field: a signed integer.
+    Signed16,
+    /// 16-bit field: an unsigned integer.
+    Unsigned16,
+    /// 16-bit field: distance to a pool slot.
+    Pool16,
+    /// 16-bit field: register written.
+    DefWide,
+    /// 16-bit field: register read.
+    UseWide,
+    /// 24-bit field: branch offset.
+    Offset24,
+}
+
+/// What an extension word means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// Signed branch offset.
+    Offset,
+    /// Live map of a call; always the last word.
+    LiveMap,
+    /// Distance to a pool slot.
+    Pool,
+    /// A primitive's number.
+    Primitive,
+    /// A plain unsigned number.
+    Number,
+}
+
+/// Registers that an instruction touches besides its operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// None.
+    None,
+    /// A call: reads `a` and `a+2 ..= a+1+b`, then everything from `a` on is clobbered and `a` written.
+    Call,
+    /// A tail call: reads `a` and `a+2 ..= a+1+b`, does not go on.
+    TailCall,
+    /// Reads `a .. a+b`, writes `a`.
+    Arguments,
+    /// Reads `a`, writes `a .. a+b+c`.
+    Unpack,
+    /// Entry of a procedure: parameters `0 .. a+b+c` are written (a required, b optional, c rest).
+    Entry,
+    /// Entry with keywords: like `Entry`, `b` counting optionals and keywords, from a description in the pool.
+    KeywordEntry,
+    /// Machine stub: reads the argument registers that it was called with.
+    Stub,
+}
+
+/// How control leaves an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// To the next instruction.
+    Next,
+    /// To the offset.
+    Jump,
+    /// To the next instruction or the offset.
+    Branch,
+    /// Does not go on in this code.
+    Stop,
+}
+
+/// One opcode.
+#[derive(Clone, Copy, Debug)]
+pub struct OpcodeRow {
+    /// Mnemonic.
+    pub name: &'static str,
+    /// Fields a, b, c of the first word (a 16- or 24-bit field takes the place of those it covers).
+    pub operands: [Operand; 3],
+    /// Extension words.
+    pub extensions: &'static [Extension],
+    /// Registers beyond the operands.
+    pub window: Window,
+    /// Control flow.
+    pub flow: Flow,
+    /// May build and raise a condition.
+    pub may_raise: bool,
+    /// May allocate, so the collector may run.
+    pub may_allocate: bool,
+    /// One line of documentation.
+    pub doc: &'static str,
+}
+
+macro_rules! opcodes {
+    ($($id:ident $name:literal [$a:ident $b:ident $c:ident] [$($ext:ident)*] $window:ident $flow:ident $raise:literal $alloc:literal $doc:literal;)*) => {
+        /// The opcodes, in table order.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Opcode { $(#[doc = $doc] $id),* }
+
+        /// The rows, indexed by opcode.
+        pub static OPCODES: &[OpcodeRow] = &[$(OpcodeRow {
+            name: $name,
+            operands: [Operand::$a, Operand::$b, Operand::$c],
+            extensions: &[$(Extension::$ext),*],
+            window: Window::$window,
+            flow: Flow::$flow,
+            may_raise: $raise,
+            may_allocate: $alloc,
+            doc: $doc,
+        }),*];
+
+        impl Opcode {
+            /// Every opcode, in order.
+            pub const ALL: &'static [Opcode] = &[$(Opcode::$id),*];
+        }
+    };
+}
+
+opcodes! {
+    // Control.
+    Nop "nop" [None None None] [] None Next false false "Does nothing.";
+    Halt "halt" [Use None None] [] None Stop false false "Leaves the interpreter with R[a].";
+    Return "return" [Use None None] [] None Stop false false "Returns R[a] to the caller.";
+    Jump "jump" [Offset24 None None] [] None Jump false false "Goes forward.";
+    Loop "loop" [Offset24 None None] [] None Jump true true "Goes back; a safepoint.";
+    JumpFalse "jump-false" [Use None None] [Offset] None Branch false false "Branches if R[a] is #f.";
+    JumpTrue "jump-true" [Use None None] [Offset] None Branch false false "Branches if R[a] is not #f.";
+    JumpEq "jump-eq" [Use Use None] [Offset] None Branch false false "Branches if R[a] and R[b] are the same word.";
+    JumpNotEq "jump-not-eq" [Use Use None] [Offset] None Branch false false "Branches if R[a] and R[b] are different words.";
+    JumpEqImmediate "jump-eq-immediate" [Use Signed16 None] [Offset] None Branch false false "Branches if R[a] is the sign-extended raw word.";
+    JumpNotEqImmediate "jump-not-eq-immediate" [Use Signed16 None] [Offset] None Branch false false "Branches if R[a] is not the sign-extended raw word.";
+    JumpPair "jump-pair" [Use None None] [Offset] None Branch false false "Branches if R[a] is a pair.";
+    JumpNotPair "jump-not-pair" [Use None None] [Offset] None Branch false false "Branches if R[a] is not a pair.";
+    JumpFixnum "jump-fixnum" [Use None None] [Offset] None Branch false false "Branches if R[a] is a fixnum.";
+    JumpNotFixnum "jump-not-fixnum" [Use None None] [Offset] None Branch false false "Branches if R[a] is not a fixnum.";
+    JumpFlonum "jump-flonum" [Use None None] [Offset] None Branch false false "Branches if R[a] is a flonum.";
+    JumpNotFlonum "jump-not-flonum" [Use None None] [Offset] None Branch false false "Branches if R[a] is not a flonum.";
+    JumpCharacter "jump-character" [Use None None] [Offset] None Branch false false "Branches if R[a] is a character.";
+    JumpNotCharacter "jump-not-character" [Use None None] [Offset] None Branch false false "Branches if R[a] is not a character.";
+    JumpKind "jump-kind" [Use Unsigned8 None] [Offset] None Branch false false "Branches if R[a] is an object of kind b.";
+    JumpNotKind "jump-not-kind" [Use Unsigned8 None] [Offset] None Branch false false "Branches if R[a] is not an object of kind b.";
+    JumpRecord "jump-record" [Use Use None] [Offset] None Branch true false "Branches if R[a] is a record of type R[b] or of a type derived from it.";
+    JumpNotRecord "jump-not-record" [Use Use None] [Offset] None Branch true false "Branches if R[a] is not a record of type R[b].";
+    JumpLess "jump-less" [Use Use None] [Offset] None Branch true false "Branches if R[a] < R[b].";
+    JumpNotLess "jump-not-less" [Use Use None] [Offset] None Branch true false "Branches unless R[a] < R[b].";
+    JumpLessEqual "jump-less-equal" [Use Use None] [Offset] None Branch true false "Branches if R[a] <= R[b].";
+    JumpNotLessEqual "jump-not-less-equal" [Use Use None] [Offset] None Branch true false "Branches unless R[a] <= R[b].";
+    JumpNumberEqual "jump-number-equal" [Use Use None] [Offset] None Branch true false "Branches if R[a] = R[b].";
+    JumpNotNumberEqual "jump-not-number-equal" [Use Use None] [Offset] None Branch true false "Branches unless R[a] = R[b].";
+    JumpLessImmediate "jump-less-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches if R[a] < the integer.";
+    JumpNotLessImmediate "jump-not-less-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches unless R[a] < the integer.";
+    JumpLessEqualImmediate "jump-less-equal-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches if R[a] <= the integer.";
+    JumpNotLessEqualImmediate "jump-not-less-equal-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches unless R[a] <= the integer.";
+    JumpGreaterImmediate "jump-greater-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches if R[a] > the integer.";
+    JumpNotGreaterImmediate "jump-not-greater-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches unless R[a] > the integer.";
+    JumpGreaterEqualImmediate "jump-greater-equal-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches if R[a] >= the integer.";
+    JumpNotGreaterEqualImmediate "jump-not-greater-equal-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches unless R[a] >= the integer.";
+    JumpNumberEqualImmediate "jump-number-equal-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches if R[a] = the integer.";
+    JumpNotNumberEqualImmediate "jump-not-number-equal-immediate" [Use Signed16 None] [Offset] None Branch true false "Branches unless R[a] = the integer.";
+    JumpCharacterEqual "jump-character-equal" [Use Use None] [Offset] None Branch true false "Branches if the characters R[a] and R[b] are equal.";
+    JumpNotCharacterEqual "jump-not-character-equal" [Use Use None] [Offset] None Branch true false "Branches unless the characters R[a] and R[b] are equal.";
+    JumpCharacterLess "jump-character-less" [Use Use None] [Offset] None Branch true false "Branches if the character R[a] comes before R[b].";
+    JumpNotCharacterLess "jump-not-character-less" [Use Use None] [Offset] None Branch true false "Branches unless the character R[a] comes before R[b].";
+
+    // Entry of procedures that take a variable number of arguments; the count is in the thread block.
+    Entry "entry" [Count Count Count] [] Entry Next true true "Takes a required and b optional arguments (absent ones marked) and, if c is 1, a rest list.";
+    KeywordEntry "keyword-entry" [Count Count Count] [Pool] KeywordEntry Next true true "Like entry, then parses keyword arguments after the positional ones by the pool's description.";
+    CaseEntry "case-entry" [Count Count None] [Offset] None Branch false false "Branches unless the argument count is a (b = 0) or at least a (b = 1).";
+    ArityError "arity-error" [None None None] [] Stub Stop true true "Raises: no clause takes this number of arguments.";
+
+    // Moves, constants, variables.
+    Move "move" [Def Use None] [] None Next false false "R[a] = R[b].";
+    LoadWide "load-wide" [Def UseWide None] [] None Next false false "R[a] = R[wide].";
+    StoreWide "store-wide" [Use DefWide None] [] None Next false false "R[wide] = R[a].";
+    LoadImmediate "load-immediate" [Def Signed16 None] [] None Next false false "R[a] = the sign-extended raw word.";
+    LoadConstant "load-constant" [Def Pool16 None] [] None Next false false "R[a] = the pool slot.";
+    LoadConstantFar "load-constant-far" [Def None None] [Pool] None Next false false "R[a] = the pool slot, at any distance.";
+    GlobalRef "global-ref" [Def Pool16 None] [] None Next true false "R[a] = value of the cell in the pool; raises if unbound.";
+    GlobalSet "global-set" [Use Pool16 None] [] None Next true false "Sets the cell in the pool to R[a]; raises if unbound.";
+    GlobalDefine "global-define" [Use Pool16 None] [] None Next false false "Defines the cell in the pool as R[a].";
+    CellRef "cell-ref" [Def Use None] [] None Next true false "R[a] = value of the cell R[b]; raises if unbound.";
+    CellSet "cell-set" [Use Use None] [] None Next true false "Sets the cell R[a] to R[b]; raises if unbound.";
+    CellDefine "cell-define" [Use Use None] [] None Next false false "Defines the cell R[a] as R[b].";
+    Free "free" [Def Unsigned16 None] [] None Next false false "R[a] = captured value of this closure.";
+    SelfRef "self" [Def None None] [] None Next false false "R[a] = this closure.";
+    MakeClosure "make-closure" [Def Count None] [Pool] None Next false true "R[a] = a closure over the code in the pool with b captured values, set by the closure-set that follow.";
+    ClosureSet "closure-set" [Use Use Unsigned8] [] None Next false false "Captured value c of the closure R[a] = R[b].";
+    MakeBox "make-box" [Def Use None] [] None Next false true "R[a] = a box holding R[b].";
+    BoxRef "box-ref" [Def Use None] [] None Next false false "R[a] = content of the box R[b].";
+    BoxSet "box-set" [Use Use None] [] None Next false false "Sets the box R[a] to R[b].";
+    CheckDefined "check-defined" [Use Pool16 None] [] None Next true false "Raises if R[a] is the unbound marker; the pool has the variable's name.";
+
+    // Pairs.
+    Cons "cons" [Def Use Use] [] None Next false true "R[a] = (R[b] . R[c]).";
+    Car "car" [Def Use None] [] None Next true false "R[a] = car of R[b].";
+    Cdr "cdr" [Def Use None] [] None Next true false "R[a] = cdr of R[b].";
+    Cadr "cadr" [Def Use None] [] None Next true false "R[a] = cadr of R[b].";
+    Cddr "cddr" [Def Use None] [] None Next true false "R[a] = cddr of R[b].";
+    SetCar "set-car" [Use Use None] [] None Next true false "Sets the car of R[a] to R[b].";
+    SetCdr "set-cdr" [Use Use None] [] None Next true false "Sets the cdr of R[a] to R[b].";
+
+    // Numbers.
+    Add "add" [Def Use Use] [] None Next true true "R[a] = R[b] + R[c].";
+    Subtract "subtract" [Def Use Use] [] None Next true true "R[a] = R[b] - R[c].";
+    Multiply "multiply" [Def Use Use] [] None Next true true "R[a] = R[b] * R[c].";
+    Divide "divide" [Def Use Use] [] None Next true true "R[a] = R[b] / R[c].";
+    AddImmediate "add-immediate" [Def Use Signed8] [] None Next true true "R[a] = R[b] + c.";
+    Quotient "quotient" [Def Use Use] [] None Next true true "R[a] = truncate-quotient of R[b] and R[c].";
+    Remainder "remainder" [Def Use Use] [] None Next true true "R[a] = truncate-remainder of R[b] and R[c].";
+    Modulo "modulo" [Def Use Use] [] None Next true true "R[a] = floor-remainder of R[b] and R[c].";
+    BitAnd "bit-and" [Def Use Use] [] None Next true true "R[a] = bitwise-and of R[b] and R[c].";
+    BitOr "bit-or" [Def Use Use] [] None Next true true "R[a] = bitwise-ior of R[b] and R[c].";
+    BitXor "bit-xor" [Def Use Use] [] None Next true true "R[a] = bitwise-xor of R[b] and R[c].";
+    ShiftLeft "shift" [Def Use Use] [] None Next true true "R[a] = arithmetic-shift of R[b] by R[c].";
+
+    // Vectors, strings, bytevectors, characters, records.
+    VectorRef "vector-ref" [Def Use Use] [] None Next true false "R[a] = element R[c] of the vector R[b].";
+    VectorSet "vector-set" [Use Use Use] [] None Next true false "Element R[b] of the vector R[a] = R[c].";
+    VectorLength "vector-length" [Def Use None] [] None Next true false "R[a] = length of the vector R[b].";
+    StringRef "string-ref" [Def Use Use] [] None Next true false "R[a] = character R[c] of the string R[b].";
+    StringLength "string-length" [Def Use None] [] None Next true false "R[a] = length of the string R[b].";
+    BytevectorRef "bytevector-ref" [Def Use Use] [] None Next true false "R[a] = byte R[c] of the bytevector R[b].";
+    BytevectorSet "bytevector-set" [Use Use Use] [] None Next true false "Byte R[b] of the bytevector R[a] = R[c].";
+    BytevectorLength "bytevector-length" [Def Use None] [] None Next true false "R[a] = length of the bytevector R[b].";
+    CharacterToInteger "char-to-integer" [Def Use None] [] None Next true false "R[a] = code point of the character R[b].";
+    IntegerToCharacter "integer-to-char" [Def Use None] [] None Next true false "R[a] = character with the code point R[b].";
+    RecordRef "record-ref" [Def Use Use] [Number Pool] None Next true false "R[a] = field (number) of R[b], a record of type R[c]; the pool has the accessor's name.";
+    RecordSet "record-set" [Use Use Use] [Number Pool] None Next true false "Field (number) of R[a], a record of type R[b], = R[c]; the pool has the modifier's name.";
+    MakeRecord "make-record" [UseDef Count None] [] Arguments Next true true "R[a] = a record of type R[a] with the fields R[a+1 .. a+b); b counts the type too.";
+
+    // Calls.
+    Call "call" [Use Count None] [LiveMap] Call Next true true "R[a] = result of calling R[a] with the b arguments from R[a+2].";
+    TailCall "tail-call" [Use Count None] [] TailCall Stop true true "Calls R[a] with the b arguments from R[a+2] in place of this frame.";
+    CallPrimitive "call-primitive" [Def Count None] [Primitive] Arguments Next true true "R[a] = primitive applied to the b arguments from R[a].";
+    CallPrimitive1 "call-primitive-1" [Def Use None] [Primitive] None Next true true "R[a] = primitive applied to R[b].";
+    CallPrimitive2 "call-primitive-2" [Def Use Use] [Primitive] None Next true true "R[a] = primitive applied to R[b] and R[c].";
+    Unpack "unpack" [UseDef Count Count] [] Unpack Next true true "Spreads the value or values R[a] over R[a .. a+b) and, if c is 1, a list of the others in R[a+b].";
+    TailApply "tail-apply" [Use Use None] [] None Stop true true "Calls R[a] with the elements of the list R[b] in place of this frame.";
+    TailCallValues "tail-call-values" [Use Use None] [] None Stop true true "Calls R[a] with the value or values R[b] in place of this frame.";
+
+    // Bodies of the machine's own procedures; the argument count is in the thread block or fixed.
+    ApplyStub "apply-stub" [None None None] [] Stub Stop true true "Body of apply: R[0] procedure, then arguments, the last a list.";
+    CaptureStub "capture-stub" [None None None] [] Stub Stop true true "Body of %call/cc: seals the frames below and calls R[0] with the continuation.";
+    ThrowStub "throw-stub" [None None None] [] Stub Stop true true "Body of %throw: returns the value R[1] to the continuation R[0].";
+    PrimitiveStub "primitive-stub" [None None None] [Primitive] Stub Stop true true "Body of a primitive as a procedure: applies it to the arguments and returns.";
+
+    // Return addresses of frames that the machine itself pushed.
+    ReturnUnderflow "return-underflow" [None None None] [] Stub Stop true true "Below the oldest frame on the stack: brings back frames of the sealed continuation.";
+    ReturnBarrier "return-barrier" [None None None] [] Stub Stop true true "In place of a return address that the machine keeps elsewhere.";
+    ReturnTrap "return-trap" [None None None] [] Stub Stop true true "Goes on after a call that the machine made in the middle of an instruction.";
+    ReturnExit "return-exit" [None None None] [] Stub Stop true true "Leaves the interpreter with the value returned.";
+}
+
+impl Opcode {
+    /// The opcode with this number, if there is one.
+    pub fn from_byte(byte: u8) -> Option<Opcode> {
+        Opcode::ALL.get(byte as usize).copied()
+    }
+
+    /// This opcode's row.
+    pub fn row(self) -> &'static OpcodeRow {
+        &OPCODES[self as usize]
+    }
+
+    /// Words that an instruction of this opcode takes.
+    pub fn words(self) -> usize {
+        1 + self.row().extensions.len()
+    }
+}
+
+/// Entries of a dispatch table: a power of two so that an opcode byte is always inside.
+pub const TABLE_ENTRIES: usize = 256;
+
+/// Packs three byte fields.
+pub const fn encode_abc(opcode: Opcode, a: u8, b: u8, c: u8) -> u32 {
+    opcode as u32 | (a as u32) << 8 | (b as u32) << 16 | (c as u32) << 24
+}
+
+/// Packs a byte field and a 16-bit field.
+pub const fn encode_wide(opcode: Opcode, a: u8, wide: u16) -> u32 {
+    opcode as u32 | (a as u32) << 8 | (wide as u32) << 16
+}
+
+/// Packs a signed 24-bit field; the caller checked the range.
+pub const fn encode_far(opcode: Opcode, far: i32) -> u32 {
+    opcode as u32 | (far as u32) << 8
+}
+
+/// The opcode byte of a first word.
+pub const fn opcode_byte(word: u32) -> u8 {
+    word as u8
+}
+
+/// Field a of a first word.
+pub const fn field_a(word: u32) -> u8 {
+    (word >> 8) as u8
+}
+
+/// Field b of a first word.
+pub const fn field_b(word: u32) -> u8 {
+    (word >> 16) as u8
+}
+
+/// Field c of a first word.
+pub const fn field_c(word: u32) -> u8 {
+    (word >> 24) as u8
+}
+
+/// The 16-bit field of a first word.
+pub const fn field_wide(word: u32) -> u16 {
+    (word >> 16) as u16
+}
+
+/// The signed 24-bit field of a first word.
+pub const fn field_far(word: u32) -> i32 {
+    (word as i32) >> 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_fit_the_table_and_are_consistent() {
+        assert!(OPCODES.len() < TABLE_ENTRIES);
+        for (index, row) in OPCODES.iter().enumerate() {
+            assert_eq!(
+                Opcode::from_byte(index as u8).map(|o| o as usize),
+                Some(index)
+            );
+            let branches =
+                row.extensions.contains(&Extension::Offset) || row.operands[0] == Operand::Offset24;
+            assert_eq!(
+                branches,
+                matches!(row.flow, Flow::Jump | Flow::Branch),
+                "{}",
+                row.name
+            );
+            if let Some(at) = row.extensions.iter().position(|e| *e == Extension::LiveMap) {
+                assert_eq!(at + 1, row.extensions.len(), "{}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn fields_round_trip() {
+        let word = encode_far(Opcode::Loop, -5);
+        assert_eq!(
+            (opcode_byte(word), field_far(word)),
+            (Opcode::Loop as u8, -5)
+        );
+        let word = encode_wide(Opcode::LoadImmediate, 7, -3i16 as u16);
+        assert_eq!((field_a(word), field_wide(word) as i16), (7, -3));
+    }
+}
