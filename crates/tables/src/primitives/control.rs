@@ -1,0 +1,54 @@
+//! Procedures, multiple values, continuations and the dynamic state.
+//!
+//! The dynamic state of a thread is three registers, read and written by rows of
+//! [`DYNAMIC_STATE`]; `(canny control)` is their only user.
+//!
+//! | register | holds |
+//! |---|---|
+//! | winders | list of winder vectors `#(before after handlers parameters)`, innermost first |
+//! | handlers | list of exception handlers, innermost first |
+//! | parameters | association list from parameter key to value, innermost first |
+//!
+//! A raw continuation made by `%call/cc` captures frames only. The procedure that the user sees is
+//! a closure of `(canny control)` that also restores the three registers and runs winders.
+//!
+//! A parameter key is the parameter's cell object, except for the current ports, whose keys are
+//! the fixnums 0 (input), 1 (output) and 2 (error). A port primitive without a port argument takes
+//! the value of the first entry of the parameters register with its key, and the thread's default
+//! port when there is none.
+
+use super::rows;
+
+rows! {
+    /// Procedures, values and frame operations.
+    ROWS:
+    "procedure?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a procedure.";
+    "apply" (2 ..) [FRAME] "procedure any any ... -> any" "Calls, in tail position, with the arguments and the elements of the last one.";
+    "%apply" (2) [FRAME] "procedure list -> any" "Calls, in tail position, with the elements of a list.";
+    "values" (0 ..) [PURE NEVER_RAISES ALLOCATES] "any ... -> any" "The argument if there is one, else a values object of the arguments.";
+    "call-with-values" (2) [FRAME] "procedure procedure -> any" "Calls the producer with no argument and tail-calls the consumer with its values.";
+    "%apply-values" (2) [FRAME] "procedure any -> any" "Calls, in tail position, with the elements of a values object, or with the one object.";
+    "%values?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a values object.";
+    "%values->list" (1) [PURE NEVER_RAISES ALLOCATES] "any -> list" "The elements of a values object, or a list of the one object.";
+    "%list->values" (1) [PURE ALLOCATES] "list -> any" "values of the elements of a list.";
+    "%call/cc" (1) [FRAME] "procedure -> any" "Calls, in tail position, with the raw continuation of the call, which can be thrown to any number of times.";
+    "%call/ec" (1) [FRAME] "procedure -> any" "As %call/cc, but the raw continuation is thrown to at most once, before the call returns.";
+    "%throw" (2) [FRAME NEVER_RETURNS] "continuation any -> never" "Replaces the current frames by those of a raw continuation and returns the object (or values object) to it.";
+    "%continuation?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a raw continuation.";
+    "procedure-name" (1) [PURE] "procedure -> symbol-or-false" "The name a procedure was defined with.";
+    "procedure-arity" (1) [PURE ALLOCATES] "procedure -> pair" "Pair of the least and the greatest number of arguments; #f for any number.";
+    "%set-procedure-name!" (2) [] "procedure symbol -> unspecified" "Changes the name shown for one closure, in messages and backtraces.";
+}
+
+rows! {
+    /// The registers of the dynamic state.
+    DYNAMIC_STATE:
+    "%winders" (0) [PURE NEVER_RAISES] "-> list" "The winders register.";
+    "%set-winders!" (1) [NEVER_RAISES] "list -> unspecified" "Stores in the winders register.";
+    "%handlers" (0) [PURE NEVER_RAISES] "-> list" "The handlers register.";
+    "%set-handlers!" (1) [NEVER_RAISES] "list -> unspecified" "Stores in the handlers register.";
+    "%parameters" (0) [PURE NEVER_RAISES] "-> list" "The parameters register.";
+    "%set-parameters!" (1) [NEVER_RAISES] "list -> unspecified" "Stores in the parameters register.";
+    "%parameter-ref" (2) [PURE NEVER_RAISES] "any any -> any" "The value of the first entry of the parameters register whose key is eq?, or the default.";
+    "%parameter-entry" (1) [PURE NEVER_RAISES] "any -> pair-or-false" "That entry itself.";
+}
