@@ -1,1 +1,15 @@
-//! Reader, syntax objects, source positions, hygienic expander
+//! Reader, syntax objects, source positions, hygienic expander.
+//!
+//! Source text becomes syntax objects, syntax objects become the core language ([`core`]). This
+//! crate knows nothing of bytecode, of the heap and of the file system beyond finding the sources
+//! of libraries.
+#![forbid(unsafe_code)]
+
+pub mod core;
+pub mod datum;
+mod datum_serialize;
+pub mod library_name;
+pub mod name;
+pub mod number;
+pub mod print;
+pub mod span;

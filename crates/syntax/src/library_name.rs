@@ -1,0 +1,155 @@
+//! Names of libraries and the keys under which their globals live.
+//!
+//! A [`LibraryName`] is the list in `(import (srfi 1))`. Names that mean the same library compare
+//! equal, because they are brought into one normal form when they are made: `(srfi srfi-1)`,
+//! `(srfi :1)` and `(srfi :1 lists)` are all `(srfi 1)`. A [`LibraryKey`] is its printed form; keys that do not look like a
+//! list (`program:1`, `environment:3`) belong to programs and environments.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::Name;
+
+/// One part of a library's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum NamePart {
+    /// A symbol.
+    Symbol(Name),
+    /// An exact non-negative integer.
+    Number(u64),
+}
+
+/// The name of a library in normal form.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LibraryName {
+    parts: Arc<[NamePart]>,
+}
+
+/// The owner of a global: the printed name of a library, or the key of a program or environment.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LibraryKey(Arc<str>);
+
+impl LibraryName {
+    /// The library with these parts, brought into normal form.
+    pub fn new(parts: Vec<NamePart>) -> LibraryName {
+        LibraryName {
+            parts: normalize(parts).into(),
+        }
+    }
+
+    /// The library whose name is made of these symbols and, where a part is all digits, numbers.
+    pub fn from_words(words: &[&str]) -> LibraryName {
+        let part = |word: &&str| match word.parse::<u64>() {
+            Ok(number) => NamePart::Number(number),
+            Err(_) => NamePart::Symbol(Name::new(word)),
+        };
+        LibraryName::new(words.iter().map(part).collect())
+    }
+
+    /// The parts in order.
+    pub fn parts(&self) -> &[NamePart] {
+        &self.parts
+    }
+
+    /// The key of the library's globals.
+    pub fn key(&self) -> LibraryKey {
+        LibraryKey(self.to_string().into())
+    }
+}
+
+/// SRFI libraries have several customary names; the shortest is the normal one.
+fn normalize(mut parts: Vec<NamePart>) -> Vec<NamePart> {
+    let is_srfi = matches!(parts.first(), Some(NamePart::Symbol(name)) if name.as_str() == "srfi");
+    if let (true, Some(NamePart::Symbol(second))) = (is_srfi, parts.get(1).copied()) {
+        let text = second.as_str();
+        if let Some(number) = text
+            .strip_prefix("srfi-")
+            .and_then(|digits| digits.parse().ok())
+        {
+            parts[1] = NamePart::Number(number);
+        } else if let Some(number) = text
+            .strip_prefix(':')
+            .and_then(|digits| digits.parse().ok())
+        {
+            // SRFI 97: a colon, and perhaps a mnemonic word after the number.
+            parts[1] = NamePart::Number(number);
+            if parts.len() == 3 && matches!(parts[2], NamePart::Symbol(_)) {
+                parts.truncate(2);
+            }
+        }
+    }
+    parts
+}
+
+impl LibraryKey {
+    /// A key; libraries get theirs from [`LibraryName::key`].
+    pub fn new(text: &str) -> LibraryKey {
+        LibraryKey(text.into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for NamePart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NamePart::Symbol(name) => name.fmt(formatter),
+            NamePart::Number(number) => number.fmt(formatter),
+        }
+    }
+}
+
+impl fmt::Display for LibraryName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("(")?;
+        for (index, part) in self.parts.iter().enumerate() {
+            if index > 0 {
+                formatter.write_str(" ")?;
+            }
+            part.fmt(formatter)?;
+        }
+        formatter.write_str(")")
+    }
+}
+
+impl fmt::Debug for LibraryName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl fmt::Display for LibraryKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for LibraryKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn customary_srfi_names_mean_one_library() {
+        let normal = LibraryName::from_words(&["srfi", "1"]);
+        for other in [
+            &["srfi", "srfi-1"][..],
+            &["srfi", ":1"],
+            &["srfi", ":1", "lists"],
+        ] {
+            assert_eq!(LibraryName::from_words(other), normal);
+        }
+        assert_eq!(normal.to_string(), "(srfi 1)");
+        assert_ne!(LibraryName::from_words(&["srfi", "1", "immutable"]), normal);
+    }
+}
