@@ -8,8 +8,11 @@
 pub mod core;
 pub mod datum;
 mod datum_serialize;
+pub mod diagnostic;
 pub mod library_name;
 pub mod name;
 pub mod number;
 pub mod print;
+pub mod reader;
 pub mod span;
+pub mod syntax;

@@ -189,7 +189,7 @@ fn needs_bars(text: &str) -> bool {
     text.is_empty()
         || text == "."
         || text.starts_with('#')
-        || text.starts_with(|first: char| first == '{' || first == '}')
+        || text.contains(['{', '}'])
         || !text.chars().all(plain)
         || number::parse(text, 10).is_some()
 }

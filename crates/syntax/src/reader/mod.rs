@@ -1,0 +1,116 @@
+//! The reader: text to data.
+//!
+//! One parser serves programs and ports: it reads from a [`CharSource`] and tells a [`Builder`]
+//! what it found. [`read_source`] is the way for whole files: bytes in, syntax objects and all
+//! errors out. The reader knows nothing of what forms mean.
+
+mod builder;
+mod lexer;
+mod parser;
+mod source;
+mod syntax_builder;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+
+use crate::diagnostic::Diagnostic;
+use crate::span::{SourceId, SourceMap, Span};
+use crate::syntax::Syntax;
+
+pub use builder::{Builder, Quotation, Special};
+pub use lexer::ReadError;
+pub use parser::{Parser, Read};
+pub use source::{CharSource, TextSource};
+pub use syntax_builder::SyntaxBuilder;
+
+/// A source that was read: its forms, in order, without the ones that could not be read.
+#[derive(Debug, Default)]
+pub struct SourceForms {
+    /// The forms.
+    pub forms: Vec<Syntax>,
+    /// What was wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl SourceForms {
+    /// Whether there was an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Whether there was exactly the kind of error that more input can cure.
+    pub fn is_incomplete(&self) -> bool {
+        self.has_errors()
+            && self
+                .diagnostics
+                .iter()
+                .filter(|one| one.is_error())
+                .all(|one| one.incomplete)
+    }
+}
+
+/// Adds the bytes to the map under that name and reads all of it.
+pub fn read_source(
+    map: &SourceMap,
+    name: &str,
+    bytes: &[u8],
+    fold_case: bool,
+) -> (SourceId, SourceForms) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            let id = map.add(name, text);
+            (id, read_text(text, id, fold_case))
+        }
+        Err(error) => {
+            let offset = error.valid_up_to();
+            let id = map.add(name, String::from_utf8_lossy(bytes).into_owned());
+            let span = Span::new(id, offset as u32, offset as u32 + 3);
+            let message = format!(
+                "the file is not UTF-8: byte {offset} (0x{:02X}) begins no character",
+                bytes[offset]
+            );
+            let diagnostic = Diagnostic::error("invalid-utf8", span, message);
+            (
+                id,
+                SourceForms {
+                    forms: Vec::new(),
+                    diagnostics: vec![diagnostic],
+                },
+            )
+        }
+    }
+}
+
+/// Reads all of a text that is already in the map.
+pub fn read_text(text: &str, id: SourceId, fold_case: bool) -> SourceForms {
+    let mut result = SourceForms::default();
+    let mut parser = Parser::recovering(id);
+    parser.set_fold_case(fold_case);
+    let mut source = TextSource::new(text);
+    let mut builder = SyntaxBuilder::new();
+    loop {
+        let outcome: Result<Read, ReadError<Infallible>> = parser.read(&mut source, &mut builder);
+        let spoiled = parser.take_diagnostics();
+        let is_spoiled = !spoiled.is_empty();
+        result.diagnostics.extend(spoiled);
+        match outcome {
+            Ok(Read::End) => break,
+            Ok(Read::Datum(_)) => {
+                let form = builder.take();
+                result.forms.extend(form.filter(|_| !is_spoiled));
+            }
+            Err(ReadError::Syntax(diagnostic)) => {
+                result.diagnostics.push(*diagnostic);
+                // An unclosed form swallows the rest of the file; the indentation may tell where
+                // the rest begins.
+                let Some(offset) = parser.take_resume_at() else {
+                    break;
+                };
+                source = TextSource::starting_at(text, offset);
+                parser.moved_to(offset);
+            }
+        }
+    }
+    result
+}

@@ -1,0 +1,58 @@
+//! Where characters come from: program text in memory, or a port of the running machine.
+
+use std::convert::Infallible;
+
+/// A stream of characters with one character of lookahead.
+pub trait CharSource {
+    /// What can go wrong besides the end (an input error of a port).
+    type Error;
+
+    /// The next character without taking it; `None` at the end.
+    fn peek(&mut self) -> Result<Option<char>, Self::Error>;
+
+    /// Takes the next character.
+    fn next(&mut self) -> Result<Option<char>, Self::Error>;
+
+    /// The position of the next character: bytes from the start, for spans.
+    fn offset(&self) -> u32;
+}
+
+/// Text in memory.
+#[derive(Debug)]
+pub struct TextSource<'a> {
+    text: &'a str,
+    position: usize,
+}
+
+impl<'a> TextSource<'a> {
+    /// The text from its beginning.
+    pub fn new(text: &'a str) -> TextSource<'a> {
+        TextSource { text, position: 0 }
+    }
+
+    /// The text from byte `offset` on, which must begin a character.
+    pub fn starting_at(text: &'a str, offset: u32) -> TextSource<'a> {
+        TextSource {
+            text,
+            position: text.floor_char_boundary(offset as usize),
+        }
+    }
+}
+
+impl CharSource for TextSource<'_> {
+    type Error = Infallible;
+
+    fn peek(&mut self) -> Result<Option<char>, Infallible> {
+        Ok(self.text[self.position..].chars().next())
+    }
+
+    fn next(&mut self) -> Result<Option<char>, Infallible> {
+        let next = self.text[self.position..].chars().next();
+        self.position += next.map_or(0, char::len_utf8);
+        Ok(next)
+    }
+
+    fn offset(&self) -> u32 {
+        u32::try_from(self.position).unwrap_or(u32::MAX)
+    }
+}
