@@ -1,0 +1,419 @@
+;;; (canny control): continuations, the dynamic state, exceptions, parameters, promises.
+;;;
+;;; This library is the only user of the registers of the dynamic state: winders, handlers and
+;;; parameters.  The file of primitive rows `control` says what each holds.
+;;;
+;;; Invariants:
+;;; - A procedure that changes a register puts the old value back before it returns, so that on an
+;;;   ordinary return the registers are what they were at the call.
+;;; - A continuation that the user sees restores all three, after it has run the winders between
+;;;   here and there.  The before and after procedures of a winder run with the handlers and the
+;;;   parameters of the call to dynamic-wind.
+;;; - Several values are one object.  A result is passed on by a plain `let`, whatever their number.
+;;;
+;;; The machine calls these globals by name:
+;;;
+;;; (raise object)          for a condition made by a failing primitive or instruction, in place of
+;;;                         the failing operation; it never returns.
+;;; (%interrupt-handler)    at a safepoint, when an interrupt is pending; when it returns, the
+;;;                         program goes on.
+;;;
+;;; What happens when nobody takes an exception: `raise` calls the primitive %uncaught with the
+;;; object, whatever it is, while the frames of the raise still exist, so that the report can show
+;;; them.  %uncaught ends the program, or the form of the REPL, and runs no winders.
+;;;
+;;; When a handler returns from `raise`, a condition of kind `handler-returned` with the object as
+;;; its irritant is raised in the dynamic environment of the handler.
+
+(define-library (canny control)
+  (export call-with-current-continuation
+          (rename call-with-current-continuation call/cc)
+          call-with-escape-continuation
+          (rename call-with-escape-continuation call/ec)
+          let/cc let/ec
+          dynamic-wind
+          with-exception-handler raise raise-continuable error
+          guard %guard %guard-else
+          make-parameter parameterize %parameterize
+          current-input-port current-output-port current-error-port
+          promise? make-promise force delay delay-force %delay %delay-force
+          make-guardian
+          exit emergency-exit
+          %rewind %interrupt-handler)
+  (import (canny primitives) (canny syntax))
+  (begin
+
+    ;; Winders.  A winder is a vector: before, after, handlers, parameters.
+
+    (define (dynamic-wind before thunk after)
+      (before)
+      (let ((outer (%winders)))
+        (%set-winders! (cons (vector before after (%handlers) (%parameters)) outer))
+        (let ((result (thunk)))
+          (%set-winders! outer)
+          (after)
+          result)))
+
+    (define (common-tail left right)
+      (let* ((left-length (length left))
+             (right-length (length right))
+             (shorter (min left-length right-length)))
+        (let loop ((left (list-tail left (- left-length shorter)))
+                   (right (list-tail right (- right-length shorter))))
+          (if (eq? left right)
+              left
+              (loop (cdr left) (cdr right))))))
+
+    (define (enter-dynamic-state-of winder)
+      (%set-handlers! (vector-ref winder 2))
+      (%set-parameters! (vector-ref winder 3)))
+
+    (define (unwind winders target)
+      (if (not (eq? winders target))
+          (let ((winder (car winders)))
+            (%set-winders! (cdr winders))
+            (enter-dynamic-state-of winder)
+            ((vector-ref winder 1))
+            (unwind (cdr winders) target))))
+
+    (define (wind winders target)
+      (if (not (eq? winders target))
+          (let ((winder (car winders)))
+            (wind (cdr winders) target)
+            (enter-dynamic-state-of winder)
+            ((vector-ref winder 0))
+            (%set-winders! winders))))
+
+    ;; Runs the winders between the current ones and `target`.  Afterwards the handlers and the
+    ;; parameters are those of the last winder run: the caller sets its own.
+    (define (%rewind target)
+      (let ((current (%winders)))
+        (if (not (eq? current target))
+            (let ((common (common-tail current target)))
+              (unwind current common)
+              (wind target common)))))
+
+    (define (restore-dynamic-state winders handlers parameters)
+      (if (not (eq? (%winders) winders))
+          (%rewind winders))
+      (%set-handlers! handlers)
+      (%set-parameters! parameters))
+
+    ;; Continuations.
+
+    (define (call-with-current-continuation procedure)
+      (%call/cc
+       (lambda (frames)
+         (let ((winders (%winders))
+               (handlers (%handlers))
+               (parameters (%parameters)))
+           (let ((continuation
+                  (case-lambda
+                    ((value)
+                     (restore-dynamic-state winders handlers parameters)
+                     (%throw frames value))
+                    (several
+                     (restore-dynamic-state winders handlers parameters)
+                     (%throw frames (%list->values several))))))
+             (procedure continuation))))))
+
+    (define (call-with-escape-continuation procedure)
+      (%call/ec
+       (lambda (frames)
+         (let ((winders (%winders))
+               (handlers (%handlers))
+               (parameters (%parameters)))
+           (let ((escape
+                  (case-lambda
+                    ((value)
+                     (restore-dynamic-state winders handlers parameters)
+                     (%throw frames value))
+                    (several
+                     (restore-dynamic-state winders handlers parameters)
+                     (%throw frames (%list->values several))))))
+             (procedure escape))))))
+
+    (define-syntax let/cc
+      (syntax-rules ()
+        ((_ name body0 body ...)
+         (call-with-current-continuation (lambda (name) body0 body ...)))))
+
+    (define-syntax let/ec
+      (syntax-rules ()
+        ((_ name body0 body ...)
+         (call-with-escape-continuation (lambda (name) body0 body ...)))))
+
+    ;; Exceptions.
+
+    (define (with-exception-handler handler thunk)
+      (if (not (procedure? handler))
+          (%type-error 'with-exception-handler 1 "procedure" handler))
+      (let ((outer (%handlers)))
+        (%set-handlers! (cons handler outer))
+        (let ((result (thunk)))
+          (%set-handlers! outer)
+          result)))
+
+    (define (raise object)
+      (let ((handlers (%handlers)))
+        (if (null? handlers)
+            (%uncaught object #f)
+            (begin
+              (%set-handlers! (cdr handlers))
+              ((car handlers) object)
+              (raise (%make-condition 'handler-returned
+                                      "exception handler returned from non-continuable raise"
+                                      (list object)
+                                      'raise))))))
+
+    (define (raise-continuable object)
+      (let ((handlers (%handlers)))
+        (if (null? handlers)
+            (%uncaught object #t)
+            (begin
+              (%set-handlers! (cdr handlers))
+              (let ((result ((car handlers) object)))
+                (%set-handlers! handlers)
+                result)))))
+
+    (define (error message . irritants)
+      (raise (%make-condition 'error message irritants #f)))
+
+    (define (%interrupt-handler)
+      (raise-continuable (%make-condition 'interrupt "interrupted" '() #f)))
+
+    ;; guard.  The body returns an ordinary result or, by way of its handler, a `caught` record
+    ;; with the raised object and, if there may be need of it, a procedure that goes back to the
+    ;; raise and raises again.  The continuation must be a full one: a continuation captured in the
+    ;; body may enter it again after guard has returned.
+
+    (define-record-type caught
+      (make-caught object reraise)
+      caught?
+      (object caught-object)
+      (reraise caught-reraise))
+
+    (define (run-guarded body make-handler)
+      (let* ((winders (%winders))
+             (handlers (%handlers))
+             (parameters (%parameters))
+             (result
+              (%call/cc
+               (lambda (frames)
+                 (%set-handlers! (cons (make-handler frames) handlers))
+                 (let ((result (body)))
+                   (%set-handlers! handlers)
+                   result)))))
+        (if (caught? result)
+            (restore-dynamic-state winders handlers parameters))
+        result))
+
+    (define (%guard-else body clauses)
+      (let ((result
+             (run-guarded body
+                          (lambda (frames)
+                            (lambda (object)
+                              (%throw frames (make-caught object #f)))))))
+        (if (caught? result)
+            (clauses (caught-object result))
+            result)))
+
+    (define (%guard body clauses)
+      (let ((result
+             (run-guarded body
+                          (lambda (frames)
+                            (lambda (object)
+                              ((call-with-current-continuation
+                                (lambda (at-raise)
+                                  (%throw frames
+                                          (make-caught
+                                           object
+                                           (lambda ()
+                                             (at-raise
+                                              (lambda () (raise-continuable object)))))))))))))) 
+        (if (caught? result)
+            (clauses (caught-object result) (caught-reraise result))
+            result)))
+
+    (define-syntax guard
+      (syntax-rules (else)
+        ((_ (variable clause ... (else expression0 expression ...)) body0 body ...)
+         (%guard-else (lambda () body0 body ...)
+                      (lambda (variable)
+                        (cond clause ... (else expression0 expression ...)))))
+        ((_ (variable clause ...) body0 body ...)
+         (%guard (lambda () body0 body ...)
+                 (lambda (variable reraise)
+                   (cond clause ... (else (reraise))))))))
+
+    ;; Parameters.  A parameter object is a procedure that gives its cell when it is called with
+    ;; the request object, and its value when it is called without arguments.  With any other
+    ;; argument it changes its innermost binding (SRFI 39).
+
+    (define-record-type parameter-cell
+      (make-parameter-cell key value converter)
+      parameter-cell?
+      (key cell-key set-cell-key!)
+      (value cell-value set-cell-value!)
+      (converter cell-converter))
+
+    (define request (list 'parameter-cell-request))
+
+    (define (convert cell value)
+      (let ((converter (cell-converter cell)))
+        (if converter
+            (converter value)
+            value)))
+
+    (define make-parameter
+      (case-lambda
+        ((value) (make-parameter-object (make-parameter-cell #f value #f)))
+        ((value converter)
+         (make-parameter-object (make-parameter-cell #f (converter value) converter)))))
+
+    (define (make-parameter-object cell)
+      (set-cell-key! cell cell)
+      (let ((parameter
+             (case-lambda
+               (() (%parameter-ref cell (cell-value cell)))
+               ((argument)
+                (if (eq? argument request)
+                    cell
+                    (let ((value (convert cell argument))
+                          (entry (%parameter-entry cell)))
+                      (if entry
+                          (set-cdr! entry value)
+                          (set-cell-value! cell value))))))))
+        parameter))
+
+    (define (make-port-parameter key check expected name)
+      (let* ((converter
+              (lambda (value)
+                (if (check value)
+                    value
+                    (%type-error name 1 expected value))))
+             (cell (make-parameter-cell key #f converter)))
+        (let ((parameter
+               (case-lambda
+                 (() (%current-port key))
+                 ((argument)
+                  (if (eq? argument request)
+                      cell
+                      (let ((port (converter argument))
+                            (entry (%parameter-entry key)))
+                        (if entry
+                            (set-cdr! entry port)
+                            (%set-default-port! key port))))))))
+          (%set-procedure-name! parameter name)
+          parameter)))
+
+    (define current-input-port
+      (make-port-parameter 0 input-port? "input port" 'current-input-port))
+    (define current-output-port
+      (make-port-parameter 1 output-port? "output port" 'current-output-port))
+    (define current-error-port
+      (make-port-parameter 2 output-port? "output port" 'current-error-port))
+
+    (define (parameter->cell parameter)
+      (let ((cell (if (procedure? parameter) (parameter request) #f)))
+        (if (parameter-cell? cell)
+            cell
+            (%type-error 'parameterize 1 "parameter" parameter))))
+
+    ;; `bindings` is a list of pairs of parameter and unconverted value.
+    (define (%parameterize bindings thunk)
+      (let ((outer (%parameters)))
+        (let loop ((bindings bindings) (inner outer))
+          (if (pair? bindings)
+              (let* ((cell (parameter->cell (caar bindings)))
+                     (value (convert cell (cdar bindings))))
+                (loop (cdr bindings) (cons (cons (cell-key cell) value) inner)))
+              (begin
+                (%set-parameters! inner)
+                (let ((result (thunk)))
+                  (%set-parameters! outer)
+                  result))))))
+
+    (define-syntax parameterize
+      (syntax-rules ()
+        ((_ () body0 body ...)
+         (let () body0 body ...))
+        ((_ ((parameter value) ...) body0 body ...)
+         (%parameterize (list (cons parameter value) ...)
+                        (lambda () body0 body ...)))))
+
+    ;; Promises.  The content of a promise is a pair: whether it is forced, and the value or the
+    ;; thunk that gives the next promise of the chain.  Forcing a chain shares one content among
+    ;; its promises, which makes the chain garbage as it goes: constant space.
+
+    (define-record-type promise
+      (promise content)
+      promise?
+      (content promise-content set-promise-content!))
+
+    (define (make-promise object)
+      (if (promise? object)
+          object
+          (promise (cons #t object))))
+
+    (define (%delay-force thunk)
+      (promise (cons #f thunk)))
+
+    (define (%delay thunk)
+      (promise (cons #f (lambda () (promise (cons #t (thunk)))))))
+
+    (define-syntax delay-force
+      (syntax-rules ()
+        ((_ expression) (%delay-force (lambda () expression)))))
+
+    (define-syntax delay
+      (syntax-rules ()
+        ((_ expression) (%delay (lambda () expression)))))
+
+    (define (force object)
+      (if (promise? object)
+          (force-promise object)
+          object))
+
+    (define (force-promise promise)
+      (let ((content (promise-content promise)))
+        (if (car content)
+            (cdr content)
+            (let ((next ((cdr content))))
+              (if (not (promise? next))
+                  (%type-error 'delay-force 1 "promise" next))
+              ;; The thunk may have forced the promise itself: then its first value stays.
+              (let ((content (promise-content promise)))
+                (if (not (car content))
+                    (let ((next-content (promise-content next)))
+                      (set-car! content (car next-content))
+                      (set-cdr! content (cdr next-content))
+                      (set-promise-content! next content))))
+              (force-promise promise)))))
+
+    ;; Guardians, as in Chez Scheme: with an argument a guardian registers it, without one it gives
+    ;; the next registered object that nothing else keeps alive, or #f.
+
+    (define (make-guardian)
+      (let ((state (%make-guardian)))
+        (let ((guardian
+               (case-lambda
+                 (() (%guardian-next state #f))
+                 ((object) (%guardian-register! state object)))))
+          guardian)))
+
+    ;; Leaving.
+
+    (define exit
+      (case-lambda
+        (()
+         (%rewind '())
+         (%exit))
+        ((code)
+         (%rewind '())
+         (%exit code))))
+
+    (define emergency-exit
+      (case-lambda
+        (() (%exit))
+        ((code) (%exit code))))))

@@ -1,0 +1,123 @@
+;;; (canny sorting): stable merge sort of lists and vectors.
+;;;
+;;; A list is sorted in a vector: one pass in, one pass out, and the merging touches no pairs.
+
+(define-library (canny sorting)
+  (export sort sort! list-sort vector-sort vector-sort! sorted? merge)
+  (import (canny primitives) (canny syntax))
+  (begin
+
+    ;; Runs up to this length are sorted by insertion.
+    (define run-length-max 8)
+
+    (define (insertion-sort! vector less? start end)
+      (let outer ((next (+ start 1)))
+        (if (< next end)
+            (let ((element (vector-ref vector next)))
+              (let inner ((hole next))
+                (if (and (> hole start)
+                         (less? element (vector-ref vector (- hole 1))))
+                    (begin
+                      (vector-set! vector hole (vector-ref vector (- hole 1)))
+                      (inner (- hole 1)))
+                    (vector-set! vector hole element)))
+              (outer (+ next 1))))))
+
+    ;; Merges [start, middle) of `vector`, which has been copied to `spare`, with [middle, end).
+    (define (merge-runs! vector spare less? start middle end)
+      (vector-copy! spare start vector start middle)
+      (let loop ((left start) (right middle) (to start))
+        (cond ((= left middle))
+              ((= right end)
+               (vector-copy! vector to spare left middle))
+              ((less? (vector-ref vector right) (vector-ref spare left))
+               (vector-set! vector to (vector-ref vector right))
+               (loop left (+ right 1) (+ to 1)))
+              (else
+               (vector-set! vector to (vector-ref spare left))
+               (loop (+ left 1) right (+ to 1))))))
+
+    (define (merge-sort! vector spare less? start end)
+      (if (<= (- end start) run-length-max)
+          (insertion-sort! vector less? start end)
+          (let ((middle (quotient (+ start end) 2)))
+            (merge-sort! vector spare less? start middle)
+            (merge-sort! vector spare less? middle end)
+            (if (less? (vector-ref vector middle) (vector-ref vector (- middle 1)))
+                (merge-runs! vector spare less? start middle end)))))
+
+    (define (sort-whole-vector! vector less?)
+      (let ((length (vector-length vector)))
+        (merge-sort! vector
+                     (if (> length run-length-max) (make-vector length #f) vector)
+                     less?
+                     0
+                     length)))
+
+    (define (check-procedure who position object)
+      (if (not (procedure? object))
+          (%type-error who position "procedure" object)))
+
+    (define (check-vector who position object)
+      (if (not (vector? object))
+          (%type-error who position "vector" object)))
+
+    ;; SRFI 132 puts the procedure first.
+
+    (define (list-sort less? list)
+      (check-procedure 'list-sort 1 less?)
+      (if (not (list? list))
+          (%type-error 'list-sort 2 "list" list))
+      (if (or (null? list) (null? (cdr list)))
+          (list-copy list)
+          (let ((vector (list->vector list)))
+            (sort-whole-vector! vector less?)
+            (vector->list vector))))
+
+    (define (vector-sort less? vector)
+      (check-procedure 'vector-sort 1 less?)
+      (check-vector 'vector-sort 2 vector)
+      (let ((copy (vector-copy vector)))
+        (sort-whole-vector! copy less?)
+        copy))
+
+    (define (vector-sort! less? vector)
+      (check-procedure 'vector-sort! 1 less?)
+      (check-vector 'vector-sort! 2 vector)
+      (sort-whole-vector! vector less?))
+
+    ;; `sort` and `sort!` take a list or a vector, and the procedure before or after it: both
+    ;; orders are in use.
+
+    (define (sort sequence less?)
+      (cond ((procedure? sequence) (sort less? sequence))
+            ((vector? sequence) (vector-sort less? sequence))
+            ((list? sequence) (list-sort less? sequence))
+            (else (%type-error 'sort 1 "list or vector" sequence))))
+
+    (define (sort! sequence less?)
+      (cond ((procedure? sequence) (sort! less? sequence))
+            ((vector? sequence)
+             (vector-sort! less? sequence)
+             sequence)
+            ((list? sequence) (list-sort less? sequence))
+            (else (%type-error 'sort! 1 "list or vector" sequence))))
+
+    (define (sorted? sequence less?)
+      (cond ((vector? sequence) (sorted? (vector->list sequence) less?))
+            ((not (list? sequence)) (%type-error 'sorted? 1 "list or vector" sequence))
+            ((null? sequence) #t)
+            (else
+             (let loop ((previous (car sequence)) (rest (cdr sequence)))
+               (cond ((null? rest) #t)
+                     ((less? (car rest) previous) #f)
+                     (else (loop (car rest) (cdr rest))))))))
+
+    (define (merge left right less?)
+      (let loop ((left left) (right right) (merged '()))
+        (cond ((null? left) (append-reverse merged right))
+              ((null? right) (append-reverse merged left))
+              ((less? (car right) (car left))
+               (loop left (cdr right) (cons (car right) merged)))
+              (else
+               (loop (cdr left) right (cons (car left) merged))))))))

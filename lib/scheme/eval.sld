@@ -1,0 +1,5 @@
+;;; (scheme eval): R7RS appendix A.
+
+(define-library (scheme eval)
+  (export environment eval)
+  (import (canny evaluation)))

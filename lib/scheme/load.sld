@@ -1,0 +1,5 @@
+;;; (scheme load): R7RS appendix A.
+
+(define-library (scheme load)
+  (export load)
+  (import (canny evaluation)))

@@ -1,0 +1,5 @@
+;;; (srfi 16): case-lambda.
+
+(define-library (srfi 16)
+  (export case-lambda)
+  (import (canny syntax)))

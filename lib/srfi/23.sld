@@ -1,0 +1,5 @@
+;;; (srfi 23): error.
+
+(define-library (srfi 23)
+  (export error)
+  (import (canny control)))

@@ -1,0 +1,3 @@
+;;; (srfi 30): nested block comments, which the reader always takes.
+
+(define-library (srfi 30))
