@@ -1,1 +1,54 @@
-//! The low-level interpreter, generated to machine code at build time
+//! The low-level interpreter: machine code of every opcode, generated when this crate is built.
+//!
+//! A handler takes five words in registers (program counter, frame pointer, thread block, dispatch
+//! table, first instruction word) and tail-calls the next one. What a handler cannot do it leaves to
+//! its *slow stub*, which calls the runtime entry of its opcode in the thread's table of
+//! [`RuntimeEntry`]s and goes on where that says. This crate owns the code and the dispatch
+//! tables; it knows nothing of what the runtime entries do.
+//!
+//! A mode of the machine is a dispatch table: a thread works on its own copy of [`fast_table`], and an
+//! interrupt is requested by putting [`slow_stub`] of `loop` into it.
+
+use canny_tables::opcodes::{Opcode, TABLE_ENTRIES};
+
+/// Called by a slow stub with thread block, frame pointer, address after the first instruction word,
+/// and that word. Gives the address of the next instruction, or null to leave the interpreter with the
+/// thread block's result. The stub has stored pc and fp in the block and reloads fp and table from it.
+pub type RuntimeEntry =
+    unsafe extern "C" fn(thread: *mut u8, frame: *mut u64, pc: *const u32, word: u32) -> *const u32;
+
+/// A dispatch table: addresses of handlers by opcode.
+pub type DispatchTable = [usize; TABLE_ENTRIES];
+
+unsafe extern "C" {
+    static canny_llint_table: DispatchTable;
+    static canny_llint_slow: DispatchTable;
+    fn canny_llint_enter(
+        pc: *const u32,
+        frame: *mut u64,
+        thread: *mut u8,
+        table: *const usize,
+    ) -> u64;
+}
+
+/// The table of plain execution.
+pub fn fast_table() -> &'static DispatchTable {
+    // SAFETY: the generated object defines this data with this size; it is never written.
+    unsafe { &canny_llint_table }
+}
+
+/// Address of an opcode's slow stub.
+pub fn slow_stub(opcode: Opcode) -> usize {
+    // SAFETY: as for `fast_table`.
+    unsafe { canny_llint_slow[opcode as usize] }
+}
+
+/// Runs from `pc` until a runtime entry gives null or a `halt` is met; gives the result word.
+///
+/// # Safety
+/// `pc` is an instruction of verified code, `frame` its frame on a VM stack below the block's limit,
+/// `thread` a thread block as `canny_tables::layout::thread` says whose tables are complete.
+pub unsafe fn enter(pc: *const u32, frame: *mut u64, thread: *mut u8, table: *const usize) -> u64 {
+    // SAFETY: the caller's promise is the generated entry's contract.
+    unsafe { canny_llint_enter(pc, frame, thread, table) }
+}

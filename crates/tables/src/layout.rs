@@ -163,6 +163,9 @@ pub mod code {
     pub const FIXED_WORDS: usize = 7;
     /// Arity of code that starts with an entry instruction of its own.
     pub const VARIADIC: u32 = u32::MAX;
+    /// Arity of code whose frame is larger than [`super::frame::SMALL_FRAME_WORDS`], so that every call of it takes
+    /// the slow path, which checks the stack; the true arity is in the parameter description.
+    pub const LARGE_FRAME: u32 = u32::MAX - 1;
 }
 
 /// Frame layout, in words relative to fp.
@@ -177,6 +180,8 @@ pub mod frame {
     pub const WIDE_MAP: u32 = 1 << 31;
     /// Registers that a narrow live map covers.
     pub const NARROW_REGISTERS: usize = 31;
-    /// Words above the limit that machine operations may use without a check.
-    pub const RED_ZONE_WORDS: usize = 4096;
+    /// Words above the limit that machine operations and a small frame may use without a check.
+    pub const RED_ZONE_WORDS: usize = 8192;
+    /// Greatest frame that may begin at the limit.
+    pub const SMALL_FRAME_WORDS: usize = 2048;
 }

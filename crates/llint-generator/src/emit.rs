@@ -1,0 +1,315 @@
+//! Compiles every handler and stub into an object file.
+//!
+//! Symbols: `canny_llint_table` (handlers by opcode), `canny_llint_slow` (slow stubs by opcode) and
+//! `canny_llint_enter` (the platform's calling convention in, the handlers' out).
+
+use canny_tables::layout::thread;
+use canny_tables::opcodes::{Opcode, TABLE_ENTRIES};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::types::{I8, I32, I64};
+use cranelift_codegen::ir::{
+    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, Value,
+};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_module::{
+    DataDescription, FuncId, Linkage, Module, ModuleReloc, default_libcall_names,
+};
+use cranelift_object::{ObjectBuilder, ObjectModule};
+
+use crate::dsl::Handler;
+use crate::handlers::{Implementation, Writer, implementation};
+use crate::strip::strip_frame;
+
+/// Why the interpreter could not be generated; the text names the opcode.
+#[derive(Debug)]
+pub struct GenerateError(String);
+
+impl std::fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot generate the interpreter: {}", self.0)
+    }
+}
+
+impl std::error::Error for GenerateError {}
+
+fn error(what: impl std::fmt::Display) -> GenerateError {
+    GenerateError(what.to_string())
+}
+
+/// The object file of the interpreter for a target triple.
+pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
+    let isa = isa(target)?;
+    let strips = target.starts_with("x86_64");
+    let builder = ObjectBuilder::new(isa, "canny-llint", default_libcall_names()).map_err(error)?;
+    let mut emitter = Emitter {
+        module: ObjectModule::new(builder),
+        builder_context: FunctionBuilderContext::new(),
+        strips,
+    };
+    let mut handlers = Vec::new();
+    let mut stubs = Vec::new();
+    for &opcode in Opcode::ALL {
+        let stub = emitter.slow_stub(opcode)?;
+        stubs.push(stub);
+        handlers.push(emitter.opcode(opcode, stub)?);
+    }
+    // Bytes that are no opcode: verified code never gets there.
+    let invalid = emitter.invalid()?;
+    handlers.resize(TABLE_ENTRIES, invalid);
+    stubs.resize(TABLE_ENTRIES, invalid);
+    emitter.table("canny_llint_table", &handlers)?;
+    emitter.table("canny_llint_slow", &stubs)?;
+    emitter.entry()?;
+    emitter.module.finish().emit().map_err(error)
+}
+
+fn isa(target: &str) -> Result<OwnedTargetIsa, GenerateError> {
+    let mut flags = settings::builder();
+    for (name, value) in [
+        ("opt_level", "speed"),
+        ("is_pic", "true"),
+        ("unwind_info", "false"),
+        ("enable_verifier", "true"),
+        ("preserve_frame_pointers", "true"),
+    ] {
+        flags.set(name, value).map_err(error)?;
+    }
+    cranelift_codegen::isa::lookup_by_name(target)
+        .map_err(error)?
+        .finish(settings::Flags::new(flags))
+        .map_err(error)
+}
+
+/// Signature of handlers and stubs.
+fn handler_signature() -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    for kind in [I64, I64, I64, I64, I32] {
+        signature.params.push(AbiParam::new(kind));
+    }
+    signature.returns.push(AbiParam::new(I64));
+    signature
+}
+
+struct Emitter {
+    module: ObjectModule,
+    builder_context: FunctionBuilderContext,
+    strips: bool,
+}
+
+impl Emitter {
+    /// The handler (or handlers) of an opcode; gives what goes into the table.
+    fn opcode(&mut self, opcode: Opcode, stub: FuncId) -> Result<FuncId, GenerateError> {
+        let name = opcode.row().name;
+        match implementation(opcode) {
+            Implementation::Stub => Ok(stub),
+            Implementation::Fast(writer) => {
+                self.handler(&format!("op_{name}"), opcode, writer, stub)
+            }
+            Implementation::Staged(first, second) => {
+                let second = self.handler(&format!("op_{name}_second"), opcode, second, stub)?;
+                self.handler(&format!("op_{name}"), opcode, first, second)
+            }
+        }
+    }
+
+    fn handler(
+        &mut self,
+        name: &str,
+        opcode: Opcode,
+        writer: Writer,
+        fallback: FuncId,
+    ) -> Result<FuncId, GenerateError> {
+        let signature = handler_signature();
+        let id = self
+            .module
+            .declare_function(name, Linkage::Local, &signature)
+            .map_err(error)?;
+        let mut context = self.module.make_context();
+        context.set_disasm(true);
+        context.func.signature = signature.clone();
+        let fallback = self
+            .module
+            .declare_func_in_func(fallback, &mut context.func);
+        self.build(&mut context, |builder, registers, _| {
+            let signature = builder.import_signature(signature);
+            let mut handler = Handler::new(builder, registers, signature, fallback);
+            writer(opcode, &mut handler);
+            handler.finish();
+        });
+        context
+            .compile(self.module.isa(), &mut Default::default())
+            .map_err(|e| error(format!("{name}: {:?}", e.inner)))?;
+        let compiled = context
+            .compiled_code()
+            .ok_or_else(|| error(format!("{name}: no code")))?;
+        let mut code = compiled.code_buffer().to_vec();
+        let mut relocations: Vec<ModuleReloc> = compiled
+            .buffer
+            .relocs()
+            .iter()
+            .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &context.func, id))
+            .collect();
+        if self.strips {
+            strip_frame(&mut code, &mut relocations).map_err(|what| {
+                let listing = compiled.vcode.as_deref().unwrap_or_default();
+                error(format!("{name}: {what}\n{listing}"))
+            })?;
+        }
+        self.module
+            .define_function_bytes(id, 16, &code, &relocations)
+            .map_err(error)?;
+        Ok(id)
+    }
+
+    fn build(
+        &mut self,
+        context: &mut Context,
+        write: impl FnOnce(&mut FunctionBuilder, [Value; 5], Block),
+    ) {
+        let mut builder = FunctionBuilder::new(&mut context.func, &mut self.builder_context);
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        let p = builder.block_params(entry);
+        let registers = [p[0], p[1], p[2], p[3], p[4]];
+        write(&mut builder, registers, entry);
+        builder.seal_all_blocks();
+        builder.finalize(self.module.target_config());
+    }
+
+    /// The stub that saves pc and fp, calls the opcode's runtime entry and goes on where it says.
+    fn slow_stub(&mut self, opcode: Opcode) -> Result<FuncId, GenerateError> {
+        let name = format!("slow_{}", opcode.row().name);
+        let signature = handler_signature();
+        let id = self
+            .module
+            .declare_function(&name, Linkage::Local, &signature)
+            .map_err(error)?;
+        let mut runtime_signature = self.module.make_signature();
+        for kind in [I64, I64, I64, I32] {
+            runtime_signature.params.push(AbiParam::new(kind));
+        }
+        runtime_signature.returns.push(AbiParam::new(I64));
+        let mut context = self.module.make_context();
+        context.func.signature = signature.clone();
+        self.build(&mut context, |builder, [pc, fp, block, table, word], _| {
+            let trusted = MemFlagsData::trusted();
+            let signature = builder.import_signature(signature);
+            let runtime_signature = builder.import_signature(runtime_signature);
+            builder.ins().store(trusted, pc, block, thread::PC);
+            builder.ins().store(trusted, fp, block, thread::FP);
+            let entries = builder.ins().load(I64, trusted, block, thread::RUNTIME);
+            let entry = builder.ins().load(I64, trusted, entries, 8 * opcode as i32);
+            let call =
+                builder
+                    .ins()
+                    .call_indirect(runtime_signature, entry, &[block, fp, pc, word]);
+            let next = builder.inst_results(call)[0];
+            let go_on = builder.create_block();
+            let leave = builder.create_block();
+            builder.set_cold_block(leave);
+            builder.ins().brif(next, go_on, &[], leave, &[]);
+            builder.switch_to_block(leave);
+            let result = builder.ins().load(I64, trusted, block, thread::RESULT);
+            builder.ins().return_(&[result]);
+            builder.switch_to_block(go_on);
+            let fp = builder.ins().load(I64, trusted, block, thread::FP);
+            let table_now = builder.ins().load(I64, trusted, block, thread::TABLE);
+            let _ = table;
+            let fallback = FuncRef::from_u32(0);
+            let mut handler = Handler::new(
+                builder,
+                [next, fp, block, table_now, word],
+                signature,
+                fallback,
+            );
+            handler.next();
+        });
+        self.module
+            .define_function(id, &mut context)
+            .map_err(|e| error(format!("{name}: {e:?}")))?;
+        Ok(id)
+    }
+
+    fn invalid(&mut self) -> Result<FuncId, GenerateError> {
+        let signature = handler_signature();
+        let id = self
+            .module
+            .declare_function("op_invalid", Linkage::Local, &signature)
+            .map_err(error)?;
+        let mut context = self.module.make_context();
+        context.func.signature = signature;
+        self.build(&mut context, |builder, _, _| {
+            builder
+                .ins()
+                .trap(cranelift_codegen::ir::TrapCode::unwrap_user(1));
+        });
+        self.module
+            .define_function(id, &mut context)
+            .map_err(error)?;
+        Ok(id)
+    }
+
+    fn table(&mut self, name: &str, entries: &[FuncId]) -> Result<(), GenerateError> {
+        let id = self
+            .module
+            .declare_data(name, Linkage::Export, false, false)
+            .map_err(error)?;
+        let mut data = DataDescription::new();
+        data.define(vec![0; 8 * entries.len()].into_boxed_slice());
+        data.set_align(64);
+        for (index, entry) in entries.iter().enumerate() {
+            let function = self.module.declare_func_in_data(*entry, &mut data);
+            data.write_function_addr(8 * index as u32, function);
+        }
+        self.module.define_data(id, &data).map_err(error)
+    }
+
+    /// `canny_llint_enter(pc, fp, thread, table) -> word`.
+    fn entry(&mut self) -> Result<(), GenerateError> {
+        let mut signature = self.module.make_signature();
+        for _ in 0..4 {
+            signature.params.push(AbiParam::new(I64));
+        }
+        signature.returns.push(AbiParam::new(I64));
+        let id = self
+            .module
+            .declare_function("canny_llint_enter", Linkage::Export, &signature)
+            .map_err(error)?;
+        let mut context = self.module.make_context();
+        context.func.signature = signature;
+        let mut builder = FunctionBuilder::new(&mut context.func, &mut self.builder_context);
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        let p = builder.block_params(entry).to_vec();
+        let trusted = MemFlagsData::trusted();
+        let word = builder.ins().load(I32, trusted, p[0], 0);
+        let pc = builder.ins().iadd_imm_s(p[0], 4);
+        let opcode = builder.ins().ireduce(I8, word);
+        let opcode = builder.ins().uextend(I64, opcode);
+        let offset = builder.ins().ishl_imm_u(opcode, 3);
+        let slot = builder.ins().iadd(p[3], offset);
+        let target = builder.ins().load(I64, trusted, slot, 0);
+        let signature = builder.import_signature(handler_signature());
+        let call = builder
+            .ins()
+            .call_indirect(signature, target, &[pc, p[1], p[2], p[3], word]);
+        let value = builder.inst_results(call)[0];
+        builder.ins().return_(&[value]);
+        builder.seal_all_blocks();
+        builder.finalize(self.module.target_config());
+        self.module.define_function(id, &mut context).map_err(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_handler_is_generated_without_a_frame() {
+        let object = super::emit_object("x86_64-unknown-linux-gnu").unwrap();
+        assert!(object.len() > 4096);
+    }
+}

@@ -1,0 +1,80 @@
+//! The handlers: what each opcode does when nothing is unusual.
+//!
+//! An opcode has a fast handler, may have a second one to which the fast one falls back (flonum
+//! arithmetic behind fixnum arithmetic, calls with a variable number of arguments behind plain calls),
+//! and always a slow stub behind that.
+
+mod calls;
+mod control;
+mod numbers;
+mod objects;
+mod variables;
+
+use canny_tables::opcodes::Opcode;
+
+use crate::dsl::Handler;
+
+/// A function that writes a handler.
+pub type Writer = fn(Opcode, &mut Handler);
+
+/// How an opcode is implemented.
+pub enum Implementation {
+    /// The slow stub does everything.
+    Stub,
+    /// A fast handler, then the slow stub.
+    Fast(Writer),
+    /// A fast handler, then a second one, then the slow stub.
+    Staged(Writer, Writer),
+}
+
+/// The implementation of an opcode. The match is exhaustive: a new opcode does not build without one.
+pub fn implementation(opcode: Opcode) -> Implementation {
+    use Implementation::{Fast, Staged, Stub};
+    use Opcode::*;
+    match opcode {
+        Nop | Halt | Return | Jump | Loop | JumpFalse | JumpTrue | JumpEq | JumpNotEq
+        | JumpEqImmediate | JumpNotEqImmediate | JumpPair | JumpNotPair | JumpFixnum
+        | JumpNotFixnum | JumpCharacter | JumpNotCharacter | JumpKind | JumpNotKind
+        | JumpRecord | JumpNotRecord | CaseEntry => Fast(control::write),
+        JumpFlonum | JumpNotFlonum => Staged(control::write, control::write_boxed_flonum),
+        JumpLess | JumpNotLess | JumpLessEqual | JumpNotLessEqual | JumpNumberEqual
+        | JumpNotNumberEqual => Staged(numbers::write_comparison, numbers::write_flonum_comparison),
+        JumpLessImmediate
+        | JumpNotLessImmediate
+        | JumpLessEqualImmediate
+        | JumpNotLessEqualImmediate
+        | JumpGreaterImmediate
+        | JumpNotGreaterImmediate
+        | JumpGreaterEqualImmediate
+        | JumpNotGreaterEqualImmediate
+        | JumpNumberEqualImmediate
+        | JumpNotNumberEqualImmediate => Staged(
+            numbers::write_immediate_comparison,
+            numbers::write_flonum_immediate_comparison,
+        ),
+        JumpCharacterEqual | JumpNotCharacterEqual | JumpCharacterLess | JumpNotCharacterLess => {
+            Fast(numbers::write_character_comparison)
+        }
+        Add | Subtract | Multiply | AddImmediate => {
+            Staged(numbers::write_fixnum, numbers::write_flonum)
+        }
+        Divide => Fast(numbers::write_flonum_division),
+        Quotient | Remainder | Modulo | BitAnd | BitOr | BitXor | ShiftLeft => {
+            Fast(numbers::write_fixnum)
+        }
+        Move | LoadWide | StoreWide | LoadImmediate | LoadConstant | LoadConstantFar
+        | GlobalRef | GlobalSet | GlobalDefine | CellRef | CellSet | CellDefine | Free
+        | SelfRef | MakeClosure | ClosureSet | MakeBox | BoxRef | BoxSet | CheckDefined => {
+            Fast(variables::write)
+        }
+        Cons | Car | Cdr | Cadr | Cddr | SetCar | SetCdr | VectorRef | VectorSet | VectorLength
+        | StringRef | StringLength | BytevectorRef | BytevectorSet | BytevectorLength
+        | CharacterToInteger | IntegerToCharacter | RecordRef | RecordSet => Fast(objects::write),
+        Call => Staged(calls::write_call, calls::write_variadic_call),
+        TailCall => Staged(calls::write_tail_call, calls::write_variadic_tail_call),
+        Entry | Unpack => Fast(calls::write_entry),
+        MakeRecord | KeywordEntry | ArityError | CallPrimitive | CallPrimitive1
+        | CallPrimitive2 | TailApply | TailCallValues | ApplyStub | CaptureStub | ThrowStub
+        | PrimitiveStub | ReturnUnderflow | ReturnBarrier | ReturnTrap | ReturnExit => Stub,
+    }
+}
