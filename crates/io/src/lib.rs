@@ -1,1 +1,45 @@
-//! Byte handles, streaming decoders and encoders
+//! The bottom of Canny's ports: byte handles, streaming decoders and encoders, and the buffered text
+//! and binary ports made of them.
+//!
+//! ```text
+//!   TextInput  = StreamingDecoder (Decoder + TextWindow) ← Handle        BinaryInput  = buffer ← Handle
+//!   TextOutput = Encoder → OutputBuffer → Handle                         BinaryOutput = OutputBuffer → Handle
+//! ```
+//!
+//! Boundaries, stated as absences:
+//! - Nothing here knows of Scheme values, of the heap or of the scheduler.
+//! - A [`Handle`] knows nothing of characters; a decoder knows nothing of where its bytes come from.
+//! - No handle and no port is bound to a thread.
+//!
+//! The invariant the callers build on: **an operation completes or has no effect**. A read that
+//! returns [`IoError::Interrupted`] or [`IoError::WouldBlock`] has consumed nothing (what arrived stays
+//! buffered), and a write that returns one of them has accepted nothing, so the caller may run other
+//! code and simply repeat the operation. Each operation that might have to wait says how by a [`Wait`].
+
+#![forbid(unsafe_code)]
+
+pub mod decoder;
+pub mod device;
+pub mod encoding;
+pub mod error;
+pub mod file;
+pub mod handle;
+pub mod line_separator;
+pub mod port;
+pub mod registry;
+pub mod text;
+pub mod wait;
+mod window;
+
+pub use decoder::{DecodeOptions, Pull, StreamingDecoder};
+pub use device::ByteDevice;
+pub use encoding::{ByteOrderMark, CodingPolicy, Encoding};
+pub use error::{IoError, Operation};
+pub use file::OutputMode;
+pub use handle::{Access, Handle};
+pub use line_separator::LineSeparator;
+pub use port::{BinaryInput, BinaryOutput, Buffering, TextInput, TextOutput};
+pub use registry::flush_all;
+pub use text::{Text, Width};
+pub use wait::Wait;
+pub use window::Location;

@@ -1,0 +1,103 @@
+//! Byte devices: what can stand behind a [`Handle`](crate::Handle) besides a file descriptor.
+//!
+//! A device is plain sequential code; the handle adds the lock, the waiting and the interrupts.
+//! A device that has nothing to give yet returns `ErrorKind::WouldBlock` and never sleeps itself. A
+//! caller that waits tries again when something was written to the same handle, else ten times a second.
+
+use std::collections::VecDeque;
+use std::io;
+
+/// A source or sink of bytes. Every operation may be left out; it then reports `Unsupported`.
+pub trait ByteDevice: Send {
+    /// Reads at least one byte; 0 means the end of input for now.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let _ = buffer;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Writes a prefix of `bytes` and returns its length, which is not 0 unless `bytes` is empty.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = bytes;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Hands on what the device itself holds back.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Moves to a position and returns it, counted from the start.
+    fn seek(&mut self, target: io::SeekFrom) -> io::Result<u64> {
+        let _ = target;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Called once, when the handle is closed.
+    fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file in memory: one position for reading and writing, growing when written past its end.
+#[derive(Debug, Default)]
+pub struct MemoryDevice {
+    bytes: io::Cursor<Vec<u8>>,
+}
+
+impl MemoryDevice {
+    /// A file with the given contents, positioned at its start.
+    pub fn new(bytes: Vec<u8>) -> MemoryDevice {
+        MemoryDevice {
+            bytes: io::Cursor::new(bytes),
+        }
+    }
+}
+
+impl ByteDevice for MemoryDevice {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        io::Read::read(&mut self.bytes, buffer)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::Write::write(&mut self.bytes, bytes)
+    }
+
+    fn seek(&mut self, target: io::SeekFrom) -> io::Result<u64> {
+        io::Seek::seek(&mut self.bytes, target)
+    }
+}
+
+/// A pipe in memory: what is written can be read once, in order. Reading an empty channel would block
+/// until something is written or [`Handle::end_input`](crate::Handle::end_input) is called.
+///
+/// This is how a port whose bytes are made by a procedure works: the reader returns `WouldBlock`, its
+/// caller runs the procedure, writes the result into the handle and repeats the read.
+#[derive(Debug, Default)]
+pub(crate) struct ChannelDevice {
+    bytes: VecDeque<u8>,
+    pub(crate) ended: bool,
+}
+
+impl ChannelDevice {
+    /// A read would not have to wait.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.ended || !self.bytes.is_empty()
+    }
+}
+
+impl ByteDevice for ChannelDevice {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.is_readable() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        io::Read::read(&mut self.bytes, buffer)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.ended {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.bytes.extend(bytes);
+        Ok(bytes.len())
+    }
+}

@@ -1,0 +1,93 @@
+//! Files by name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::error::{IoError, Operation};
+use crate::handle::Handle;
+use crate::wait::Wait;
+
+/// What becomes of a file that is opened for output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputMode {
+    /// Create the file, or empty it.
+    Truncate,
+    /// Create the file, or write behind its contents, even if others do so as well.
+    Append,
+    /// Create the file, or overwrite its contents from the start.
+    Overwrite,
+    /// Create the file; it is an error if it exists.
+    CreateNew,
+}
+
+impl OutputMode {
+    fn flags(self) -> OFlags {
+        match self {
+            OutputMode::Truncate => OFlags::CREATE | OFlags::TRUNC,
+            OutputMode::Append => OFlags::CREATE | OFlags::APPEND,
+            OutputMode::Overwrite => OFlags::CREATE,
+            OutputMode::CreateNew => OFlags::CREATE | OFlags::EXCL,
+        }
+    }
+}
+
+/// Whether something has that name, and its directory can be searched. A symbolic link that points
+/// nowhere does not count.
+pub fn file_exists(path: &Path) -> bool {
+    path.exists()
+}
+
+/// Deletes a file, but not a directory.
+pub fn delete_file(path: &Path) -> Result<(), IoError> {
+    rustix::fs::unlink(path).map_err(|errno| {
+        IoError::from_system(Operation::Delete, &path.to_string_lossy(), errno.into())
+    })
+}
+
+/// Opens a file for reading. Opening waits only for named pipes, until someone writes to them.
+pub fn open_input(path: &Path, wait: Wait<'_>) -> Result<Arc<Handle>, IoError> {
+    open(path, OFlags::RDONLY, wait)
+}
+
+/// Opens a file for writing.
+pub fn open_output(path: &Path, mode: OutputMode, wait: Wait<'_>) -> Result<Arc<Handle>, IoError> {
+    open(path, OFlags::WRONLY | mode.flags(), wait)
+}
+
+/// Opens a file for reading and writing.
+pub fn open_input_output(
+    path: &Path,
+    mode: OutputMode,
+    wait: Wait<'_>,
+) -> Result<Arc<Handle>, IoError> {
+    open(path, OFlags::RDWR | mode.flags(), wait)
+}
+
+fn open(path: &Path, flags: OFlags, wait: Wait<'_>) -> Result<Arc<Handle>, IoError> {
+    let name = path.to_string_lossy();
+    let mode = Mode::from_raw_mode(0o666);
+    let descriptor = loop {
+        match rustix::fs::open(path, flags | OFlags::CLOEXEC | OFlags::NOCTTY, mode) {
+            Ok(descriptor) => break descriptor,
+            Err(Errno::INTR) if wait.is_interrupted() => return Err(IoError::Interrupted),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(IoError::from_system(Operation::Open, &name, errno.into())),
+        }
+    };
+    // The system opens directories for reading and complains only later.
+    let status = rustix::fs::fstat(&descriptor);
+    if status.is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Directory) {
+        return Err(IoError::from_system(
+            Operation::Open,
+            &name,
+            Errno::ISDIR.into(),
+        ));
+    }
+    Ok(Handle::from_descriptor(descriptor, &name))
+}
+
+#[cfg(test)]
+mod tests;

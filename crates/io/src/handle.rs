@@ -1,0 +1,435 @@
+//! Byte handles: one type for files, pipes, terminals, the standard streams and devices in memory.
+//!
+//! A handle carries bytes only and is bound to no thread. Who may touch what:
+//!
+//! | field | touched | condition |
+//! |---|---|---|
+//! | `name`, `access`, `terminal`, `regular` | read by anyone | fixed at creation |
+//! | `backend` | any operation | under its lock, and never while sleeping |
+//! | `transferred` | any operation | only written under the lock; read freely |
+//!
+//! Sleeping happens outside of the lock: on a descriptor by `poll` with a second reference to it (so that
+//! its number is not reused meanwhile), on a device by a condition variable. Therefore a reader that
+//! waits delays neither a writer nor `close`, and notices the latter within one wait slice.
+//!
+//! Errors that a file system reports only when a descriptor is closed are not seen: safe Rust has no
+//! fallible close, and by then the bytes could not be written again anyway.
+
+use std::fmt;
+use std::io::{self, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fs::{FileType, OFlags};
+
+use crate::device::{ByteDevice, ChannelDevice, MemoryDevice};
+use crate::error::{IoError, Operation};
+use crate::wait::{WAIT_SLICE, Wait};
+
+/// How much of a blocking pipe, terminal or socket can surely be written without sleeping once `poll`
+/// has found it writable: `PIPE_BUF` of the systems that Canny runs on.
+const PIPE_WRITE_BYTES_MAX: usize = 4096;
+
+/// The directions in which a handle was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+    ReadWrite,
+}
+
+impl Access {
+    /// Reading is allowed.
+    pub fn reads(self) -> bool {
+        self != Access::Write
+    }
+
+    /// Writing is allowed.
+    pub fn writes(self) -> bool {
+        self != Access::Read
+    }
+}
+
+/// An open, or no longer open, source or sink of bytes.
+pub struct Handle {
+    name: Box<str>,
+    access: Access,
+    terminal: bool,
+    regular: bool,
+    transferred: AtomicU64,
+    backend: Mutex<Backend>,
+    changed: Condvar,
+}
+
+enum Backend {
+    Descriptor {
+        descriptor: Arc<Descriptor>,
+        pollable: bool,
+    },
+    Device(Box<dyn ByteDevice>),
+    Channel(ChannelDevice),
+    Closed,
+}
+
+enum Descriptor {
+    Owned(OwnedFd),
+    /// Descriptors 0 to 2 stay open when their handle is closed: their numbers must not be reused.
+    Standard(BorrowedFd<'static>),
+}
+
+impl AsFd for Descriptor {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Descriptor::Owned(descriptor) => descriptor.as_fd(),
+            Descriptor::Standard(descriptor) => *descriptor,
+        }
+    }
+}
+
+impl Handle {
+    /// The process's standard input.
+    pub fn standard_input() -> Arc<Handle> {
+        Handle::standard(rustix::stdio::stdin(), "standard input", Access::Read)
+    }
+
+    /// The process's standard output.
+    pub fn standard_output() -> Arc<Handle> {
+        Handle::standard(rustix::stdio::stdout(), "standard output", Access::Write)
+    }
+
+    /// The process's standard error.
+    pub fn standard_error() -> Arc<Handle> {
+        Handle::standard(rustix::stdio::stderr(), "standard error", Access::Write)
+    }
+
+    fn standard(descriptor: BorrowedFd<'static>, name: &str, access: Access) -> Arc<Handle> {
+        Handle::from_any_descriptor(Descriptor::Standard(descriptor), name, access)
+    }
+
+    /// A handle that owns an open descriptor: a file, pipe, terminal or socket. `name` is for messages.
+    pub fn from_descriptor(descriptor: impl Into<OwnedFd>, name: &str) -> Arc<Handle> {
+        let descriptor = descriptor.into();
+        let access = match rustix::fs::fcntl_getfl(&descriptor) {
+            Ok(flags) if flags.contains(OFlags::RDWR) => Access::ReadWrite,
+            Ok(flags) if flags.contains(OFlags::WRONLY) => Access::Write,
+            Ok(_) => Access::Read,
+            // The operations themselves will report what is wrong with it.
+            Err(_) => Access::ReadWrite,
+        };
+        Handle::from_any_descriptor(Descriptor::Owned(descriptor), name, access)
+    }
+
+    fn from_any_descriptor(descriptor: Descriptor, name: &str, access: Access) -> Arc<Handle> {
+        let file_type =
+            rustix::fs::fstat(&descriptor).map(|status| FileType::from_raw_mode(status.st_mode));
+        let pollable = matches!(
+            file_type,
+            Ok(FileType::Fifo | FileType::CharacterDevice | FileType::Socket)
+        );
+        Arc::new(Handle {
+            name: name.into(),
+            access,
+            terminal: io::IsTerminal::is_terminal(&descriptor.as_fd()),
+            regular: matches!(file_type, Ok(FileType::RegularFile)),
+            transferred: AtomicU64::new(0),
+            backend: Mutex::new(Backend::Descriptor {
+                descriptor: Arc::new(descriptor),
+                pollable,
+            }),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// A handle over any device.
+    pub fn from_device(device: Box<dyn ByteDevice>, name: &str, access: Access) -> Arc<Handle> {
+        Handle::with_backend(Backend::Device(device), name, access)
+    }
+
+    /// A file in memory with the given contents, readable, writable and seekable.
+    pub fn memory(bytes: Vec<u8>) -> Arc<Handle> {
+        Handle::from_device(
+            Box::new(MemoryDevice::new(bytes)),
+            "memory",
+            Access::ReadWrite,
+        )
+    }
+
+    /// A pipe in memory: what is written to the handle is read from it, once and in order.
+    pub fn channel(name: &str) -> Arc<Handle> {
+        Handle::with_backend(
+            Backend::Channel(ChannelDevice::default()),
+            name,
+            Access::ReadWrite,
+        )
+    }
+
+    fn with_backend(backend: Backend, name: &str, access: Access) -> Arc<Handle> {
+        Arc::new(Handle {
+            name: name.into(),
+            access,
+            terminal: false,
+            regular: false,
+            transferred: AtomicU64::new(0),
+            backend: Mutex::new(backend),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// The path, or a description such as "standard output".
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The directions in which the handle was opened.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// A person sits at the other end.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// A regular file: reading never waits.
+    pub fn is_regular_file(&self) -> bool {
+        self.regular
+    }
+
+    /// `close` was called.
+    pub fn is_closed(&self) -> bool {
+        matches!(*self.lock(), Backend::Closed)
+    }
+
+    /// Reads at least one byte into `buffer`, which must not be empty; 0 means the end of input. A
+    /// terminal may deliver more after its end of input.
+    pub fn read(&self, buffer: &mut [u8], wait: Wait<'_>) -> Result<usize, IoError> {
+        if !self.access.reads() {
+            return Err(IoError::unsupported(Operation::Read, &self.name));
+        }
+        self.transfer(Operation::Read, wait, |backend| backend.read(buffer))
+    }
+
+    /// Writes a prefix of `bytes` and returns its length: at least 1 unless `bytes` is empty.
+    pub fn write(&self, bytes: &[u8], wait: Wait<'_>) -> Result<usize, IoError> {
+        if !self.access.writes() {
+            return Err(IoError::unsupported(Operation::Write, &self.name));
+        }
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        let count = self.transfer(Operation::Write, wait, |backend| backend.write(bytes))?;
+        if count == 0 {
+            let error = io::ErrorKind::WriteZero.into();
+            return Err(IoError::from_system(Operation::Write, &self.name, error));
+        }
+        Ok(count)
+    }
+
+    /// Hands on what a device holds back. Handles buffer nothing themselves, so that there is nothing
+    /// to do for descriptors.
+    pub fn flush(&self) -> Result<(), IoError> {
+        let outcome = match &mut *self.lock() {
+            Backend::Descriptor { .. } | Backend::Channel(_) => Ok(()),
+            Backend::Device(device) => device.flush(),
+            Backend::Closed => return Err(IoError::closed(Operation::Write, &self.name)),
+        };
+        outcome.map_err(|error| IoError::from_system(Operation::Write, &self.name, error))
+    }
+
+    /// Moves to another position and returns it, counted in bytes from the start.
+    pub fn seek(&self, target: SeekFrom) -> Result<u64, IoError> {
+        let outcome = match &mut *self.lock() {
+            Backend::Descriptor { descriptor, .. } => {
+                let target = match target {
+                    SeekFrom::Start(offset) => rustix::fs::SeekFrom::Start(offset),
+                    SeekFrom::End(offset) => rustix::fs::SeekFrom::End(offset),
+                    SeekFrom::Current(offset) => rustix::fs::SeekFrom::Current(offset),
+                };
+                match rustix::fs::seek(descriptor.as_fd(), target) {
+                    // A pipe, socket or terminal.
+                    Err(rustix::io::Errno::SPIPE) => {
+                        return Err(IoError::unsupported(Operation::Seek, &self.name));
+                    }
+                    outcome => outcome.map_err(io::Error::from),
+                }
+            }
+            Backend::Device(device) => device.seek(target),
+            Backend::Channel(_) => Err(io::ErrorKind::Unsupported.into()),
+            Backend::Closed => return Err(IoError::closed(Operation::Seek, &self.name)),
+        };
+        outcome.map_err(|error| IoError::from_system(Operation::Seek, &self.name, error))
+    }
+
+    /// The position in bytes from the start. What cannot seek counts the bytes it has carried.
+    pub fn tell(&self) -> Result<u64, IoError> {
+        match self.seek(SeekFrom::Current(0)) {
+            Err(IoError::Unsupported(_)) => Ok(self.transferred.load(Ordering::Relaxed)),
+            outcome => outcome,
+        }
+    }
+
+    /// Ends a channel: its reader sees the end of input once everything written has been read. Has no
+    /// effect on other handles.
+    pub fn end_input(&self) {
+        if let Backend::Channel(channel) = &mut *self.lock() {
+            channel.ended = true;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Closes the handle. Closing twice is no error. Operations that wait in other threads end with
+    /// [`IoError::Closed`].
+    pub fn close(&self) -> Result<(), IoError> {
+        let backend = std::mem::replace(&mut *self.lock(), Backend::Closed);
+        self.changed.notify_all();
+        match backend {
+            Backend::Device(mut device) => device
+                .close()
+                .map_err(|error| IoError::from_system(Operation::Close, &self.name, error)),
+            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Backend> {
+        self.backend.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Repeats `attempt` under the lock until it is neither interrupted nor would block, or until the
+    /// caller's patience ends.
+    fn transfer(
+        &self,
+        operation: Operation,
+        wait: Wait<'_>,
+        mut attempt: impl FnMut(&mut Backend) -> io::Result<usize>,
+    ) -> Result<usize, IoError> {
+        let mut backend = self.lock();
+        loop {
+            if matches!(*backend, Backend::Closed) {
+                return Err(IoError::closed(operation, &self.name));
+            }
+            let error = match attempt(&mut backend) {
+                Ok(count) => {
+                    self.transferred.fetch_add(count as u64, Ordering::Relaxed);
+                    if operation == Operation::Write {
+                        self.changed.notify_all();
+                    }
+                    return Ok(count);
+                }
+                Err(error) => error,
+            };
+            match error.kind() {
+                io::ErrorKind::Interrupted => {
+                    if wait.is_interrupted() {
+                        return Err(IoError::Interrupted);
+                    }
+                }
+                io::ErrorKind::WouldBlock => {
+                    if wait.is_interrupted() {
+                        return Err(IoError::Interrupted);
+                    }
+                    if wait.is_non_blocking() {
+                        return Err(IoError::WouldBlock);
+                    }
+                    backend = self.sleep(backend, operation);
+                }
+                _ => return Err(IoError::from_system(operation, &self.name, error)),
+            }
+        }
+    }
+
+    /// Sleeps without the lock until the backend may be ready, a signal arrives or a slice is over.
+    fn sleep<'a>(
+        &'a self,
+        backend: MutexGuard<'a, Backend>,
+        operation: Operation,
+    ) -> MutexGuard<'a, Backend> {
+        if let Backend::Descriptor { descriptor, .. } = &*backend {
+            let descriptor = Arc::clone(descriptor);
+            drop(backend);
+            let interest = if operation == Operation::Read {
+                PollFlags::IN
+            } else {
+                PollFlags::OUT
+            };
+            let slice = Timespec {
+                tv_sec: 0,
+                tv_nsec: WAIT_SLICE.as_nanos() as _,
+            };
+            // The caller tries again whatever happened here: readiness, end of slice, signal or error.
+            let _ = rustix::event::poll(&mut [PollFd::new(&*descriptor, interest)], Some(&slice));
+            return self.lock();
+        }
+        match self.changed.wait_timeout(backend, WAIT_SLICE) {
+            Ok((backend, _)) => backend,
+            Err(poisoned) => poisoned.into_inner().0,
+        }
+    }
+}
+
+impl Backend {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Backend::Descriptor {
+                descriptor,
+                pollable,
+            } => {
+                if *pollable && !is_ready(descriptor, PollFlags::IN) {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                Ok(rustix::io::read(descriptor.as_fd(), buffer)?)
+            }
+            Backend::Device(device) => device.read(buffer),
+            Backend::Channel(channel) => channel.read(buffer),
+            Backend::Closed => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Backend::Descriptor {
+                descriptor,
+                pollable,
+            } => {
+                let mut bytes = bytes;
+                if *pollable {
+                    if !is_ready(descriptor, PollFlags::OUT) {
+                        return Err(io::ErrorKind::WouldBlock.into());
+                    }
+                    bytes = &bytes[..bytes.len().min(PIPE_WRITE_BYTES_MAX)];
+                }
+                Ok(rustix::io::write(descriptor.as_fd(), bytes)?)
+            }
+            Backend::Device(device) => device.write(bytes),
+            Backend::Channel(channel) => channel.write(bytes),
+            Backend::Closed => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+}
+
+/// Whether the descriptor is ready now. Errors and hang-ups count as ready, since the operation itself
+/// will report them without sleeping.
+fn is_ready(descriptor: &Descriptor, interest: PollFlags) -> bool {
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    !matches!(
+        rustix::event::poll(&mut [PollFd::new(descriptor, interest)], Some(&at_once)),
+        Ok(0)
+    )
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Handle")
+            .field("name", &self.name)
+            .field("access", &self.access)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

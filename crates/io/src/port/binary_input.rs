@@ -1,0 +1,252 @@
+//! Binary input: bytes from a handle through a buffer, or bytes in memory.
+
+use std::io::SeekFrom;
+use std::sync::Arc;
+
+use crate::error::{IoError, Operation};
+use crate::handle::Handle;
+use crate::port::READ_BYTES;
+use crate::wait::Wait;
+
+/// A source of bytes.
+pub struct BinaryInput {
+    /// `None`: everything is in the buffer already.
+    handle: Option<Arc<Handle>>,
+    /// `buffer[position..]` was read from the handle and not yet delivered.
+    buffer: Vec<u8>,
+    position: usize,
+    /// Offset in the source of the end of the buffer.
+    buffer_end_offset: u64,
+    /// An end of input was seen and not yet delivered by a reading operation.
+    ended: bool,
+    name: Box<str>,
+    closed: bool,
+}
+
+impl BinaryInput {
+    /// Reads bytes from a handle.
+    pub fn new(handle: Arc<Handle>) -> BinaryInput {
+        let name = handle.name().into();
+        BinaryInput::with_buffer(Some(handle), Vec::new(), name)
+    }
+
+    /// Reads bytes from memory.
+    pub fn from_bytes(bytes: Vec<u8>) -> BinaryInput {
+        BinaryInput::with_buffer(None, bytes, "bytevector".into())
+    }
+
+    fn with_buffer(handle: Option<Arc<Handle>>, buffer: Vec<u8>, name: Box<str>) -> BinaryInput {
+        let buffer_end_offset = buffer.len() as u64;
+        BinaryInput {
+            handle,
+            buffer,
+            position: 0,
+            buffer_end_offset,
+            ended: false,
+            name,
+            closed: false,
+        }
+    }
+
+    /// The name of the source.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The handle that is read, unless the bytes are in memory.
+    pub fn handle(&self) -> Option<&Arc<Handle>> {
+        self.handle.as_ref()
+    }
+
+    /// `close` was not called.
+    pub fn is_open(&self) -> bool {
+        !self.closed
+    }
+
+    /// The number of bytes delivered so far, or since the start of the source after `seek`.
+    pub fn byte_offset(&self) -> u64 {
+        self.buffer_end_offset - self.available() as u64
+    }
+
+    /// Takes the next byte; `None` at the end of input.
+    #[inline]
+    pub fn read_u8(&mut self, wait: Wait<'_>) -> Result<Option<u8>, IoError> {
+        if let Some(byte) = self.buffer.get(self.position) {
+            self.position += 1;
+            return Ok(Some(*byte));
+        }
+        let byte = self.peek_u8_slowly(wait)?;
+        match byte {
+            Some(_) => self.position += 1,
+            None => self.ended = false,
+        }
+        Ok(byte)
+    }
+
+    /// The next byte, which stays where it is. An end of input seen here is also the next one read.
+    #[inline]
+    pub fn peek_u8(&mut self, wait: Wait<'_>) -> Result<Option<u8>, IoError> {
+        match self.buffer.get(self.position) {
+            Some(byte) => Ok(Some(*byte)),
+            None => self.peek_u8_slowly(wait),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn peek_u8_slowly(&mut self, wait: Wait<'_>) -> Result<Option<u8>, IoError> {
+        self.require(1, wait)?;
+        Ok(self.buffer.get(self.position).copied())
+    }
+
+    /// Whether `read_u8` would answer without waiting, be it with a byte, the end or an error.
+    pub fn u8_ready(&mut self) -> Result<bool, IoError> {
+        match self.require(1, Wait::NonBlocking) {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_retryable() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the next `count` bytes, or as many as there are before the end; `None` if there are none
+    /// (and `count` is not 0).
+    pub fn read_bytes(&mut self, count: usize, wait: Wait<'_>) -> Result<Option<&[u8]>, IoError> {
+        self.require(count, wait)?;
+        let start = self.position;
+        let length = self.available().min(count);
+        if length == 0 && count > 0 {
+            self.ended = false;
+            return Ok(None);
+        }
+        self.position += length;
+        Ok(Some(&self.buffer[start..start + length]))
+    }
+
+    /// Takes all bytes that are there, waiting only if there are none; `None` at the end of input.
+    pub fn read_available(&mut self, wait: Wait<'_>) -> Result<Option<&[u8]>, IoError> {
+        self.require(1, wait)?;
+        let available = self.available();
+        self.read_bytes(available.max(1), wait)
+    }
+
+    /// Fills `target`, or as much of it as there are bytes before the end, and returns how much. 0 is the
+    /// end of input unless `target` is empty.
+    pub fn read_into(&mut self, target: &mut [u8], wait: Wait<'_>) -> Result<usize, IoError> {
+        self.check_open()?;
+        let mut filled = self.available().min(target.len());
+        target[..filled].copy_from_slice(&self.buffer[self.position..self.position + filled]);
+        self.position += filled;
+        while filled < target.len() && !self.ended {
+            let rest = &mut target[filled..];
+            if rest.len() < READ_BYTES {
+                if let Err(error) = self.fill(wait) {
+                    self.put_back(&target[..filled]);
+                    return Err(error);
+                }
+                let count = self.available().min(rest.len());
+                rest[..count].copy_from_slice(&self.buffer[self.position..self.position + count]);
+                self.position += count;
+                filled += count;
+                continue;
+            }
+            // Much is missing: it need not pass through the buffer.
+            let outcome = match &self.handle {
+                Some(handle) => handle.read(rest, wait),
+                None => Ok(0),
+            };
+            match outcome {
+                Ok(count) => {
+                    self.ended = count == 0;
+                    self.buffer_end_offset += count as u64;
+                    filled += count;
+                }
+                Err(error) => {
+                    self.put_back(&target[..filled]);
+                    return Err(error);
+                }
+            }
+        }
+        if filled == 0 && !target.is_empty() {
+            self.ended = false;
+        }
+        Ok(filled)
+    }
+
+    /// Continues at a byte offset of the source.
+    pub fn seek(&mut self, byte_offset: u64) -> Result<(), IoError> {
+        self.check_open()?;
+        match &self.handle {
+            Some(handle) => {
+                handle.seek(SeekFrom::Start(byte_offset))?;
+                self.buffer.clear();
+                self.position = 0;
+                self.buffer_end_offset = byte_offset;
+            }
+            None => {
+                let offset = usize::try_from(byte_offset).unwrap_or(usize::MAX);
+                self.position = offset.min(self.buffer.len());
+            }
+        }
+        self.ended = false;
+        Ok(())
+    }
+
+    /// Closes the port and its handle. Closing twice is no error.
+    pub fn close(&mut self) -> Result<(), IoError> {
+        if self.closed {
+            return Ok(());
+        }
+        self.closed = true;
+        self.buffer_end_offset = self.byte_offset();
+        self.buffer = Vec::new();
+        self.position = 0;
+        self.handle.as_ref().map_or(Ok(()), |handle| handle.close())
+    }
+
+    fn available(&self) -> usize {
+        self.buffer.len() - self.position
+    }
+
+    /// Reads until `count` bytes are in the buffer or the end of input was seen.
+    fn require(&mut self, count: usize, wait: Wait<'_>) -> Result<(), IoError> {
+        self.check_open()?;
+        while self.available() < count && !self.ended {
+            self.fill(wait)?;
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        let Some(handle) = &self.handle else {
+            self.ended = true;
+            return Ok(());
+        };
+        self.buffer.drain(..self.position);
+        if self.buffer.is_empty() {
+            self.buffer.shrink_to(4 * READ_BYTES);
+        }
+        self.position = 0;
+        let start = self.buffer.len();
+        self.buffer.resize(start + READ_BYTES, 0);
+        let outcome = handle.read(&mut self.buffer[start..], wait);
+        self.buffer
+            .truncate(start + *outcome.as_ref().unwrap_or(&0));
+        let count = outcome?;
+        self.ended = count == 0;
+        self.buffer_end_offset += count as u64;
+        Ok(())
+    }
+
+    /// Makes bytes that were already taken the next ones again, when an operation cannot complete.
+    fn put_back(&mut self, bytes: &[u8]) {
+        self.buffer.splice(..self.position, bytes.iter().copied());
+        self.position = 0;
+    }
+
+    fn check_open(&self) -> Result<(), IoError> {
+        if self.closed {
+            return Err(IoError::closed(Operation::Read, &self.name));
+        }
+        Ok(())
+    }
+}

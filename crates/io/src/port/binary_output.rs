@@ -1,0 +1,91 @@
+//! Binary output: a buffer before a handle, or bytes collected in memory.
+
+use std::sync::Arc;
+
+use crate::error::IoError;
+use crate::handle::Handle;
+use crate::port::output_buffer::{Buffering, OutputBuffer};
+use crate::wait::Wait;
+
+/// A sink for bytes.
+pub struct BinaryOutput {
+    buffer: OutputBuffer,
+}
+
+impl BinaryOutput {
+    /// Writes bytes to a handle in blocks.
+    pub fn new(handle: Arc<Handle>) -> BinaryOutput {
+        BinaryOutput {
+            buffer: OutputBuffer::new(handle, Buffering::Block),
+        }
+    }
+
+    /// Collects bytes in memory; see [`BinaryOutput::bytes`].
+    pub fn memory() -> BinaryOutput {
+        BinaryOutput {
+            buffer: OutputBuffer::memory("bytevector"),
+        }
+    }
+
+    /// The name of the target.
+    pub fn name(&self) -> &str {
+        self.buffer.name()
+    }
+
+    /// The handle that is written, unless the bytes stay in memory.
+    pub fn handle(&self) -> Option<&Arc<Handle>> {
+        self.buffer.handle()
+    }
+
+    /// `close` was not called.
+    pub fn is_open(&self) -> bool {
+        self.buffer.is_open()
+    }
+
+    /// Changes when bytes are handed on. Bytes have no lines: `Line` means `Block`.
+    pub fn set_buffering(&mut self, buffering: Buffering) {
+        self.buffer.set_buffering(buffering);
+    }
+
+    /// The number of bytes that were accepted and are not out yet.
+    pub fn pending(&self) -> usize {
+        self.buffer.pending()
+    }
+
+    /// The bytes collected so far by a port in memory; empty for others. Closing does not discard them.
+    pub fn bytes(&self) -> &[u8] {
+        if self.handle().is_none() {
+            &self.buffer.bytes
+        } else {
+            b""
+        }
+    }
+
+    /// Writes a byte.
+    #[inline]
+    pub fn write_u8(&mut self, byte: u8, wait: Wait<'_>) -> Result<(), IoError> {
+        if self.buffer.has_room() {
+            self.buffer.bytes.push(byte);
+            return Ok(());
+        }
+        self.write_bytes(&[byte], wait)
+    }
+
+    /// Writes bytes. If it returns an error that `is_retryable`, nothing was accepted.
+    pub fn write_bytes(&mut self, bytes: &[u8], wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.make_room(wait)?;
+        self.buffer.bytes.extend_from_slice(bytes);
+        self.buffer.accepted(false, wait)
+    }
+
+    /// Hands on everything written so far.
+    pub fn flush(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.flush(wait)
+    }
+
+    /// Flushes and closes the port and its handle. Closing twice is no error. Interrupted, the port stays
+    /// open; after any other error it is closed.
+    pub fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.close(wait)
+    }
+}

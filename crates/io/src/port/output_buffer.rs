@@ -1,0 +1,222 @@
+//! The buffer between an output port and its handle.
+//!
+//! Invariant: bytes are accepted only when there is room or room could be made, and what was accepted
+//! stays until it was written. Hence a failed [`OutputBuffer::make_room`] means that nothing was
+//! accepted and the operation can be repeated.
+
+use std::sync::Arc;
+
+use crate::error::{IoError, Operation};
+use crate::handle::Handle;
+use crate::wait::Wait;
+
+/// Bytes collected before they are written.
+const BUFFER_BYTES: usize = 32 * 1024;
+
+/// When an output port hands its bytes on without being told to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffering {
+    /// When the buffer is full.
+    Block,
+    /// Also at the end of each line.
+    Line,
+    /// After each operation.
+    None,
+}
+
+impl Buffering {
+    /// Lines for terminals, blocks for the rest.
+    pub fn for_handle(handle: &Handle) -> Buffering {
+        if handle.is_terminal() {
+            Buffering::Line
+        } else {
+            Buffering::Block
+        }
+    }
+}
+
+pub(super) struct OutputBuffer {
+    /// `None`: the bytes stay in memory.
+    handle: Option<Arc<Handle>>,
+    pub(super) bytes: Vec<u8>,
+    /// `bytes[..written]` are already out.
+    written: usize,
+    pub(super) buffering: Buffering,
+    /// While fewer bytes than this are there, a byte that ends no line can simply be pushed.
+    push_limit: usize,
+    name: Box<str>,
+    closed: bool,
+}
+
+impl OutputBuffer {
+    pub(super) fn new(handle: Arc<Handle>, buffering: Buffering) -> OutputBuffer {
+        let name = handle.name().into();
+        let push_limit = if buffering == Buffering::None {
+            0
+        } else {
+            BUFFER_BYTES
+        };
+        let bytes = Vec::new();
+        OutputBuffer {
+            handle: Some(handle),
+            bytes,
+            written: 0,
+            buffering,
+            push_limit,
+            name,
+            closed: false,
+        }
+    }
+
+    pub(super) fn memory(name: &str) -> OutputBuffer {
+        OutputBuffer {
+            handle: None,
+            bytes: Vec::new(),
+            written: 0,
+            buffering: Buffering::Block,
+            push_limit: usize::MAX,
+            name: name.into(),
+            closed: false,
+        }
+    }
+
+    pub(super) fn handle(&self) -> Option<&Arc<Handle>> {
+        self.handle.as_ref()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        !self.closed
+    }
+
+    pub(super) fn set_buffering(&mut self, buffering: Buffering) {
+        self.buffering = buffering;
+        if self.handle.is_some() && !self.closed {
+            self.push_limit = if buffering == Buffering::None {
+                0
+            } else {
+                BUFFER_BYTES
+            };
+        }
+    }
+
+    /// A byte may be pushed without further ado.
+    #[inline(always)]
+    pub(super) fn has_room(&self) -> bool {
+        self.bytes.len() < self.push_limit
+    }
+
+    /// The number of bytes that were accepted and are not out yet.
+    pub(super) fn pending(&self) -> usize {
+        if self.handle.is_some() {
+            self.bytes.len() - self.written
+        } else {
+            0
+        }
+    }
+
+    /// Prepares for accepting bytes. Afterwards the caller appends what it likes, in full.
+    pub(super) fn make_room(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        if self.closed {
+            return Err(IoError::closed(Operation::Write, &self.name));
+        }
+        if self.handle.is_some() && self.bytes.len() >= BUFFER_BYTES {
+            self.write_out(wait)?;
+        }
+        Ok(())
+    }
+
+    /// Hands bytes on if the buffering says so. That the other side is not ready, or that the caller was
+    /// interrupted, is no error here: the bytes were accepted and will be written by a later operation.
+    pub(super) fn accepted(&mut self, ended_line: bool, wait: Wait<'_>) -> Result<(), IoError> {
+        let is_due = match self.buffering {
+            Buffering::None => true,
+            Buffering::Line => ended_line || self.bytes.len() >= BUFFER_BYTES,
+            Buffering::Block => self.bytes.len() >= BUFFER_BYTES,
+        };
+        if !is_due || self.handle.is_none() {
+            return Ok(());
+        }
+        match self.write_out(wait) {
+            Err(error) if error.is_retryable() => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Writes everything and flushes the handle.
+    pub(super) fn flush(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        if self.closed {
+            return Err(IoError::closed(Operation::Write, &self.name));
+        }
+        self.write_out(wait)?;
+        self.handle.as_ref().map_or(Ok(()), |handle| handle.flush())
+    }
+
+    /// Flushes and closes. If flushing is only interrupted, the port stays open; after any other error
+    /// it is closed nevertheless, and the error is returned.
+    pub(super) fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        if self.closed {
+            return Ok(());
+        }
+        let flushed = match &self.handle {
+            // Somebody closed the handle itself: an error only if bytes are lost by that.
+            Some(handle) if handle.is_closed() && self.pending() == 0 => Ok(()),
+            _ => self.flush(wait),
+        };
+        if let Err(error) = &flushed
+            && error.is_retryable()
+        {
+            return flushed;
+        }
+        self.closed = true;
+        self.push_limit = 0;
+        let Some(handle) = &self.handle else {
+            return Ok(());
+        };
+        self.bytes = Vec::new();
+        self.written = 0;
+        let closed = handle.close();
+        flushed.and(closed)
+    }
+
+    fn write_out(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        let Some(handle) = &self.handle else {
+            return Ok(());
+        };
+        while self.written < self.bytes.len() {
+            match handle.write(&self.bytes[self.written..], wait) {
+                Ok(count) => self.written += count,
+                Err(error) => {
+                    if matches!(error, IoError::BrokenPipe(_) | IoError::Closed(_)) {
+                        // These bytes can never be delivered; reporting them once is enough.
+                        self.bytes.clear();
+                        self.written = 0;
+                    } else {
+                        self.bytes.drain(..self.written);
+                        self.written = 0;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        self.bytes.clear();
+        self.written = 0;
+        if self.bytes.capacity() > 4 * BUFFER_BYTES {
+            self.bytes.shrink_to(BUFFER_BYTES);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for OutputBuffer {
+    /// A port that is dropped was not closed: what it holds is still wanted. Nobody is left to hear of
+    /// an error.
+    fn drop(&mut self) {
+        if !self.closed && self.pending() > 0 {
+            let _ = self.write_out(Wait::Blocking);
+        }
+    }
+}

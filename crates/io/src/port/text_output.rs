@@ -1,0 +1,287 @@
+//! Text output: an encoder and a buffer before a handle, or text collected in memory.
+
+use std::sync::Arc;
+
+use memchr::{memchr, memrchr};
+
+use crate::encoding::{ByteOrderMark, CodingPolicy, Encoder, Encoding, Utf8};
+use crate::error::{IoError, UnencodableOutput};
+use crate::handle::Handle;
+use crate::port::output_buffer::{Buffering, OutputBuffer};
+use crate::text::Text;
+use crate::wait::Wait;
+
+/// Wide text is encoded in pieces of this many characters.
+const WIDE_PIECE_CHARACTERS: usize = 256;
+
+/// How text is encoded.
+#[derive(Clone, Debug)]
+pub struct EncodeOptions {
+    pub encoding: Arc<dyn Encoding>,
+    pub unencodable: CodingPolicy,
+    pub byte_order_mark: ByteOrderMark,
+}
+
+impl Default for EncodeOptions {
+    /// UTF-8 without byte order mark.
+    fn default() -> EncodeOptions {
+        EncodeOptions {
+            encoding: Arc::new(Utf8),
+            unencodable: CodingPolicy::Raise,
+            byte_order_mark: ByteOrderMark::Omit,
+        }
+    }
+}
+
+/// A sink for characters.
+pub struct TextOutput {
+    buffer: OutputBuffer,
+    encoder: Box<dyn Encoder>,
+    options: EncodeOptions,
+    is_ascii_transparent: bool,
+    /// Characters since the last line feed.
+    column: u64,
+}
+
+impl TextOutput {
+    /// Writes text to a handle, line by line to a terminal and in blocks elsewhere.
+    pub fn new(handle: Arc<Handle>, options: EncodeOptions) -> TextOutput {
+        let buffering = Buffering::for_handle(&handle);
+        let mut output = TextOutput::with_buffer(OutputBuffer::new(handle, buffering), options);
+        if output.options.byte_order_mark == ByteOrderMark::Keep
+            && let Some(mark) = output.options.encoding.byte_order_mark()
+        {
+            output.buffer.bytes.extend_from_slice(mark);
+        }
+        output
+    }
+
+    /// Collects text in memory; see [`TextOutput::text`].
+    pub fn memory() -> TextOutput {
+        TextOutput::with_buffer(OutputBuffer::memory("string"), EncodeOptions::default())
+    }
+
+    fn with_buffer(buffer: OutputBuffer, options: EncodeOptions) -> TextOutput {
+        let encoder = options.encoding.encoder();
+        let is_ascii_transparent = options.encoding.is_ascii_transparent();
+        TextOutput {
+            buffer,
+            encoder,
+            options,
+            is_ascii_transparent,
+            column: 0,
+        }
+    }
+
+    /// The name of the target.
+    pub fn name(&self) -> &str {
+        self.buffer.name()
+    }
+
+    /// The handle that is written, unless the text stays in memory.
+    pub fn handle(&self) -> Option<&Arc<Handle>> {
+        self.buffer.handle()
+    }
+
+    /// `close` was not called.
+    pub fn is_open(&self) -> bool {
+        self.buffer.is_open()
+    }
+
+    /// The number of characters since the last line feed, or since the start.
+    pub fn column(&self) -> u64 {
+        self.column
+    }
+
+    /// When text is handed on.
+    pub fn buffering(&self) -> Buffering {
+        self.buffer.buffering
+    }
+
+    /// Changes when text is handed on.
+    pub fn set_buffering(&mut self, buffering: Buffering) {
+        self.buffer.set_buffering(buffering);
+    }
+
+    /// The number of bytes that were accepted and are not out yet.
+    pub fn pending(&self) -> usize {
+        self.buffer.pending()
+    }
+
+    /// The text collected so far by a port in memory; empty for others. Closing does not discard it.
+    pub fn text(&self) -> Text<'_> {
+        let bytes = if self.handle().is_none() {
+            self.buffer.bytes.as_slice()
+        } else {
+            b""
+        };
+        // Only the UTF-8 encoder has written here, so that the text is always valid.
+        Text::measure(simdutf8::basic::from_utf8(bytes).unwrap_or_default())
+    }
+
+    /// Forgets the text collected so far by a port in memory.
+    pub fn clear_text(&mut self) {
+        if self.handle().is_none() {
+            self.buffer.bytes.clear();
+            self.column = 0;
+        }
+    }
+
+    /// Writes a character.
+    #[inline]
+    pub fn write_char(&mut self, character: char, wait: Wait<'_>) -> Result<(), IoError> {
+        if character.is_ascii()
+            && character != '\n'
+            && self.is_ascii_transparent
+            && self.buffer.has_room()
+        {
+            self.buffer.bytes.push(character as u8);
+            self.column += 1;
+            return Ok(());
+        }
+        if character == '\n' && self.is_ascii_transparent && self.buffer.has_room() {
+            self.buffer.bytes.push(b'\n');
+            self.column = 0;
+            return self.buffer.accepted(true, wait);
+        }
+        self.write_char_slowly(character, wait)
+    }
+
+    #[inline(never)]
+    fn write_char_slowly(&mut self, character: char, wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.make_room(wait)?;
+        let start = self.buffer.bytes.len();
+        self.encode(character.encode_utf8(&mut [0; 4]), start)?;
+        let ends_line = character == '\n';
+        self.column = if ends_line { 0 } else { self.column + 1 };
+        self.buffer.accepted(ends_line, wait)
+    }
+
+    /// Writes text. If it returns an error that `is_retryable`, or `Unencodable`, nothing was accepted.
+    pub fn write_str(&mut self, text: &str, wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.make_room(wait)?;
+        let start = self.buffer.bytes.len();
+        self.encode(text, start)?;
+        let ended_line = match memrchr(b'\n', text.as_bytes()) {
+            Some(offset) => {
+                self.column = text[offset + 1..].chars().count() as u64;
+                true
+            }
+            None => {
+                self.column += text.chars().count() as u64;
+                false
+            }
+        };
+        self.buffer.accepted(ended_line, wait)
+    }
+
+    /// Writes narrow text: each byte is the character with that number.
+    pub fn write_latin1(&mut self, text: &[u8], wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.make_room(wait)?;
+        let start = self.buffer.bytes.len();
+        let mut rest = text;
+        loop {
+            let encoded = self.encoder.encode_latin1(rest, &mut self.buffer.bytes);
+            let Some((bad, others)) = rest[encoded..].split_first() else {
+                break;
+            };
+            self.encode_otherwise(char::from(*bad), start)?;
+            rest = others;
+        }
+        let ended_line = match memrchr(b'\n', text) {
+            Some(offset) => {
+                self.column = (text.len() - offset - 1) as u64;
+                true
+            }
+            None => {
+                self.column += text.len() as u64;
+                false
+            }
+        };
+        self.buffer.accepted(ended_line, wait)
+    }
+
+    /// Writes wide text: each word is a character. Words that are no characters become U+FFFD.
+    pub fn write_utf32(&mut self, text: &[u32], wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.make_room(wait)?;
+        let start = self.buffer.bytes.len();
+        let old_column = self.column;
+        let mut ended_line = false;
+        let mut piece = String::with_capacity(4 * WIDE_PIECE_CHARACTERS);
+        for words in text.chunks(WIDE_PIECE_CHARACTERS) {
+            piece.clear();
+            piece.extend(
+                words
+                    .iter()
+                    .map(|word| char::from_u32(*word).unwrap_or(char::REPLACEMENT_CHARACTER)),
+            );
+            if let Err(error) = self.encode(&piece, start) {
+                self.column = old_column;
+                return Err(error);
+            }
+            if memchr(b'\n', piece.as_bytes()).is_some() {
+                ended_line = true;
+                self.column = 0;
+            }
+            self.column += words
+                .iter()
+                .rev()
+                .take_while(|word| **word != u32::from('\n'))
+                .count() as u64;
+        }
+        self.buffer.accepted(ended_line, wait)
+    }
+
+    /// Ends the line unless nothing stands on it. Returns whether it did.
+    pub fn fresh_line(&mut self, wait: Wait<'_>) -> Result<bool, IoError> {
+        if self.column == 0 {
+            return Ok(false);
+        }
+        self.write_str("\n", wait)?;
+        Ok(true)
+    }
+
+    /// Hands on everything written so far.
+    pub fn flush(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.flush(wait)
+    }
+
+    /// Flushes and closes the port and its handle. Closing twice is no error. Interrupted, the port stays
+    /// open; after any other error it is closed.
+    pub fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.close(wait)
+    }
+
+    /// Encodes all of `text` behind what is there. On an error the buffer ends at `start` again.
+    fn encode(&mut self, text: &str, start: usize) -> Result<(), IoError> {
+        let mut rest = text;
+        loop {
+            let encoded = self.encoder.encode(rest, &mut self.buffer.bytes);
+            let mut others = rest[encoded..].chars();
+            let Some(bad) = others.next() else {
+                return Ok(());
+            };
+            self.encode_otherwise(bad, start)?;
+            rest = others.as_str();
+        }
+    }
+
+    /// Applies the policy to a character that the encoding lacks.
+    fn encode_otherwise(&mut self, bad: char, start: usize) -> Result<(), IoError> {
+        match self.options.unencodable {
+            CodingPolicy::Raise => {
+                self.buffer.bytes.truncate(start);
+                Err(IoError::Unencodable(Box::new(UnencodableOutput {
+                    name: self.name().into(),
+                    encoding: self.options.encoding.name().into(),
+                    character: bad,
+                })))
+            }
+            CodingPolicy::Replace => {
+                self.encoder.encode("?", &mut self.buffer.bytes);
+                Ok(())
+            }
+            CodingPolicy::Ignore => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A piece of decoded text, together with what is needed to build a string of the right width at once.
+//!
+//! The receiver looks at [`Text::width`] and [`Text::length`], allocates a narrow (one byte per
+//! character) or wide (four bytes per character) string of exactly that size, and lets the text copy
+//! itself into it. For ASCII, the common case, the measuring costs nothing beyond what decoding found
+//! out, and the copy is a `memcpy`.
+
+/// The narrowest storage that can hold a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Width {
+    /// All characters are below U+0080.
+    Ascii,
+    /// All characters are below U+0100, and at least one is not ASCII.
+    Latin1,
+    /// At least one character is U+0100 or above.
+    Wide,
+}
+
+/// Borrowed text with its length in characters and its width.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    utf8: &'a str,
+    length: usize,
+    width: Width,
+}
+
+impl<'a> Text<'a> {
+    /// Measures any text.
+    pub fn measure(utf8: &'a str) -> Text<'a> {
+        if utf8.is_ascii() {
+            return Text::ascii(utf8);
+        }
+        // Both loops are flat over bytes, so that they are vectorized.
+        let continuations = utf8.bytes().filter(|byte| byte & 0xC0 == 0x80).count();
+        let largest = utf8.bytes().fold(0, |largest, byte| largest.max(byte));
+        // U+00FF is the last character whose first byte is 0xC3.
+        let width = if largest <= 0xC3 {
+            Width::Latin1
+        } else {
+            Width::Wide
+        };
+        Text {
+            utf8,
+            length: utf8.len() - continuations,
+            width,
+        }
+    }
+
+    /// Text already known to be ASCII.
+    pub(crate) fn ascii(utf8: &'a str) -> Text<'a> {
+        debug_assert!(utf8.is_ascii());
+        Text {
+            utf8,
+            length: utf8.len(),
+            width: Width::Ascii,
+        }
+    }
+
+    /// The text as UTF-8.
+    pub fn as_str(&self) -> &'a str {
+        self.utf8
+    }
+
+    /// The number of characters.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// There are no characters.
+    pub fn is_empty(&self) -> bool {
+        self.utf8.is_empty()
+    }
+
+    /// The narrowest storage.
+    pub fn width(&self) -> Width {
+        self.width
+    }
+
+    /// The characters one at a time.
+    pub fn chars(&self) -> std::str::Chars<'a> {
+        self.utf8.chars()
+    }
+
+    /// Fills `target`, whose length is `self.length()`, with one byte per character. The width must
+    /// not be `Wide`.
+    pub fn copy_latin1(&self, target: &mut [u8]) {
+        assert!(self.width != Width::Wide, "wide text in a narrow string");
+        assert_eq!(target.len(), self.length, "string of the wrong length");
+        if self.width == Width::Ascii {
+            target.copy_from_slice(self.utf8.as_bytes());
+            return;
+        }
+        for (slot, character) in target.iter_mut().zip(self.utf8.chars()) {
+            *slot = u32::from(character) as u8;
+        }
+    }
+
+    /// Fills `target`, whose length is `self.length()`, with one word per character.
+    pub fn copy_utf32(&self, target: &mut [u32]) {
+        assert_eq!(target.len(), self.length, "string of the wrong length");
+        for (slot, character) in target.iter_mut().zip(self.utf8.chars()) {
+            *slot = u32::from(character);
+        }
+    }
+}
+
+/// The length of the longest ASCII prefix.
+pub(crate) fn ascii_prefix_length(bytes: &[u8]) -> usize {
+    const BLOCK_BYTES: usize = 64;
+    let mut length = 0;
+    while let Some(block) = bytes.get(length..length + BLOCK_BYTES) {
+        if !block.is_ascii() {
+            break;
+        }
+        length += BLOCK_BYTES;
+    }
+    length
+        + bytes[length..]
+            .iter()
+            .take_while(|byte| byte.is_ascii())
+            .count()
+}
+
+#[cfg(test)]
+mod tests;

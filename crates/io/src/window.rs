@@ -1,0 +1,240 @@
+//! The text that was decoded and not yet read, and where in the source it stands.
+//!
+//! ```text
+//!   text:   ..........####################----------------
+//!           mark      position            ascii_end       len
+//! ```
+//!
+//! Invariants: `mark <= position <= text.len()`, `position <= ascii_end <= text.len()`, all on character
+//! boundaries, and `text[position..ascii_end]` is ASCII, so that reading a character there is one load
+//! and one addition. Nothing is counted while reading: the location is worked out when someone asks for it,
+//! and for text that is about to be dropped, at the speed of a newline search.
+
+use std::collections::VecDeque;
+
+use memchr::{memchr_iter, memrchr};
+
+use crate::encoding::Decoder;
+use crate::text::{Text, ascii_prefix_length};
+
+/// A place in a source, for error messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Counted from 1; a line feed begins a new line.
+    pub line: u64,
+    /// Counted in characters from 1.
+    pub column: u64,
+    /// Counted in source bytes from 0.
+    pub byte_offset: u64,
+}
+
+impl Location {
+    pub(crate) const START: Location = Location {
+        line: 1,
+        column: 1,
+        byte_offset: 0,
+    };
+}
+
+/// A spot whose text did not come from its bytes in the regular way: a byte order mark or a malformed
+/// sequence that was skipped or replaced.
+struct Irregularity {
+    /// Where its text begins in the window.
+    start: usize,
+    text_length: usize,
+    source_length: usize,
+}
+
+/// A window that became larger for a very long line is given back once it is empty.
+const KEPT_BYTES_MAX: usize = 256 * 1024;
+
+/// See the module's description.
+pub(crate) struct TextWindow {
+    text: String,
+    position: usize,
+    ascii_end: usize,
+    mark: usize,
+    mark_location: Location,
+    irregularities: VecDeque<Irregularity>,
+}
+
+impl TextWindow {
+    pub(crate) fn new() -> TextWindow {
+        TextWindow::with_text(String::new())
+    }
+
+    pub(crate) fn with_text(text: String) -> TextWindow {
+        let ascii_end = ascii_prefix_length(text.as_bytes());
+        TextWindow {
+            text,
+            position: 0,
+            ascii_end,
+            mark: 0,
+            mark_location: Location::START,
+            irregularities: VecDeque::new(),
+        }
+    }
+
+    /// The next character if it is known to be ASCII.
+    #[inline(always)]
+    pub(crate) fn peek_ascii(&self) -> Option<char> {
+        if self.position < self.ascii_end {
+            self.text
+                .as_bytes()
+                .get(self.position)
+                .map(|byte| char::from(*byte))
+        } else {
+            None
+        }
+    }
+
+    /// Steps over the character that `peek_ascii` delivered.
+    #[inline(always)]
+    pub(crate) fn skip_ascii(&mut self) {
+        self.position += 1;
+    }
+
+    /// The next character, if any.
+    pub(crate) fn peek_char(&mut self) -> Option<char> {
+        let first = *self.text.as_bytes().get(self.position)?;
+        if !first.is_ascii() {
+            return self.text[self.position..].chars().next();
+        }
+        if self.position == self.ascii_end {
+            self.ascii_end += ascii_prefix_length(&self.text.as_bytes()[self.position..]);
+        }
+        Some(char::from(first))
+    }
+
+    /// The text that was not read yet.
+    pub(crate) fn unread(&self) -> &str {
+        &self.text[self.position..]
+    }
+
+    /// Nothing is left to be read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.position == self.text.len()
+    }
+
+    /// Steps over the next `length` bytes of `unread`.
+    pub(crate) fn skip(&mut self, length: usize) {
+        self.position += length;
+        debug_assert!(self.text.is_char_boundary(self.position));
+        self.ascii_end = self.ascii_end.max(self.position);
+    }
+
+    /// Takes `text_length` bytes as text and steps over `length` of them and what follows.
+    pub(crate) fn take(&mut self, text_length: usize, length: usize) -> Text<'_> {
+        let start = self.position;
+        let is_ascii = start + text_length <= self.ascii_end;
+        self.skip(length);
+        let text = &self.text[start..start + text_length];
+        if is_ascii {
+            Text::ascii(text)
+        } else {
+            Text::measure(text)
+        }
+    }
+
+    /// Makes room: forgets what was read, so that `append` does not grow without need.
+    pub(crate) fn compact(&mut self, decoder: &dyn Decoder) {
+        if self.position == 0 {
+            return;
+        }
+        self.advance_mark(decoder);
+        let removed = self.position;
+        if self.is_empty() {
+            self.text.clear();
+            self.text.shrink_to(KEPT_BYTES_MAX);
+        } else {
+            self.text.drain(..removed);
+        }
+        self.position = 0;
+        self.mark = 0;
+        self.ascii_end -= removed;
+        for irregularity in &mut self.irregularities {
+            irregularity.start -= removed;
+        }
+    }
+
+    /// Lets `decode` append text.
+    pub(crate) fn append<R>(&mut self, decode: impl FnOnce(&mut String) -> R) -> R {
+        let old_length = self.text.len();
+        let result = decode(&mut self.text);
+        debug_assert!(self.text.len() >= old_length, "a decoder removed text");
+        if self.ascii_end == old_length {
+            self.ascii_end += ascii_prefix_length(&self.text.as_bytes()[old_length..]);
+        }
+        result
+    }
+
+    /// Appends the replacement of `source_length` bytes.
+    pub(crate) fn append_irregular(&mut self, replacement: &str, source_length: usize) {
+        let start = self.text.len();
+        self.append(|text| text.push_str(replacement));
+        let text_length = replacement.len();
+        self.irregularities.push_back(Irregularity {
+            start,
+            text_length,
+            source_length,
+        });
+    }
+
+    /// The location of the next character.
+    pub(crate) fn location(&mut self, decoder: &dyn Decoder) -> Location {
+        self.advance_mark(decoder);
+        self.mark_location
+    }
+
+    /// Forgets the text and begins anew at a byte offset, whose line is not known and counted as 1.
+    pub(crate) fn restart(&mut self, byte_offset: u64) {
+        *self = TextWindow::new();
+        self.mark_location.byte_offset = byte_offset;
+    }
+
+    /// Forgets the unread text but not the location.
+    pub(crate) fn discard(&mut self, decoder: &dyn Decoder) {
+        self.advance_mark(decoder);
+        self.text = String::new();
+        self.irregularities.clear();
+        self.position = 0;
+        self.ascii_end = 0;
+        self.mark = 0;
+    }
+
+    /// Moves `mark` to `position`, counting what is between them.
+    fn advance_mark(&mut self, decoder: &dyn Decoder) {
+        while let Some(next) = self.irregularities.front() {
+            let irregular_end = next.start + next.text_length;
+            if irregular_end > self.position {
+                break;
+            }
+            let (start, source_length) = (next.start, next.source_length);
+            self.count_regular(start, decoder);
+            self.count_text(irregular_end);
+            self.mark_location.byte_offset += source_length as u64;
+            self.irregularities.pop_front();
+        }
+        self.count_regular(self.position, decoder);
+    }
+
+    fn count_regular(&mut self, end: usize, decoder: &dyn Decoder) {
+        self.mark_location.byte_offset += decoder.source_length(&self.text[self.mark..end]) as u64;
+        self.count_text(end);
+    }
+
+    fn count_text(&mut self, end: usize) {
+        let text = &self.text[self.mark..end];
+        let bytes = text.as_bytes();
+        self.mark = end;
+        let last_line = match memrchr(b'\n', bytes) {
+            Some(offset) => {
+                self.mark_location.line += memchr_iter(b'\n', bytes).count() as u64;
+                self.mark_location.column = 1;
+                &text[offset + 1..]
+            }
+            None => text,
+        };
+        self.mark_location.column += last_line.chars().count() as u64;
+    }
+}
