@@ -16,7 +16,7 @@
 (define-library (canny test)
   (export test test-approximate test-true test-false test-values test-error test-output
           test-group test-finish %run-test %run-error-test %run-group)
-  (import (scheme base) (scheme write) (scheme process-context))
+  (import (scheme base) (scheme complex) (scheme write) (scheme process-context))
   (begin
 
     (define passed 0)
@@ -107,29 +107,9 @@
       (or (same? expected actual)
           (and (number? expected)
                (number? actual)
-               (let ((difference (magnitude-of (- actual expected)))
-                     (scale (max 1 (magnitude-of expected))))
+               (let ((difference (magnitude (- actual expected)))
+                     (scale (max 1 (magnitude expected))))
                  (<= difference (* 1e-10 scale))))))
-
-    ;; An upper bound of the magnitude, without (scheme complex).
-    (define (magnitude-of number)
-      (if (real? number)
-          (abs number)
-          (let ((text (number->string number)))
-            (if (string->number text)
-                (complex-size text)
-                0))))
-
-    ;; The sum of the sizes of the parts of a complex number, from its text `a+bi`.
-    (define (complex-size text)
-      (let loop ((index (- (string-length text) 2)))
-        (if (and (memv (string-ref text index) '(#\+ #\-))
-                 (not (and (> index 0) (char=? (string-ref text (- index 1)) #\e))))
-            (let ((imaginary (string->number
-                              (substring text index (- (string-length text) 1))))
-                  (real (if (= index 0) 0 (string->number (substring text 0 index)))))
-              (+ (abs real) (if imaginary (abs imaginary) 1)))
-            (loop (- index 1)))))
 
     (define (test-finish)
       (display passed)
