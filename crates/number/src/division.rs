@@ -71,11 +71,14 @@ fn divide_fixnums(kind: Division, dividend: i64, divisor: i64) -> (Number, Numbe
         twice,
         quotient & 1 == 1,
     );
-    // A step is taken only when there is a remainder, so that neither result can overflow.
-    (
-        Number::Fixnum(quotient + step),
-        Number::Fixnum(remainder - step * divisor),
-    )
+    // A step is taken only when there is a remainder, so that the quotient cannot overflow; the
+    // remainder moves toward zero or across it by less than it can hold.
+    let corrected = match step {
+        0 => remainder,
+        1 => remainder - divisor,
+        _ => remainder + divisor,
+    };
+    (Number::Fixnum(quotient + step), Number::Fixnum(corrected))
 }
 
 fn signum(value: &IBig) -> i64 {

@@ -90,20 +90,25 @@ pub fn log_base(value: &Number, base: &Number) -> Result<Number, NumberError> {
     }
     let quotient = real::div(&log(value)?, &denominator)?;
     if let Number::Flonum(estimate) = quotient
-        && is_exact_rational(value)
-        && is_exact_rational(base)
-        && estimate.is_finite()
-        && (estimate - estimate.round()).abs() <= 1e-9 * estimate.abs().max(1.0)
-        && is_positive(value)?
-        && is_positive(base)?
+        && is_exact_power(value, base, estimate.round())?
     {
-        let nearest = estimate.round();
-        let power = expt(base, &Number::Fixnum(nearest as i64))?;
-        if power == *value {
-            return Ok(Number::Flonum(nearest));
-        }
+        return Ok(Number::Flonum(estimate.round()));
     }
     Ok(quotient)
+}
+
+/// Whether two exact positive numbers are related by this integral exponent; powers that would be
+/// much longer than `value` are not computed.
+fn is_exact_power(value: &Number, base: &Number, exponent: f64) -> Result<bool, NumberError> {
+    let both_exact = is_exact_rational(value) && is_exact_rational(base);
+    if !both_exact || !is_positive(value)? || !is_positive(base)? {
+        return Ok(false);
+    }
+    let length = base.exact_bits() as f64 * exponent.abs();
+    if !length.is_finite() || length > 4.0 * value.exact_bits() as f64 + 1024.0 {
+        return Ok(false);
+    }
+    Ok(expt(base, &Number::Fixnum(exponent as i64))? == *value)
 }
 
 fn integral_base(base: &Number) -> Option<i64> {
