@@ -1,1 +1,64 @@
-//! Allocation, collection, barriers, safepoints
+//! Allocation, collection, barriers and safepoints.
+//!
+//! A generational, stop-the-world, mostly-copying collector. Mutators bump-allocate in 32 KB blocks of
+//! a nursery; a minor collection moves what is reachable to the old generation at once and frees the
+//! rest; a full collection copies a small old generation and marks a large one in place.
+//!
+//! What a host must know:
+//!
+//! - **Roots.** References in native stacks and registers are found conservatively and *pin* their
+//!   objects, so a [`Value`](canny_value::Value) in a local variable survives any allocation. References anywhere else
+//!   outside the heap (a `Vec`, a struct on the Rust heap, the VM stack) must be shown through
+//!   [`Roots`] or held by a [`Handle`].
+//! - **Barrier.** Every store of a reference into an object sets the card *of the slot*:
+//!   `cards[slot >> CARD_SHIFT] = 1` with the biased base in [`AllocationArea::cards`]. Initializing
+//!   stores into an object that was just allocated, before the next allocation, need none.
+//! - **Generated code** allocates by `next = cursor + size; if next > limit → slow path; cursor = next`
+//!   (the cursor is stored only when the room is there), then writes header and all fields before
+//!   anything else can happen. Sizes are multiples of 16 and at most half a block; an odd word of
+//!   padding of a scannable object must not look like a reference.
+//! - **Safepoints.** A running mutator comes to one when it allocates or calls
+//!   [`Mutator::safepoint`]; blocking code is wrapped in [`Mutator::enter_native`].
+//!
+//! The crate knows headers, kinds and which words are references. It knows nothing of Scheme, frames
+//! or symbols.
+
+mod block;
+mod block_pool;
+mod cards;
+mod code_space;
+mod collector;
+mod config;
+mod evacuate;
+mod guardian;
+mod handles;
+mod heap;
+mod large;
+mod mark;
+mod mutator;
+mod native_stack;
+mod nursery;
+mod pin;
+mod reservation;
+mod roots;
+mod safepoint;
+mod shape;
+mod statistics;
+mod sweep;
+mod verify;
+mod walk;
+mod weak;
+
+pub use config::HeapConfig;
+pub use handles::{Handle, HandleTable};
+pub use heap::{Heap, HeapExhausted};
+pub use mutator::Mutator;
+pub use nursery::AllocationArea;
+pub use roots::{CollectionMode, RootVisitor, Roots, WeakRoots, WeakVisitor};
+pub use safepoint::{NativeRegion, PollingMutator, SafepointRequest};
+pub use statistics::Statistics;
+pub use walk::LiveObject;
+pub use weak::weak_entries;
+
+#[cfg(test)]
+mod tests;

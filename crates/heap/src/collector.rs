@@ -1,0 +1,283 @@
+//! One collection, from the decision what to collect to the accounts afterwards.
+//!
+//! Order, with the reason: areas are closed so that blocks are walkable; native stacks are searched
+//! and pins set before anything moves; then precise roots, cards, the drain; then ephemerons,
+//! guardians, externals and weak tables in this order; then blocks are freed or kept.
+
+use std::sync::atomic::Ordering;
+
+use crate::block::{BLOCK_BYTES, Block, PARTIAL, UNCLEAN, state};
+use crate::evacuate::Tracer;
+use crate::heap::{Heap, HeapState};
+use crate::nursery;
+use crate::pin::Candidates;
+use crate::roots::{CollectionMode, RootVisitor, WeakVisitor};
+use crate::shape;
+use crate::statistics::PauseTimer;
+use crate::sweep;
+use crate::verify;
+
+/// Collects. Every mutator is stopped, and the caller holds the heap's lock.
+pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
+    let timer = PauseTimer::start();
+    close_areas(heap, state);
+    if heap.config.verify {
+        verify::verify(heap, state, verify::Moment::Before);
+    }
+    let mode = if full || wants_full(heap, state) {
+        CollectionMode::Full
+    } else {
+        CollectionMode::Minor
+    };
+    let in_place = mode == CollectionMode::Full && wants_in_place(heap, state);
+    trace_everything(heap, state, mode, in_place);
+    let live = reclaim(heap, state, mode);
+    settle_accounts(heap, state, mode, in_place, live);
+    if heap.config.verify {
+        verify::verify(heap, state, verify::Moment::After);
+    }
+    timer.stop(&mut state.statistics);
+}
+
+/// Gives up the blocks that mutators were filling.
+pub(crate) fn close_areas(heap: &Heap, state: &mut HeapState) {
+    for entry in &mut state.mutators {
+        // SAFETY: the mutator is stopped, and both outlive its entry.
+        let (area, local) = unsafe { (entry.area.as_mut(), entry.local.as_mut()) };
+        let bytes = nursery::close_all(&heap.space, area, local);
+        state.statistics.bytes_allocated += bytes as u64;
+    }
+}
+
+fn wants_full(heap: &Heap, state: &HeapState) -> bool {
+    if state.full_next || state.old_bytes > state.full_above_bytes {
+        return true;
+    }
+    // What is promoted must fit below the limit, with a nursery beside it.
+    let old_blocks = state.pool.used() - state.young_blocks.min(state.pool.used());
+    old_blocks + 2 * state.young_blocks > heap.limit_blocks
+}
+
+fn wants_in_place(heap: &Heap, state: &HeapState) -> bool {
+    state.old_bytes > heap.config.in_place_above_bytes || state.pool.used() * 2 > heap.limit_blocks
+}
+
+/// Marks the blocks that a full collection decides about. Young blocks are condemned from birth.
+fn condemn(heap: &Heap, state: &mut HeapState, in_place: bool) {
+    let space = &heap.space;
+    state.partial_scannable.clear();
+    state.partial_leaf.clear();
+    for number in 0..state.pool.frontier() {
+        let block = Block(number);
+        let old = space.state(block);
+        if old & state::YOUNG != 0 {
+            continue;
+        }
+        let new = match old & state::CONTENT {
+            state::FREE | state::TAIL => continue,
+            _ if old & state::LARGE != 0 => old | state::CONDEMNED | state::IN_PLACE,
+            state::CODE => old | state::CONDEMNED | state::IN_PLACE,
+            state::SCANNABLE | state::LEAF if in_place => old | state::CONDEMNED | state::IN_PLACE,
+            _ => old | state::CONDEMNED,
+        };
+        space.set_state(block, new);
+    }
+}
+
+/// Drops what mark bits say of the last collection.
+fn forget_marks(heap: &Heap, state: &HeapState) {
+    let space = &heap.space;
+    for number in 0..state.pool.frontier() {
+        let block = Block(number);
+        if space.info(block).flags & PARTIAL != 0
+            && space.state(block) & state::CONTENT != state::TAIL
+        {
+            space.clear_marks(block);
+            space.update_info(block, |info| info.flags &= !(PARTIAL | UNCLEAN));
+        }
+    }
+}
+
+fn trace_everything(heap: &Heap, state: &mut HeapState, mode: CollectionMode, in_place: bool) {
+    let full = mode == CollectionMode::Full;
+    if full {
+        condemn(heap, state, in_place);
+    }
+    let mut candidates = Candidates::default();
+    for entry in &state.mutators {
+        candidates.gather(&heap.space, &entry.context);
+    }
+    candidates.prepare(&heap.space);
+    if full {
+        forget_marks(heap, state);
+    }
+    let mut tracer = Tracer::new(
+        &heap.space,
+        &mut state.pool,
+        &mut state.to_spaces,
+        &mut state.partial_scannable,
+        &mut state.partial_leaf,
+        mode,
+    );
+    let pinned = candidates.pin(&mut tracer);
+    state.statistics.pinned_objects = pinned;
+    state.statistics.pinned_objects_total += pinned as u64;
+
+    let mut visitor = RootVisitor {
+        tracer: &mut tracer,
+    };
+    for entry in &mut state.mutators {
+        if let Some(roots) = &mut entry.roots {
+            // SAFETY: the mutator is stopped, and its roots outlive its entry.
+            unsafe { roots.as_mut().visit_roots(&mut visitor, mode) };
+        }
+    }
+    for roots in &mut state.global_roots {
+        // SAFETY: every mutator is stopped.
+        unsafe { roots.visit_roots(&mut visitor, mode) };
+    }
+    heap.handles.for_each_slot(|slot| visitor.visit(slot));
+    if !full {
+        tracer.scan_cards();
+    }
+    tracer.drain_with_ephemerons();
+    state.finalization.guard(&mut tracer);
+    state.finalization.sweep_externals(&tracer);
+    tracer.finish_weak();
+    let visitor = WeakVisitor { tracer: &tracer };
+    for roots in &mut state.weak_roots {
+        // SAFETY: every mutator is stopped.
+        unsafe { roots.update_weak(&visitor) };
+    }
+    let copied = tracer.take_bytes_copied();
+    state.to_spaces.settle(&heap.space);
+    state.statistics.bytes_evacuated += copied as u64;
+    state.statistics.bytes_promoted_last = copied;
+    if copied > 0 {
+        heap.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Frees what died. Returns the bytes of objects that stayed in condemned blocks.
+fn reclaim(heap: &Heap, state: &mut HeapState, mode: CollectionMode) -> usize {
+    let mut live = 0;
+    for block in std::mem::take(&mut state.young) {
+        live += reclaim_block(heap, state, block);
+    }
+    let mut large = std::mem::take(&mut state.large_young);
+    if mode == CollectionMode::Full {
+        state.code.begin_sweep();
+        for number in 0..state.pool.frontier() {
+            let block = Block(number);
+            let block_state = heap.space.state(block);
+            if block_state & state::CONDEMNED == 0 || block_state & state::LARGE != 0 {
+                continue;
+            }
+            if block_state & state::CONTENT == state::CODE {
+                let bytes = state.code.sweep(&heap.space, block);
+                heap.space.clear_cards(block, 1);
+                live += bytes;
+                if bytes == 0 {
+                    state.pool.release(&heap.space, block);
+                }
+            } else {
+                live += reclaim_block(heap, state, block);
+            }
+        }
+        large.append(&mut state.large_old);
+    }
+    for block in large {
+        live += reclaim_large(heap, state, block);
+    }
+    live
+}
+
+fn reclaim_block(heap: &Heap, state: &mut HeapState, block: Block) -> usize {
+    let space = &heap.space;
+    let block_state = space.state(block);
+    if block_state & (state::PINNED | state::IN_PLACE) == 0 {
+        state.pool.release(space, block);
+        return 0;
+    }
+    let (live, usable) = sweep::retain(space, block);
+    if live == 0 {
+        state.pool.release(space, block);
+        return 0;
+    }
+    if heap.config.poison {
+        sweep::clean(space, block);
+    }
+    if usable {
+        match block_state & state::CONTENT {
+            state::SCANNABLE => state.partial_scannable.push(block),
+            state::LEAF => state.partial_leaf.push(block),
+            _ => {}
+        }
+    }
+    live
+}
+
+fn reclaim_large(heap: &Heap, state: &mut HeapState, block: Block) -> usize {
+    let space = &heap.space;
+    let start = space.start_of(block);
+    let blocks = space.info(block).span as usize;
+    if !space.is_marked(start) {
+        state.pool.release_run(space, block, blocks);
+        return 0;
+    }
+    space.unmark(start);
+    let kept = space.state(block) & (state::CONTENT | state::LARGE);
+    space.set_state(block, kept);
+    space.clear_cards(block, blocks);
+    state.large_old.push(block);
+    // SAFETY: a large object starts at its first block.
+    unsafe { shape::bytes_at(start) }
+}
+
+fn settle_accounts(
+    heap: &Heap,
+    state: &mut HeapState,
+    mode: CollectionMode,
+    in_place: bool,
+    stayed: usize,
+) {
+    let config = &heap.config;
+    state.statistics.collections += 1;
+    let bytes = state.statistics.bytes_promoted_last + stayed;
+    if mode == CollectionMode::Full {
+        state.statistics.full_collections += 1;
+        state.statistics.in_place_collections += u64::from(in_place);
+        state.old_bytes = bytes;
+        state.full_above_bytes = (bytes / 100 * config.growth_percent).max(config.full_floor_bytes);
+    } else {
+        state.old_bytes += bytes;
+    }
+    state.young_blocks = 0;
+    let used = state.pool.used();
+    state.nursery_budget = heap.nursery_budget(used);
+    state.pool.trim(&heap.space, state.nursery_budget);
+    let room = heap.limit_blocks.saturating_sub(used);
+    if mode == CollectionMode::Minor {
+        state.full_next = room / 2 < heap.nursery_blocks.min(heap.limit_blocks / 4);
+        return;
+    }
+    state.full_next = false;
+    if room >= heap.reserve_blocks {
+        state.excess_told = None;
+    } else if state
+        .excess_told
+        .is_none_or(|told| used >= told + heap.reserve_blocks)
+    {
+        state.excess_told = Some(used);
+        tell_excess(heap, state);
+    }
+    debug_assert!(used * BLOCK_BYTES >= state.old_bytes.min(BLOCK_BYTES));
+}
+
+/// Says that the limit is reached: once per excess, and again for each reserve used up since.
+fn tell_excess(heap: &Heap, state: &HeapState) {
+    heap.exhausted.store(true, Ordering::Relaxed);
+    for entry in &state.mutators {
+        entry.request.request();
+    }
+}

@@ -1,0 +1,267 @@
+//! The heap that mutators share: its settings, its lock and what the lock guards.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use canny_value::Value;
+
+use crate::block::{BLOCK_BYTES, BLOCK_SHIFT, Block, Space};
+use crate::block_pool::BlockPool;
+use crate::code_space::CodeSpace;
+use crate::config::HeapConfig;
+use crate::evacuate::ToSpaces;
+use crate::guardian::Finalization;
+use crate::handles::{Handle, HandleTable};
+use crate::reservation::physical_bytes;
+use crate::roots::{Roots, WeakRoots};
+use crate::safepoint::MutatorEntry;
+use crate::statistics::Statistics;
+
+/// A request that the heap limit does not allow, after a full collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapExhausted {
+    /// Bytes of the request; `usize::MAX` when they cannot be counted.
+    pub requested_bytes: usize,
+    /// The heap limit in bytes.
+    pub limit_bytes: usize,
+}
+
+impl fmt::Display for HeapExhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "heap limit of {} bytes exceeded by a request of {} bytes",
+            self.limit_bytes, self.requested_bytes
+        )
+    }
+}
+
+impl std::error::Error for HeapExhausted {}
+
+/// Fewest blocks in a nursery.
+const NURSERY_BLOCKS_MIN: usize = 8;
+/// Address space reserved when the machine and the limit allow it.
+const RESERVED_BYTES_MAX: usize = 64 << 30;
+
+/// A heap. Threads use it through a [`crate::Mutator`] each.
+pub struct Heap {
+    pub(crate) config: HeapConfig,
+    pub(crate) space: Space,
+    /// Limit in blocks.
+    pub(crate) limit_blocks: usize,
+    /// Blocks below the limit that are kept for the program's handling of the excess.
+    pub(crate) reserve_blocks: usize,
+    /// Blocks of a full nursery.
+    pub(crate) nursery_blocks: usize,
+    state: Mutex<HeapState>,
+    /// Signalled when no mutator runs any more.
+    pub(crate) stopped: Condvar,
+    /// Signalled when a collection has ended.
+    pub(crate) resumed: Condvar,
+    /// Mirror of [`HeapState::stopping`] for polls.
+    pub(crate) stop_requested: AtomicBool,
+    pub(crate) epoch: AtomicU64,
+    pub(crate) exhausted: AtomicBool,
+    pub(crate) handles: Arc<HandleTable>,
+}
+
+/// What the heap's lock guards.
+pub(crate) struct HeapState {
+    pub(crate) pool: BlockPool,
+    /// Blocks of the nursery.
+    pub(crate) young: Vec<Block>,
+    /// First blocks of large objects: old ones, and those allocated since the last collection.
+    pub(crate) large_old: Vec<Block>,
+    pub(crate) large_young: Vec<Block>,
+    /// Blocks handed out since the last collection, large objects included.
+    pub(crate) young_blocks: usize,
+    /// Blocks that may be handed out until the next collection.
+    pub(crate) nursery_budget: usize,
+    pub(crate) to_spaces: ToSpaces,
+    /// Old blocks with room in them, to promote into.
+    pub(crate) partial_scannable: Vec<Block>,
+    pub(crate) partial_leaf: Vec<Block>,
+    pub(crate) code: CodeSpace,
+    pub(crate) finalization: Finalization,
+    pub(crate) global_roots: Vec<Box<dyn Roots + Send>>,
+    pub(crate) weak_roots: Vec<Box<dyn WeakRoots + Send>>,
+    pub(crate) statistics: Statistics,
+    /// Bytes of old objects: live after the last full collection, and promoted since.
+    pub(crate) old_bytes: usize,
+    /// The next collection is full when `old_bytes` exceeds this.
+    pub(crate) full_above_bytes: usize,
+    /// The next collection is full in any case.
+    pub(crate) full_next: bool,
+    /// The limit's reserve is in use; blocks in use when that was last told.
+    pub(crate) excess_told: Option<usize>,
+    pub(crate) stress_countdown: u32,
+    pub(crate) stress_collections: u32,
+    pub(crate) mutators: Vec<MutatorEntry>,
+    pub(crate) next_mutator_id: u64,
+    /// Number of mutators whose status is `Running`.
+    pub(crate) running: usize,
+    /// A thread is stopping the world or has stopped it.
+    pub(crate) stopping: bool,
+}
+
+// SAFETY: the raw pointers in mutator entries are used by the collecting thread only while their
+// mutators are stopped; hosts promise that their roots may be visited from any thread.
+unsafe impl Send for HeapState {}
+
+impl Heap {
+    /// Makes a heap: reserves address space, commits next to nothing.
+    pub fn new(config: HeapConfig) -> io::Result<Arc<Heap>> {
+        let limit = config.limit.unwrap_or_else(|| physical_bytes() / 8 * 7);
+        let limit = limit.max(1 << 20);
+        let wanted = limit.saturating_mul(4).clamp(64 << 20, RESERVED_BYTES_MAX);
+        let space = Space::new(wanted)?;
+        // A collection may need room for copies besides what is in use.
+        let limit_blocks = (limit >> BLOCK_SHIFT).min(space.block_count() / 3).max(16);
+        let reserve_blocks = (limit_blocks / 32).clamp(8, 512);
+        let nursery_blocks = (config.nursery_bytes >> BLOCK_SHIFT).max(NURSERY_BLOCKS_MIN);
+        let mut state = HeapState {
+            pool: BlockPool::new(space.block_count(), config.poison),
+            young: Vec::new(),
+            large_old: Vec::new(),
+            large_young: Vec::new(),
+            young_blocks: 0,
+            nursery_budget: 0,
+            to_spaces: ToSpaces::default(),
+            partial_scannable: Vec::new(),
+            partial_leaf: Vec::new(),
+            code: CodeSpace::default(),
+            finalization: Finalization::default(),
+            global_roots: Vec::new(),
+            weak_roots: Vec::new(),
+            statistics: Statistics::default(),
+            old_bytes: 0,
+            full_above_bytes: config.full_floor_bytes,
+            full_next: false,
+            excess_told: None,
+            stress_countdown: config.stress_every,
+            stress_collections: 0,
+            mutators: Vec::new(),
+            next_mutator_id: 0,
+            running: 0,
+            stopping: false,
+        };
+        state.nursery_budget = nursery_blocks.min(limit_blocks / 4).max(NURSERY_BLOCKS_MIN);
+        Ok(Arc::new(Heap {
+            config,
+            space,
+            limit_blocks,
+            reserve_blocks,
+            nursery_blocks,
+            state: Mutex::new(state),
+            stopped: Condvar::new(),
+            resumed: Condvar::new(),
+            stop_requested: AtomicBool::new(false),
+            epoch: AtomicU64::new(0),
+            exhausted: AtomicBool::new(false),
+            handles: Arc::new(HandleTable::default()),
+        }))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HeapState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn wait<'g>(
+        &self,
+        condition: &Condvar,
+        guard: MutexGuard<'g, HeapState>,
+    ) -> MutexGuard<'g, HeapState> {
+        condition
+            .wait(guard)
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Blocks that a nursery may have when `used` blocks are in use after a collection.
+    pub(crate) fn nursery_budget(&self, used: usize) -> usize {
+        let room = self.limit_blocks.saturating_sub(used);
+        self.nursery_blocks.min(room / 2).max(NURSERY_BLOCKS_MIN)
+    }
+
+    /// A number that changes whenever objects may have moved, so that tables keyed by address know
+    /// when to rehash.
+    #[inline]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the blocks in use.
+    pub fn bytes_in_use(&self) -> usize {
+        self.lock().pool.used() * BLOCK_BYTES
+    }
+
+    /// The heap limit in bytes.
+    pub fn limit_bytes(&self) -> usize {
+        self.limit_blocks * BLOCK_BYTES
+    }
+
+    /// Counters so far.
+    pub fn statistics(&self) -> Statistics {
+        let state = self.lock();
+        Statistics {
+            bytes_live: state.old_bytes,
+            bytes_in_use: state.pool.used() * BLOCK_BYTES,
+            bytes_in_use_max: state.pool.used_max() * BLOCK_BYTES,
+            ..state.statistics.clone()
+        }
+    }
+
+    /// Makes a handle that keeps a value alive and up to date. For threads that run as mutators.
+    pub fn create_handle(&self, value: Value) -> Handle {
+        self.handles.create(value)
+    }
+
+    /// The table of handles.
+    pub fn handles(&self) -> &HandleTable {
+        &self.handles
+    }
+
+    /// Adds roots that belong to no mutator; they are visited in each collection from now on.
+    pub fn add_global_roots(&self, roots: Box<dyn Roots + Send>) {
+        self.lock().global_roots.push(roots);
+    }
+
+    /// Adds a table of weak references; it is updated in each collection from now on.
+    pub fn add_weak_roots(&self, roots: Box<dyn WeakRoots + Send>) {
+        self.lock().weak_roots.push(roots);
+    }
+
+    /// Asks for `value` to be put on `guardian`'s `ready` list once it is not reachable otherwise.
+    /// An object registered n times is delivered n times. Only objects and pairs are worth it.
+    pub fn register_guardian(&self, value: Value, guardian: Value) {
+        self.lock().finalization.register_guardian(value, guardian);
+    }
+
+    /// Asks for `id` to be queued for the host when `value` has died. Guardians come first: an object
+    /// that one of them delivers is alive.
+    pub fn register_external(&self, value: Value, id: u64) {
+        self.lock().finalization.register_external(value, id);
+    }
+
+    /// The ids of externals that have died since the last call, in the order of registration per
+    /// collection.
+    pub fn take_dead_externals(&self) -> Vec<u64> {
+        std::mem::take(&mut self.lock().finalization.dead_externals)
+    }
+
+    /// Whether the program has just used up the heap limit but for a small reserve: true once per
+    /// excess. Mutators are asked to come to a safepoint when it becomes true; the machine then
+    /// raises a condition, whose handler runs on the reserve.
+    pub fn take_exhausted(&self) -> bool {
+        self.exhausted.load(Ordering::Relaxed) && self.exhausted.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for Heap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Heap")
+            .field("limit_bytes", &self.limit_bytes())
+            .finish_non_exhaustive()
+    }
+}

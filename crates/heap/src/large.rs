@@ -1,0 +1,49 @@
+//! Objects above half a block: each has blocks of its own and never moves.
+
+use crate::block::{BLOCK_BYTES, Block, state};
+use crate::heap::{Heap, HeapState};
+
+/// Blocks that a large object of so many bytes takes.
+pub(crate) fn blocks_for(bytes: usize) -> usize {
+    bytes.div_ceil(BLOCK_BYTES)
+}
+
+/// Takes blocks for a large object; the memory reads as zero. The address, or `None` when no adjacent
+/// blocks are left in the reservation.
+pub(crate) fn allocate(
+    heap: &Heap,
+    state: &mut HeapState,
+    content: u8,
+    bytes: usize,
+) -> Option<usize> {
+    let blocks = blocks_for(bytes);
+    let space = &heap.space;
+    let first = match state.pool.take_run(blocks) {
+        Some(first) => first,
+        None => {
+            state.pool.trim(space, 0);
+            state.pool.take_run(blocks)?
+        }
+    };
+    let birth = if content == state::CODE {
+        // Code is old from birth.
+        content | state::LARGE
+    } else {
+        content | state::LARGE | state::YOUNG | state::CONDEMNED | state::IN_PLACE
+    };
+    space.set_state(first, birth);
+    space.update_info(first, |info| info.span = blocks as u32);
+    for number in first.0 + 1..first.0 + blocks as u32 {
+        space.set_state(Block(number), state::TAIL);
+        space.update_info(Block(number), |info| info.span = first.0);
+    }
+    if content == state::CODE {
+        state.large_old.push(first);
+        state.old_bytes += bytes;
+    } else {
+        state.large_young.push(first);
+    }
+    state.young_blocks += blocks;
+    state.statistics.bytes_allocated += bytes as u64;
+    Some(space.start_of(first))
+}

@@ -1,0 +1,564 @@
+//! A thread's handle on the heap: allocation, stores, collection.
+//!
+//! Inline paths bump the areas that generated code shares; everything else goes through one slow
+//! path per area, which is where collections, stress mode and the limit come in.
+//!
+//! A [`Value`] in a local variable is safe across allocations: native stacks pin what they refer to.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES, TAG_PAIR, code};
+use canny_value::{Header, Value};
+
+use crate::block::{BLOCK_BYTES, LARGE_ABOVE_BYTES, state};
+use crate::collector;
+use crate::handles::Handle;
+use crate::heap::{Heap, HeapExhausted};
+use crate::large;
+use crate::mark;
+use crate::native_stack::NativeContext;
+use crate::nursery::{self, AllocationArea, AreaKind, LocalAreas};
+use crate::roots::Roots;
+use crate::safepoint::{MutatorEntry, PollingMutator, SafepointRequest, Status};
+use crate::shape;
+
+/// A thread that uses a heap. It counts as running, so collections of other threads wait for it to
+/// allocate, to call [`Mutator::safepoint`] or to be in a native region.
+pub struct Mutator {
+    heap: Arc<Heap>,
+    id: u64,
+    area: NonNull<AllocationArea>,
+    local: NonNull<LocalAreas>,
+    /// The area's owner, when the mutator is.
+    _own_area: Option<Box<AllocationArea>>,
+}
+
+impl Mutator {
+    /// Makes the current thread a mutator. Waits for a collection in progress.
+    ///
+    /// # Safety
+    /// `area` (usually inside the machine's thread block) and `roots` stay valid and in place until
+    /// the mutator is dropped; `roots` may be visited from other threads while this one is stopped.
+    /// The mutator is used on this thread only.
+    pub unsafe fn attach(
+        heap: &Arc<Heap>,
+        area: NonNull<AllocationArea>,
+        roots: Option<NonNull<dyn Roots>>,
+        request: Arc<dyn SafepointRequest>,
+    ) -> Mutator {
+        let local = NonNull::from(Box::leak(Box::new(LocalAreas::default())));
+        // SAFETY: the caller's contract.
+        unsafe {
+            *area.as_ptr() = AllocationArea {
+                cards: heap.space.biased_cards(),
+                ..AllocationArea::default()
+            };
+        }
+        let context = NativeContext::of_current_thread();
+        let mut state = heap.lock();
+        while state.stopping {
+            state = heap.wait(&heap.resumed, state);
+        }
+        let id = state.next_mutator_id;
+        state.next_mutator_id += 1;
+        state.running += 1;
+        state.mutators.push(MutatorEntry {
+            id,
+            status: Status::Running,
+            context,
+            area,
+            local,
+            roots,
+            request,
+        });
+        Mutator {
+            heap: heap.clone(),
+            id,
+            area,
+            local,
+            _own_area: None,
+        }
+    }
+
+    /// Makes the current thread a mutator with an area of its own and no roots but its native stack.
+    pub fn attach_plain(heap: &Arc<Heap>) -> Mutator {
+        let mut own = Box::<AllocationArea>::default();
+        let area = NonNull::from(&mut *own);
+        // SAFETY: the box lives as long as the mutator, which is not `Send`.
+        let mut mutator = unsafe { Mutator::attach(heap, area, None, Arc::new(PollingMutator)) };
+        mutator._own_area = Some(own);
+        mutator
+    }
+
+    /// The heap.
+    #[inline]
+    pub fn heap(&self) -> &Arc<Heap> {
+        &self.heap
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    #[inline(always)]
+    fn area(&mut self) -> &mut AllocationArea {
+        // SAFETY: valid by the contract of `attach`, and this thread is the only one that uses it
+        // while it runs.
+        unsafe { self.area.as_mut() }
+    }
+
+    #[inline(always)]
+    fn local(&mut self) -> &mut LocalAreas {
+        // SAFETY: owned by this mutator; the collector uses it only while this thread is stopped.
+        unsafe { self.local.as_mut() }
+    }
+
+    /// A pair. At the heap limit it is made on the reserve, or beyond; see [`Heap::take_exhausted`].
+    /// A loop that makes pairs without bound uses [`Mutator::try_pair`] or polls that.
+    #[inline(always)]
+    pub fn pair(&mut self, car: Value, cdr: Value) -> Value {
+        let area = self.area();
+        let at = area.scan_cursor;
+        let next = at + GRANULE_BYTES;
+        if next <= area.scan_limit {
+            area.scan_cursor = next;
+            // SAFETY: the granule was just taken from this thread's block.
+            return unsafe { init_pair(at, car, cdr) };
+        }
+        self.pair_slow(car, cdr)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pair_slow(&mut self, car: Value, cdr: Value) -> Value {
+        let at = self.allocate_beyond_limit(AreaKind::Scannable, GRANULE_BYTES);
+        // SAFETY: as in `pair`.
+        unsafe { init_pair(at, car, cdr) }
+    }
+
+    /// A pair, or a refusal at the heap limit.
+    #[inline]
+    pub fn try_pair(&mut self, car: Value, cdr: Value) -> Result<Value, HeapExhausted> {
+        let at = self.allocate_small(AreaKind::Scannable, GRANULE_BYTES)?;
+        // SAFETY: as in `pair`.
+        Ok(unsafe { init_pair(at, car, cdr) })
+    }
+
+    /// An object of a scannable or special kind with `length` units, every payload word `fill`.
+    /// Refused when it does not fit the heap limit after a full collection.
+    ///
+    /// # Panics
+    /// If the kind is a leaf or code.
+    pub fn object(
+        &mut self,
+        kind: Kind,
+        flags: u8,
+        length: usize,
+        fill: Value,
+    ) -> Result<Value, HeapExhausted> {
+        let bytes = self.checked_bytes(kind, length)?;
+        let (area, content) = match shape::content_of(kind) {
+            state::SCANNABLE => (AreaKind::Scannable, state::SCANNABLE),
+            state::SPECIAL => (AreaKind::Special, state::SPECIAL),
+            _ => panic!("a {} is not made of tagged words", kind.row().name),
+        };
+        let (at, zeroed) = self.allocate(area, content, bytes)?;
+        let header = Header::new(kind, flags, length);
+        // SAFETY: the room was just taken; it is `bytes` long.
+        unsafe {
+            shape::write(at, header.0);
+            if !(zeroed && fill.bits() == 0) {
+                // The odd word of padding is filled too, so that a scan of every word may read it.
+                for word in 1..bytes / 8 {
+                    shape::write(at + 8 * word, fill.bits());
+                }
+            }
+            Ok(Value::object_at(at))
+        }
+    }
+
+    /// An object of a leaf kind with `length` units, zeroed. Refused as [`Mutator::object`] is.
+    ///
+    /// # Panics
+    /// If the kind is not a leaf.
+    pub fn leaf(&mut self, kind: Kind, flags: u8, length: usize) -> Result<Value, HeapExhausted> {
+        let bytes = self.checked_bytes(kind, length)?;
+        assert_eq!(
+            shape::content_of(kind),
+            state::LEAF,
+            "a {} has no raw payload",
+            kind.row().name
+        );
+        let (at, zeroed) = self.allocate(AreaKind::Leaf, state::LEAF, bytes)?;
+        // SAFETY: the room was just taken; it is `bytes` long.
+        unsafe {
+            if !zeroed {
+                (at as *mut u8).write_bytes(0, bytes);
+            }
+            shape::write(at, Header::new(kind, flags, length).0);
+            Ok(Value::object_at(at))
+        }
+    }
+
+    /// A code object with so many bytes of payload, zeroed. It never moves. The host fills the
+    /// payload as `layout::code` says, before the next allocation or safepoint; tagged words that it
+    /// stores later go through [`Mutator::store_code_pool`] or are followed by
+    /// [`Mutator::code_changed`].
+    pub fn code(&mut self, payload_bytes: usize) -> Result<Value, HeapExhausted> {
+        let payload_bytes = payload_bytes.max(8 * code::FIXED_WORDS);
+        let bytes = self.checked_bytes(Kind::Code, payload_bytes)?;
+        let at = if bytes > LARGE_ABOVE_BYTES {
+            self.allocate_large(state::CODE, bytes)?
+        } else {
+            self.allocate_code(bytes)?
+        };
+        // SAFETY: the room was just taken; it is `bytes` long.
+        unsafe {
+            (at as *mut u8).write_bytes(0, bytes);
+            shape::write(at, Header::new(Kind::Code, 0, payload_bytes).0);
+            let object = Value::object_at(at);
+            self.code_changed(object);
+            Ok(object)
+        }
+    }
+
+    fn allocate_code(&mut self, bytes: usize) -> Result<usize, HeapExhausted> {
+        let heap = self.heap.clone();
+        self.before_allocation(1)?;
+        let mut guard = heap.lock();
+        let state = &mut *guard;
+        let (at, taken) = state
+            .code
+            .allocate(&heap.space, &mut state.pool, bytes)
+            .ok_or_else(|| refusal(&heap, bytes))?;
+        state.young_blocks += usize::from(taken);
+        state.old_bytes += bytes;
+        state.statistics.bytes_allocated += bytes as u64;
+        // SAFETY: the room was just taken. A walk must not find it without a header once the lock is
+        // released.
+        unsafe { shape::write(at, shape::filler_header(bytes)) };
+        Ok(at)
+    }
+
+    fn checked_bytes(&self, kind: Kind, length: usize) -> Result<usize, HeapExhausted> {
+        match shape::object_bytes(kind, length) {
+            Some(bytes) if bytes <= self.heap.limit_bytes() => Ok(bytes),
+            bytes => Err(refusal(&self.heap, bytes.unwrap_or(usize::MAX))),
+        }
+    }
+
+    /// Room for an object, and whether it reads as zero.
+    #[inline]
+    fn allocate(
+        &mut self,
+        kind: AreaKind,
+        content: u8,
+        bytes: usize,
+    ) -> Result<(usize, bool), HeapExhausted> {
+        if bytes > LARGE_ABOVE_BYTES {
+            Ok((self.allocate_large(content, bytes)?, true))
+        } else {
+            Ok((self.allocate_small(kind, bytes)?, false))
+        }
+    }
+
+    #[inline]
+    fn allocate_small(&mut self, kind: AreaKind, bytes: usize) -> Result<usize, HeapExhausted> {
+        let area = self.area();
+        let (cursor, limit) = match kind {
+            AreaKind::Scannable => (&mut area.scan_cursor, area.scan_limit),
+            AreaKind::Leaf => (&mut area.leaf_cursor, area.leaf_limit),
+            AreaKind::Special => return self.allocate_slow(kind, bytes),
+        };
+        let at = *cursor;
+        if at + bytes <= limit {
+            *cursor = at + bytes;
+            return Ok(at);
+        }
+        self.allocate_slow(kind, bytes)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate_slow(&mut self, kind: AreaKind, bytes: usize) -> Result<usize, HeapExhausted> {
+        if let Some(at) = self.take_local(kind, bytes) {
+            return Ok(at);
+        }
+        self.before_allocation(1)?;
+        Ok(self.refill(kind, bytes))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocate_beyond_limit(&mut self, kind: AreaKind, bytes: usize) -> usize {
+        if let Some(at) = self.take_local(kind, bytes) {
+            return at;
+        }
+        // A refusal was told through the excess flag.
+        let _ = self.before_allocation(1);
+        self.refill(kind, bytes)
+    }
+
+    /// Stress mode: counts, collects when due, and allocates from the block at hand if possible. Also
+    /// the fast path of the special area.
+    fn take_local(&mut self, kind: AreaKind, bytes: usize) -> Option<usize> {
+        let stress = self.heap.config.stress_every > 0;
+        if stress {
+            self.stress();
+        } else if kind != AreaKind::Special {
+            return None;
+        }
+        let area = self.area.as_ptr();
+        let local = self.local();
+        // SAFETY: as in `area`; the two structures are apart.
+        let area = unsafe { &mut *area };
+        let (cursor, end) = match kind {
+            AreaKind::Scannable => (&mut area.scan_cursor, local.scan_end),
+            AreaKind::Leaf => (&mut area.leaf_cursor, local.leaf_end),
+            AreaKind::Special => (&mut local.special_cursor, local.special_end),
+        };
+        let at = *cursor;
+        if at + bytes > end {
+            return None;
+        }
+        *cursor = at + bytes;
+        if stress {
+            area.scan_limit = area.scan_cursor;
+            area.leaf_limit = area.leaf_cursor;
+        }
+        Some(at)
+    }
+
+    fn stress(&mut self) {
+        let heap = self.heap.clone();
+        let mut state = heap.lock();
+        state.stress_countdown = state.stress_countdown.saturating_sub(1);
+        if state.stress_countdown > 0 {
+            return;
+        }
+        state.stress_countdown = heap.config.stress_every;
+        state.stress_collections += 1;
+        let every = heap.config.stress_full_every;
+        let full = every > 0 && state.stress_collections.is_multiple_of(every);
+        drop(state);
+        self.collect(full);
+    }
+
+    /// Collects if `blocks` more do not fit the nursery's budget. Refuses when they do not fit the
+    /// limit after a full collection.
+    fn before_allocation(&mut self, blocks: usize) -> Result<(), HeapExhausted> {
+        let heap = self.heap.clone();
+        let mut collected_fully = false;
+        loop {
+            self.safepoint();
+            let state = heap.lock();
+            let small = blocks <= state.nursery_budget;
+            let fits_budget = if small {
+                state.young_blocks + blocks <= state.nursery_budget
+            } else {
+                // A large object that no nursery could hold only needs not to pile up on others.
+                state.young_blocks == 0 || state.young_blocks <= state.nursery_budget / 4
+            };
+            let fits_limit = state.pool.used() + blocks <= heap.limit_blocks;
+            if fits_budget && fits_limit {
+                return Ok(());
+            }
+            if fits_budget && collected_fully {
+                return Err(refusal(&heap, blocks * BLOCK_BYTES));
+            }
+            drop(state);
+            let full = fits_budget || !fits_limit;
+            self.collect(full);
+            collected_fully |= full;
+        }
+    }
+
+    /// Opens another block for an area and takes room in it.
+    fn refill(&mut self, kind: AreaKind, bytes: usize) -> usize {
+        debug_assert!(bytes <= BLOCK_BYTES);
+        let heap = self.heap.clone();
+        let area = self.area.as_ptr();
+        let local = self.local();
+        // SAFETY: as in `area`; the two structures are apart.
+        let area = unsafe { &mut *area };
+        let mut guard = heap.lock();
+        let state = &mut *guard;
+        let closed = nursery::close_area(&heap.space, area, local, kind);
+        state.statistics.bytes_allocated += closed as u64;
+        let block = state
+            .pool
+            .take()
+            .expect("the reservation is a multiple of the limit");
+        state.young.push(block);
+        state.young_blocks += 1;
+        let content = match kind {
+            AreaKind::Scannable => state::SCANNABLE,
+            AreaKind::Leaf => state::LEAF,
+            AreaKind::Special => state::SPECIAL,
+        };
+        heap.space
+            .set_state(block, content | state::YOUNG | state::CONDEMNED);
+        let start = heap.space.start_of(block);
+        let (next, end) = (start + bytes, start + BLOCK_BYTES);
+        let shown = if heap.config.stress_every > 0 {
+            next
+        } else {
+            end
+        };
+        match kind {
+            AreaKind::Scannable => {
+                (area.scan_cursor, area.scan_limit) = (next, shown);
+                (local.scan_end, local.scan_block) = (end, Some(block));
+            }
+            AreaKind::Leaf => {
+                (area.leaf_cursor, area.leaf_limit) = (next, shown);
+                (local.leaf_end, local.leaf_block) = (end, Some(block));
+            }
+            AreaKind::Special => {
+                (local.special_cursor, local.special_end) = (next, end);
+                local.special_block = Some(block);
+            }
+        }
+        start
+    }
+
+    #[cold]
+    fn allocate_large(&mut self, content: u8, bytes: usize) -> Result<usize, HeapExhausted> {
+        if self.heap.config.stress_every > 0 {
+            self.stress();
+        }
+        self.before_allocation(large::blocks_for(bytes))?;
+        let heap = self.heap.clone();
+        let mut state = heap.lock();
+        large::allocate(&heap, &mut state, content, bytes).ok_or_else(|| refusal(&heap, bytes))
+    }
+
+    /// Records that a reference was stored at `slot`.
+    #[inline(always)]
+    pub fn barrier(&mut self, slot: usize) {
+        let card = self.area().cards.wrapping_add(slot >> CARD_SHIFT) as *mut u8;
+        // SAFETY: the card of an address in the heap.
+        unsafe { *card = 1 }
+    }
+
+    /// Stores a payload word of a scannable or special object.
+    ///
+    /// # Panics
+    /// If the index is out of range or the value is no such object.
+    #[inline(always)]
+    pub fn store(&mut self, object: Value, field_index: usize, value: Value) {
+        let object = object.as_object().expect("a store goes into an object");
+        assert!(
+            field_index * 8 + 8 <= object.header().payload_bytes(),
+            "field index out of range"
+        );
+        let slot = object.slot_address(field_index);
+        // SAFETY: a word of a live object.
+        unsafe { shape::write(slot, value.bits()) };
+        self.barrier(slot);
+    }
+
+    /// Changes the car of a pair.
+    ///
+    /// # Panics
+    /// If the value is no pair.
+    #[inline(always)]
+    pub fn set_car(&mut self, pair: Value, value: Value) {
+        let slot = pair.as_pair().expect("a pair").slot_address();
+        // SAFETY: a word of a live pair.
+        unsafe { shape::write(slot, value.bits()) };
+        self.barrier(slot);
+    }
+
+    /// Changes the cdr of a pair.
+    ///
+    /// # Panics
+    /// If the value is no pair.
+    #[inline(always)]
+    pub fn set_cdr(&mut self, pair: Value, value: Value) {
+        let slot = pair.as_pair().expect("a pair").slot_address() + 8;
+        // SAFETY: a word of a live pair.
+        unsafe { shape::write(slot, value.bits()) };
+        self.barrier(slot);
+    }
+
+    /// Changes a pool word of a code object.
+    ///
+    /// # Panics
+    /// If the index is not below the pool's length.
+    pub fn store_code_pool(&mut self, code_object: Value, index: usize, value: Value) {
+        let address = code_object.as_kind(Kind::Code).map(|o| o.value().address());
+        let (pool, length) = mark::pool_of(address.expect("a code object"));
+        assert!(index < length, "pool index out of range");
+        // SAFETY: a pool word of a live code object.
+        unsafe { shape::write(pool + 8 * index, value.bits()) };
+        self.code_changed(code_object);
+    }
+
+    /// Records that tagged words of a code object were written without [`Mutator::store_code_pool`].
+    pub fn code_changed(&mut self, code_object: Value) {
+        self.barrier(code_object.address());
+    }
+
+    /// Collects now: the nursery, or everything. When another thread is about to collect, that
+    /// collection counts as this one.
+    #[cold]
+    #[inline(never)]
+    pub fn collect(&mut self, full: bool) {
+        self.stop_the_world(|heap, state| collector::collect(heap, state, full));
+    }
+
+    /// A handle that keeps a value alive and up to date.
+    pub fn handle(&mut self, value: Value) -> Handle {
+        self.heap.create_handle(value)
+    }
+
+    /// See [`Heap::register_guardian`].
+    pub fn register_guardian(&mut self, object: Value, guardian: Value) {
+        self.heap.register_guardian(object, guardian);
+    }
+
+    /// See [`Heap::register_external`].
+    pub fn register_external(&mut self, value: Value, id: u64) {
+        self.heap.register_external(value, id);
+    }
+}
+
+impl Drop for Mutator {
+    fn drop(&mut self) {
+        let heap = self.heap.clone();
+        let mut guard = heap.lock();
+        let state = &mut *guard;
+        let local = self.local.as_ptr();
+        // SAFETY: the local areas were leaked for this mutator and are not used after this; the area
+        // is valid by the contract of `attach`.
+        let mut local = unsafe { Box::from_raw(local) };
+        let closed = nursery::close_all(&heap.space, self.area(), &mut local);
+        state.statistics.bytes_allocated += closed as u64;
+        state.stop(self.id, Status::InNative, &heap);
+        state.mutators.retain(|entry| entry.id != self.id);
+    }
+}
+
+/// Writes a pair.
+///
+/// # Safety
+/// A granule at the address was just taken from the scannable area.
+#[inline(always)]
+unsafe fn init_pair(at: usize, car: Value, cdr: Value) -> Value {
+    // SAFETY: the caller's contract.
+    unsafe {
+        shape::write(at, car.bits());
+        shape::write(at + 8, cdr.bits());
+        shape::value(at as u64 | TAG_PAIR)
+    }
+}
+
+fn refusal(heap: &Heap, requested_bytes: usize) -> HeapExhausted {
+    HeapExhausted {
+        requested_bytes,
+        limit_bytes: heap.limit_bytes(),
+    }
+}

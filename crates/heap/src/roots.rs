@@ -1,0 +1,99 @@
+//! Where references from outside the heap are: what hosts implement to show them.
+
+use canny_value::Value;
+
+use crate::evacuate::Tracer;
+use crate::shape;
+
+/// What a collection looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectionMode {
+    /// The nursery only. Whatever has survived a collection keeps its place, so a root that has
+    /// not changed since the last collection need not be visited.
+    Minor,
+    /// Everything.
+    Full,
+}
+
+/// Something outside the heap that holds references precisely.
+pub trait Roots {
+    /// Visits every reference held.
+    ///
+    /// # Safety
+    /// Called by the collector only, on the thread that collects, while every mutator is stopped;
+    /// it must neither allocate nor call into the heap.
+    unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode);
+}
+
+/// Shows roots to the collector, which updates them when it moves what they refer to.
+pub struct RootVisitor<'a, 'h> {
+    pub(crate) tracer: &'a mut Tracer<'h>,
+}
+
+impl RootVisitor<'_, '_> {
+    /// Whether the collection takes the nursery only.
+    pub fn is_minor(&self) -> bool {
+        self.tracer.mode() == CollectionMode::Minor
+    }
+
+    /// Visits one word, a reference or not.
+    #[inline]
+    pub fn visit(&mut self, slot: &mut Value) {
+        let word = slot.bits();
+        if shape::is_reference(word) {
+            // SAFETY: a `Value` that is a reference names a live object, and the tracer returns the
+            // word that names it from now on.
+            *slot = unsafe { Value::from_bits(self.tracer.trace(word)) };
+        }
+    }
+
+    /// Visits `length` adjacent words.
+    ///
+    /// # Safety
+    /// The words are initialized, and the caller may write them.
+    #[inline]
+    pub unsafe fn visit_slice(&mut self, first: *mut Value, length: usize) {
+        for index in 0..length {
+            // SAFETY: the caller's contract.
+            self.visit(unsafe { &mut *first.add(index) });
+        }
+    }
+
+    /// Keeps alive the code object that an address lies in, if there is one; code does not move.
+    /// For return addresses and other raw pointers into code.
+    pub fn visit_code_address(&mut self, address: usize) {
+        self.tracer.keep_code_at(address);
+    }
+}
+
+/// A table that holds references without keeping their objects alive, such as the symbol table.
+pub trait WeakRoots {
+    /// Drops the references that died and updates the others. Called after each marking, once the
+    /// collector knows what is alive (guarded objects included).
+    ///
+    /// # Safety
+    /// As for [`Roots::visit_roots`].
+    unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>);
+}
+
+/// Tells weak tables what is alive.
+pub struct WeakVisitor<'a, 'h> {
+    pub(crate) tracer: &'a Tracer<'h>,
+}
+
+impl WeakVisitor<'_, '_> {
+    /// Whether the collection took the nursery only, so that references which survived an earlier
+    /// collection are alive and have not moved.
+    pub fn is_minor(&self) -> bool {
+        self.tracer.mode() == CollectionMode::Minor
+    }
+
+    /// The value to hold from now on, or `None` if its object died. Values that are not references
+    /// are alive.
+    pub fn forwarded_if_alive(&self, value: Value) -> Option<Value> {
+        self.tracer.forwarded_if_alive(value.bits()).map(|word| {
+            // SAFETY: the tracer says that the object is alive and named by this word.
+            unsafe { shape::value(word) }
+        })
+    }
+}

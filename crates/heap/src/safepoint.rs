@@ -1,0 +1,181 @@
+//! Stopping and resuming the world.
+//!
+//! | status | meaning | changed by |
+//! |---|---|---|
+//! | `Running` | may touch the heap | the thread itself (attach, leave a native region), the resumer |
+//! | `AtSafepoint` | waits for the end of a collection | the thread itself |
+//! | `InNative` | does not touch the heap; needs no notice to be stopped | the thread itself |
+//!
+//! All of it is guarded by the heap's lock. The collecting mutator counts as `AtSafepoint`. When the
+//! collection ends the *resumer* sets every `AtSafepoint` mutator to `Running` before it lets go of
+//! the lock, so a second collection cannot start before the woken threads have stopped again.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::heap::{Heap, HeapState};
+use crate::mutator::Mutator;
+use crate::native_stack::NativeContext;
+use crate::nursery::{AllocationArea, LocalAreas};
+use crate::roots::Roots;
+
+/// How the heap tells a running mutator to come to a safepoint soon.
+pub trait SafepointRequest: Send + Sync {
+    /// Makes the mutator call [`Mutator::safepoint`] soon, for instance by zeroing its stack limit.
+    /// May be called several times and when the mutator is about to stop anyway.
+    ///
+    /// A mutator that is notified resets the notice *first* and calls `safepoint` then, so that a
+    /// notice which comes in between is not lost.
+    fn request(&self);
+}
+
+/// For mutators that call [`Mutator::safepoint`] or allocate often enough by themselves.
+#[derive(Debug)]
+pub struct PollingMutator;
+
+impl SafepointRequest for PollingMutator {
+    fn request(&self) {}
+}
+
+/// What a mutator is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Running,
+    AtSafepoint,
+    InNative,
+}
+
+/// What the heap knows of a mutator.
+pub(crate) struct MutatorEntry {
+    pub(crate) id: u64,
+    pub(crate) status: Status,
+    pub(crate) context: NativeContext,
+    pub(crate) area: NonNull<AllocationArea>,
+    pub(crate) local: NonNull<LocalAreas>,
+    pub(crate) roots: Option<NonNull<dyn Roots>>,
+    pub(crate) request: Arc<dyn SafepointRequest>,
+}
+
+impl Mutator {
+    /// Stops here if another thread wants to collect. Cheap otherwise.
+    #[inline]
+    pub fn safepoint(&mut self) {
+        if self.heap().stop_requested.load(Ordering::Relaxed) {
+            self.park();
+        }
+    }
+
+    #[cold]
+    fn park(&mut self) {
+        let heap = self.heap().clone();
+        let mut state = heap.lock();
+        if !state.stopping {
+            return;
+        }
+        state.entry(self.id()).context.record();
+        state.stop(self.id(), Status::AtSafepoint, &heap);
+        while state.entry(self.id()).status != Status::Running {
+            state = heap.wait(&heap.resumed, state);
+        }
+    }
+
+    /// Stops every other mutator, runs `work` and resumes them. `None`, after waiting, when another
+    /// thread came first.
+    #[inline(never)]
+    pub(crate) fn stop_the_world<R>(
+        &mut self,
+        work: impl FnOnce(&Heap, &mut HeapState) -> R,
+    ) -> Option<R> {
+        let heap = self.heap().clone();
+        let mut state = heap.lock();
+        if state.stopping {
+            drop(state);
+            self.park();
+            return None;
+        }
+        state.stopping = true;
+        heap.stop_requested.store(true, Ordering::Relaxed);
+        let id = self.id();
+        for entry in &state.mutators {
+            if entry.id != id && entry.status == Status::Running {
+                entry.request.request();
+            }
+        }
+        state.entry(id).context.record();
+        state.stop(id, Status::AtSafepoint, &heap);
+        while state.running > 0 {
+            state = heap.wait(&heap.stopped, state);
+        }
+        let result = work(&heap, &mut state);
+        state.resume_all();
+        heap.stop_requested.store(false, Ordering::Relaxed);
+        heap.resumed.notify_all();
+        Some(result)
+    }
+
+    /// Enters a region in which this thread does not touch the heap, so that collections need not
+    /// wait for it: blocking system calls, long computations on host data. References in frames that
+    /// are already on the stack stay valid (their objects are pinned). Leaves when the guard drops,
+    /// which waits for a collection in progress.
+    pub fn enter_native(&mut self) -> NativeRegion<'_> {
+        let heap = self.heap().clone();
+        let mut state = heap.lock();
+        let id = self.id();
+        state.entry(id).context.record();
+        state.stop(id, Status::InNative, &heap);
+        NativeRegion { mutator: self }
+    }
+
+    fn leave_native(&mut self) {
+        let heap = self.heap().clone();
+        let mut state = heap.lock();
+        while state.stopping {
+            state = heap.wait(&heap.resumed, state);
+        }
+        state.running += 1;
+        state.entry(self.id()).status = Status::Running;
+    }
+}
+
+/// A blocking region; see [`Mutator::enter_native`].
+pub struct NativeRegion<'m> {
+    mutator: &'m mut Mutator,
+}
+
+impl Drop for NativeRegion<'_> {
+    fn drop(&mut self) {
+        self.mutator.leave_native();
+    }
+}
+
+impl HeapState {
+    /// The entry of a mutator that is attached.
+    pub(crate) fn entry(&mut self, id: u64) -> &mut MutatorEntry {
+        self.mutators
+            .iter_mut()
+            .find(|entry| entry.id == id)
+            .expect("the mutator is attached")
+    }
+
+    /// A running mutator stops running.
+    pub(crate) fn stop(&mut self, id: u64, status: Status, heap: &Heap) {
+        let entry = self.entry(id);
+        debug_assert_eq!(entry.status, Status::Running);
+        entry.status = status;
+        self.running -= 1;
+        if self.running == 0 {
+            heap.stopped.notify_all();
+        }
+    }
+
+    fn resume_all(&mut self) {
+        for entry in &mut self.mutators {
+            if entry.status == Status::AtSafepoint {
+                entry.status = Status::Running;
+                self.running += 1;
+            }
+        }
+        self.stopping = false;
+    }
+}

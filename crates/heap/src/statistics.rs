@@ -1,0 +1,77 @@
+//! Counters that hosts may read, and the clocks behind them.
+
+use std::time::{Duration, Instant};
+
+/// What a heap has done so far.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    /// Collections, full ones included.
+    pub collections: u64,
+    /// Full collections.
+    pub full_collections: u64,
+    /// Full collections that marked the old generation in place.
+    pub in_place_collections: u64,
+    /// CPU time of all collections, in nanoseconds.
+    pub pause_cpu_ns_total: u64,
+    /// CPU time of the longest collection, in nanoseconds.
+    pub pause_cpu_ns_max: u64,
+    /// Wall time of all collections, in nanoseconds.
+    pub pause_wall_ns_total: u64,
+    /// Wall time of the longest collection, in nanoseconds.
+    pub pause_wall_ns_max: u64,
+    /// Bytes handed out to mutators, blocks that they are filling excepted.
+    pub bytes_allocated: u64,
+    /// Bytes moved by collections.
+    pub bytes_evacuated: u64,
+    /// Bytes found live by the last full collection, or an estimate after minor ones.
+    pub bytes_live: usize,
+    /// Bytes of the blocks in use.
+    pub bytes_in_use: usize,
+    /// Greatest value that `bytes_in_use` has had.
+    pub bytes_in_use_max: usize,
+    /// Objects pinned by native stacks in the last collection.
+    pub pinned_objects: usize,
+    /// Objects pinned by native stacks in all collections.
+    pub pinned_objects_total: u64,
+    /// Bytes that evacuated objects and pairs took in the last collection.
+    pub bytes_promoted_last: usize,
+}
+
+/// CPU time of this thread in nanoseconds.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock writes one `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Measures one collection.
+pub(crate) struct PauseTimer {
+    wall: Instant,
+    cpu_ns: u64,
+}
+
+impl PauseTimer {
+    /// Starts now.
+    pub(crate) fn start() -> PauseTimer {
+        PauseTimer {
+            wall: Instant::now(),
+            cpu_ns: thread_cpu_ns(),
+        }
+    }
+
+    /// Adds the time since the start.
+    pub(crate) fn stop(self, statistics: &mut Statistics) -> Duration {
+        let wall = self.wall.elapsed();
+        let cpu_ns = thread_cpu_ns() - self.cpu_ns;
+        statistics.pause_cpu_ns_total += cpu_ns;
+        statistics.pause_cpu_ns_max = statistics.pause_cpu_ns_max.max(cpu_ns);
+        let wall_ns = wall.as_nanos() as u64;
+        statistics.pause_wall_ns_total += wall_ns;
+        statistics.pause_wall_ns_max = statistics.pause_wall_ns_max.max(wall_ns);
+        wall
+    }
+}

@@ -1,0 +1,109 @@
+//! Checking the whole heap, before and after a collection (`HeapConfig::verify`).
+//!
+//! Every reference in an object, handle or registration names the start of an object of the right
+//! sort; before a collection every old object that refers to a young one lies under a dirty card;
+//! after one nothing is young. A broken invariant aborts the process with a report: a program cannot
+//! go on with a heap that is not one.
+
+use std::collections::HashMap;
+
+use canny_tables::layout::{CARD_SHIFT, TAG_MASK, TAG_PAIR};
+
+use crate::block::{Block, state};
+use crate::heap::{Heap, HeapState};
+use crate::shape;
+use crate::walk;
+
+/// When the heap is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Before,
+    After,
+}
+
+/// Aborts unless the heap is well-formed. Areas are closed.
+pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
+    let mut starts: HashMap<usize, bool> = HashMap::new();
+    walk::for_each_object(&heap.space, heap_state, |address, _, _| {
+        // SAFETY: an object starts here.
+        starts.insert(address, unsafe { shape::has_header(address) });
+    });
+    let check = |word: u64, holder: usize, what: &str| {
+        if !shape::is_reference(word) {
+            return;
+        }
+        let address = shape::address_of(word);
+        let header = starts.get(&address).copied();
+        if header != Some(word & TAG_MASK != TAG_PAIR) {
+            eprintln!(
+                "canny-heap: {moment:?} collection: {what} {holder:#x} holds {word:#x}, \
+                 which names no {}",
+                if word & TAG_MASK == TAG_PAIR {
+                    "pair"
+                } else {
+                    "object"
+                },
+            );
+            if heap.space.contains(address) {
+                let block = heap.space.block_of(address);
+                let block_state = heap.space.state(block);
+                eprintln!(
+                    "its block {block:?} has state {block_state:#x}, {:?}",
+                    heap.space.info(block)
+                );
+            }
+            std::process::abort();
+        }
+    };
+    walk::for_each_object(&heap.space, heap_state, |address, content, bytes| {
+        let block_state = heap.space.state(heap.space.block_of(address));
+        let old = block_state & state::YOUNG == 0;
+        walk::for_each_slot(address, content, bytes, |slot| {
+            // SAFETY: a tagged word of an object.
+            let word = unsafe { shape::read(slot) };
+            check(word, slot, "slot");
+            if old && shape::is_reference(word) && is_young(heap, word) {
+                // Special and code blocks are visited as a whole when any card of theirs is dirty.
+                let covered = match content {
+                    state::SCANNABLE => is_dirty(heap, slot),
+                    _ => (address..address + bytes)
+                        .step_by(1 << CARD_SHIFT)
+                        .chain([slot])
+                        .any(|at| is_dirty(heap, at)),
+                };
+                if !covered {
+                    eprintln!("canny-heap: old slot {slot:#x} holds young {word:#x}, card clean");
+                    std::process::abort();
+                }
+            }
+        });
+    });
+    for word in heap_state.finalization.words() {
+        check(word, 0, "registration");
+    }
+    heap.handles
+        .for_each_slot(|slot| check(slot.bits(), 0, "handle"));
+    if moment == Moment::After {
+        for number in 0..heap_state.pool.frontier() {
+            let block_state = heap.space.state(Block(number));
+            if block_state & (state::YOUNG | state::CONDEMNED | state::PINNED) != 0 {
+                eprintln!("canny-heap: block {number} has state {block_state:#x} after collection");
+                std::process::abort();
+            }
+        }
+    }
+}
+
+fn is_young(heap: &Heap, word: u64) -> bool {
+    let block = heap.space.block_of(shape::address_of(word));
+    heap.space.state(block) & state::YOUNG != 0
+}
+
+fn is_dirty(heap: &Heap, address: usize) -> bool {
+    let card = heap
+        .space
+        .biased_cards()
+        .wrapping_add(address >> CARD_SHIFT) as *const u8;
+    // SAFETY: the card of an address in the heap.
+    unsafe { *card != 0 }
+}
