@@ -246,11 +246,10 @@ impl ComplexFlonum {
         let flip = 1.0f64.copysign(self.re);
         let (x, y) = (self.re * flip, -self.im * flip);
         let theta = power_of_two(510);
-        let rho = power_of_two(-510);
-        let size = y.abs() + rho;
+        let size = y.abs();
         let (xi, eta) = if x > theta || y.abs() > theta {
             let reciprocal = ComplexFlonum::new(1.0, 0.0).div(ComplexFlonum::new(x, y));
-            (reciprocal.re, FRAC_PI_2.copysign(y))
+            (reciprocal.re.abs(), FRAC_PI_2.copysign(y))
         } else if x == 1.0 {
             let xi = if y == 0.0 {
                 f64::INFINITY

@@ -6,7 +6,7 @@
 use crate::arithmetic as real;
 use crate::complex::{magnitude, rectangular};
 use crate::complex_flonum::ComplexFlonum;
-use crate::convert::round_scaled;
+use crate::convert::{quotient_to_scaled, round_scaled};
 use crate::error::NumberError;
 use crate::number::Number;
 use crate::predicates::{is_exact, is_exact_nonnegative_integer, is_negative};
@@ -129,7 +129,58 @@ fn exact_magnitude_root(value: &UBig, degree: u64) -> Option<UBig> {
     if degree >= value.bit_len() as u64 {
         return None;
     }
-    let degree = usize::try_from(degree).ok()?;
-    let root = value.nth_root(degree);
-    (root.pow(degree) == *value).then_some(root)
+    let power = usize::try_from(degree).ok()?;
+    let root = match short_root(value, degree) {
+        Some(root) => root,
+        None if may_be_power(value, degree) => value.nth_root(power),
+        None => return None,
+    };
+    (root.pow(power) == *value).then_some(root)
+}
+
+/// The nearest integer to a root, if it is short enough for flonums to find it.
+fn short_root(value: &UBig, degree: u64) -> Option<UBig> {
+    const BITS_MAX: f64 = 40.0;
+    let (mantissa, exponent) = quotient_to_scaled(value, &UBig::ONE);
+    let logarithm = (mantissa.log2() + exponent as f64) / degree as f64;
+    (logarithm < BITS_MAX).then(|| UBig::from(logarithm.exp2().round() as u64))
+}
+
+/// A quick test that almost every number fails which is not a power of this degree. Finding the
+/// root of a long number takes long, while its residues are cheap: modulo a prime of the form
+/// k * degree + 1, only one in `degree` residues is a power.
+fn may_be_power(value: &UBig, degree: u64) -> bool {
+    const BITS_WORTH_TESTING: usize = 1 << 13;
+    const PRIMES_TRIED: usize = 48;
+    if value.bit_len() < BITS_WORTH_TESTING {
+        return true;
+    }
+    let primes = (1..)
+        .map_while(|factor: u64| factor.checked_mul(degree)?.checked_add(1))
+        .take_while(|candidate| *candidate < 1 << 32)
+        .filter(|candidate| is_prime(*candidate));
+    primes.take(PRIMES_TRIED).all(|prime| {
+        let residue = value % prime;
+        residue == 0 || power_modulo(residue, (prime - 1) / degree, prime) == 1
+    })
+}
+
+fn is_prime(candidate: u64) -> bool {
+    candidate > 1
+        && (2..)
+            .take_while(|divisor| divisor * divisor <= candidate)
+            .all(|divisor| !candidate.is_multiple_of(divisor))
+}
+
+/// A power modulo a number of at most 32 bits.
+fn power_modulo(base: u64, exponent: u64, modulus: u64) -> u64 {
+    let (mut power, mut factor, mut rest) = (1, base % modulus, exponent);
+    while rest > 0 {
+        if rest & 1 == 1 {
+            power = power * factor % modulus;
+        }
+        factor = factor * factor % modulus;
+        rest >>= 1;
+    }
+    power
 }

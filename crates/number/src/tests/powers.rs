@@ -104,6 +104,25 @@ fn exact_powers() {
     );
 }
 
+/// Roots of numbers so long that most are told apart from powers by their residues.
+#[test]
+fn exact_roots_of_long_numbers() {
+    let base = number(&"123456789".repeat(200));
+    for degree in [3, 5, 12] {
+        let raised = expt(&base, &Number::Fixnum(degree)).unwrap();
+        let exponent = div(&Number::ONE, &Number::Fixnum(degree)).unwrap();
+        assert_eq!(expt(&raised, &exponent), Ok(base.clone()));
+        let inexact = expt(&increment(&raised).unwrap(), &exponent).unwrap();
+        assert_eq!(inexact, Number::Flonum(f64::INFINITY));
+    }
+    let raised = expt(&number("7"), &number("10001")).unwrap();
+    assert_eq!(expt(&raised, &number("1/10001")), Ok(number("7")));
+    check_near(
+        expt(&decrement(&raised).unwrap(), &number("1/10001")),
+        "7.0",
+    );
+}
+
 #[test]
 fn inexact_powers() {
     check_binary(
