@@ -93,16 +93,30 @@ pub fn angle(value: &Number) -> Result<Number, NumberError> {
     }
 }
 
-/// Addition where at least one operand is complex.
+/// Addition where at least one operand is complex. A real operand leaves the imaginary part of
+/// the other alone, so that the sign of a zero survives.
 pub(crate) fn add(left: &Number, right: &Number) -> Result<Number, NumberError> {
-    let ((a, b), (c, d)) = (parts(left), parts(right));
-    Ok(rectangular(real::add(&a, &c)?, real::add(&b, &d)?))
+    match (left, right) {
+        (Number::Complex(x), Number::Complex(y)) => {
+            Ok(rectangular(real::add(&x.0, &y.0)?, real::add(&x.1, &y.1)?))
+        }
+        (Number::Complex(x), term) | (term, Number::Complex(x)) => {
+            Ok(rectangular(real::add(&x.0, term)?, x.1.clone()))
+        }
+        _ => real::add(left, right),
+    }
 }
 
 /// Subtraction where at least one operand is complex.
 pub(crate) fn sub(left: &Number, right: &Number) -> Result<Number, NumberError> {
-    let ((a, b), (c, d)) = (parts(left), parts(right));
-    Ok(rectangular(real::sub(&a, &c)?, real::sub(&b, &d)?))
+    match (left, right) {
+        (Number::Complex(x), Number::Complex(y)) => {
+            Ok(rectangular(real::sub(&x.0, &y.0)?, real::sub(&x.1, &y.1)?))
+        }
+        (Number::Complex(x), term) => Ok(rectangular(real::sub(&x.0, term)?, x.1.clone())),
+        (term, Number::Complex(y)) => Ok(rectangular(real::sub(term, &y.0)?, real::negate(&y.1))),
+        _ => real::sub(left, right),
+    }
 }
 
 /// Multiplication where at least one operand is complex. A real factor scales both parts, so that
