@@ -1,0 +1,3 @@
+;;; Included by the tests of 4.1.7.
+(define one 1)
+(+ one 2)
