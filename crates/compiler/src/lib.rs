@@ -3,6 +3,17 @@
 //! Knows nothing of the machine beyond the rows of `canny_tables`.
 #![forbid(unsafe_code)]
 
+pub(crate) mod assembler;
+pub(crate) mod codegen;
+pub mod compile;
+pub(crate) mod contify;
+pub mod disassemble;
 pub mod instruction;
+pub(crate) mod ir;
 pub mod liveness;
+pub(crate) mod lower;
+pub mod optimize;
+pub(crate) mod parallel_move;
 pub mod unit;
+pub(crate) mod variables;
+pub mod verifier;

@@ -73,6 +73,8 @@ pub struct CodeBlock {
     pub frame_words: u32,
     /// Number of captured values of a closure over this code.
     pub captured: u32,
+    /// Which of the captured values are boxes: slots in ascending order.
+    pub captured_boxes: Vec<u32>,
     /// Pool slots.
     pub pool: Vec<PoolEntry>,
     /// Instruction words.

@@ -1,0 +1,322 @@
+//! Emits the words of one code: instructions, labels, pool slots, positions, live maps.
+//!
+//! Dead code is dropped here: after an instruction that does not go on, nothing is emitted until a
+//! label is bound that something jumps to. A jump to the label bound right behind it is taken back.
+//!
+//! Pool slots are numbered from the code backwards while emitting (slot 0 is next to the first
+//! instruction), so that distances are known at once; [`Assembler::finish`] turns the order round.
+
+use std::collections::HashMap;
+
+use canny_tables::layout::frame::WIDE_MAP;
+use canny_tables::opcodes::{Extension, Flow, Opcode, encode_abc, encode_far, encode_wide};
+
+use crate::instruction::Instruction;
+use crate::liveness::{LivenessTable, encode_live_map};
+use crate::unit::{PoolEntry, PositionTable, PositionTableBuilder, UnitSpan};
+
+/// A place in the code, bound at most once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeLabel(u32);
+
+/// Why a code cannot be expressed in the bytecode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssemblyError {
+    /// More registers are alive at once than instructions can name.
+    TooManyRegisters,
+    /// The code is too long for a branch offset.
+    TooLong,
+}
+
+#[derive(Debug, Default)]
+struct LabelState {
+    bound: Option<usize>,
+    /// Word index of the offset, word index from which it counts, whether it has 24 bits.
+    fixups: Vec<(usize, usize, bool)>,
+}
+
+/// Collects one code.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    words: Vec<u32>,
+    labels: Vec<LabelState>,
+    pool: Vec<PoolEntry>,
+    slots: HashMap<PoolEntry, u32>,
+    positions: Vec<(u32, UnitSpan)>,
+    unreachable: bool,
+    last_bound: usize,
+    /// Start and label of a jump that is the last instruction.
+    last_jump: Option<(usize, CodeLabel)>,
+}
+
+/// The parts of a finished code.
+#[derive(Debug)]
+pub struct Assembled {
+    /// Pool slots in their final order.
+    pub pool: Vec<PoolEntry>,
+    /// Instruction words.
+    pub instructions: Vec<u32>,
+    /// Wide live maps.
+    pub wide_maps: Vec<u64>,
+    /// Positions.
+    pub positions: PositionTable,
+    /// Registers used.
+    pub frame_words: usize,
+}
+
+impl Assembler {
+    /// A label to be bound later.
+    pub fn label(&mut self) -> CodeLabel {
+        self.labels.push(LabelState::default());
+        CodeLabel(self.labels.len() as u32 - 1)
+    }
+
+    /// Whether something jumps forward to the label.
+    pub fn is_awaited(&self, label: CodeLabel) -> bool {
+        !self.labels[label.0 as usize].fixups.is_empty()
+    }
+
+    /// Whether the label has its place already.
+    pub fn is_bound(&self, label: CodeLabel) -> bool {
+        self.labels[label.0 as usize].bound.is_some()
+    }
+
+    /// Gives the label the current place.
+    pub fn bind(&mut self, label: CodeLabel) {
+        if let Some((start, target)) = self.last_jump {
+            let redundant = target == label
+                && start + 1 == self.words.len()
+                && self.last_bound != self.words.len();
+            if redundant {
+                self.words.pop();
+                self.labels[label.0 as usize]
+                    .fixups
+                    .retain(|(at, _, _)| *at != start);
+                self.unreachable = false;
+                self.last_jump = None;
+            }
+        }
+        let here = self.words.len();
+        let state = &mut self.labels[label.0 as usize];
+        state.bound = Some(here);
+        if !state.fixups.is_empty() {
+            self.unreachable = false;
+            self.last_bound = here;
+        } else if !self.unreachable {
+            self.last_bound = here;
+        }
+        for (at, from, narrow) in std::mem::take(&mut self.labels[label.0 as usize].fixups) {
+            self.patch(at, from, narrow, here);
+        }
+    }
+
+    fn patch(&mut self, at: usize, from: usize, narrow: bool, target: usize) {
+        let offset = target as i64 - from as i64;
+        if narrow {
+            let opcode = Opcode::from_byte(self.words[at] as u8).unwrap_or(Opcode::Jump);
+            self.words[at] = encode_far(opcode, offset as i32);
+        } else {
+            self.words[at] = offset as i32 as u32;
+        }
+    }
+
+    /// Notes the position of the next instruction.
+    pub fn position(&mut self, span: UnitSpan) {
+        if !self.unreachable {
+            self.positions.push((self.words.len() as u32, span));
+        }
+    }
+
+    fn emit(&mut self, opcode: Opcode, words: &[u32]) {
+        if self.unreachable {
+            return;
+        }
+        debug_assert_eq!(words.len(), opcode.words());
+        self.words.extend_from_slice(words);
+        self.unreachable = matches!(opcode.row().flow, Flow::Stop | Flow::Jump);
+    }
+
+    /// An instruction with byte fields and without extension words.
+    pub fn abc(&mut self, opcode: Opcode, a: u8, b: u8, c: u8) {
+        self.emit(opcode, &[encode_abc(opcode, a, b, c)]);
+    }
+
+    /// An instruction with byte fields and one plain extension word.
+    pub fn abc_number(&mut self, opcode: Opcode, a: u8, b: u8, c: u8, number: u32) {
+        self.emit(opcode, &[encode_abc(opcode, a, b, c), number]);
+    }
+
+    /// A call; its live map is filled in by [`Assembler::finish`].
+    pub fn call(&mut self, base: u8, arguments: u8) {
+        self.abc_number(Opcode::Call, base, arguments, 0, 0);
+    }
+
+    /// An instruction with a byte field and a 16-bit field.
+    pub fn wide(&mut self, opcode: Opcode, a: u8, wide: u16) {
+        self.emit(opcode, &[encode_wide(opcode, a, wide)]);
+    }
+
+    /// A conditional branch with byte fields.
+    pub fn branch(&mut self, opcode: Opcode, a: u8, b: u8, target: CodeLabel) {
+        self.branch_word(opcode, encode_abc(opcode, a, b, 0), target);
+    }
+
+    /// A conditional branch with a byte field and a 16-bit field.
+    pub fn branch_wide(&mut self, opcode: Opcode, a: u8, wide: i16, target: CodeLabel) {
+        self.branch_word(opcode, encode_wide(opcode, a, wide as u16), target);
+    }
+
+    fn branch_word(&mut self, opcode: Opcode, first: u32, target: CodeLabel) {
+        if self.unreachable {
+            return;
+        }
+        self.emit(opcode, &[first, 0]);
+        let end = self.words.len();
+        self.refer(target, end - 1, end, false);
+    }
+
+    /// Goes to the label: forward by `jump`, back by `loop`.
+    pub fn jump(&mut self, target: CodeLabel) {
+        if self.unreachable {
+            return;
+        }
+        let opcode = if self.is_bound(target) {
+            Opcode::Loop
+        } else {
+            Opcode::Jump
+        };
+        let start = self.words.len();
+        self.emit(opcode, &[encode_far(opcode, 0)]);
+        self.refer(target, start, start + 1, true);
+        self.last_jump = Some((start, target));
+    }
+
+    fn refer(&mut self, target: CodeLabel, at: usize, from: usize, narrow: bool) {
+        match self.labels[target.0 as usize].bound {
+            Some(place) => self.patch(at, from, narrow, place),
+            None => self.labels[target.0 as usize]
+                .fixups
+                .push((at, from, narrow)),
+        }
+    }
+
+    /// The slot that holds `entry`, counted back from the code.
+    fn slot(&mut self, entry: PoolEntry) -> u32 {
+        if let Some(slot) = self.slots.get(&entry) {
+            return *slot;
+        }
+        let slot = self.pool.len() as u32;
+        self.pool.push(entry.clone());
+        self.slots.insert(entry, slot);
+        slot
+    }
+
+    /// Distance from word index `from` back to the slot.
+    fn distance(slot: u32, from: usize) -> usize {
+        from + 2 * (slot as usize + 1)
+    }
+
+    /// Whether an instruction with a 16-bit pool field can refer to `entry` from here.
+    pub fn is_near(&mut self, entry: &PoolEntry) -> bool {
+        let slot = self.slot(entry.clone());
+        Self::distance(slot, self.words.len() + 1) <= usize::from(u16::MAX)
+    }
+
+    /// An instruction with a 16-bit pool field; the caller asked [`Assembler::is_near`].
+    pub fn pool_near(&mut self, opcode: Opcode, a: u8, entry: PoolEntry) {
+        if self.unreachable {
+            return;
+        }
+        let slot = self.slot(entry);
+        let distance = Self::distance(slot, self.words.len() + 1);
+        self.wide(opcode, a, distance as u16);
+    }
+
+    /// An instruction whose only extension word is a pool distance.
+    pub fn pool_far(&mut self, opcode: Opcode, a: u8, b: u8, c: u8, entry: PoolEntry) {
+        if self.unreachable {
+            return;
+        }
+        let slot = self.slot(entry);
+        let distance = Self::distance(slot, self.words.len() + 2) as u32;
+        self.emit(opcode, &[encode_abc(opcode, a, b, c), distance]);
+    }
+
+    /// An instruction with a number and a pool distance.
+    pub fn number_and_pool(
+        &mut self,
+        opcode: Opcode,
+        [a, b, c]: [u8; 3],
+        number: u32,
+        entry: PoolEntry,
+    ) {
+        if self.unreachable {
+            return;
+        }
+        let slot = self.slot(entry);
+        let distance = Self::distance(slot, self.words.len() + 3) as u32;
+        self.emit(opcode, &[encode_abc(opcode, a, b, c), number, distance]);
+    }
+
+    /// Loads a pool slot, near or far.
+    pub fn load_pool(&mut self, a: u8, entry: PoolEntry) {
+        if self.is_near(&entry) {
+            self.pool_near(Opcode::LoadConstant, a, entry);
+        } else {
+            self.pool_far(Opcode::LoadConstantFar, a, 0, 0, entry);
+        }
+    }
+
+    /// Completes the code; `parameters` is the number of registers that a caller fills.
+    pub fn finish(mut self, parameters: usize) -> Result<Assembled, AssemblyError> {
+        const FAR_MAX: usize = (1 << 23) - 1;
+        if self.words.len() > FAR_MAX {
+            return Err(AssemblyError::TooLong);
+        }
+        let mut frame_words = parameters;
+        for instruction in crate::instruction::instructions(&self.words).flatten() {
+            frame_words = frame_words.max(instruction.registers_needed());
+        }
+        let wide_maps = self.fill_live_maps(frame_words);
+        let mut builder = PositionTableBuilder::default();
+        for (pc, span) in self.positions {
+            if (pc as usize) < self.words.len() {
+                builder.add(pc, span);
+            }
+        }
+        self.pool.reverse();
+        Ok(Assembled {
+            pool: self.pool,
+            instructions: self.words,
+            wide_maps,
+            positions: builder.finish(),
+            frame_words,
+        })
+    }
+
+    fn fill_live_maps(&mut self, frame_words: usize) -> Vec<u64> {
+        let mut wide_maps: Vec<u64> = Vec::new();
+        let mut patches = Vec::new();
+        let table = LivenessTable::new(&self.words, frame_words);
+        debug_assert!(
+            table.is_ok(),
+            "the assembler binds every label it refers to"
+        );
+        if let Ok(table) = table {
+            table.each_live_map(&self.words, |call: &Instruction, live| {
+                let word = encode_live_map(live, call.a()).unwrap_or_else(|words| {
+                    let index = wide_maps.len() as u32;
+                    wide_maps.extend(words);
+                    WIDE_MAP | index
+                });
+                if let Some(at) = call.extension_pc(Extension::LiveMap) {
+                    patches.push((at, word));
+                }
+            });
+        }
+        for (at, word) in patches {
+            self.words[at] = word;
+        }
+        wide_maps
+    }
+}

@@ -1,0 +1,230 @@
+//! Variables: reading, assigning and binding them.
+
+use canny_syntax::core::{GlobalName, VarId};
+use canny_syntax::datum::Datum;
+use canny_syntax::span::Span;
+use canny_tables::layout;
+use canny_tables::opcodes::Opcode;
+
+use super::{Destination, Generator, Outcome, Place, register};
+use crate::ir::{Kind, Node};
+use crate::unit::PoolEntry;
+
+impl Generator<'_> {
+    pub(super) fn local(
+        &mut self,
+        var: VarId,
+        destination: Destination,
+        top: usize,
+        span: Span,
+    ) -> Outcome {
+        if let Destination::Effect = destination {
+            return Ok(());
+        }
+        let from = match self.place(var) {
+            Place::Register(from) => from,
+            place => {
+                let to = self.target(destination, top)?;
+                self.load_place(place, to);
+                to
+            }
+        };
+        self.deliver(from, destination, span);
+        Ok(())
+    }
+
+    /// The register that holds the box of a variable, loading it at `top` if need be.
+    fn box_register(
+        &mut self,
+        var: VarId,
+        top: usize,
+    ) -> Result<u8, crate::assembler::AssemblyError> {
+        match self.place(var) {
+            Place::Register(from) => Ok(from),
+            place => {
+                let to = register(top)?;
+                self.load_place(place, to);
+                Ok(to)
+            }
+        }
+    }
+
+    pub(super) fn unbox(
+        &mut self,
+        var: VarId,
+        check: bool,
+        destination: Destination,
+        top: usize,
+        span: Span,
+    ) -> Outcome {
+        if matches!(destination, Destination::Effect) && !check {
+            return Ok(());
+        }
+        let from = self.box_register(var, top)?;
+        let to = self.target(destination, top)?;
+        self.assembler.abc(Opcode::BoxRef, to, from, 0);
+        if check {
+            self.check_defined(var, to, top, span)?;
+        }
+        self.deliver(to, destination, span);
+        Ok(())
+    }
+
+    fn check_defined(&mut self, var: VarId, at: u8, top: usize, span: Span) -> Outcome {
+        let name = self.program.names[var.0 as usize];
+        let entry = PoolEntry::Constant(self.unit.constant(&Datum::Symbol(name)));
+        self.position(span);
+        if self.assembler.is_near(&entry) {
+            self.assembler.pool_near(Opcode::CheckDefined, at, entry);
+            return Ok(());
+        }
+        // Too far from the pool: a cell that nobody defines raises the same error.
+        let defined = self.assembler.label();
+        let unbound = layout::UNBOUND as i16;
+        self.assembler
+            .branch_wide(Opcode::JumpNotEqImmediate, at, unbound, defined);
+        let library = canny_syntax::core::LibraryKey::new("local");
+        let scratch = register(top + 1)?;
+        let cell = PoolEntry::Global(GlobalName { library, name });
+        self.assembler.load_pool(scratch, cell);
+        self.position(span);
+        self.assembler.abc(Opcode::CellRef, scratch, scratch, 0);
+        self.assembler.bind(defined);
+        Ok(())
+    }
+
+    pub(super) fn set_box(
+        &mut self,
+        var: VarId,
+        value: &Node,
+        destination: Destination,
+        top: usize,
+    ) -> Outcome {
+        let (from, next) = self.operand(value, &[], top)?;
+        let holder = self.box_register(var, next)?;
+        self.assembler.abc(Opcode::BoxSet, holder, from, 0);
+        self.constant(&Datum::Unspecified, destination, top, value.span)
+    }
+
+    pub(super) fn global(
+        &mut self,
+        global: &GlobalName,
+        destination: Destination,
+        top: usize,
+        span: Span,
+    ) -> Outcome {
+        let to = self.target(destination, top)?;
+        if self.procedure.self_global.as_ref() == Some(global) {
+            if !matches!(destination, Destination::Effect) {
+                self.assembler.abc(Opcode::SelfRef, to, 0, 0);
+            }
+        } else {
+            let entry = PoolEntry::Global(global.clone());
+            self.position(span);
+            if self.assembler.is_near(&entry) {
+                self.assembler.pool_near(Opcode::GlobalRef, to, entry);
+            } else {
+                self.assembler.load_pool(to, entry);
+                self.position(span);
+                self.assembler.abc(Opcode::CellRef, to, to, 0);
+            }
+        }
+        self.deliver(to, destination, span);
+        Ok(())
+    }
+
+    pub(super) fn store_global(
+        &mut self,
+        global: &GlobalName,
+        value: &Node,
+        define: bool,
+        top: usize,
+        span: Span,
+    ) -> Outcome {
+        let (from, next) = self.operand(value, &[], top)?;
+        let entry = PoolEntry::Global(global.clone());
+        self.position(span);
+        let (near, far) = if define {
+            (Opcode::GlobalDefine, Opcode::CellDefine)
+        } else {
+            (Opcode::GlobalSet, Opcode::CellSet)
+        };
+        if self.assembler.is_near(&entry) {
+            self.assembler.pool_near(near, from, entry);
+        } else {
+            let cell = register(next)?;
+            self.assembler.load_pool(cell, entry);
+            self.position(span);
+            self.assembler.abc(far, cell, from, 0);
+        }
+        Ok(())
+    }
+
+    pub(super) fn bind(
+        &mut self,
+        bindings: &[(VarId, Node)],
+        body: &Node,
+        destination: Destination,
+        mut top: usize,
+    ) -> Outcome {
+        for (var, init) in bindings {
+            if let Some(from) = self.alias(*var, init) {
+                self.registers.insert(*var, from);
+                continue;
+            }
+            let at = register(top)?;
+            self.node(init, Destination::Register(at), top)?;
+            self.bind_register(*var, at);
+            top += 1;
+        }
+        self.node(body, destination, top)
+    }
+
+    /// Makes the value in a register the value of a variable.
+    pub(super) fn bind_register(&mut self, var: VarId, at: u8) {
+        if self.program.boxed[var.0 as usize] {
+            self.assembler.abc(Opcode::MakeBox, at, at, 0);
+        }
+        self.registers.insert(var, at);
+    }
+
+    /// The register of another variable that never differs from `var`.
+    fn alias(&self, var: VarId, init: &Node) -> Option<u8> {
+        let Kind::Local(other) = init.kind else {
+            return None;
+        };
+        let index = var.0 as usize;
+        let fresh = self.program.boxed[index] || self.program.assigned[index];
+        if fresh || self.program.assigned[other.0 as usize] {
+            return None;
+        }
+        match self.place(other) {
+            Place::Register(from) => Some(from),
+            _ => None,
+        }
+    }
+
+    pub(super) fn bind_values(
+        &mut self,
+        required: &[VarId],
+        rest: Option<VarId>,
+        init: &Node,
+        body: &Node,
+        destination: Destination,
+        top: usize,
+    ) -> Outcome {
+        let count = required.len() + usize::from(rest.is_some());
+        register(top + count)?;
+        let base = register(top)?;
+        let values = Destination::Values {
+            base,
+            required: required.len() as u8,
+            rest: rest.is_some(),
+        };
+        self.node(init, values, top)?;
+        for (index, var) in required.iter().chain(&rest).enumerate() {
+            self.bind_register(*var, (top + index) as u8);
+        }
+        self.node(body, destination, top + count)
+    }
+}

@@ -1,0 +1,290 @@
+//! Calls, jumps and labels.
+
+use canny_syntax::core::VarId;
+use canny_syntax::span::Span;
+use canny_tables::opcodes::Opcode;
+use canny_tables::primitives::{self, PrimitiveId};
+
+use super::entry::byte;
+use super::{Destination, Generator, JumpTarget, Outcome, Place, register};
+use crate::assembler::AssemblyError;
+use crate::ir::{Kind, Label, Node};
+use crate::parallel_move::{Move, sequentialise};
+
+/// Nodes looked at when deciding whether an expression reads a register.
+const READS_BUDGET: usize = 200;
+
+/// What a jump's argument needs.
+enum Argument<'n> {
+    /// A move that can wait.
+    Move(u8),
+    /// Something without effect that can be loaded after all moves.
+    Late(&'n Node),
+    /// Computed already.
+    Done,
+}
+
+impl Generator<'_> {
+    pub(super) fn call(
+        &mut self,
+        operator: &Node,
+        operands: &[Node],
+        destination: Destination,
+        top: usize,
+        span: Span,
+    ) -> Outcome {
+        if let Destination::Return = destination {
+            if let Some(target) = self.self_call(operator, operands.len()) {
+                return self.jump_with(&target, operands, top);
+            }
+            if let Kind::PrimitiveValue(id) = operator.kind
+                && self.tail_frame_operation(id, operands, top, span)?
+            {
+                return Ok(());
+            }
+        }
+        let base = register(top)?;
+        self.node(operator, Destination::Register(base), top)?;
+        for (index, operand) in operands.iter().enumerate() {
+            let at = top + 2 + index;
+            self.node(operand, Destination::Register(register(at)?), at)?;
+        }
+        register(top + 2 + operands.len())?;
+        let count = byte(operands.len())?;
+        self.position(span);
+        if let Destination::Return = destination {
+            self.assembler.abc(Opcode::TailCall, base, count, 0);
+        } else {
+            self.assembler.call(base, count);
+            self.deliver(base, destination, span);
+        }
+        Ok(())
+    }
+
+    /// Where a call of this very procedure goes, if `operator` is certain to be it.
+    fn self_call(&self, operator: &Node, arguments: usize) -> Option<JumpTarget> {
+        let is_self = match &operator.kind {
+            Kind::Local(var) => self.procedure.self_variable == Some(*var),
+            Kind::Global(global) => self.procedure.self_global.as_ref() == Some(global),
+            _ => false,
+        };
+        let target = self.self_target.as_ref().filter(|_| is_self)?;
+        (target.parameters.len() == arguments).then(|| target.clone())
+    }
+
+    /// `apply` and its kin in tail position; tells whether it was one.
+    fn tail_frame_operation(
+        &mut self,
+        id: PrimitiveId,
+        operands: &[Node],
+        top: usize,
+        span: Span,
+    ) -> Result<bool, AssemblyError> {
+        let opcode = match (id.row().name, operands) {
+            ("%apply", [_, _]) => Opcode::TailApply,
+            ("%apply-values", [_, _]) => Opcode::TailCallValues,
+            ("apply", [procedure, arguments @ ..]) if !arguments.is_empty() => {
+                let to = register(top)?;
+                self.node(procedure, Destination::Register(to), top)?;
+                let list = self.spread_list(arguments, top + 1, span)?;
+                self.position(span);
+                self.assembler.abc(Opcode::TailApply, to, list, 0);
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        };
+        let (registers, _) = self.operands(operands, top)?;
+        self.position(span);
+        self.assembler.abc(opcode, registers[0], registers[1], 0);
+        Ok(true)
+    }
+
+    /// The argument list of `apply`: all but the last argument in front of the last.
+    fn spread_list(
+        &mut self,
+        arguments: &[Node],
+        top: usize,
+        span: Span,
+    ) -> Result<u8, AssemblyError> {
+        if let [list] = arguments {
+            return Ok(self.operand(list, &[], top)?.0);
+        }
+        let to = register(top)?;
+        match primitives::lookup("cons*") {
+            Some(id) => self.call_primitive(id, arguments, Destination::Register(to), top, span)?,
+            None => unreachable!("the cons* primitive exists"),
+        }
+        Ok(to)
+    }
+
+    pub(super) fn labels(
+        &mut self,
+        labels: &[Label],
+        body: &Node,
+        destination: Destination,
+        mut top: usize,
+    ) -> Outcome {
+        let mut pending = Vec::with_capacity(labels.len());
+        for label in labels {
+            let mut parameters = Vec::with_capacity(label.parameters.len());
+            for parameter in &label.parameters {
+                let at = register(top)?;
+                self.registers.insert(*parameter, at);
+                parameters.push(at);
+                top += 1;
+            }
+            let target = JumpTarget {
+                label: self.assembler.label(),
+                parameters,
+            };
+            self.labels.insert(label.var, target.clone());
+            pending.push((target, label));
+        }
+        let end = self.assembler.label();
+        // Where control goes next is not known while several pieces of code follow each other.
+        let inner = match destination {
+            Destination::Branch(yes, no, _) => Destination::Branch(yes, no, None),
+            other => other,
+        };
+        self.node(body, inner, top)?;
+        while let Some(index) = pending
+            .iter()
+            .position(|(target, _)| self.assembler.is_awaited(target.label))
+        {
+            let (target, label) = pending.remove(index);
+            self.assembler.jump(end);
+            self.assembler.bind(target.label);
+            for (parameter, at) in label.parameters.iter().zip(&target.parameters) {
+                if self.program.boxed[parameter.0 as usize] {
+                    self.assembler.abc(Opcode::MakeBox, *at, *at, 0);
+                }
+            }
+            self.node(&label.body, inner, top)?;
+        }
+        self.assembler.bind(end);
+        Ok(())
+    }
+
+    /// Gives the parameters of a label new values, all at once, and jumps.
+    pub(super) fn jump_with(
+        &mut self,
+        target: &JumpTarget,
+        arguments: &[Node],
+        mut top: usize,
+    ) -> Outcome {
+        let mut plans: Vec<Argument> = Vec::with_capacity(arguments.len());
+        for (index, argument) in arguments.iter().enumerate() {
+            let rest = &arguments[index + 1..];
+            let plan = match self.postponed(argument, rest) {
+                Some(plan) => plan,
+                None => {
+                    let to = target.parameters[index];
+                    let waits =
+                        |plan: &Argument| matches!(plan, Argument::Move(from) if *from == to);
+                    let free = !plans.iter().any(waits)
+                        && !plans.iter().any(|plan| match plan {
+                            Argument::Late(node) => self.reads(node, to),
+                            _ => false,
+                        })
+                        && !rest.iter().any(|later| self.reads(later, to));
+                    if free {
+                        self.node(argument, Destination::Register(to), top)?;
+                        Argument::Done
+                    } else {
+                        let at = register(top)?;
+                        self.node(argument, Destination::Register(at), top)?;
+                        top += 1;
+                        Argument::Move(at)
+                    }
+                }
+            };
+            plans.push(plan);
+        }
+        let mut moves = Vec::new();
+        for (plan, to) in plans.iter().zip(&target.parameters) {
+            if let Argument::Move(from) = plan {
+                moves.push(Move {
+                    to: *to,
+                    from: *from,
+                });
+            }
+        }
+        let scratch = register(top)?;
+        for step in sequentialise(&moves, scratch) {
+            self.copy(step.to, step.from);
+        }
+        for (plan, to) in plans.iter().zip(&target.parameters) {
+            if let Argument::Late(node) = plan {
+                self.node(node, Destination::Register(*to), top)?;
+            }
+        }
+        self.assembler.jump(target.label);
+        Ok(())
+    }
+
+    /// How an argument can wait until the others are computed, if it can.
+    fn postponed<'n>(&self, argument: &'n Node, rest: &[Node]) -> Option<Argument<'n>> {
+        match &argument.kind {
+            Kind::Constant(_) | Kind::PrimitiveValue(_) => Some(Argument::Late(argument)),
+            Kind::Closure(id) if self.unit.is_closed(*id) => Some(Argument::Late(argument)),
+            Kind::Local(var) => match self.place(*var) {
+                Place::Register(from) => {
+                    let stable =
+                        !self.program.assigned[var.0 as usize] || rest.iter().all(Node::is_leaf);
+                    stable.then_some(Argument::Move(from))
+                }
+                _ => Some(Argument::Late(argument)),
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether evaluating the node may read the register. Says yes when that takes too long.
+    fn reads(&self, node: &Node, register: u8) -> bool {
+        let mut budget = READS_BUDGET;
+        self.may_read(node, register, &mut budget)
+    }
+
+    fn may_read(&self, node: &Node, register: u8, budget: &mut usize) -> bool {
+        if *budget == 0 {
+            return true;
+        }
+        *budget -= 1;
+        let at = |var: &VarId| self.registers.get(var) == Some(&register);
+        let mut any = |nodes: &[Node]| {
+            nodes
+                .iter()
+                .any(|node| self.may_read(node, register, budget))
+        };
+        match &node.kind {
+            Kind::Constant(_) | Kind::Unbound | Kind::Global(_) | Kind::PrimitiveValue(_) => false,
+            Kind::Local(var) | Kind::Unbox { var, .. } => at(var),
+            Kind::SetLocal(var, value) | Kind::SetBox(var, value) => {
+                at(var) || any(std::slice::from_ref(value))
+            }
+            Kind::SetGlobal(_, value) | Kind::DefineGlobal(_, value) => {
+                any(std::slice::from_ref(value))
+            }
+            Kind::If(parts) => any(parts.as_slice()),
+            Kind::Sequence(parts) => any(parts),
+            Kind::Primitive { operands, .. } => any(operands),
+            Kind::Call { operator, operands } => {
+                any(std::slice::from_ref(operator)) || any(operands)
+            }
+            Kind::Closure(id) => {
+                let free = &self.program.procedures[id.0 as usize].free;
+                free.iter().any(at)
+            }
+            Kind::Let(bindings, body) => {
+                bindings
+                    .iter()
+                    .any(|(_, init)| any(std::slice::from_ref(init)))
+                    || any(std::slice::from_ref(body))
+            }
+            // Rare among arguments of jumps.
+            Kind::Fix(..) | Kind::Labels { .. } | Kind::Goto { .. } | Kind::LetValues { .. } => {
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Closures: which variables they capture and how they are made.
+
+use canny_syntax::core::VarId;
+use canny_syntax::datum::Datum;
+use canny_syntax::span::Span;
+use canny_tables::opcodes::Opcode;
+use canny_tables::primitives;
+
+use super::{Destination, Generator, Outcome, Place, UnitBuilder, register};
+use crate::ir::{Node, Procedure, ProcedureId, Program};
+use crate::unit::PoolEntry;
+
+/// Greatest number of slots of a closure.
+const SLOTS_MAX: usize = 250;
+
+/// Values per vector of a closure with packed captures.
+const PACK_WORDS: usize = 100;
+
+/// What a closure captures. With too many values those that are not boxes are packed into vectors,
+/// and the closure captures the vectors; boxes always have slots of their own, so that the
+/// verifier knows where they are.
+#[derive(Debug, Default)]
+pub(crate) struct Captures {
+    /// Variables with a slot each, those in boxes first if anything is packed.
+    pub direct: Vec<VarId>,
+    /// Variables in vectors, which have the slots after the direct ones.
+    pub packed: Vec<VarId>,
+    /// Slots that hold boxes.
+    pub boxes: Vec<u32>,
+}
+
+/// Where a closure keeps a captured variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    Direct(u16),
+    /// Slot of the vector, index in the vector.
+    Packed(u16, u16),
+}
+
+/// What a closure over `procedure` captures.
+pub(crate) fn captures(unit: &UnitBuilder, program: &Program, procedure: &Procedure) -> Captures {
+    let is_value =
+        |var: &VarId| program.known[var.0 as usize].is_none_or(|known| !unit.is_closed(known));
+    let is_box = |var: &VarId| program.boxed[var.0 as usize];
+    let all: Vec<VarId> = procedure.free.iter().copied().filter(is_value).collect();
+    let (direct, packed) = if all.len() <= SLOTS_MAX {
+        (all, Vec::new())
+    } else {
+        all.into_iter().partition(is_box)
+    };
+    let boxes = (0..direct.len())
+        .filter(|at| is_box(&direct[*at]))
+        .map(|at| at as u32)
+        .collect();
+    Captures {
+        direct,
+        packed,
+        boxes,
+    }
+}
+
+impl Captures {
+    /// Number of slots in the closure.
+    pub fn slots(&self) -> usize {
+        self.direct.len() + self.packed.len().div_ceil(PACK_WORDS)
+    }
+
+    /// The captured variables with their places.
+    pub fn places(&self) -> impl Iterator<Item = (VarId, Slot)> + '_ {
+        let direct = self
+            .direct
+            .iter()
+            .enumerate()
+            .map(|(at, var)| (*var, Slot::Direct(at as u16)));
+        let packed = self.packed.iter().enumerate().map(|(at, var)| {
+            let vector = self.direct.len() + at / PACK_WORDS;
+            (*var, Slot::Packed(vector as u16, (at % PACK_WORDS) as u16))
+        });
+        direct.chain(packed)
+    }
+}
+
+impl Generator<'_> {
+    /// Loads a captured value.
+    pub(super) fn load_free(&mut self, slot: Slot, to: u8) {
+        match slot {
+            Slot::Direct(index) => self.assembler.wide(Opcode::Free, to, index),
+            Slot::Packed(vector, element) => {
+                // Nothing else reaches the register at the limit.
+                let scratch = super::REGISTER_LIMIT as u8;
+                self.assembler.wide(Opcode::Free, to, vector);
+                self.load_datum(&Datum::integer(i64::from(element)), scratch);
+                self.assembler.abc(Opcode::VectorRef, to, to, scratch);
+            }
+        }
+    }
+
+    pub(super) fn closure(
+        &mut self,
+        id: ProcedureId,
+        destination: Destination,
+        top: usize,
+        span: Span,
+    ) -> Outcome {
+        if let Destination::Effect = destination {
+            return Ok(());
+        }
+        let to = self.target(destination, top)?;
+        if self.unit.is_closed(id) {
+            self.assembler.load_pool(to, PoolEntry::Closure(id.0));
+            self.deliver(to, destination, span);
+            return Ok(());
+        }
+        // The closure is made before its values are read: it must not overwrite one of them.
+        let captured = self.captured(id);
+        let mut vars = captured.direct.iter().chain(&captured.packed);
+        let reads_target = vars.any(|var| self.place(*var) == Place::Register(to));
+        let at = if reads_target { register(top)? } else { to };
+        let scratch = if usize::from(at) >= top { top + 1 } else { top };
+        self.make_closure(id, at, &captured)?;
+        self.fill_closure(at, &captured, scratch)?;
+        self.deliver(at, destination, span);
+        Ok(())
+    }
+
+    fn captured(&self, id: ProcedureId) -> Captures {
+        captures(
+            self.unit,
+            self.program,
+            &self.program.procedures[id.0 as usize],
+        )
+    }
+
+    fn make_closure(&mut self, id: ProcedureId, at: u8, captured: &Captures) -> Outcome {
+        let count = super::entry::byte(captured.slots())?;
+        self.assembler
+            .pool_far(Opcode::MakeClosure, at, count, 0, PoolEntry::Code(id.0));
+        Ok(())
+    }
+
+    fn fill_closure(&mut self, at: u8, captured: &Captures, top: usize) -> Outcome {
+        for (index, var) in captured.direct.iter().enumerate() {
+            let from = match self.place(*var) {
+                Place::Register(from) => from,
+                place => {
+                    let from = register(top)?;
+                    self.load_place(place, from);
+                    from
+                }
+            };
+            self.assembler
+                .abc(Opcode::ClosureSet, at, from, super::entry::byte(index)?);
+        }
+        for (index, vars) in captured.packed.chunks(PACK_WORDS).enumerate() {
+            let base = register(top)?;
+            for (element, var) in vars.iter().enumerate() {
+                let to = register(top + element)?;
+                let place = self.place(*var);
+                self.load_place(place, to);
+            }
+            let Some(vector) = primitives::lookup("vector") else {
+                unreachable!("the vector primitive exists");
+            };
+            let number = u32::from(vector.0);
+            self.assembler
+                .abc_number(Opcode::CallPrimitive, base, vars.len() as u8, 0, number);
+            let slot = super::entry::byte(captured.direct.len() + index)?;
+            self.assembler.abc(Opcode::ClosureSet, at, base, slot);
+        }
+        Ok(())
+    }
+
+    /// Closures that may refer to each other: first all are made, then filled.
+    pub(super) fn fix(
+        &mut self,
+        bindings: &[(VarId, ProcedureId)],
+        body: &Node,
+        destination: Destination,
+        mut top: usize,
+    ) -> Outcome {
+        let mut made = Vec::new();
+        for (var, id) in bindings {
+            if self.unit.is_closed(*id) {
+                continue;
+            }
+            let at = register(top)?;
+            let captured = self.captured(*id);
+            self.make_closure(*id, at, &captured)?;
+            self.registers.insert(*var, at);
+            made.push((at, captured));
+            top += 1;
+        }
+        for (at, captured) in made {
+            self.fill_closure(at, &captured, top)?;
+        }
+        self.node(body, destination, top)
+    }
+}

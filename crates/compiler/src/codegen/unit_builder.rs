@@ -1,0 +1,143 @@
+//! What all procedures of a unit share: constants, sources, and which closures are constants.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use canny_syntax::datum::Datum;
+use canny_syntax::name::Name;
+use canny_syntax::span::{SourceId, SourceMap, Span};
+
+use crate::ir::{ProcedureId, Program};
+use crate::unit::{SourceFile, UnitSpan};
+
+/// Identity of a constant: equal keys may share one object.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum ConstantKey {
+    Atom(u8, u32),
+    Number(String),
+    Name(bool, Name),
+    /// Address of a shared part; the unit keeps it alive.
+    Shared(usize),
+}
+
+/// Tables of the unit under construction.
+pub(crate) struct UnitBuilder {
+    pub constants: Vec<Datum>,
+    index: HashMap<ConstantKey, u32>,
+    pub sources: Vec<SourceFile>,
+    source_index: HashMap<SourceId, u32>,
+    closed: Vec<bool>,
+}
+
+impl UnitBuilder {
+    pub fn new(program: &Program) -> UnitBuilder {
+        UnitBuilder {
+            constants: Vec::new(),
+            index: HashMap::new(),
+            sources: Vec::new(),
+            source_index: HashMap::new(),
+            closed: find_closed(program),
+        }
+    }
+
+    /// Whether closures over this procedure capture nothing, so that there is one for all.
+    pub fn is_closed(&self, id: ProcedureId) -> bool {
+        self.closed[id.0 as usize]
+    }
+
+    /// Index of the constant that stands for this literal.
+    pub fn constant(&mut self, datum: &Datum) -> u32 {
+        let key = constant_key(datum);
+        if let Some(index) = self.index.get(&key) {
+            return *index;
+        }
+        let index = self.constants.len() as u32;
+        self.constants.push(datum.clone());
+        self.index.insert(key, index);
+        index
+    }
+
+    /// The span with its source as an index into the unit's sources.
+    pub fn unit_span(&mut self, span: Span) -> Option<UnitSpan> {
+        if !span.is_some() {
+            return None;
+        }
+        let next = self.sources.len() as u32;
+        let source = *self.source_index.entry(span.source).or_insert(next);
+        if source == next {
+            self.sources.push(SourceFile {
+                name: String::new(),
+                line_starts: Vec::new(),
+                id: span.source,
+            });
+        }
+        Some(UnitSpan {
+            source,
+            start: span.start,
+            end: span.end.max(span.start),
+        })
+    }
+
+    /// Gives the sources their names and lines.
+    pub fn name_sources(&mut self, map: &SourceMap) {
+        for file in &mut self.sources {
+            if let Some(source) = map.get(file.id) {
+                file.name = source.name.clone();
+                file.line_starts = line_starts(&source.text);
+            }
+        }
+    }
+}
+
+fn line_starts(text: &str) -> Vec<u32> {
+    let bytes = text.as_bytes();
+    let ends = (0..bytes.len()).filter(|&at| {
+        bytes[at] == b'\n' || (bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
+    });
+    std::iter::once(0)
+        .chain(ends.map(|at| at as u32 + 1))
+        .collect()
+}
+
+fn constant_key(datum: &Datum) -> ConstantKey {
+    match datum {
+        Datum::Nil => ConstantKey::Atom(0, 0),
+        Datum::Boolean(value) => ConstantKey::Atom(1, u32::from(*value)),
+        Datum::Character(character) => ConstantKey::Atom(2, u32::from(*character)),
+        Datum::Eof => ConstantKey::Atom(3, 0),
+        Datum::Unspecified => ConstantKey::Atom(4, 0),
+        Datum::DefaultObject => ConstantKey::Atom(5, 0),
+        Datum::LabelRef(label) => ConstantKey::Atom(6, *label),
+        Datum::Number(number) => ConstantKey::Number(format!("{number:?}")),
+        Datum::Symbol(name) => ConstantKey::Name(false, *name),
+        Datum::Keyword(name) => ConstantKey::Name(true, *name),
+        Datum::String(text) => ConstantKey::Shared(address(text)),
+        Datum::Pair(pair) => ConstantKey::Shared(address(pair)),
+        Datum::Vector(elements) => ConstantKey::Shared(address(elements)),
+        Datum::Bytevector(bytes) => ConstantKey::Shared(address(bytes)),
+        Datum::Labelled(_, labelled) => ConstantKey::Shared(address(labelled)),
+    }
+}
+
+fn address<T: ?Sized>(shared: &Arc<T>) -> usize {
+    Arc::as_ptr(shared).cast::<()>().addr()
+}
+
+/// The procedures whose free variables, if any, are all bound to such procedures themselves.
+fn find_closed(program: &Program) -> Vec<bool> {
+    let mut closed = vec![true; program.procedures.len()];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (index, procedure) in program.procedures.iter().enumerate() {
+            let is_open = procedure.free.iter().any(|var| {
+                program.known[var.0 as usize].is_none_or(|known| !closed[known.0 as usize])
+            });
+            if closed[index] && is_open {
+                closed[index] = false;
+                changed = true;
+            }
+        }
+    }
+    closed
+}

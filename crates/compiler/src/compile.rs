@@ -1,0 +1,75 @@
+//! From a core unit to a compiled unit: the order of the passes.
+
+use canny_syntax::core::Unit;
+use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::span::SourceMap;
+
+use crate::assembler::AssemblyError;
+use crate::codegen::{UnitBuilder, generate_procedure};
+use crate::lower::lower;
+use crate::optimize;
+use crate::unit::CompiledUnit;
+
+/// What the compiler is asked to do.
+#[derive(Clone, Debug, Default)]
+pub struct Options<'a> {
+    /// Names and line starts for the unit's positions.
+    pub sources: Option<&'a SourceMap>,
+    /// Which passes run.
+    pub optimize: optimize::Options,
+}
+
+/// A compiled unit, and what is doubtful about its source.
+#[derive(Clone, Debug)]
+pub struct Compilation {
+    /// The unit.
+    pub unit: CompiledUnit,
+    /// Warnings, in source order.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Compiles a unit. The errors are those of programs that exceed the limits of the bytecode.
+pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Vec<Diagnostic>> {
+    let warnings = optimize::optimize_unit(&mut unit, &options.optimize);
+    let program = lower(&mut unit);
+    let mut builder = UnitBuilder::new(&program);
+    let mut codes = Vec::with_capacity(program.procedures.len());
+    let mut errors = Vec::new();
+    for procedure in &program.procedures {
+        match generate_procedure(&mut builder, &program, procedure) {
+            Ok(code) => codes.push(code),
+            Err(error) => {
+                errors.push(Diagnostic::error(
+                    "code-limit",
+                    procedure.span,
+                    describe(error),
+                ));
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    if let Some(map) = options.sources {
+        builder.name_sources(map);
+    }
+    let unit = CompiledUnit {
+        name: unit.name,
+        kind: unit.kind,
+        requires: unit.requires,
+        globals: unit.globals,
+        constants: builder.constants,
+        codes,
+        entry: program.entry.0,
+        sources: builder.sources,
+        inlinable: Vec::new(),
+    };
+    Ok(Compilation { unit, warnings })
+}
+
+fn describe(error: AssemblyError) -> &'static str {
+    match error {
+        AssemblyError::TooManyRegisters => "procedure needs too many variables at once",
+        AssemblyError::TooLong => "procedure is too long",
+    }
+}

@@ -1,0 +1,99 @@
+//! Walking the core language: the children of each kind of expression, stated once.
+
+use canny_syntax::core::{Expr, ExprKind, Lambda};
+
+/// Calls `visit` for each direct subexpression, in the order of evaluation.
+pub fn for_each_child_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
+    match &mut expr.kind {
+        ExprKind::Constant(_)
+        | ExprKind::LocalRef(_)
+        | ExprKind::GlobalRef(_)
+        | ExprKind::PrimitiveRef(_) => {}
+        ExprKind::LocalSet(_, value) | ExprKind::GlobalSet(_, value) => visit(value),
+        ExprKind::If(parts) => parts.iter_mut().for_each(visit),
+        ExprKind::Lambda(lambda) => for_each_lambda_child_mut(lambda, visit),
+        ExprKind::CaseLambda(clauses) => {
+            for clause in clauses {
+                for_each_lambda_child_mut(clause, visit);
+            }
+        }
+        ExprKind::Sequence(parts) => parts.iter_mut().for_each(visit),
+        ExprKind::Let { bindings, body } | ExprKind::Letrec { bindings, body, .. } => {
+            bindings.iter_mut().for_each(|(_, init)| visit(init));
+            visit(body);
+        }
+        ExprKind::LetValues { init, body, .. } => {
+            visit(init);
+            visit(body);
+        }
+        ExprKind::Call { operator, operands } => {
+            visit(operator);
+            operands.iter_mut().for_each(visit);
+        }
+    }
+}
+
+/// Calls `visit` for the defaults and the body of a procedure.
+pub fn for_each_lambda_child_mut(lambda: &mut Lambda, visit: &mut dyn FnMut(&mut Expr)) {
+    lambda
+        .optional
+        .iter_mut()
+        .for_each(|(_, default)| visit(default));
+    lambda
+        .keywords
+        .iter_mut()
+        .for_each(|(_, _, default)| visit(default));
+    visit(&mut lambda.body);
+}
+
+/// Calls `visit` for each direct subexpression, in the order of evaluation.
+pub fn for_each_child<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+    match &expr.kind {
+        ExprKind::Constant(_)
+        | ExprKind::LocalRef(_)
+        | ExprKind::GlobalRef(_)
+        | ExprKind::PrimitiveRef(_) => {}
+        ExprKind::LocalSet(_, value) | ExprKind::GlobalSet(_, value) => visit(value),
+        ExprKind::If(parts) => parts.iter().for_each(visit),
+        ExprKind::Lambda(lambda) => for_each_lambda_child(lambda, visit),
+        ExprKind::CaseLambda(clauses) => {
+            for clause in clauses {
+                for_each_lambda_child(clause, visit);
+            }
+        }
+        ExprKind::Sequence(parts) => parts.iter().for_each(visit),
+        ExprKind::Let { bindings, body } | ExprKind::Letrec { bindings, body, .. } => {
+            bindings.iter().for_each(|(_, init)| visit(init));
+            visit(body);
+        }
+        ExprKind::LetValues { init, body, .. } => {
+            visit(init);
+            visit(body);
+        }
+        ExprKind::Call { operator, operands } => {
+            visit(operator);
+            operands.iter().for_each(visit);
+        }
+    }
+}
+
+/// Calls `visit` for the defaults and the body of a procedure.
+pub fn for_each_lambda_child<'a>(lambda: &'a Lambda, visit: &mut dyn FnMut(&'a Expr)) {
+    lambda
+        .optional
+        .iter()
+        .for_each(|(_, default)| visit(default));
+    lambda
+        .keywords
+        .iter()
+        .for_each(|(_, _, default)| visit(default));
+    visit(&lambda.body);
+}
+
+/// Whether the procedure takes required parameters only.
+pub fn has_plain_parameters(lambda: &Lambda) -> bool {
+    lambda.optional.is_empty()
+        && lambda.keywords.is_empty()
+        && lambda.rest.is_none()
+        && !lambda.allow_other_keys
+}

@@ -1,0 +1,704 @@
+//! Checks bytecode that nobody vouches for, completely: code that passes cannot make the machine
+//! touch memory that it should not, whatever it computes.
+//!
+//! What is checked, for every code of a unit:
+//! - each word is an instruction that compiled code may contain, or belongs to one;
+//! - operands lie inside the frame, captured slots inside the closure, pool distances on a slot of
+//!   the right kind, indices inside the unit's tables;
+//! - branches go forward and `loop` goes back, both to the start of an instruction, and nothing
+//!   falls off the end;
+//! - on every path a register is written before it is read, boxes are opened only where the
+//!   register holds a box, cells likewise, and a new closure gets all its values before any other
+//!   code can run;
+//! - entry instructions come first and only in code with a variable number of arguments;
+//! - live maps equal a recomputation.
+//!
+//! The analysis is a forward data flow over blocks with one [`RegisterType`] per register.
+
+use std::collections::VecDeque;
+
+use canny_tables::layout::{self, code::VARIADIC};
+use canny_tables::opcodes::{Extension, Flow, Opcode, Operand};
+use canny_tables::primitives::{self, Flags};
+
+use crate::instruction::{Instruction, REGISTER_COUNT_MAX, instructions};
+use crate::liveness::{LivenessTable, decode_live_map};
+use crate::unit::{CodeBlock, CompiledUnit, PoolEntry};
+
+/// Why a unit is not acceptable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyError {
+    /// The code, if the problem lies in one.
+    pub code: Option<usize>,
+    /// Word index of the instruction, if the problem lies in one.
+    pub pc: Option<usize>,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What can be wrong with a unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// An index points outside its table.
+    BadIndex(&'static str),
+    /// The entry code takes arguments or captures values.
+    BadEntryCode,
+    /// A word is not an instruction.
+    NotAnInstruction,
+    /// An opcode that compiled code never contains.
+    ForbiddenOpcode(Opcode),
+    /// A register outside the frame.
+    OutsideFrame,
+    /// The frame is larger than registers can be numbered, or smaller than the parameters.
+    BadFrame,
+    /// An unused field is not zero, or a field has a value without meaning.
+    BadOperand,
+    /// A branch does not lead to an instruction, or in the wrong direction.
+    BadTarget,
+    /// Control falls off the end.
+    FallsOffEnd,
+    /// A register is read that is not written on every path.
+    Unwritten(usize),
+    /// A register does not hold what the instruction needs.
+    WrongType(usize),
+    /// A pool distance hits no slot or one of the wrong kind.
+    BadPoolSlot,
+    /// A primitive is applied to the wrong number of arguments or cannot be applied directly.
+    BadPrimitive,
+    /// An entry instruction in the wrong place, or missing.
+    BadEntry,
+    /// A closure does not get all its values at once.
+    UnfinishedClosure,
+    /// A live map differs from the registers that are live.
+    WrongLiveMap,
+    /// The description of the parameters does not fit the code.
+    BadParameters,
+}
+
+impl std::fmt::Display for VerifyError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "invalid bytecode: {:?}", self.problem)?;
+        if let Some(code) = self.code {
+            write!(formatter, " in code {code}")?;
+        }
+        if let Some(pc) = self.pc {
+            write!(formatter, " at word {pc}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// Checks a whole unit.
+pub fn verify_unit(unit: &CompiledUnit) -> Result<(), VerifyError> {
+    let whole = |problem| VerifyError {
+        code: None,
+        pc: None,
+        problem,
+    };
+    let entry = unit
+        .codes
+        .get(unit.entry as usize)
+        .ok_or_else(|| whole(Problem::BadIndex("entry code")))?;
+    if entry.arity != 0 || entry.captured != 0 {
+        return Err(whole(Problem::BadEntryCode));
+    }
+    for index in 0..unit.codes.len() {
+        verify_code(unit, index)?;
+    }
+    Ok(())
+}
+
+/// Checks one code of a unit.
+pub fn verify_code(unit: &CompiledUnit, index: usize) -> Result<(), VerifyError> {
+    let code = unit.codes.get(index).ok_or(VerifyError {
+        code: Some(index),
+        pc: None,
+        problem: Problem::BadIndex("code"),
+    })?;
+    Verifier { unit, code }
+        .run()
+        .map_err(|(pc, problem)| VerifyError {
+            code: Some(index),
+            pc,
+            problem,
+        })
+}
+
+type Failure = (Option<usize>, Problem);
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RegisterType {
+    /// Nothing that may be read.
+    Undefined,
+    /// Any tagged value.
+    Value,
+    /// A box.
+    Box,
+    /// A global's cell.
+    Cell,
+}
+
+/// A closure that has not got all its values yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Unfinished {
+    register: usize,
+    code: usize,
+    missing: Vec<u32>,
+}
+
+/// What is known before an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    /// Whether the parameters are in place.
+    entered: bool,
+    registers: Vec<RegisterType>,
+}
+
+impl State {
+    /// Weakens this state to what also holds in `other`; tells whether it changed, or `None` when
+    /// the two cannot meet.
+    fn meet(&mut self, other: &State) -> Option<bool> {
+        if self.entered != other.entered {
+            return None;
+        }
+        let mut changed = false;
+        for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
+            let met = match (*mine, *theirs) {
+                (left, right) if left == right => left,
+                (RegisterType::Undefined, _) | (_, RegisterType::Undefined) => {
+                    RegisterType::Undefined
+                }
+                _ => RegisterType::Value,
+            };
+            changed |= met != *mine;
+            *mine = met;
+        }
+        Some(changed)
+    }
+}
+
+struct Verifier<'a> {
+    unit: &'a CompiledUnit,
+    code: &'a CodeBlock,
+}
+
+impl Verifier<'_> {
+    fn run(&self) -> Result<(), Failure> {
+        self.check_header().map_err(|problem| (None, problem))?;
+        let words = &self.code.instructions;
+        let mut starts = vec![false; words.len()];
+        let mut leaders = vec![false; words.len()];
+        for decoded in instructions(words) {
+            let instruction = decoded.map_err(|_| (None, Problem::NotAnInstruction))?;
+            let pc = instruction.pc;
+            starts[pc] = true;
+            self.check_fields(&instruction)
+                .map_err(|problem| (Some(pc), problem))?;
+        }
+        for instruction in instructions(words).flatten() {
+            let pc = instruction.pc;
+            if let Some(target) = instruction.branch_target() {
+                let target = usize::try_from(target)
+                    .ok()
+                    .filter(|at| starts.get(*at) == Some(&true));
+                let target = target.ok_or((Some(pc), Problem::BadTarget))?;
+                let forward = target >= instruction.next_pc();
+                if forward == (instruction.opcode == Opcode::Loop) {
+                    return Err((Some(pc), Problem::BadTarget));
+                }
+                leaders[target] = true;
+            }
+            if instruction.falls_through() && instruction.next_pc() >= words.len() {
+                return Err((Some(pc), Problem::FallsOffEnd));
+            }
+            if instruction.row().flow != Flow::Next && instruction.next_pc() < words.len() {
+                leaders[instruction.next_pc()] = true;
+            }
+        }
+        self.check_flow(&leaders)?;
+        self.check_live_maps()
+    }
+
+    fn check_header(&self) -> Result<(), Problem> {
+        let code = self.code;
+        if code.instructions.is_empty() {
+            return Err(Problem::FallsOffEnd);
+        }
+        let frame = code.frame_words as usize;
+        if frame > REGISTER_COUNT_MAX || code.captured > u32::from(u16::MAX) {
+            return Err(Problem::BadFrame);
+        }
+        if code.arity == VARIADIC {
+            if code.clauses.is_empty() {
+                return Err(Problem::BadParameters);
+            }
+        } else {
+            let fits = matches!(code.clauses.as_slice(), [clause]
+                if clause.arguments_min() == code.arity as usize
+                    && clause.arguments_max() == Some(code.arity as usize));
+            if !fits {
+                return Err(Problem::BadParameters);
+            }
+            if code.arity as usize > frame {
+                return Err(Problem::BadFrame);
+            }
+        }
+        let ascending = code.captured_boxes.windows(2).all(|pair| pair[0] < pair[1]);
+        if !ascending
+            || code
+                .captured_boxes
+                .last()
+                .is_some_and(|last| *last >= code.captured)
+        {
+            return Err(Problem::BadIndex("captured box"));
+        }
+        if code.pool.len() > u32::MAX as usize / 4 {
+            return Err(Problem::BadPoolSlot);
+        }
+        code.pool
+            .iter()
+            .try_for_each(|entry| self.check_pool_entry(entry))?;
+        let sources = self.unit.sources.len();
+        let in_sources = |source: u32| (source as usize) < sources;
+        if !code
+            .positions
+            .iter()
+            .all(|(_, span)| in_sources(span.source))
+            || !code.span.is_none_or(|span| in_sources(span.source))
+        {
+            return Err(Problem::BadIndex("source"));
+        }
+        Ok(())
+    }
+
+    fn check_pool_entry(&self, entry: &PoolEntry) -> Result<(), Problem> {
+        match entry {
+            PoolEntry::Constant(index) => {
+                self.unit
+                    .constants
+                    .get(*index as usize)
+                    .ok_or(Problem::BadIndex("constant"))?;
+            }
+            PoolEntry::Code(index) => {
+                self.unit
+                    .codes
+                    .get(*index as usize)
+                    .ok_or(Problem::BadIndex("code"))?;
+            }
+            PoolEntry::Closure(index) => {
+                let code = self
+                    .unit
+                    .codes
+                    .get(*index as usize)
+                    .ok_or(Problem::BadIndex("code"))?;
+                if code.captured != 0 {
+                    return Err(Problem::UnfinishedClosure);
+                }
+            }
+            PoolEntry::Primitive(number) => {
+                primitives::all()
+                    .get(usize::from(*number))
+                    .ok_or(Problem::BadIndex("primitive"))?;
+            }
+            PoolEntry::Global(_) | PoolEntry::Keywords(_) => {}
+        }
+        Ok(())
+    }
+
+    fn pool_entry(&self, instruction: &Instruction) -> Result<&PoolEntry, Problem> {
+        let index = instruction
+            .pool_index(self.code.pool.len())
+            .ok_or(Problem::BadPoolSlot)?;
+        self.code.pool.get(index).ok_or(Problem::BadPoolSlot)
+    }
+
+    /// Checks all that needs no data flow.
+    fn check_fields(&self, instruction: &Instruction) -> Result<(), Problem> {
+        let row = instruction.row();
+        let frame = self.code.frame_words as usize;
+        let fields = [instruction.a(), instruction.b(), instruction.c()];
+        let wide_at = row.operands.iter().position(|operand| is_wide(*operand));
+        for (index, (operand, field)) in row.operands.iter().zip(fields).enumerate() {
+            let covered = wide_at.is_some_and(|at| index > at);
+            if *operand == Operand::None && !covered && field != 0 {
+                return Err(Problem::BadOperand);
+            }
+        }
+        if instruction.registers_needed() > frame {
+            return Err(Problem::OutsideFrame);
+        }
+        if instruction.pool_reference().is_some() {
+            let entry = self.pool_entry(instruction)?;
+            if !pool_entry_fits(instruction.opcode, entry, &self.unit.constants) {
+                return Err(Problem::BadPoolSlot);
+            }
+        }
+        if let Some(number) = instruction.extension(Extension::Primitive) {
+            let row = primitives::all()
+                .get(number as usize)
+                .ok_or(Problem::BadPrimitive)?;
+            let count = match instruction.opcode {
+                Opcode::CallPrimitive1 => 1,
+                Opcode::CallPrimitive2 => 2,
+                _ => instruction.b(),
+            };
+            if !row.accepts(count) || row.flags.has(Flags::FRAME) {
+                return Err(Problem::BadPrimitive);
+            }
+        }
+        self.check_special(instruction)
+    }
+
+    /// Rules of single opcodes.
+    fn check_special(&self, instruction: &Instruction) -> Result<(), Problem> {
+        match instruction.opcode {
+            Opcode::Halt
+            | Opcode::ReturnUnderflow
+            | Opcode::ReturnBarrier
+            | Opcode::ReturnTrap
+            | Opcode::ReturnExit
+            | Opcode::ApplyStub
+            | Opcode::CaptureStub
+            | Opcode::ThrowStub
+            | Opcode::PrimitiveStub => Err(Problem::ForbiddenOpcode(instruction.opcode)),
+            Opcode::LoadImmediate if !is_safe_word(instruction.wide() as i16) => {
+                Err(Problem::BadOperand)
+            }
+            Opcode::Free if u32::from(instruction.wide()) >= self.code.captured => {
+                Err(Problem::BadIndex("captured value"))
+            }
+            Opcode::Entry | Opcode::KeywordEntry | Opcode::Unpack if instruction.c() > 1 => {
+                Err(Problem::BadOperand)
+            }
+            Opcode::CaseEntry if instruction.b() > 1 => Err(Problem::BadOperand),
+            Opcode::MakeRecord if instruction.b() == 0 => Err(Problem::BadOperand),
+            Opcode::KeywordEntry => match self.pool_entry(instruction)? {
+                PoolEntry::Keywords(description)
+                    if description.optional_count as usize + description.names.len()
+                        == instruction.b() =>
+                {
+                    Ok(())
+                }
+                _ => Err(Problem::BadPoolSlot),
+            },
+            Opcode::MakeClosure => match self.pool_entry(instruction)? {
+                PoolEntry::Code(index)
+                    if self
+                        .unit
+                        .codes
+                        .get(*index as usize)
+                        .is_some_and(|code| code.captured as usize == instruction.b()) =>
+                {
+                    Ok(())
+                }
+                _ => Err(Problem::BadPoolSlot),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn check_flow(&self, leaders: &[bool]) -> Result<(), Failure> {
+        let words = &self.code.instructions;
+        let frame = self.code.frame_words as usize;
+        let variadic = self.code.arity == VARIADIC;
+        let mut registers = vec![RegisterType::Undefined; frame];
+        if !variadic {
+            registers[..self.code.arity as usize].fill(RegisterType::Value);
+        }
+        let first = State {
+            entered: !variadic,
+            registers,
+        };
+        let mut states: Vec<Option<State>> = vec![None; words.len()];
+        states[0] = Some(first);
+        let mut pending = VecDeque::from([0usize]);
+        while let Some(start) = pending.pop_front() {
+            let Some(mut state) = states[start].clone() else {
+                continue;
+            };
+            let mut unfinished: Vec<Unfinished> = Vec::new();
+            let mut pc = start;
+            loop {
+                let instruction = Instruction::decode(words, pc)
+                    .map_err(|_| (Some(pc), Problem::NotAnInstruction))?;
+                self.step(&instruction, &mut state, &mut unfinished)
+                    .map_err(|problem| (Some(pc), problem))?;
+                let next = instruction.next_pc();
+                let mut successors = [None, None];
+                if let Some(target) = instruction.branch_target() {
+                    successors[0] = usize::try_from(target).ok();
+                }
+                let ends_block = leaders.get(next) == Some(&true);
+                if instruction.falls_through() && ends_block {
+                    successors[1] = Some(next);
+                }
+                if (ends_block || !instruction.falls_through()) && !unfinished.is_empty() {
+                    return Err((Some(pc), Problem::UnfinishedClosure));
+                }
+                for successor in successors.into_iter().flatten() {
+                    let changed = match &mut states[successor] {
+                        Some(known) => known
+                            .meet(&state)
+                            .ok_or((Some(successor), Problem::BadEntry))?,
+                        unknown => {
+                            *unknown = Some(state.clone());
+                            true
+                        }
+                    };
+                    if changed {
+                        pending.push_back(successor);
+                    }
+                }
+                if !instruction.falls_through() || ends_block {
+                    break;
+                }
+                pc = next;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks an instruction against the state before it and makes that the state after it.
+    fn step(
+        &self,
+        instruction: &Instruction,
+        state: &mut State,
+        unfinished: &mut Vec<Unfinished>,
+    ) -> Result<(), Problem> {
+        let opcode = instruction.opcode;
+        let is_entry = matches!(
+            opcode,
+            Opcode::Entry | Opcode::KeywordEntry | Opcode::CaseEntry | Opcode::ArityError
+        );
+        if is_entry == state.entered {
+            return Err(Problem::BadEntry);
+        }
+        let mut unwritten = None;
+        instruction.each_use(|register| {
+            if state.registers[register] == RegisterType::Undefined {
+                unwritten.get_or_insert(register);
+            }
+        });
+        if let Some(register) = unwritten {
+            return Err(Problem::Unwritten(register));
+        }
+        let needs = |register: usize, wanted: RegisterType| {
+            let fits = state.registers[register] == wanted;
+            if fits {
+                Ok(())
+            } else {
+                Err(Problem::WrongType(register))
+            }
+        };
+        match opcode {
+            Opcode::BoxRef => needs(instruction.b(), RegisterType::Box)?,
+            Opcode::BoxSet => needs(instruction.a(), RegisterType::Box)?,
+            Opcode::CellRef => needs(instruction.b(), RegisterType::Cell)?,
+            Opcode::CellSet | Opcode::CellDefine => needs(instruction.a(), RegisterType::Cell)?,
+            Opcode::ClosureSet => self.fill_slot(instruction, state, unfinished)?,
+            _ => {}
+        }
+        if !unfinished.is_empty() && !may_stand_among_closures(instruction) {
+            return Err(Problem::UnfinishedClosure);
+        }
+        let result = self.result_type(instruction, state)?;
+        if let Some(register) = instruction.clobbered_from() {
+            state.registers[register..].fill(RegisterType::Undefined);
+        }
+        let mut overwritten = false;
+        instruction.each_definition(|register| {
+            overwritten |= unfinished
+                .iter()
+                .any(|closure| closure.register == register);
+            state.registers[register] = result;
+        });
+        if overwritten {
+            return Err(Problem::UnfinishedClosure);
+        }
+        if opcode == Opcode::MakeClosure {
+            self.open_closure(instruction, unfinished)?;
+        }
+        state.entered |= matches!(opcode, Opcode::Entry | Opcode::KeywordEntry);
+        Ok(())
+    }
+
+    fn result_type(
+        &self,
+        instruction: &Instruction,
+        state: &State,
+    ) -> Result<RegisterType, Problem> {
+        Ok(match instruction.opcode {
+            Opcode::MakeBox => RegisterType::Box,
+            Opcode::Move => state.registers[instruction.b()],
+            Opcode::LoadWide => state.registers[usize::from(instruction.wide())],
+            Opcode::StoreWide => state.registers[instruction.a()],
+            Opcode::Free => {
+                let slot = u32::from(instruction.wide());
+                let is_box = self.code.captured_boxes.binary_search(&slot).is_ok();
+                if is_box {
+                    RegisterType::Box
+                } else {
+                    RegisterType::Value
+                }
+            }
+            Opcode::LoadConstant | Opcode::LoadConstantFar => match self.pool_entry(instruction)? {
+                PoolEntry::Global(_) => RegisterType::Cell,
+                _ => RegisterType::Value,
+            },
+            _ => RegisterType::Value,
+        })
+    }
+
+    fn open_closure(
+        &self,
+        instruction: &Instruction,
+        unfinished: &mut Vec<Unfinished>,
+    ) -> Result<(), Problem> {
+        let PoolEntry::Code(code) = self.pool_entry(instruction)? else {
+            return Err(Problem::BadPoolSlot);
+        };
+        if instruction.b() > 0 {
+            unfinished.push(Unfinished {
+                register: instruction.a(),
+                code: *code as usize,
+                missing: (0..instruction.b() as u32).collect(),
+            });
+        }
+        Ok(())
+    }
+
+    fn fill_slot(
+        &self,
+        instruction: &Instruction,
+        state: &State,
+        unfinished: &mut Vec<Unfinished>,
+    ) -> Result<(), Problem> {
+        let at = unfinished
+            .iter()
+            .position(|closure| closure.register == instruction.a())
+            .ok_or(Problem::WrongType(instruction.a()))?;
+        let closure = &mut unfinished[at];
+        let slot = instruction.c() as u32;
+        let missing = closure.missing.iter().position(|missing| *missing == slot);
+        closure
+            .missing
+            .swap_remove(missing.ok_or(Problem::BadIndex("captured value"))?);
+        let wants_box = self.unit.codes[closure.code]
+            .captured_boxes
+            .binary_search(&slot)
+            .is_ok();
+        let has_box = state.registers[instruction.b()] == RegisterType::Box;
+        if wants_box && !has_box {
+            return Err(Problem::WrongType(instruction.b()));
+        }
+        if closure.missing.is_empty() {
+            unfinished.remove(at);
+        }
+        Ok(())
+    }
+
+    fn check_live_maps(&self) -> Result<(), Failure> {
+        let code = self.code;
+        let table = LivenessTable::new(&code.instructions, code.frame_words as usize)
+            .map_err(|_| (None, Problem::BadTarget))?;
+        let mut wrong = None;
+        table.each_live_map(&code.instructions, |call, live| {
+            let word = call.extension(Extension::LiveMap).unwrap_or(0);
+            let same = decode_live_map(word, call.a(), &code.wide_maps)
+                .is_some_and(|stored| stored.iter().eq(live.iter()));
+            if !same {
+                wrong = Some((Some(call.pc), Problem::WrongLiveMap));
+            }
+        });
+        wrong.map_or(Ok(()), Err)
+    }
+}
+
+fn is_wide(operand: Operand) -> bool {
+    matches!(
+        operand,
+        Operand::Signed16
+            | Operand::Unsigned16
+            | Operand::Pool16
+            | Operand::DefWide
+            | Operand::UseWide
+            | Operand::Offset24
+    )
+}
+
+/// Whether the instruction can stand between making a closure and filling it: it runs no Scheme
+/// code and lets no register escape.
+fn may_stand_among_closures(instruction: &Instruction) -> bool {
+    match instruction.opcode {
+        Opcode::MakeClosure
+        | Opcode::ClosureSet
+        | Opcode::Free
+        | Opcode::SelfRef
+        | Opcode::Move
+        | Opcode::LoadImmediate
+        | Opcode::LoadConstant
+        | Opcode::LoadConstantFar
+        | Opcode::VectorRef => true,
+        Opcode::CallPrimitive => {
+            let number = instruction
+                .extension(Extension::Primitive)
+                .unwrap_or(u32::MAX);
+            primitives::all()
+                .get(number as usize)
+                .is_some_and(|row| row.name == "vector")
+        }
+        _ => false,
+    }
+}
+
+/// Whether a sign-extended 16-bit word is a fixnum or an immediate that compiled code may hold.
+fn is_safe_word(word: i16) -> bool {
+    let word = i64::from(word) as u64;
+    let payload = word >> 8;
+    match word & 0xff {
+        low if low & 3 == 0 => true,
+        layout::CHARACTER_LOW_BYTE => payload <= 0x7f,
+        low if low == layout::FALSE & 0xff => payload <= layout::DEFAULT >> 8,
+        _ => false,
+    }
+}
+
+fn pool_entry_fits(
+    opcode: Opcode,
+    entry: &PoolEntry,
+    constants: &[canny_syntax::datum::Datum],
+) -> bool {
+    use canny_syntax::datum::Datum;
+    match opcode {
+        Opcode::GlobalRef | Opcode::GlobalSet | Opcode::GlobalDefine => {
+            matches!(entry, PoolEntry::Global(_))
+        }
+        Opcode::MakeClosure => matches!(entry, PoolEntry::Code(_)),
+        Opcode::KeywordEntry => matches!(entry, PoolEntry::Keywords(_)),
+        Opcode::CheckDefined | Opcode::RecordRef | Opcode::RecordSet => match entry {
+            PoolEntry::Constant(index) => {
+                matches!(constants.get(*index as usize), Some(Datum::Symbol(_)))
+            }
+            _ => false,
+        },
+        _ => !matches!(entry, PoolEntry::Code(_) | PoolEntry::Keywords(_)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forged_words_are_refused() {
+        assert!(is_safe_word(-4));
+        assert!(is_safe_word(layout::NIL as i16));
+        assert!(!is_safe_word(1), "a pair reference");
+        assert!(!is_safe_word(5), "an object reference");
+        assert!(!is_safe_word(6), "a header");
+        assert!(!is_safe_word(layout::RAISED as i16));
+    }
+}
