@@ -42,6 +42,8 @@ impl std::error::Error for HeapExhausted {}
 
 /// Fewest blocks in a nursery.
 const NURSERY_BLOCKS_MIN: usize = 8;
+/// Least heap limit: some nurseries, the reserve, and room to live.
+const LIMIT_BYTES_MIN: usize = 4 << 20;
 /// Address space reserved when the machine and the limit allow it.
 const RESERVED_BYTES_MAX: usize = 64 << 30;
 
@@ -114,12 +116,12 @@ impl Heap {
     /// Makes a heap: reserves address space, commits next to nothing.
     pub fn new(config: HeapConfig) -> io::Result<Arc<Heap>> {
         let limit = config.limit.unwrap_or_else(|| physical_bytes() / 8 * 7);
-        let limit = limit.max(1 << 20);
+        let limit = limit.max(LIMIT_BYTES_MIN);
         let wanted = limit.saturating_mul(4).clamp(64 << 20, RESERVED_BYTES_MAX);
         let space = Space::new(wanted)?;
         // A collection may need room for copies besides what is in use.
-        let limit_blocks = (limit >> BLOCK_SHIFT).min(space.block_count() / 3).max(16);
-        let reserve_blocks = (limit_blocks / 32).clamp(8, 512);
+        let limit_blocks = (limit >> BLOCK_SHIFT).min(space.block_count() / 3);
+        let reserve_blocks = (limit_blocks / 16).clamp(2 * NURSERY_BLOCKS_MIN, 512);
         let nursery_blocks = (config.nursery_bytes >> BLOCK_SHIFT).max(NURSERY_BLOCKS_MIN);
         let mut state = HeapState {
             pool: BlockPool::new(space.block_count(), config.poison),

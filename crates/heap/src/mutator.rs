@@ -170,10 +170,13 @@ impl Mutator {
         unsafe {
             shape::write(at, header.0);
             if !(zeroed && fill.bits() == 0) {
-                // The odd word of padding is filled too, so that a scan of every word may read it.
-                for word in 1..bytes / 8 {
+                for word in 1..=length {
                     shape::write(at + 8 * word, fill.bits());
                 }
+            }
+            if !zeroed && length % 2 == 0 {
+                // The word of padding, which is scanned like the others.
+                shape::write(at + bytes - 8, 0);
             }
             Ok(Value::object_at(at))
         }

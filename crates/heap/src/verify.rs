@@ -28,7 +28,7 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
         // SAFETY: an object starts here.
         starts.insert(address, unsafe { shape::has_header(address) });
     });
-    let check = |word: u64, holder: usize, what: &str| {
+    let check = |word: u64, holder: usize, what: &dyn Fn() -> String| {
         if !shape::is_reference(word) {
             return;
         }
@@ -36,8 +36,9 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
         let header = starts.get(&address).copied();
         if header != Some(word & TAG_MASK != TAG_PAIR) {
             eprintln!(
-                "canny-heap: {moment:?} collection: {what} {holder:#x} holds {word:#x}, \
+                "canny-heap: {moment:?} collection: {} {holder:#x} holds {word:#x}, \
                  which names no {}",
+                what(),
                 if word & TAG_MASK == TAG_PAIR {
                     "pair"
                 } else {
@@ -61,7 +62,14 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
         walk::for_each_slot(address, content, bytes, |slot| {
             // SAFETY: a tagged word of an object.
             let word = unsafe { shape::read(slot) };
-            check(word, slot, "slot");
+            // SAFETY: an object starts here.
+            check(word, slot, &|| {
+                format!(
+                    "slot of {:#x} (header {:#x}, block state {block_state:#x}), ",
+                    address,
+                    unsafe { shape::read(address) }
+                )
+            });
             if old && shape::is_reference(word) && is_young(heap, word) {
                 // Special and code blocks are visited as a whole when any card of theirs is dirty.
                 let covered = match content {
@@ -79,10 +87,10 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
         });
     });
     for word in heap_state.finalization.words() {
-        check(word, 0, "registration");
+        check(word, 0, &|| "registration".into());
     }
     heap.handles
-        .for_each_slot(|slot| check(slot.bits(), 0, "handle"));
+        .for_each_slot(|slot| check(slot.bits(), 0, &|| "handle".into()));
     if moment == Moment::After {
         for number in 0..heap_state.pool.frontier() {
             let block_state = heap.space.state(Block(number));

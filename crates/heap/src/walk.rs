@@ -60,7 +60,14 @@ pub(crate) fn for_each_slot(
 ) {
     match content {
         state::SCANNABLE | state::SPECIAL => {
-            // The header does not look like a reference, so a pair's first word may be treated alike.
+            // SAFETY: an object or pair starts here. Its first word may be treated alike, since a header
+            // does not look like a reference.
+            let first = unsafe { shape::read(address) };
+            let bytes = if Header::is_header(first) {
+                8 + Header(first).payload_bytes()
+            } else {
+                bytes
+            };
             for slot in (address..address + bytes).step_by(8) {
                 visit(slot);
             }
