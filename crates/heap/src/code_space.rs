@@ -43,7 +43,7 @@ impl CodeSpace {
             if self.cursor < self.limit {
                 self.holes.push((self.cursor, self.limit - self.cursor));
             }
-            let block = pool.take()?;
+            let block = pool.take(space)?;
             space.set_state(block, state::CODE);
             space.update_info(block, |info| info.top = BLOCK_BYTES as u32);
             self.cursor = space.start_of(block);

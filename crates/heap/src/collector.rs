@@ -248,14 +248,20 @@ fn settle_accounts(
         state.statistics.full_collections += 1;
         state.statistics.in_place_collections += u64::from(in_place);
         state.old_bytes = bytes;
+        state.spare_blocks = state.promoted_bytes / BLOCK_BYTES;
+        state.promoted_bytes = 0;
         state.full_above_bytes = (bytes / 100 * config.growth_percent).max(config.full_floor_bytes);
     } else {
         state.old_bytes += bytes;
+        state.promoted_bytes += bytes;
+        state.spare_blocks -= state.spare_blocks.div_ceil(32);
     }
     state.young_blocks = 0;
     let used = state.pool.used();
     state.nursery_budget = heap.nursery_budget(used);
-    state.pool.trim(&heap.space, state.nursery_budget);
+    let keep =
+        (state.nursery_budget + state.spare_blocks).min(heap.limit_blocks.saturating_sub(used));
+    state.pool.trim(&heap.space, keep);
     let room = heap.limit_blocks.saturating_sub(used);
     if mode == CollectionMode::Minor {
         state.full_next = room / 2 < heap.nursery_blocks.min(heap.limit_blocks / 4);

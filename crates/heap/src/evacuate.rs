@@ -355,7 +355,7 @@ impl<'h> Tracer<'h> {
     fn fresh_block(&mut self, content: u8) -> Block {
         let block = self
             .pool
-            .take()
+            .take(self.space)
             .expect("the reservation has room for every copy");
         self.space.set_state(block, content);
         block

@@ -94,6 +94,11 @@ pub(crate) struct HeapState {
     pub(crate) old_bytes: usize,
     /// The next collection is full when `old_bytes` exceeds this.
     pub(crate) full_above_bytes: usize,
+    /// Bytes of `old_bytes` that were promoted since the last full collection.
+    pub(crate) promoted_bytes: usize,
+    /// Free blocks, beside a nursery, that stay committed for the promotions to come. As many as the
+    /// last cycle of collections used, shrinking with every collection.
+    pub(crate) spare_blocks: usize,
     /// The next collection is full in any case.
     pub(crate) full_next: bool,
     /// The limit's reserve is in use; blocks in use when that was last told.
@@ -140,6 +145,8 @@ impl Heap {
             statistics: Statistics::default(),
             old_bytes: 0,
             full_above_bytes: config.full_floor_bytes,
+            promoted_bytes: 0,
+            spare_blocks: 0,
             full_next: false,
             excess_told: None,
             stress_countdown: config.stress_every,

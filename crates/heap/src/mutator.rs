@@ -392,7 +392,7 @@ impl Mutator {
         state.statistics.bytes_allocated += closed as u64;
         let block = state
             .pool
-            .take()
+            .take(&heap.space)
             .expect("the reservation is a multiple of the limit");
         state.young.push(block);
         state.young_blocks += 1;
