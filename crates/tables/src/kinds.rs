@@ -81,9 +81,9 @@ kinds! {
     RecordType "record-type" Scannable 8 ["name" "parent" "fields" "flags"];
     /// `state` #t once `content` is the value, else `content` is a thunk; sharing by `box`.
     Promise "promise" Scannable 8 ["box"];
-    /// A slice of the VM stack and the dynamic state at its capture.
-    Continuation "continuation" Scannable 8
-        ["parent" "parent-words" "resume-pc" "winders" "handlers" "parameters" "one-shot" "spare"];
+    /// A slice of the VM stack, from word `slice` on; below it lie the first `parent-words` words of `parent`.
+    /// `resume-pc` is where its newest frame goes on, `parent-pc` where the newest of the parent does.
+    Continuation "continuation" Scannable 8 ["parent" "parent-words" "parent-pc" "resume-pc"];
     HashTable "hash-table" Scannable 8 ["type" "weakness" "count" "epoch" "index" "entries" "used" "spare"];
     /// `id` names the host's object behind it; the collector tells the host when the port died.
     Port "port" Scannable 8 ["id" "flags" "name"];

@@ -1,1 +1,48 @@
-//! The machine: frames, calls, continuations, safepoints
+//! The machine: frames, calls, continuations, safepoints, and what generated code leaves to Rust.
+//!
+//! A [`Vm`] is what threads share: heap, symbols, global cells, the code's metadata, libraries. A
+//! [`Thread`] runs Scheme code on its own VM stack through the generated interpreter. Primitives are
+//! Rust functions of type [`PrimitiveFunction`]; the host hands in their table, so this crate knows no
+//! library and does no input or output.
+//!
+//! Invariants:
+//! - No Rust frame stands between two Scheme frames. A primitive never calls a procedure; what the
+//!   machine wants called it puts on the VM stack as a trap frame.
+//! - At every allocation the live registers of the top frame and of all frames below are precise roots;
+//!   Rust locals are roots conservatively; Rust collections are not roots.
+//! - Locks are never held across an allocation.
+
+mod allocate;
+mod arithmetic;
+mod code;
+pub mod condition;
+mod continuation;
+mod frames;
+mod globals;
+mod interrupt;
+mod loader;
+pub mod numbers;
+mod primitive;
+mod raise;
+mod roots;
+mod run;
+mod runtime;
+mod safepoint;
+mod stack;
+pub mod strings;
+mod stubs;
+pub mod symbols;
+mod thread;
+pub mod values;
+mod vm;
+
+pub use code::{CodeMetadata, UnitMetadata};
+pub use condition::ConditionKind;
+pub use frames::FrameDescription;
+pub use interrupt::InterruptState;
+pub use numbers::{Numeric, numeric};
+pub use primitive::{Arguments, PrimitiveFunction, Raise};
+pub use stack::VmStack;
+pub use strings::{TextBuilder, string_text};
+pub use thread::{Exit, Protected, Thread};
+pub use vm::{Vm, VmConfig};

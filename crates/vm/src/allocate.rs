@@ -1,0 +1,164 @@
+//! Allocation as the runtime and primitives use it.
+//!
+//! Small objects always succeed: at the heap limit they come from the reserve, and the thread raises
+//! the heap condition at its next safepoint. What may be large has a `try_` form that raises at once.
+
+use canny_heap::HeapExhausted;
+use canny_tables::kinds::Kind;
+use canny_value::{Header, Value};
+
+use crate::condition::ConditionKind;
+use crate::primitive::Raise;
+use crate::thread::Thread;
+
+impl Thread {
+    /// A pair.
+    #[inline(always)]
+    pub fn cons(&mut self, car: Value, cdr: Value) -> Value {
+        self.mutator().pair(car, cdr)
+    }
+
+    /// A small scannable object. Panics beyond what fits the heap's reserve: use [`Thread::try_object`].
+    pub(crate) fn object(&mut self, kind: Kind, flags: u8, length: usize, fill: Value) -> Value {
+        match self.mutator().object(kind, flags, length, fill) {
+            Ok(object) => object,
+            Err(exhausted) => self.out_of_memory(exhausted),
+        }
+    }
+
+    pub(crate) fn leaf(&mut self, kind: Kind, flags: u8, length: usize) -> Value {
+        match self.mutator().leaf(kind, flags, length) {
+            Ok(object) => object,
+            Err(exhausted) => self.out_of_memory(exhausted),
+        }
+    }
+
+    /// Ends the process when not even the reserve is left.
+    fn out_of_memory(&self, exhausted: HeapExhausted) -> ! {
+        eprintln!("canny: out of memory: {exhausted}");
+        std::process::exit(71)
+    }
+
+    /// A scannable object of any size.
+    pub fn try_object(
+        &mut self,
+        kind: Kind,
+        flags: u8,
+        length: usize,
+        fill: Value,
+    ) -> Result<Value, Raise> {
+        if length > Header::LENGTH_MAX {
+            return Err(self.raise_memory(length.saturating_mul(8)));
+        }
+        self.mutator()
+            .object(kind, flags, length, fill)
+            .map_err(|exhausted| self.raise_memory(exhausted.requested_bytes))
+    }
+
+    /// A leaf object of any size, zeroed.
+    pub fn try_leaf(&mut self, kind: Kind, flags: u8, length: usize) -> Result<Value, Raise> {
+        if length > Header::LENGTH_MAX {
+            return Err(self.raise_memory(length));
+        }
+        self.mutator()
+            .leaf(kind, flags, length)
+            .map_err(|exhausted| self.raise_memory(exhausted.requested_bytes))
+    }
+
+    fn raise_memory(&mut self, bytes: usize) -> Raise {
+        let irritant = self.integer(bytes.min(i64::MAX as usize) as i64);
+        self.raise(
+            ConditionKind::Memory,
+            "the heap limit does not allow an object of so many bytes",
+            &[irritant],
+            None,
+        )
+    }
+
+    /// Stores field `index` of an object.
+    #[inline(always)]
+    pub fn store(&mut self, object: Value, index: usize, value: Value) {
+        self.mutator().store(object, index, value);
+    }
+
+    /// Stores the car of a pair.
+    #[inline(always)]
+    pub fn set_car(&mut self, pair: Value, value: Value) {
+        self.mutator().set_car(pair, value);
+    }
+
+    /// Stores the cdr of a pair.
+    #[inline(always)]
+    pub fn set_cdr(&mut self, pair: Value, value: Value) {
+        self.mutator().set_cdr(pair, value);
+    }
+
+    /// A vector of `length` elements.
+    pub fn make_vector(&mut self, length: usize, fill: Value) -> Result<Value, Raise> {
+        self.try_object(Kind::Vector, 0, length, fill)
+    }
+
+    /// A bytevector with these bytes.
+    pub fn bytevector(&mut self, bytes: &[u8]) -> Result<Value, Raise> {
+        let object = self.try_leaf(Kind::Bytevector, 0, bytes.len())?;
+        object.as_object().expect("a leaf").copy_bytes_in(0, bytes);
+        Ok(object)
+    }
+
+    /// A box, as assigned variables have them.
+    pub fn make_box(&mut self, value: Value) -> Value {
+        self.object(Kind::Box, 0, 1, value)
+    }
+
+    /// A list of the protected values from `first` on (made by [`Thread::protect`]), ending in `tail`.
+    pub fn list_of_protected(&mut self, first: crate::Protected, tail: Value) -> Value {
+        let mut list = tail;
+        for index in (first.index()..self.scratch.len()).rev() {
+            let value = self.scratch[index];
+            list = self.cons(value, list);
+        }
+        list
+    }
+
+    /// A keyword object.
+    pub fn keyword(&mut self, name: &str) -> Value {
+        // Keywords are interned through their symbol: equal names give the same object.
+        let symbol = self.symbol(name);
+        self.keyword_of_symbol(symbol)
+    }
+
+    fn keyword_of_symbol(&mut self, symbol: Value) -> Value {
+        const SPARE: usize = 3;
+        let object = symbol.as_kind(Kind::Symbol).expect("a symbol");
+        let known = object.field(SPARE);
+        if known.is_kind(Kind::Keyword) {
+            return known;
+        }
+        let symbol = self.protect(symbol);
+        let keyword = self.object(Kind::Keyword, 0, 1, self.protected(symbol));
+        self.store(self.protected(symbol), SPARE, keyword);
+        self.release(symbol);
+        keyword
+    }
+
+    /// Asks for `id` to be reported once `object` is dead.
+    pub fn register_external(&mut self, object: Value, id: u64) {
+        self.mutator().register_external(object, id);
+    }
+
+    /// Asks for `object` to be put on a guardian's ready list once nothing else holds it.
+    pub fn register_guardian(&mut self, object: Value, guardian: Value) {
+        self.mutator().register_guardian(object, guardian);
+    }
+
+    /// Collects now.
+    pub fn collect_garbage(&mut self, full: bool) {
+        self.mutator().collect(full);
+    }
+
+    /// Runs `work`, which must not touch the Scheme heap, so that collections need not wait for it.
+    pub fn outside_heap<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        let _region = self.mutator().enter_native();
+        work()
+    }
+}

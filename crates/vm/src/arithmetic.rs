@@ -1,0 +1,169 @@
+//! Generic arithmetic: fixnums and flonums here, the rest through the numeric tower.
+
+use std::cmp::Ordering;
+
+use canny_number::{self as number, Number, NumberError};
+use canny_value::Value;
+
+use crate::numbers::{Numeric, number_of, numeric};
+use crate::primitive::Raise;
+use crate::thread::Thread;
+
+/// The numbers of two operands, or a type condition that names the wrong one.
+fn both(thread: &mut Thread, who: &str, x: Value, y: Value) -> Result<(Number, Number), Raise> {
+    let Some(left) = number_of(x) else {
+        return Err(thread.raise_type(who, 1, "number", x));
+    };
+    let Some(right) = number_of(y) else {
+        return Err(thread.raise_type(who, 2, "number", y));
+    };
+    Ok((left, right))
+}
+
+impl Thread {
+    fn tower(
+        &mut self,
+        who: &str,
+        x: Value,
+        y: Value,
+        operation: fn(&Number, &Number) -> Result<Number, NumberError>,
+    ) -> Result<Value, Raise> {
+        let (left, right) = both(self, who, x, y)?;
+        match operation(&left, &right) {
+            Ok(result) => self.number(&result),
+            Err(error) => Err(self.raise_number(who, &error, &[x, y])),
+        }
+    }
+
+    /// `(+ x y)`
+    pub fn add(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        match (numeric(x), numeric(y)) {
+            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a + b)),
+            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a + b)),
+            _ => self.tower("+", x, y, number::add),
+        }
+    }
+
+    /// `(- x y)`
+    pub fn subtract(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        match (numeric(x), numeric(y)) {
+            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a - b)),
+            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a - b)),
+            _ => self.tower("-", x, y, number::sub),
+        }
+    }
+
+    /// `(* x y)`
+    pub fn multiply(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        match (numeric(x), numeric(y)) {
+            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => match a.checked_mul(b) {
+                Some(product) => Ok(self.integer(product)),
+                None => self.number(&Number::from_i128(i128::from(a) * i128::from(b))),
+            },
+            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a * b)),
+            _ => self.tower("*", x, y, number::mul),
+        }
+    }
+
+    /// `(/ x y)`
+    pub fn divide(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        match (numeric(x), numeric(y)) {
+            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) if b != 0 && a % b == 0 => {
+                Ok(self.integer(a / b))
+            }
+            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a / b)),
+            _ => self.tower("/", x, y, number::div),
+        }
+    }
+
+    /// `(truncate-quotient x y)`
+    pub fn quotient(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        self.tower("quotient", x, y, number::quotient)
+    }
+
+    /// `(truncate-remainder x y)`
+    pub fn remainder(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        self.tower("remainder", x, y, number::remainder)
+    }
+
+    /// `(floor-remainder x y)`
+    pub fn modulo(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        self.tower("modulo", x, y, number::modulo)
+    }
+
+    /// `(bitwise-and x y)`
+    pub fn bitwise_and(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        self.tower("bitwise-and", x, y, number::bitwise_and)
+    }
+
+    /// `(bitwise-ior x y)`
+    pub fn bitwise_or(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        self.tower("bitwise-ior", x, y, number::bitwise_or)
+    }
+
+    /// `(bitwise-xor x y)`
+    pub fn bitwise_xor(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        self.tower("bitwise-xor", x, y, number::bitwise_xor)
+    }
+
+    /// `(arithmetic-shift x y)`
+    pub fn arithmetic_shift(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        self.tower("arithmetic-shift", x, y, number::arithmetic_shift)
+    }
+
+    fn ordering(&mut self, who: &str, x: Value, y: Value) -> Result<Option<Ordering>, Raise> {
+        match (numeric(x), numeric(y)) {
+            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(Some(a.cmp(&b))),
+            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(a.partial_cmp(&b)),
+            _ => {
+                let (left, right) = both(self, who, x, y)?;
+                number::compare(&left, &right).map_err(|_| {
+                    let (position, wrong) = if matches!(left, Number::Complex(_)) {
+                        (1, x)
+                    } else {
+                        (2, y)
+                    };
+                    self.raise_type(who, position, "real number", wrong)
+                })
+            }
+        }
+    }
+
+    /// `(< x y)`
+    pub fn less(&mut self, x: Value, y: Value) -> Result<bool, Raise> {
+        Ok(self.ordering("<", x, y)? == Some(Ordering::Less))
+    }
+
+    /// `(<= x y)`
+    pub fn less_equal(&mut self, x: Value, y: Value) -> Result<bool, Raise> {
+        Ok(matches!(
+            self.ordering("<=", x, y)?,
+            Some(Ordering::Less | Ordering::Equal)
+        ))
+    }
+
+    /// `(> x y)`
+    pub fn greater(&mut self, x: Value, y: Value) -> Result<bool, Raise> {
+        Ok(self.ordering(">", x, y)? == Some(Ordering::Greater))
+    }
+
+    /// `(>= x y)`
+    pub fn greater_equal(&mut self, x: Value, y: Value) -> Result<bool, Raise> {
+        Ok(matches!(
+            self.ordering(">=", x, y)?,
+            Some(Ordering::Greater | Ordering::Equal)
+        ))
+    }
+
+    /// `(= x y)`
+    pub fn number_equal(&mut self, x: Value, y: Value) -> Result<bool, Raise> {
+        match (numeric(x), numeric(y)) {
+            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(a == b),
+            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(a == b),
+            _ => {
+                let (left, right) = both(self, "=", x, y)?;
+                Ok(number::numeric_equal(&left, &right))
+            }
+        }
+    }
+}

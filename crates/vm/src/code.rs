@@ -1,0 +1,190 @@
+//! Code objects in the heap and what the machine knows of them outside it.
+
+use std::sync::{Arc, PoisonError};
+
+use canny_compiler::liveness::LivenessTable;
+use canny_compiler::unit::{CodeBlock, Parameters, SourceFile, UnitSpan, find_position};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::code;
+use canny_tables::opcodes::{Opcode, Window};
+use canny_value::Value;
+
+use crate::Vm;
+use crate::frames::{FrameDescription, Live};
+use crate::thread::Thread;
+
+/// What is kept of a unit beside its code objects.
+#[derive(Debug, Default)]
+pub struct UnitMetadata {
+    /// The unit's name.
+    pub name: String,
+    /// Part of the standard library: left out of positions shown to users.
+    pub is_library: bool,
+    /// Texts that positions point into.
+    pub sources: Vec<SourceFile>,
+    /// By index of the code.
+    pub codes: Vec<CodeMetadata>,
+}
+
+/// What is kept of one code.
+#[derive(Debug, Default)]
+pub struct CodeMetadata {
+    /// Name of the procedure.
+    pub name: Option<String>,
+    /// Parameters of each clause.
+    pub clauses: Vec<Parameters>,
+    /// Encoded positions.
+    pub positions: Box<[u8]>,
+    /// The true arity word.
+    pub arity: u32,
+    /// The primitive behind a machine-made procedure.
+    pub primitive: Option<u16>,
+}
+
+impl CodeMetadata {
+    pub(crate) fn of(block: &CodeBlock) -> CodeMetadata {
+        CodeMetadata {
+            name: block.name.map(|name| name.as_str().to_owned()),
+            clauses: block.clauses.clone(),
+            positions: block.positions.bytes().into(),
+            arity: block.arity,
+            primitive: None,
+        }
+    }
+}
+
+/// A code object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CodeRef(Value);
+
+impl CodeRef {
+    /// The code of a closure.
+    pub(crate) fn of_closure(closure: Value) -> Option<CodeRef> {
+        let closure = closure.as_kind(Kind::Closure)?;
+        CodeRef::of_value(closure.field(0))
+    }
+
+    /// A code object itself.
+    pub(crate) fn of_value(value: Value) -> Option<CodeRef> {
+        value
+            .as_kind(Kind::Code)
+            .map(|object| CodeRef(object.value()))
+    }
+
+    fn u32_at(self, offset: i32) -> u32 {
+        // SAFETY: a code object has its fixed fields.
+        unsafe { *((self.0.bits() as i64 + i64::from(offset)) as *const u32) }
+    }
+
+    fn word_at(self, offset: i32) -> u64 {
+        // SAFETY: a code object has its fixed fields.
+        unsafe { *((self.0.bits() as i64 + i64::from(offset)) as *const u64) }
+    }
+
+    pub(crate) fn entry(self) -> *const u32 {
+        self.word_at(code::ENTRY) as *const u32
+    }
+
+    pub(crate) fn arity(self) -> u32 {
+        self.u32_at(code::ARITY)
+    }
+
+    pub(crate) fn frame_words(self) -> usize {
+        self.u32_at(code::FRAME_BYTES) as usize / 8
+    }
+
+    pub(crate) fn instructions(self) -> &'static [u32] {
+        let count = self.u32_at(code::INSTRUCTION_WORDS) as usize;
+        // SAFETY: the instructions lie in the code object, which does not move; the slice is used at
+        // once by callers that hold the code alive.
+        unsafe { std::slice::from_raw_parts(self.entry(), count) }
+    }
+
+    /// Wide live maps follow the instructions at the next 8-aligned address.
+    pub(crate) fn wide_maps(self) -> &'static [u64] {
+        let count = self.u32_at(code::INSTRUCTION_WORDS) as usize;
+        let start = (self.entry() as usize + 4 * count).next_multiple_of(8);
+        let object = self.0.as_object().expect("a code reference is an object");
+        let end = object.payload_address() + object.length();
+        // SAFETY: as for `instructions`.
+        unsafe { std::slice::from_raw_parts(start as *const u64, (end - start) / 8) }
+    }
+
+    fn metadata_index(self) -> Option<(usize, usize)> {
+        // SAFETY: the field holds a tagged word.
+        let unit = unsafe { Value::from_bits(self.word_at(code::DEBUG)) }.as_index()?;
+        // SAFETY: as above.
+        let index = unsafe { Value::from_bits(self.word_at(code::PARAMETERS)) }.as_index()?;
+        Some((unit, index))
+    }
+
+    /// Live registers of a frame of this code stopped in the instruction whose first word ends before
+    /// `pc` (or about to execute it, for an interrupted frame that will go on there).
+    pub(crate) fn live_at(self, pc: *const u32, arguments: usize) -> Live {
+        let instructions = self.instructions();
+        let at = (pc as usize).wrapping_sub(self.entry() as usize) / 4;
+        let index = at.wrapping_sub(1);
+        let Some(&word) = instructions.get(index) else {
+            return Live::First(0);
+        };
+        if let Some(opcode) = Opcode::from_byte(word as u8)
+            && matches!(
+                opcode.row().window,
+                Window::Entry | Window::KeywordEntry | Window::Stub
+            )
+        {
+            return Live::First(arguments);
+        }
+        match LivenessTable::new(instructions, self.frame_words()) {
+            Ok(table) => Live::Set(table.live_before(instructions, index)),
+            Err(_) => Live::First(0),
+        }
+    }
+}
+
+impl Vm {
+    /// Keeps a unit's metadata; gives its number.
+    pub(crate) fn add_unit(&self, unit: UnitMetadata) -> usize {
+        let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
+        units.push(Arc::new(unit));
+        units.len() - 1
+    }
+
+    /// The metadata of a code object and its index there.
+    pub(crate) fn metadata(&self, code: CodeRef) -> Option<(Arc<UnitMetadata>, usize)> {
+        let (unit, index) = code.metadata_index()?;
+        let units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
+        let unit = units.get(unit)?.clone();
+        (index < unit.codes.len()).then_some((unit, index))
+    }
+}
+
+impl Thread {
+    /// Describes a frame of a code at a return address or inside an instruction.
+    pub(crate) fn describe_code(&self, code: CodeRef, pc: *const u32) -> FrameDescription {
+        let Some((unit, index)) = self.vm.metadata(code) else {
+            return FrameDescription {
+                name: None,
+                position: None,
+                span: None,
+                is_library: true,
+            };
+        };
+        let metadata = &unit.codes[index];
+        let word = ((pc as usize).wrapping_sub(code.entry() as usize) / 4).wrapping_sub(1) as u32;
+        let span = find_position(&metadata.positions, word);
+        let position = span.and_then(|span| position_of(&unit.sources, span));
+        FrameDescription {
+            name: metadata.name.clone(),
+            position,
+            span,
+            is_library: unit.is_library,
+        }
+    }
+}
+
+fn position_of(sources: &[SourceFile], span: UnitSpan) -> Option<(String, u32, u32)> {
+    let source = sources.get(span.source as usize)?;
+    let (line, column) = source.line_and_column(span.start)?;
+    Some((source.name.clone(), line, column))
+}

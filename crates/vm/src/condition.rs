@@ -1,0 +1,227 @@
+//! Condition objects: what primitives and instructions raise.
+
+use canny_number::NumberError;
+use canny_tables::kinds::Kind;
+use canny_tables::primitives::PrimitiveId;
+use canny_value::Value;
+
+use crate::primitive::Raise;
+use crate::thread::Thread;
+
+/// The kinds of conditions that the machine and primitives make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConditionKind {
+    /// Raised by `error`.
+    Error,
+    /// An argument of the wrong type.
+    Type,
+    /// An index or number out of range.
+    Range,
+    /// The wrong number of arguments.
+    Arity,
+    /// Division by zero and the like.
+    Arithmetic,
+    /// A variable without a value.
+    Unbound,
+    /// A call of what is no procedure.
+    NotProcedure,
+    /// A change of a literal.
+    Immutable,
+    /// The file system refused.
+    File,
+    /// A syntax error in what `read` reads.
+    Read,
+    /// A syntax error in what is evaluated.
+    Syntax,
+    /// The heap limit.
+    Memory,
+    /// The stack limit.
+    Stack,
+    /// Ctrl-C.
+    Interrupt,
+    /// The operating system refused something else.
+    System,
+}
+
+impl ConditionKind {
+    /// The symbol that a program sees.
+    pub fn name(self) -> &'static str {
+        match self {
+            ConditionKind::Error => "error",
+            ConditionKind::Type => "type",
+            ConditionKind::Range => "range",
+            ConditionKind::Arity => "arity",
+            ConditionKind::Arithmetic => "arithmetic",
+            ConditionKind::Unbound => "unbound",
+            ConditionKind::NotProcedure => "not-procedure",
+            ConditionKind::Immutable => "immutable",
+            ConditionKind::File => "file",
+            ConditionKind::Read => "read",
+            ConditionKind::Syntax => "syntax",
+            ConditionKind::Memory => "memory",
+            ConditionKind::Stack => "stack",
+            ConditionKind::Interrupt => "interrupt",
+            ConditionKind::System => "system",
+        }
+    }
+}
+
+/// Payload words of a condition.
+pub mod field {
+    /// Symbol: the kind.
+    pub const KIND: usize = 0;
+    /// String: the message.
+    pub const MESSAGE: usize = 1;
+    /// List: the irritants.
+    pub const IRRITANTS: usize = 2;
+    /// Symbol or `#f`: the procedure to blame.
+    pub const WHO: usize = 3;
+    /// List of file, line and column, or `#f`.
+    pub const POSITION: usize = 4;
+}
+
+impl Thread {
+    /// A condition object; irritants are read at once and need no protection.
+    pub fn condition(
+        &mut self,
+        kind: &str,
+        message: &str,
+        irritants: &[Value],
+        who: Option<&str>,
+    ) -> Value {
+        let first = self.protect(Value::NIL);
+        for &irritant in irritants {
+            self.scratch.push(irritant);
+        }
+        let mut list = Value::NIL;
+        for index in (first.index() + 1..self.scratch.len()).rev() {
+            let irritant = self.scratch[index];
+            list = self.cons(irritant, list);
+        }
+        self.set_protected(first, list);
+        let kind = self.symbol(kind);
+        let kind = self.protect(kind);
+        let message = self.string(message);
+        let message = self.protect(message);
+        let who = match who {
+            Some(name) => self.symbol(name),
+            None => Value::FALSE,
+        };
+        let who = self.protect(who);
+        let condition = self.make_condition(
+            self.protected(kind),
+            self.protected(message),
+            self.protected(first),
+            self.protected(who),
+        );
+        self.release(first);
+        condition
+    }
+
+    /// A condition object of ready parts; the position is that of the innermost user frame.
+    pub fn make_condition(
+        &mut self,
+        kind: Value,
+        message: Value,
+        irritants: Value,
+        who: Value,
+    ) -> Value {
+        let first = self.protect(kind);
+        self.scratch.extend([message, irritants, who]);
+        let position = self.position_list();
+        self.scratch.push(position);
+        let condition = self.object(Kind::Condition, 0, 6, Value::FALSE);
+        for index in 0..5 {
+            let value = self.scratch[first.index() + index];
+            self.store(condition, index, value);
+        }
+        self.release(first);
+        condition
+    }
+
+    fn position_list(&mut self) -> Value {
+        const FRAMES_LOOKED_AT: usize = 64;
+        let frames = self.describe_frames(FRAMES_LOOKED_AT);
+        let Some((file, line, column)) = frames
+            .into_iter()
+            .filter(|frame| !frame.is_library)
+            .find_map(|frame| frame.position)
+        else {
+            return Value::FALSE;
+        };
+        let file = self.string(&file);
+        let list = self.cons(Value::fixnum(i64::from(column)), Value::NIL);
+        // `file` is a local: the native stack keeps it.
+        let list = self.cons(Value::fixnum(i64::from(line)), list);
+        self.cons(file, list)
+    }
+
+    /// Makes an object pending.
+    pub fn raise_object(&mut self, object: Value) -> Raise {
+        self.pending = object;
+        Raise(())
+    }
+
+    /// Raises a condition.
+    pub fn raise(
+        &mut self,
+        kind: ConditionKind,
+        message: &str,
+        irritants: &[Value],
+        who: Option<&str>,
+    ) -> Raise {
+        let condition = self.condition(kind.name(), message, irritants, who);
+        self.raise_object(condition)
+    }
+
+    /// Raises: argument `position` (from 1) of `who` is not what was expected.
+    pub fn raise_type(
+        &mut self,
+        who: &str,
+        position: usize,
+        expected: &str,
+        given: Value,
+    ) -> Raise {
+        let message = format!("argument {position} is not {}", with_article(expected));
+        self.raise(ConditionKind::Type, &message, &[given], Some(who))
+    }
+
+    /// Raises: argument `position` (from 1) of `who` is outside the range.
+    pub fn raise_range(
+        &mut self,
+        who: &str,
+        position: usize,
+        expected: &str,
+        given: Value,
+    ) -> Raise {
+        let message = format!("argument {position} is out of range: {expected}");
+        self.raise(ConditionKind::Range, &message, &[given], Some(who))
+    }
+
+    /// Raises what the numeric tower refused, with the operands as irritants.
+    pub fn raise_number(&mut self, who: &str, error: &NumberError, operands: &[Value]) -> Raise {
+        self.raise(
+            ConditionKind::Arithmetic,
+            &error.to_string(),
+            operands,
+            Some(who),
+        )
+    }
+
+    /// The name under which a primitive is blamed.
+    pub fn primitive_name(id: PrimitiveId) -> &'static str {
+        id.row().user_name()
+    }
+}
+
+/// "a pair", "an exact integer".
+fn with_article(noun: &str) -> String {
+    let has_article = ["a ", "an ", "the "]
+        .iter()
+        .any(|article| noun.starts_with(article));
+    if has_article {
+        return noun.to_owned();
+    }
+    let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {noun}", if vowel { "an" } else { "a" })
+}

@@ -1,0 +1,226 @@
+//! Walking the frames of a thread.
+//!
+//! ```text
+//! … | closure | return pc | R0 R1 … Ra-1 | closure | return pc | R0 …        (stack grows up)
+//!   '-- caller's link ----'              ^ a       '-- callee's link ---' ^ callee's fp
+//! ```
+//!
+//! The return pc points after the live-map word of the call, so the word before it is the map of
+//! the caller's registers below `a`, and the byte seven before it is `a` itself. Return addresses that
+//! are machine stubs end or bend the walk: exit and underflow end it, the barrier stands for the address
+//! in the thread's watermark, and a trap frame leads to the frame that it interrupted.
+
+use canny_compiler::liveness::{RegisterSet, decode_live_map};
+use canny_compiler::unit::UnitSpan;
+use canny_tables::layout::frame;
+use canny_value::Value;
+
+use crate::code::CodeRef;
+use crate::thread::Thread;
+
+/// The live registers of a frame.
+pub(crate) enum Live {
+    /// A narrow map.
+    Narrow(u32),
+    /// A set.
+    Set(RegisterSet),
+    /// The first so many.
+    First(usize),
+}
+
+impl Live {
+    /// Calls `visit` for each live register.
+    #[inline]
+    pub(crate) fn each(&self, mut visit: impl FnMut(usize)) {
+        match self {
+            Live::Narrow(map) => {
+                let mut map = *map;
+                while map != 0 {
+                    visit(map.trailing_zeros() as usize);
+                    map &= map - 1;
+                }
+            }
+            Live::Set(set) => set.iter().for_each(visit),
+            Live::First(count) => (0..*count).for_each(visit),
+        }
+    }
+}
+
+/// One frame of a walk.
+pub(crate) struct Step {
+    pub(crate) fp: *mut Value,
+    /// Where the frame goes on, or the instruction that it is in the middle of.
+    pub(crate) pc: *const u32,
+    pub(crate) live: Live,
+    /// The frame is an ordinary one whose return address the barrier may replace.
+    pub(crate) may_hold_barrier: bool,
+    /// The frame was pushed by the machine to make a call in the middle of an instruction.
+    pub(crate) is_trap: bool,
+}
+
+/// A walk from the newest frame to the oldest on the stack.
+pub(crate) struct FrameWalk {
+    stubs: StubAddresses,
+    watermark_fp: *mut Value,
+    watermark_pc: *const u32,
+    base: *mut Value,
+    next: Next,
+}
+
+#[derive(Clone, Copy)]
+struct StubAddresses {
+    exit: *const u32,
+    underflow: *const u32,
+    barrier: *const u32,
+    trap: *const u32,
+}
+
+#[derive(Clone, Copy)]
+enum Next {
+    /// A frame stopped in the middle of the instruction whose first word ends before `pc`.
+    Inside {
+        fp: *mut Value,
+        pc: *const u32,
+        arguments: usize,
+    },
+    /// A frame that goes on at a return address.
+    At {
+        fp: *mut Value,
+        pc: *const u32,
+        base: usize,
+    },
+    Done,
+}
+
+impl FrameWalk {
+    /// Starts at the state that the last slow stub saved.
+    pub(crate) fn new(thread: &Thread) -> FrameWalk {
+        let stubs = &thread.vm.stubs;
+        let next = if thread.pc.is_null() {
+            Next::Done
+        } else {
+            Next::Inside {
+                fp: thread.fp,
+                pc: thread.pc,
+                arguments: thread.argument_count as usize,
+            }
+        };
+        FrameWalk {
+            stubs: StubAddresses {
+                exit: stubs.exit(),
+                underflow: stubs.underflow(),
+                barrier: stubs.barrier(),
+                trap: stubs.trap(),
+            },
+            watermark_fp: thread.watermark.fp,
+            watermark_pc: thread.watermark.pc,
+            base: thread.stack.base(),
+            next,
+        }
+    }
+
+    /// The next older frame.
+    pub(crate) fn next(&mut self) -> Option<Step> {
+        let (fp, pc, live) = match self.next {
+            Next::Done => return None,
+            Next::Inside { fp, pc, arguments } => (fp, pc, self.live_inside(fp, pc, arguments)),
+            Next::At { fp, pc, base } => (fp, pc, live_after_call(fp, pc, base)),
+        };
+        // SAFETY: a live frame has its link words.
+        let mut return_pc = unsafe { (*fp.offset(frame::RETURN_PC as isize)).bits() as *const u32 };
+        if return_pc == self.stubs.barrier {
+            debug_assert_eq!(fp, self.watermark_fp);
+            return_pc = self.watermark_pc;
+        }
+        let is_trap = matches!(self.next, Next::At { pc, .. } if pc == self.stubs.trap);
+        let mut may_hold_barrier = false;
+        self.next = if is_trap {
+            // R0 is the distance to the interrupted frame; the return address is where it goes on.
+            // SAFETY: trap frames are built by the machine and hold the distance as a fixnum.
+            let distance = unsafe { (*fp).as_fixnum() }.unwrap_or(0) as usize;
+            // SAFETY: the interrupted frame lies so many words below.
+            let fp = unsafe { fp.sub(distance) };
+            Next::Inside {
+                fp,
+                pc: return_pc,
+                arguments: 0,
+            }
+        } else if return_pc == self.stubs.exit || return_pc == self.stubs.underflow {
+            Next::Done
+        } else {
+            // SAFETY: a return address lies behind a call instruction and its live map.
+            let base = unsafe { *return_pc.cast::<u8>().sub(7) } as usize;
+            // SAFETY: the caller's frame begins that far below the callee's link.
+            let caller = unsafe { fp.sub(base + frame::LINK_WORDS) };
+            may_hold_barrier = return_pc != self.stubs.trap;
+            Next::At {
+                fp: caller,
+                pc: return_pc,
+                base,
+            }
+        };
+        debug_assert!(fp >= self.base);
+        Some(Step {
+            fp,
+            pc,
+            live,
+            may_hold_barrier,
+            is_trap,
+        })
+    }
+
+    fn live_inside(&self, fp: *mut Value, pc: *const u32, arguments: usize) -> Live {
+        // SAFETY: the frame is live, so its closure is.
+        let closure = unsafe { Thread::closure_of(fp) };
+        CodeRef::of_closure(closure).map_or(Live::First(0), |code| code.live_at(pc, arguments))
+    }
+}
+
+fn live_after_call(fp: *mut Value, return_pc: *const u32, base: usize) -> Live {
+    // SAFETY: the live map is the word before the return address.
+    let map = unsafe { *return_pc.sub(1) };
+    if map & frame::WIDE_MAP == 0 {
+        return Live::Narrow(map);
+    }
+    // SAFETY: the frame is live, so its closure is.
+    let closure = unsafe { Thread::closure_of(fp) };
+    CodeRef::of_closure(closure)
+        .and_then(|code| decode_live_map(map, base, code.wide_maps()))
+        .map_or(Live::First(base), Live::Set)
+}
+
+/// A frame for people to read.
+#[derive(Clone, Debug)]
+pub struct FrameDescription {
+    /// The procedure's name.
+    pub name: Option<String>,
+    /// Source file, line and column.
+    pub position: Option<(String, u32, u32)>,
+    /// Byte range in the source.
+    pub span: Option<UnitSpan>,
+    /// Whether the procedure belongs to the standard library.
+    pub is_library: bool,
+}
+
+impl Thread {
+    /// Describes the newest `count_max` frames on the stack, newest first, those of sealed continuations
+    /// left out.
+    pub fn describe_frames(&self, count_max: usize) -> Vec<FrameDescription> {
+        let mut frames = Vec::new();
+        let mut walk = FrameWalk::new(self);
+        while let Some(step) = walk.next() {
+            if frames.len() >= count_max {
+                break;
+            }
+            if step.is_trap {
+                continue;
+            }
+            // SAFETY: the frame is live.
+            let closure = unsafe { Thread::closure_of(step.fp) };
+            if let Some(code) = CodeRef::of_closure(closure) {
+                frames.push(self.describe_code(code, step.pc));
+            }
+        }
+        frames
+    }
+}

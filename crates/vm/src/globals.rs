@@ -1,0 +1,94 @@
+//! Global variables: one cell for each name in each library, program and environment.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_syntax::core::GlobalName;
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+
+use crate::thread::Thread;
+
+/// Cells by name.
+#[derive(Debug, Default)]
+pub(crate) struct Globals {
+    inner: Mutex<Cells>,
+}
+
+#[derive(Debug, Default)]
+struct Cells {
+    by_name: HashMap<GlobalName, usize>,
+    cells: Vec<Value>,
+    /// Cells before this index have survived a collection and do not move in minor ones.
+    settled: usize,
+}
+
+/// The cells as the heap holds them.
+pub(crate) struct GlobalsHandle(pub(crate) Arc<Globals>);
+
+impl Roots for GlobalsHandle {
+    unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
+        let mut inner = self.0.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = if mode == CollectionMode::Minor {
+            inner.settled
+        } else {
+            0
+        };
+        for cell in &mut inner.cells[first..] {
+            visitor.visit(cell);
+        }
+        inner.settled = inner.cells.len();
+    }
+}
+
+/// Payload words of a cell.
+pub(crate) const VALUE: usize = 0;
+const NAME: usize = 1;
+const LIBRARY: usize = 2;
+
+impl Globals {
+    pub(crate) fn find(&self, name: &GlobalName) -> Option<Value> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.by_name.get(name).map(|index| inner.cells[*index])
+    }
+}
+
+impl Thread {
+    /// The cell of a global variable, made unbound if it is new.
+    pub(crate) fn cell(&mut self, name: &GlobalName) -> Value {
+        let globals = self.vm.globals.clone();
+        if let Some(cell) = globals.find(name) {
+            return cell;
+        }
+        let symbol = self.symbol(name.name.as_str());
+        let symbol = self.protect(symbol);
+        let library = self.symbol(name.library.as_str());
+        let library = self.protect(library);
+        let cell = self.object(Kind::Cell, 0, 3, Value::UNBOUND);
+        self.store(cell, NAME, self.protected(symbol));
+        self.store(cell, LIBRARY, self.protected(library));
+        self.release(symbol);
+        let mut inner = globals.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = inner.by_name.get(name) {
+            return inner.cells[*index];
+        }
+        let index = inner.cells.len();
+        inner.cells.push(cell);
+        inner.by_name.insert(name.clone(), index);
+        cell
+    }
+
+    /// The value of a global variable, if it is defined.
+    pub fn global_value(&self, name: &GlobalName) -> Option<Value> {
+        let cell = self.vm.globals.find(name)?;
+        let value = cell.as_kind(Kind::Cell)?.field(VALUE);
+        (value != Value::UNBOUND).then_some(value)
+    }
+}
+
+/// The name of a cell's variable.
+pub(crate) fn cell_name(cell: Value) -> Value {
+    cell.as_kind(Kind::Cell)
+        .map_or(Value::FALSE, |cell| cell.field(NAME))
+}

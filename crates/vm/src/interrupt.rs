@@ -1,0 +1,105 @@
+//! Asking a running thread to come to a safepoint.
+//!
+//! | bit | set by | cleared by | meaning |
+//! |---|---|---|---|
+//! | `STOP` | the collector | the thread at its safepoint | come to a safepoint |
+//! | `INTERRUPT` | Ctrl-C, a watchdog | the thread when it calls the interrupt handler | run `%interrupt-handler` |
+//! | `HEAP` | the thread after an allocation | the thread | the heap limit's reserve was entered |
+//!
+//! The request makes the generated code's own checks fail: the stack limit is zeroed, and the slow
+//! stub of `loop` takes the place of its handler in the thread's dispatch table. Both are undone by the
+//! thread itself, before it looks at the bits, so that a request that comes in between is not lost.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use canny_heap::SafepointRequest;
+use canny_tables::opcodes::Opcode;
+
+/// Come to a safepoint.
+pub(crate) const STOP: u32 = 1;
+/// Run the interrupt handler.
+pub(crate) const INTERRUPT: u32 = 2;
+/// The heap limit was reached.
+pub(crate) const HEAP: u32 = 4;
+
+/// What other threads, and signal handlers, may do to a thread.
+#[derive(Debug, Default)]
+pub struct InterruptState {
+    bits: AtomicU32,
+    limit: AtomicPtr<AtomicU64>,
+    loop_entry: AtomicPtr<AtomicUsize>,
+    loop_stub: AtomicUsize,
+    /// Set while an interrupt waits, for system calls that should give up.
+    waiting: AtomicBool,
+    lock: Mutex<()>,
+}
+
+impl InterruptState {
+    pub(crate) fn connect(&self, limit: *const AtomicU64, loop_entry: *const AtomicUsize) {
+        self.loop_stub
+            .store(canny_llint::slow_stub(Opcode::Loop), Ordering::Relaxed);
+        self.limit.store(limit.cast_mut(), Ordering::Release);
+        self.loop_entry
+            .store(loop_entry.cast_mut(), Ordering::Release);
+    }
+
+    /// The thread block is about to go.
+    pub(crate) fn disconnect(&self) {
+        let _guard = self.lock.lock();
+        self.limit.store(std::ptr::null_mut(), Ordering::Release);
+        self.loop_entry
+            .store(std::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// Asks the thread to run the interrupt handler. Only atomic stores: a signal handler may call it
+    /// on the thread itself; from other threads the thread must be kept alive.
+    pub fn interrupt(&self) {
+        self.waiting.store(true, Ordering::Relaxed);
+        self.notify(INTERRUPT);
+    }
+
+    /// Whether an interrupt waits to be taken, for blocking calls to look at.
+    pub fn interrupt_waiting(&self) -> &AtomicBool {
+        &self.waiting
+    }
+
+    pub(crate) fn notify(&self, bit: u32) {
+        self.bits.fetch_or(bit, Ordering::AcqRel);
+        let limit = self.limit.load(Ordering::Acquire);
+        let entry = self.loop_entry.load(Ordering::Acquire);
+        if limit.is_null() || entry.is_null() {
+            return;
+        }
+        // SAFETY: both point into the thread block, which disconnects before it goes; whoever calls this
+        // holds the thread alive (the heap's lock for the collector, the signal runs on the thread).
+        unsafe {
+            (*limit).store(0, Ordering::Relaxed);
+            (*entry).store(self.loop_stub.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Takes and clears the bits.
+    pub(crate) fn take(&self) -> u32 {
+        let bits = self.bits.swap(0, Ordering::AcqRel);
+        if bits & INTERRUPT != 0 {
+            self.waiting.store(false, Ordering::Relaxed);
+        }
+        bits
+    }
+
+    /// Whether an interrupt waits; takes note of it.
+    pub(crate) fn take_interrupt(&self) -> bool {
+        let taken = self.bits.fetch_and(!INTERRUPT, Ordering::AcqRel) & INTERRUPT != 0;
+        if taken {
+            self.waiting.store(false, Ordering::Relaxed);
+        }
+        taken
+    }
+}
+
+impl SafepointRequest for InterruptState {
+    fn request(&self) {
+        self.notify(STOP);
+    }
+}

@@ -1,0 +1,386 @@
+//! Makes code objects, closures and constants of compiled units.
+//!
+//! Everything made is held in the thread's scratch roots until the pools refer to it.
+
+use std::collections::HashMap;
+
+use canny_compiler::unit::{CodeBlock, CompiledUnit, PoolEntry};
+use canny_syntax::datum::Datum;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{FLAG_IMMUTABLE, code, frame};
+use canny_tables::opcodes::{Opcode, encode_abc};
+use canny_tables::primitives::{Flags, PrimitiveId};
+use canny_value::Value;
+
+use crate::code::{CodeMetadata, UnitMetadata};
+use crate::primitive::Raise;
+use crate::thread::{Protected, Thread};
+
+/// Names of the machine's procedures in the shared roots.
+const TRAP: &str = "trap";
+
+impl Thread {
+    /// Loads a verified unit; gives a closure without parameters that runs its body.
+    pub fn load_unit(&mut self, unit: &CompiledUnit, is_library: bool) -> Result<Value, Raise> {
+        let metadata = UnitMetadata {
+            name: unit.name.as_str().to_owned(),
+            is_library,
+            sources: unit.sources.clone(),
+            codes: unit.codes.iter().map(CodeMetadata::of).collect(),
+        };
+        let unit_number = self.vm.add_unit(metadata);
+        let first = self.protect(Value::NIL);
+        let result = self.load_protected(unit, unit_number);
+        self.release(first);
+        result
+    }
+
+    fn load_protected(&mut self, unit: &CompiledUnit, unit_number: usize) -> Result<Value, Raise> {
+        let codes = self.scratch.len();
+        for (index, block) in unit.codes.iter().enumerate() {
+            let object = self.make_code(block, unit_number, index)?;
+            self.scratch.push(object);
+        }
+        let constants = self.scratch.len();
+        for datum in &unit.constants {
+            let value = self.constant(datum)?;
+            self.scratch.push(value);
+        }
+        let closures = self.scratch.len();
+        let mut closure_of = HashMap::new();
+        let wanted =
+            unit.codes
+                .iter()
+                .flat_map(|block| &block.pool)
+                .filter_map(|entry| match entry {
+                    PoolEntry::Closure(index) => Some(*index),
+                    _ => None,
+                });
+        for index in wanted.chain([unit.entry]) {
+            if let std::collections::hash_map::Entry::Vacant(slot) = closure_of.entry(index) {
+                let closure = self.closure_over(self.scratch[codes + index as usize]);
+                slot.insert(self.scratch.len());
+                self.scratch.push(closure);
+            }
+        }
+        debug_assert!(closures <= self.scratch.len());
+        for (index, block) in unit.codes.iter().enumerate() {
+            for (slot, entry) in block.pool.iter().enumerate() {
+                let value = match entry {
+                    PoolEntry::Constant(constant) => self.scratch[constants + *constant as usize],
+                    PoolEntry::Global(name) => self.cell(name),
+                    PoolEntry::Code(code) => self.scratch[codes + *code as usize],
+                    PoolEntry::Closure(code) => self.scratch[closure_of[code]],
+                    PoolEntry::Primitive(id) => self.primitive_procedure(PrimitiveId(*id)),
+                    PoolEntry::Keywords(keywords) => {
+                        let place = self.protect(Value::fixnum(i64::from(keywords.optional_count)));
+                        self.scratch.push(Value::boolean(keywords.allow_other_keys));
+                        for name in &keywords.names {
+                            let keyword = self.keyword(name.as_str());
+                            self.scratch.push(keyword);
+                        }
+                        let vector = self.vector_of_protected(place)?;
+                        self.release(place);
+                        vector
+                    }
+                };
+                let object = self.scratch[codes + index];
+                self.mutator().store_code_pool(object, slot, value);
+            }
+        }
+        Ok(self.scratch[closure_of[&unit.entry]])
+    }
+
+    /// A vector of the protected values from `first` on.
+    pub fn vector_of_protected(&mut self, first: Protected) -> Result<Value, Raise> {
+        let count = self.scratch.len() - first.index();
+        let vector = self.make_vector(count, Value::FALSE)?;
+        for index in 0..count {
+            let value = self.scratch[first.index() + index];
+            self.store(vector, index, value);
+        }
+        Ok(vector)
+    }
+
+    fn closure_over(&mut self, code: Value) -> Value {
+        self.object(Kind::Closure, 0, 1, code)
+    }
+
+    /// A code object whose pool is still empty.
+    fn make_code(&mut self, block: &CodeBlock, unit: usize, index: usize) -> Result<Value, Raise> {
+        let pool_words = block.pool.len();
+        let instruction_bytes = (4 * block.instructions.len()).next_multiple_of(8);
+        let bytes =
+            8 * (code::FIXED_WORDS + pool_words + block.wide_maps.len()) + instruction_bytes;
+        let object = match self.mutator().code(bytes) {
+            Ok(object) => object,
+            Err(exhausted) => {
+                let requested = self.integer(exhausted.requested_bytes as i64);
+                let message = "the heap limit does not allow code of so many bytes";
+                return Err(self.raise(crate::ConditionKind::Memory, message, &[requested], None));
+            }
+        };
+        let arity = if block.frame_words as usize > frame::SMALL_FRAME_WORDS
+            && block.arity != code::VARIADIC
+        {
+            code::LARGE_FRAME
+        } else {
+            block.arity
+        };
+        let start = object.address() + 8;
+        let entry = start + 8 * (code::FIXED_WORDS + pool_words);
+        // SAFETY: the payload of the fresh code object is `bytes` long, and the layout below adds up to that.
+        unsafe {
+            let word = |field: i32| (object.bits() as i64 + i64::from(field)) as *mut u64;
+            *word(code::ENTRY) = entry as u64;
+            *word(code::ARITY).cast::<u32>() = arity;
+            *word(code::FRAME_BYTES).cast::<u32>() = 8 * block.frame_words;
+            *word(code::POOL_LENGTH).cast::<u32>() = pool_words as u32;
+            *word(code::INSTRUCTION_WORDS).cast::<u32>() = block.instructions.len() as u32;
+            *word(code::NAME) = Value::FALSE.bits();
+            *word(code::DEBUG) = Value::fixnum(unit as i64).bits();
+            *word(code::PARAMETERS) = Value::fixnum(index as i64).bits();
+            std::ptr::copy_nonoverlapping(
+                block.instructions.as_ptr(),
+                entry as *mut u32,
+                block.instructions.len(),
+            );
+            let maps = (entry + instruction_bytes) as *mut u64;
+            std::ptr::copy_nonoverlapping(block.wide_maps.as_ptr(), maps, block.wide_maps.len());
+        }
+        Ok(object)
+    }
+
+    /// The object of a literal.
+    pub fn constant(&mut self, datum: &Datum) -> Result<Value, Raise> {
+        let mut builder = DatumBuilder {
+            labels: HashMap::new(),
+        };
+        let base = self.protect(Value::NIL);
+        let result = builder.build(self, datum);
+        self.release(base);
+        result
+    }
+
+    /// The procedure object of a primitive, made at its first use.
+    pub fn primitive_procedure(&mut self, id: PrimitiveId) -> Value {
+        let index = id.0 as usize;
+        if let Some(procedure) = self.vm.shared_roots.procedure(index) {
+            return procedure;
+        }
+        let row = id.row();
+        let instructions = if row.flags.has(Flags::FRAME) {
+            frame_primitive(row.name)
+        } else {
+            vec![encode_abc(Opcode::PrimitiveStub, 0, 0, 0), u32::from(id.0)]
+        };
+        let procedure = self.machine_code(row.user_name(), &instructions, Some(id.0));
+        self.vm.shared_roots.set_procedure(index, procedure);
+        procedure
+    }
+
+    /// Makes what the machine itself needs before any code is loaded.
+    pub(crate) fn make_machine_procedures(&mut self) {
+        if self.vm.shared_roots.named(TRAP).is_none() {
+            let trap = self.machine_code("trap", &[encode_abc(Opcode::ArityError, 0, 0, 0)], None);
+            self.vm.shared_roots.set_named(TRAP, trap);
+        }
+    }
+
+    fn machine_code(&mut self, name: &str, instructions: &[u32], primitive: Option<u16>) -> Value {
+        let block = CodeBlock {
+            name: None,
+            arity: code::VARIADIC,
+            clauses: Vec::new(),
+            frame_words: 4,
+            captured: 0,
+            captured_boxes: Default::default(),
+            pool: Vec::new(),
+            instructions: instructions.to_vec(),
+            wide_maps: Vec::new(),
+            positions: Default::default(),
+            span: None,
+        };
+        let metadata = CodeMetadata {
+            name: Some(name.to_owned()),
+            primitive,
+            arity: code::VARIADIC,
+            ..CodeMetadata::of(&block)
+        };
+        let unit = self.vm.add_unit(UnitMetadata {
+            name: "machine".to_owned(),
+            is_library: true,
+            sources: Vec::new(),
+            codes: vec![metadata],
+        });
+        match self.make_code(&block, unit, 0) {
+            Ok(code) => self.closure_over(code),
+            // A few words cannot exceed any heap limit that a machine starts with.
+            Err(_) => Value::FALSE,
+        }
+    }
+}
+
+/// The body of a frame operation as a procedure.
+fn frame_primitive(name: &str) -> Vec<u32> {
+    let check = |count: u8| [encode_abc(Opcode::Entry, count, 0, 0)];
+    let body: Vec<u32> = match name {
+        "apply" => return vec![encode_abc(Opcode::ApplyStub, 0, 0, 0)],
+        "%call/cc" | "%call/ec" => return vec![encode_abc(Opcode::CaptureStub, 0, 0, 0)],
+        "%throw" => return vec![encode_abc(Opcode::ThrowStub, 0, 0, 0)],
+        "%apply" => vec![encode_abc(Opcode::TailApply, 0, 1, 0)],
+        "%apply-values" => vec![encode_abc(Opcode::TailCallValues, 0, 1, 0)],
+        // R0 producer, R1 consumer: only R1 is live over the call of R2.
+        "call-with-values" => vec![
+            encode_abc(Opcode::Move, 2, 0, 0),
+            encode_abc(Opcode::Call, 2, 0, 0),
+            0b10,
+            encode_abc(Opcode::TailCallValues, 1, 2, 0),
+        ],
+        other => unreachable!("{other} is not a frame operation that the machine knows"),
+    };
+    check(2).into_iter().chain(body).collect()
+}
+
+/// Builds the heap object of a datum without native recursion; what is under construction lies in the
+/// thread's scratch roots.
+struct DatumBuilder {
+    /// Scratch index of labelled objects.
+    labels: HashMap<u32, usize>,
+}
+
+enum Task<'d> {
+    Build(&'d Datum),
+    /// The car is done and on top of the scratch stack below the cdr.
+    Pair,
+    Vector(usize),
+}
+
+impl DatumBuilder {
+    fn build(&mut self, thread: &mut Thread, datum: &Datum) -> Result<Value, Raise> {
+        if datum.has_labels() {
+            return self.build_with_labels(thread, datum);
+        }
+        let mut tasks = vec![Task::Build(datum)];
+        while let Some(task) = tasks.pop() {
+            match task {
+                Task::Build(Datum::Pair(pair)) => {
+                    tasks.extend([Task::Pair, Task::Build(&pair.cdr), Task::Build(&pair.car)]);
+                }
+                Task::Build(Datum::Vector(elements)) => {
+                    tasks.push(Task::Vector(elements.len()));
+                    tasks.extend(elements.iter().rev().map(Task::Build));
+                }
+                Task::Build(atom) => {
+                    let value = atom_value(thread, atom)?;
+                    thread.scratch.push(value);
+                }
+                Task::Pair => {
+                    let cdr = thread.scratch.pop().unwrap_or(Value::NIL);
+                    let car = thread.scratch.pop().unwrap_or(Value::NIL);
+                    let pair = thread.cons(car, cdr);
+                    thread.scratch.push(pair);
+                }
+                Task::Vector(count) => {
+                    let vector =
+                        thread.try_object(Kind::Vector, FLAG_IMMUTABLE, count, Value::FALSE)?;
+                    let first = thread.scratch.len() - count;
+                    for index in 0..count {
+                        let value = thread.scratch[first + index];
+                        thread.store(vector, index, value);
+                    }
+                    thread.scratch.truncate(first);
+                    thread.scratch.push(vector);
+                }
+            }
+        }
+        Ok(thread.scratch.pop().unwrap_or(Value::NIL))
+    }
+
+    /// Data with labels: containers are made first and filled afterwards, so that references find them. The
+    /// worklist holds places to fill; containers stay in scratch until the end.
+    fn build_with_labels(&mut self, thread: &mut Thread, datum: &Datum) -> Result<Value, Raise> {
+        let root = thread.scratch.len();
+        thread.scratch.push(Value::NIL);
+        let holder = thread.make_vector(1, Value::NIL)?;
+        thread.scratch[root] = holder;
+        // (container's scratch index, slot, datum)
+        let mut places: Vec<(usize, usize, &Datum)> = vec![(root, 0, datum)];
+        while let Some((container, slot, mut datum)) = places.pop() {
+            let mut labels = Vec::new();
+            while let Datum::Labelled(label, content) = datum {
+                labels.push(*label);
+                datum = content.content();
+            }
+            let value = match datum {
+                Datum::Pair(pair) => {
+                    let value = thread.cons(Value::NIL, Value::NIL);
+                    let index = thread.scratch.len();
+                    thread.scratch.push(value);
+                    places.extend([(index, 1, &pair.cdr), (index, 0, &pair.car)]);
+                    value
+                }
+                Datum::Vector(elements) => {
+                    let value = thread.try_object(
+                        Kind::Vector,
+                        FLAG_IMMUTABLE,
+                        elements.len(),
+                        Value::FALSE,
+                    )?;
+                    let index = thread.scratch.len();
+                    thread.scratch.push(value);
+                    places.extend(
+                        elements
+                            .iter()
+                            .enumerate()
+                            .rev()
+                            .map(|(slot, element)| (index, slot, element)),
+                    );
+                    value
+                }
+                Datum::LabelRef(label) => self
+                    .labels
+                    .get(label)
+                    .map_or(Value::UNSPECIFIED, |index| thread.scratch[*index]),
+                atom => atom_value(thread, atom)?,
+            };
+            if !labels.is_empty() {
+                let index = thread.scratch.len();
+                thread.scratch.push(value);
+                self.labels
+                    .extend(labels.into_iter().map(|label| (label, index)));
+            }
+            let target = thread.scratch[container];
+            match (target.is_pair(), slot) {
+                (true, 0) => thread.set_car(target, value),
+                (true, _) => thread.set_cdr(target, value),
+                (false, slot) => thread.store(target, slot, value),
+            }
+        }
+        let result = thread.scratch[root]
+            .as_object()
+            .map_or(Value::NIL, |holder| holder.field(0));
+        thread.scratch.truncate(root);
+        Ok(result)
+    }
+}
+
+fn atom_value(thread: &mut Thread, datum: &Datum) -> Result<Value, Raise> {
+    Ok(match datum {
+        Datum::Nil => Value::NIL,
+        Datum::Boolean(b) => Value::boolean(*b),
+        Datum::Character(c) => Value::character(*c),
+        Datum::Number(number) => thread.number(number.as_ref())?,
+        Datum::String(text) => thread.literal_string(text),
+        Datum::Symbol(name) => thread.symbol(name.as_str()),
+        Datum::Keyword(name) => thread.keyword(name.as_str()),
+        Datum::Bytevector(bytes) => {
+            let object = thread.try_leaf(Kind::Bytevector, FLAG_IMMUTABLE, bytes.len())?;
+            object.as_object().expect("a leaf").copy_bytes_in(0, bytes);
+            object
+        }
+        Datum::Eof => Value::EOF,
+        Datum::DefaultObject => Value::DEFAULT,
+        _ => Value::UNSPECIFIED,
+    })
+}

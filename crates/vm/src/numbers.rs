@@ -1,0 +1,140 @@
+//! Numbers between words and the numeric tower.
+
+use canny_number::Number;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::FLAG_NEGATIVE;
+use canny_value::Value;
+
+use crate::primitive::Raise;
+use crate::thread::Thread;
+
+/// A number word, sorted by how it is held.
+#[derive(Clone, Copy, Debug)]
+pub enum Numeric {
+    /// A fixnum.
+    Fixnum(i64),
+    /// A flonum, in the word or boxed.
+    Flonum(f64),
+    /// A bignum, ratnum or compnum object.
+    Other(Value),
+}
+
+/// Sorts a word; `None` for what is not a number.
+#[inline]
+pub fn numeric(value: Value) -> Option<Numeric> {
+    if let Some(n) = value.as_fixnum() {
+        return Some(Numeric::Fixnum(n));
+    }
+    if let Some(f) = value.as_inline_flonum() {
+        return Some(Numeric::Flonum(f));
+    }
+    let object = value.as_object()?;
+    match object.kind() {
+        Kind::Flonum => Some(Numeric::Flonum(f64::from_bits(object.raw_word(0)))),
+        Kind::Bignum | Kind::Ratnum | Kind::Compnum => Some(Numeric::Other(value)),
+        _ => None,
+    }
+}
+
+/// The number that a word stands for; `None` for what is not a number.
+pub fn number_of(value: Value) -> Option<Number> {
+    match numeric(value)? {
+        Numeric::Fixnum(n) => Some(Number::Fixnum(n)),
+        Numeric::Flonum(f) => Some(Number::Flonum(f)),
+        Numeric::Other(value) => number_of_object(value),
+    }
+}
+
+fn number_of_object(value: Value) -> Option<Number> {
+    let object = value.as_object()?;
+    match object.kind() {
+        Kind::Bignum => Some(
+            object.with_limbs(|limbs| Number::from_limbs(object.has_flag(FLAG_NEGATIVE), limbs)),
+        ),
+        Kind::Ratnum => {
+            let numerator = number_of(object.field(0))?;
+            let denominator = number_of(object.field(1))?;
+            canny_number::div(&numerator, &denominator).ok()
+        }
+        Kind::Compnum => {
+            let real = number_of(object.field(0))?;
+            let imaginary = number_of(object.field(1))?;
+            Some(Number::Complex(Box::new((real, imaginary))))
+        }
+        _ => None,
+    }
+}
+
+impl Thread {
+    /// An exact integer.
+    #[inline]
+    pub fn integer(&mut self, n: i64) -> Value {
+        match Value::try_fixnum(n) {
+            Some(fixnum) => fixnum,
+            None => self.bignum(n < 0, &[n.unsigned_abs()]),
+        }
+    }
+
+    fn bignum(&mut self, negative: bool, limbs: &[u64]) -> Value {
+        let flags = if negative { FLAG_NEGATIVE } else { 0 };
+        let object = self.leaf(Kind::Bignum, flags, limbs.len());
+        let payload = object.as_object().expect("a leaf").payload_address() as *mut u64;
+        // SAFETY: the payload of the fresh bignum has this many limbs.
+        unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), payload, limbs.len()) };
+        object
+    }
+
+    /// A flonum.
+    #[inline]
+    pub fn flonum(&mut self, f: f64) -> Value {
+        if let Some(word) = Value::try_inline_flonum(f) {
+            return word;
+        }
+        let object = self.leaf(Kind::Flonum, 0, 1);
+        let payload = object.as_object().expect("a leaf").payload_address() as *mut u64;
+        // SAFETY: the payload of the fresh flonum is one word.
+        unsafe { *payload = f.to_bits() };
+        object
+    }
+
+    /// The word of a number of any kind.
+    pub fn number(&mut self, number: &Number) -> Result<Value, Raise> {
+        Ok(match number {
+            Number::Fixnum(n) => self.integer(*n),
+            Number::Flonum(f) => self.flonum(*f),
+            Number::Big(_) => {
+                let (negative, limbs) = number.limbs().expect("a big integer has limbs");
+                let limbs = limbs.to_vec();
+                let flags = if negative { FLAG_NEGATIVE } else { 0 };
+                let object = self.try_leaf(Kind::Bignum, flags, limbs.len())?;
+                let payload = object.as_object().expect("a leaf").payload_address() as *mut u64;
+                // SAFETY: the payload of the fresh bignum has this many limbs.
+                unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), payload, limbs.len()) };
+                object
+            }
+            Number::Ratio(_) => {
+                let numerator = canny_number::numerator(number).unwrap_or(Number::ZERO);
+                let denominator = canny_number::denominator(number).unwrap_or(Number::ONE);
+                self.two_part_number(Kind::Ratnum, &numerator, &denominator)?
+            }
+            Number::Complex(parts) => self.two_part_number(Kind::Compnum, &parts.0, &parts.1)?,
+        })
+    }
+
+    fn two_part_number(
+        &mut self,
+        kind: Kind,
+        first: &Number,
+        second: &Number,
+    ) -> Result<Value, Raise> {
+        let first = self.number(first)?;
+        let first = self.protect(first);
+        let second = self.number(second)?;
+        let second = self.protect(second);
+        let object = self.try_object(kind, 0, 2, Value::ZERO)?;
+        self.store(object, 0, self.protected(first));
+        self.store(object, 1, self.protected(second));
+        self.release(first);
+        Ok(object)
+    }
+}

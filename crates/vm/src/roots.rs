@@ -1,0 +1,134 @@
+//! Showing the machine's references to the collector.
+//!
+//! A thread's frames are walked from the newest: the top frame's live registers come from a
+//! liveness analysis at its pc, those of the others from the live map in front of their return address.
+//! Collections of the nursery stop at the watermark, below which nothing changed since the last
+//! collection; afterwards the return barrier is put a little below the top.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_value::Value;
+
+use crate::frames::{FrameWalk, Step};
+use crate::thread::Thread;
+
+/// Values that Rust structures of the machine keep, by slot and by name.
+#[derive(Debug, Default)]
+pub(crate) struct SharedRoots {
+    inner: Mutex<SharedValues>,
+}
+
+#[derive(Debug, Default)]
+struct SharedValues {
+    named: HashMap<&'static str, Value>,
+    procedures: Vec<Value>,
+}
+
+impl SharedRoots {
+    pub(crate) fn set_named(&self, name: &'static str, value: Value) {
+        self.inner
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .named
+            .insert(name, value);
+    }
+
+    pub(crate) fn named(&self, name: &'static str) -> Option<Value> {
+        self.inner
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .named
+            .get(name)
+            .copied()
+    }
+
+    /// The procedure object of a primitive, if it was made.
+    pub(crate) fn procedure(&self, id: usize) -> Option<Value> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner
+            .procedures
+            .get(id)
+            .copied()
+            .filter(|value| value.is_true())
+    }
+
+    pub(crate) fn set_procedure(&self, id: usize, value: Value) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.procedures.len() <= id {
+            inner.procedures.resize(id + 1, Value::FALSE);
+        }
+        inner.procedures[id] = value;
+    }
+}
+
+impl Roots for SharedRootsHandle {
+    unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, _mode: CollectionMode) {
+        let mut inner = self.0.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        for value in inner.named.values_mut() {
+            visitor.visit(value);
+        }
+        for value in &mut inner.procedures {
+            visitor.visit(value);
+        }
+    }
+}
+
+/// The shared roots as the heap holds them.
+pub(crate) struct SharedRootsHandle(pub(crate) Arc<SharedRoots>);
+
+impl Roots for Thread {
+    unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
+        let dynamic = &mut self.dynamic;
+        for value in [
+            &mut dynamic.winders,
+            &mut dynamic.handlers,
+            &mut dynamic.parameters,
+        ] {
+            visitor.visit(value);
+        }
+        for value in &mut dynamic.default_ports {
+            visitor.visit(value);
+        }
+        visitor.visit(&mut self.pending);
+        visitor.visit(&mut self.below.continuation);
+        for value in &mut self.scratch {
+            visitor.visit(value);
+        }
+        self.visit_frames(visitor, mode);
+    }
+}
+
+/// Frames that a minor collection visits again although they may not have run since the last one.
+const REVISITED_FRAMES: usize = 32;
+
+impl Thread {
+    fn visit_frames(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
+        let old_watermark = self.watermark.fp;
+        let mut barrier_at: Option<*mut Value> = None;
+        let mut depth = 0usize;
+        let mut walk = FrameWalk::new(self);
+        while let Some(step) = walk.next() {
+            let Step { fp, live, .. } = step;
+            // SAFETY: the walk gives live frames; their closure word and live registers hold values.
+            unsafe {
+                visitor.visit(&mut *fp.offset(-2));
+                live.each(|register| visitor.visit(&mut *fp.add(register)));
+            }
+            depth += 1;
+            if depth == REVISITED_FRAMES && step.may_hold_barrier {
+                barrier_at = Some(fp);
+            }
+            // Everything below the frame that returns through the barrier was visited last time.
+            if mode == CollectionMode::Minor && fp == old_watermark && !old_watermark.is_null() {
+                return;
+            }
+        }
+        if depth > 4 * REVISITED_FRAMES
+            && let Some(fp) = barrier_at
+        {
+            self.place_barrier(fp);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Safepoints, tests, continuations and the machine's return addresses.
+
+use canny_tables::kinds::Kind;
+use canny_tables::opcodes::Opcode;
+use canny_value::Value;
+
+use super::{Next, Site};
+use crate::values::{is_instance, record_type_of};
+
+/// `loop` whose handler was replaced by a request.
+pub(crate) fn safepoint(site: &mut Site) -> Next {
+    Ok(match site.thread.poll()? {
+        Some(interrupt) => interrupt,
+        None => site.again(),
+    })
+}
+
+pub(crate) fn record_test(site: &mut Site) -> Next {
+    let wanted = site.rb();
+    if record_type_of(wanted).is_none() {
+        return Err(site.thread.raise_type("%record?", 2, "record type", wanted));
+    }
+    let holds = is_instance(site.ra(), wanted);
+    Ok(site.branch(holds == (site.opcode() == Opcode::JumpRecord)))
+}
+
+pub(crate) fn flonum_test(site: &mut Site) -> Next {
+    let holds = site.ra().as_flonum().is_some();
+    Ok(site.branch(holds == (site.opcode() == Opcode::JumpFlonum)))
+}
+
+pub(crate) fn character_comparison(site: &mut Site) -> Next {
+    let (x, y) = (site.ra(), site.rb());
+    let equality = matches!(
+        site.opcode(),
+        Opcode::JumpCharacterEqual | Opcode::JumpNotCharacterEqual
+    );
+    let who = if equality { "char=?" } else { "char<?" };
+    let (position, wrong) = if x.is_character() { (2, y) } else { (1, x) };
+    debug_assert!(!wrong.is_character());
+    Err(site.thread.raise_type(who, position, "character", wrong))
+}
+
+pub(crate) fn capture(site: &mut Site) -> Next {
+    let count = site.thread.argument_count as usize;
+    let receiver = site.register(0);
+    if count != 1 {
+        return Err(site.thread.raise_arity(receiver, count));
+    }
+    site.thread.check_callee(receiver, 1)?;
+    let continuation = site.thread.capture()?;
+    // The stub's frame may have moved to the base of the stack.
+    let receiver = site.register(0);
+    site.set_register(0, continuation);
+    site.thread.enter_in_place(receiver, 1)
+}
+
+pub(crate) fn throw(site: &mut Site) -> Next {
+    if site.thread.argument_count != 2 {
+        let count = site.thread.argument_count as usize;
+        return Err(site.thread.raise_arity(Value::FALSE, count));
+    }
+    let (continuation, value) = (site.register(0), site.register(1));
+    site.thread.throw(continuation, value)
+}
+
+/// The stub's call instruction says a = 0: fp is where the value was put.
+pub(crate) fn underflow(site: &mut Site) -> Next {
+    let value = site.register(0);
+    Ok(site.thread.return_to_below(value))
+}
+
+pub(crate) fn barrier(site: &mut Site) -> Next {
+    Ok(site.thread.return_through_barrier())
+}
+
+pub(crate) fn trap(site: &mut Site) -> Next {
+    Ok(site.thread.return_from_trap())
+}
+
+pub(crate) fn exit(site: &mut Site) -> Next {
+    let value = site.register(0);
+    debug_assert!(!value.is_kind(Kind::Filler));
+    site.thread.result = value.bits();
+    Ok(std::ptr::null())
+}

@@ -1,0 +1,278 @@
+//! Variables, pairs, indexed objects and records: allocation when the nursery is full, and errors.
+
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{FIELD0, FLAG_IMMUTABLE};
+use canny_tables::opcodes::Opcode;
+use canny_value::{ObjectRef, Value};
+
+use super::{Next, Site};
+use crate::condition::ConditionKind;
+use crate::globals;
+use crate::primitive::Raise;
+use crate::strings::{string_character, string_length};
+use crate::values::{is_instance, record_type, record_type_of};
+
+pub(crate) fn global(site: &mut Site) -> Next {
+    let cell = match site.opcode() {
+        Opcode::GlobalRef | Opcode::GlobalSet => site.pool_wide(),
+        Opcode::CellRef => site.rb(),
+        _ => site.ra(),
+    };
+    let name = globals::cell_name(cell);
+    Err(site.thread.raise_unbound("the variable has no value", name))
+}
+
+pub(crate) fn check_defined(site: &mut Site) -> Next {
+    let name = site.pool_wide();
+    Err(site
+        .thread
+        .raise_unbound("the variable is used before its definition", name))
+}
+
+impl crate::Thread {
+    fn raise_unbound(&mut self, message: &str, name: Value) -> Raise {
+        self.raise(ConditionKind::Unbound, message, &[name], None)
+    }
+}
+
+pub(crate) fn make_closure(site: &mut Site) -> Next {
+    let captured = site.b_index();
+    let closure = site
+        .thread
+        .object(Kind::Closure, 0, 1 + captured, Value::ZERO);
+    // Code never moves, so the pool slot can be read after the allocation.
+    let code = site.pool_extension(0);
+    site.thread.store(closure, 0, code);
+    site.set_a(closure);
+    Ok(site.next())
+}
+
+pub(crate) fn make_box(site: &mut Site) -> Next {
+    let value = site.rb();
+    let object = site.thread.make_box(value);
+    site.set_a(object);
+    Ok(site.next())
+}
+
+pub(crate) fn cons(site: &mut Site) -> Next {
+    let (car, cdr) = (site.rb(), site.rc());
+    let pair = site.thread.cons(car, cdr);
+    site.set_a(pair);
+    Ok(site.next())
+}
+
+/// `car` and the like of what is no pair.
+pub(crate) fn pair_access(site: &mut Site) -> Next {
+    let (who, object) = match site.opcode() {
+        Opcode::Car => ("car", site.rb()),
+        Opcode::Cdr => ("cdr", site.rb()),
+        Opcode::Cadr => ("cadr", site.rb()),
+        Opcode::Cddr => ("cddr", site.rb()),
+        Opcode::SetCar => ("set-car!", site.ra()),
+        _ => ("set-cdr!", site.ra()),
+    };
+    let expected = match who {
+        "cadr" | "cddr" => "list of at least two pairs",
+        _ => "pair",
+    };
+    Err(site.thread.raise_type(who, 1, expected, object))
+}
+
+/// Name, kind and noun of an indexed operation.
+fn indexed_row(opcode: Opcode) -> (&'static str, Kind, &'static str) {
+    match opcode {
+        Opcode::VectorRef => ("vector-ref", Kind::Vector, "vector"),
+        Opcode::VectorSet => ("vector-set!", Kind::Vector, "vector"),
+        Opcode::VectorLength => ("vector-length", Kind::Vector, "vector"),
+        Opcode::StringRef => ("string-ref", Kind::String, "string"),
+        Opcode::StringLength => ("string-length", Kind::String, "string"),
+        Opcode::BytevectorRef => ("bytevector-u8-ref", Kind::Bytevector, "bytevector"),
+        Opcode::BytevectorSet => ("bytevector-u8-set!", Kind::Bytevector, "bytevector"),
+        _ => ("bytevector-length", Kind::Bytevector, "bytevector"),
+    }
+}
+
+fn element_count(object: ObjectRef) -> usize {
+    if object.kind() == Kind::String {
+        string_length(object)
+    } else {
+        object.length()
+    }
+}
+
+pub(crate) fn indexed(site: &mut Site) -> Next {
+    let opcode = site.opcode();
+    let (who, kind, noun) = indexed_row(opcode);
+    let sets = matches!(opcode, Opcode::VectorSet | Opcode::BytevectorSet);
+    let (object, index) = if sets {
+        (site.ra(), site.rb())
+    } else {
+        (site.rb(), site.rc())
+    };
+    let Some(container) = object.as_kind(kind) else {
+        return Err(site.thread.raise_type(who, 1, noun, object));
+    };
+    let count = element_count(container);
+    let Some(at) = index.as_index().filter(|at| *at < count) else {
+        return Err(site.thread.raise_index(who, 2, index, count));
+    };
+    if !sets {
+        // The fast path does all of these; kept whole for modes that always come here.
+        let value = match kind {
+            Kind::Vector => container.field(at),
+            Kind::String => Value::character(string_character(container, at)),
+            _ => container.with_bytes(|bytes| Value::fixnum(i64::from(bytes[at]))),
+        };
+        site.set_a(value);
+        return Ok(site.next());
+    }
+    if container.has_flag(FLAG_IMMUTABLE) {
+        return Err(site.thread.raise_immutable(who, object));
+    }
+    let value = site.rc();
+    if kind == Kind::Vector {
+        site.thread.store(object, at, value);
+        return Ok(site.next());
+    }
+    match value.as_fixnum().and_then(|n| u8::try_from(n).ok()) {
+        Some(byte) => container.set_byte(at, byte),
+        None => return Err(site.thread.raise_type(who, 3, "byte", value)),
+    }
+    Ok(site.next())
+}
+
+impl crate::Thread {
+    /// Raises: argument `position` is no index below `count`.
+    pub fn raise_index(&mut self, who: &str, position: usize, index: Value, count: usize) -> Raise {
+        if index.as_fixnum().is_none() {
+            return self.raise_type(who, position, "exact integer", index);
+        }
+        let expected = match count {
+            0 => "there are no elements".to_owned(),
+            1 => "the only index is 0".to_owned(),
+            _ => format!("the indices are 0 to {}", count - 1),
+        };
+        self.raise_range(who, position, &expected, index)
+    }
+
+    /// Raises: a literal must not be changed.
+    pub fn raise_immutable(&mut self, who: &str, object: Value) -> Raise {
+        self.raise(
+            ConditionKind::Immutable,
+            "a literal cannot be changed",
+            &[object],
+            Some(who),
+        )
+    }
+}
+
+pub(crate) fn length(site: &mut Site) -> Next {
+    let (who, kind, noun) = indexed_row(site.opcode());
+    let object = site.rb();
+    let Some(container) = object.as_kind(kind) else {
+        return Err(site.thread.raise_type(who, 1, noun, object));
+    };
+    site.set_a(Value::fixnum(element_count(container) as i64));
+    Ok(site.next())
+}
+
+pub(crate) fn character_to_integer(site: &mut Site) -> Next {
+    let object = site.rb();
+    let Some(character) = object.as_character() else {
+        return Err(site
+            .thread
+            .raise_type("char->integer", 1, "character", object));
+    };
+    site.set_a(Value::fixnum(i64::from(character as u32)));
+    Ok(site.next())
+}
+
+pub(crate) fn integer_to_character(site: &mut Site) -> Next {
+    let object = site.rb();
+    let Some(code) = object.as_fixnum() else {
+        return Err(site
+            .thread
+            .raise_type("integer->char", 1, "exact integer", object));
+    };
+    let Some(character) = u32::try_from(code).ok().and_then(char::from_u32) else {
+        return Err(site.thread.raise_range(
+            "integer->char",
+            1,
+            "not a Unicode scalar value",
+            object,
+        ));
+    };
+    site.set_a(Value::character(character));
+    Ok(site.next())
+}
+
+/// The field that a record instruction names, as a payload index, after all checks.
+fn record_field(site: &mut Site, object: Value, wanted: Value) -> Result<usize, Raise> {
+    let index = site.extension(0) as usize;
+    if is_instance(object, wanted)
+        && let Some(record) = object.as_object()
+        && index + 1 < record.length()
+    {
+        return Ok(index + 1);
+    }
+    let name = site.pool_extension(1);
+    let who = crate::symbols::symbol_name(name);
+    let expected = record_type_of(wanted)
+        .and_then(|record_type| crate::symbols::symbol_name(record_type.field(record_type::NAME)))
+        .map_or_else(
+            || "record".to_owned(),
+            |name| format!("record of type {name}"),
+        );
+    Err(site.thread.raise_type(
+        who.as_deref().unwrap_or("record access"),
+        1,
+        &expected,
+        object,
+    ))
+}
+
+pub(crate) fn record_ref(site: &mut Site) -> Next {
+    let (object, wanted) = (site.rb(), site.rc());
+    let index = record_field(site, object, wanted)?;
+    let value = object
+        .as_object()
+        .map_or(Value::FALSE, |record| record.field(index));
+    site.set_a(value);
+    Ok(site.next())
+}
+
+pub(crate) fn record_set(site: &mut Site) -> Next {
+    let (object, wanted, value) = (site.ra(), site.rb(), site.rc());
+    let index = record_field(site, object, wanted)?;
+    site.thread.store(object, index, value);
+    Ok(site.next())
+}
+
+pub(crate) fn make_record(site: &mut Site) -> Next {
+    let (first, count) = (site.a_index(), site.b_index());
+    let wanted = site.ra();
+    let Some(record_type) = record_type_of(wanted) else {
+        return Err(site.thread.raise_type("%record", 1, "record type", wanted));
+    };
+    let fields = record_type
+        .field(record_type::FIELDS)
+        .as_object()
+        .map_or(0, |fields| fields.length());
+    if fields != count - 1 {
+        let message = format!(
+            "the record type has {fields} fields, {} values are given",
+            count - 1
+        );
+        return Err(site
+            .thread
+            .raise(ConditionKind::Arity, &message, &[wanted], Some("%record")));
+    }
+    let record = site.thread.object(Kind::Record, 0, count, Value::FALSE);
+    for index in 0..count {
+        let value = site.register(first + index);
+        site.thread.store(record, index, value);
+    }
+    debug_assert_eq!(FIELD0, 3);
+    site.set_a(record);
+    Ok(site.next())
+}

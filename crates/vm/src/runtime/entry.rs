@@ -1,0 +1,132 @@
+//! Entry of procedures that take a variable number of arguments.
+//!
+//! Until the entry instruction is done, the frame holds the arguments as they came, `argument_count` of
+//! them, and all of those are live.
+
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+
+use super::{Next, Site};
+use crate::condition::ConditionKind;
+use crate::primitive::Raise;
+use crate::thread::Thread;
+
+pub(crate) fn entry(site: &mut Site) -> Next {
+    let (required, optional, rest) = (site.a_index(), site.b_index(), site.c_index() == 1);
+    let count = site.thread.argument_count as usize;
+    let positional = required + optional;
+    if count < required || (count > positional && !rest) {
+        return Err(arity(site.thread));
+    }
+    if rest {
+        let list = rest_list(site, positional.min(count), count);
+        site.set_register(positional, list);
+    }
+    for index in count..positional {
+        site.set_register(index, Value::ABSENT);
+    }
+    Ok(site.next())
+}
+
+/// The arguments from `first` up to `count` as a list; they stay live in their registers meanwhile.
+fn rest_list(site: &mut Site, first: usize, count: usize) -> Value {
+    let mut list = Value::NIL;
+    for index in (first..count).rev() {
+        let argument = site.register(index);
+        list = site.thread.cons(argument, list);
+    }
+    list
+}
+
+pub(crate) fn arity_error(site: &mut Site) -> Next {
+    Err(arity(site.thread))
+}
+
+fn arity(thread: &mut Thread) -> Raise {
+    // SAFETY: the current frame is live.
+    let closure = unsafe { Thread::closure_of(thread.fp) };
+    let count = thread.argument_count as usize;
+    thread.raise_arity(closure, count)
+}
+
+/// Description of keyword parameters in the pool: `#(optional-count allow-other-keys? keyword …)`.
+mod description {
+    pub const OPTIONAL_COUNT: usize = 0;
+    pub const ALLOW_OTHER_KEYS: usize = 1;
+    pub const KEYWORDS: usize = 2;
+}
+
+pub(crate) fn keyword_entry(site: &mut Site) -> Next {
+    let required = site.a_index();
+    let has_rest = site.c_index() == 1;
+    let count = site.thread.argument_count as usize;
+    if count < required {
+        return Err(arity(site.thread));
+    }
+    let description = site
+        .pool_extension(0)
+        .as_kind(Kind::Vector)
+        .expect("verified code describes its keywords");
+    let optional = description
+        .field(description::OPTIONAL_COUNT)
+        .as_index()
+        .unwrap_or(0);
+    let mut positional = required;
+    while positional < count.min(required + optional)
+        && !site.register(positional).is_kind(Kind::Keyword)
+    {
+        positional += 1;
+    }
+    let list = rest_list(site, positional, count);
+    for index in positional..required + optional {
+        site.set_register(index, Value::ABSENT);
+    }
+    let keywords = required + optional;
+    let keyword_count = description.length() - description::KEYWORDS;
+    for index in 0..keyword_count {
+        site.set_register(keywords + index, Value::ABSENT);
+    }
+    if has_rest {
+        site.set_register(keywords + keyword_count, list);
+    }
+    // From here on the registers are in their final places; the list is held by this frame's locals.
+    let open = description.field(description::ALLOW_OTHER_KEYS).is_true();
+    let mut left = list;
+    while let Some(pair) = left.as_pair() {
+        let (keyword, after) = (pair.car(), pair.cdr());
+        let Some(value) = after.as_pair().filter(|_| keyword.is_kind(Kind::Keyword)) else {
+            if open || (has_rest && !keyword.is_kind(Kind::Keyword)) {
+                left = after;
+                continue;
+            }
+            return Err(keyword_error(
+                site,
+                keyword,
+                !keyword.is_kind(Kind::Keyword),
+            ));
+        };
+        let known = (0..keyword_count)
+            .find(|index| description.field(description::KEYWORDS + index) == keyword);
+        match known {
+            Some(index) => site.set_register(keywords + index, value.car()),
+            None if open => {}
+            None => return Err(keyword_error(site, keyword, false)),
+        }
+        left = value.cdr();
+    }
+    Ok(site.next())
+}
+
+fn keyword_error(site: &mut Site, object: Value, is_no_keyword: bool) -> Raise {
+    // The registers were rearranged: what follows must not take them for arguments.
+    site.thread.argument_count = 0;
+    let message = if is_no_keyword {
+        "an argument where a keyword is expected"
+    } else if object.is_kind(Kind::Keyword) {
+        "the procedure does not take this keyword, or its value is missing"
+    } else {
+        "bad keyword argument"
+    };
+    site.thread
+        .raise(ConditionKind::Arity, message, &[object], None)
+}

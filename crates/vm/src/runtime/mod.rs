@@ -1,0 +1,250 @@
+//! Runtime entries: what generated handlers leave to Rust, one entry per opcode.
+//!
+//! A slow stub has saved pc (behind the first instruction word) and fp in the thread block. An entry does the
+//! instruction's whole work, or raises, and gives the address to go on at; null leaves the interpreter.
+
+mod arithmetic;
+mod calls;
+mod control;
+mod data;
+mod entry;
+
+use canny_llint::RuntimeEntry;
+use canny_tables::opcodes::{Opcode, TABLE_ENTRIES, field_a, field_b, field_c, field_wide};
+use canny_value::Value;
+
+use crate::primitive::Raise;
+use crate::thread::Thread;
+
+/// An instruction whose slow path is being taken.
+pub(crate) struct Site<'t> {
+    pub(crate) thread: &'t mut Thread,
+    word: u32,
+}
+
+/// What a slow path gives: where to go on.
+pub(crate) type Next = Result<*const u32, Raise>;
+
+impl Site<'_> {
+    pub(crate) fn register(&self, index: usize) -> Value {
+        // SAFETY: verified code names registers of its frame only.
+        unsafe { *self.thread.fp.add(index) }
+    }
+
+    pub(crate) fn set_register(&mut self, index: usize, value: Value) {
+        // SAFETY: as for `register`.
+        unsafe { *self.thread.fp.add(index) = value }
+    }
+
+    pub(crate) fn a_index(&self) -> usize {
+        field_a(self.word) as usize
+    }
+
+    pub(crate) fn b_index(&self) -> usize {
+        field_b(self.word) as usize
+    }
+
+    pub(crate) fn c_index(&self) -> usize {
+        field_c(self.word) as usize
+    }
+
+    pub(crate) fn c_signed(&self) -> i64 {
+        i64::from(field_c(self.word) as i8)
+    }
+
+    pub(crate) fn wide_signed(&self) -> i64 {
+        i64::from(field_wide(self.word) as i16)
+    }
+
+    pub(crate) fn ra(&self) -> Value {
+        self.register(self.a_index())
+    }
+
+    pub(crate) fn rb(&self) -> Value {
+        self.register(self.b_index())
+    }
+
+    pub(crate) fn rc(&self) -> Value {
+        self.register(self.c_index())
+    }
+
+    pub(crate) fn set_a(&mut self, value: Value) {
+        self.set_register(self.a_index(), value);
+    }
+
+    pub(crate) fn opcode(&self) -> Opcode {
+        Opcode::from_byte(self.word as u8).expect("verified code has known opcodes")
+    }
+
+    /// Extension word `index`.
+    pub(crate) fn extension(&self, index: usize) -> u32 {
+        // SAFETY: verified code has the extension words that its rows say.
+        unsafe { *self.thread.pc.add(index) }
+    }
+
+    /// The pool slot that the 16-bit field names.
+    pub(crate) fn pool_wide(&self) -> Value {
+        // SAFETY: verified distances lead to a pool slot.
+        unsafe {
+            *self
+                .thread
+                .pc
+                .sub(field_wide(self.word) as usize)
+                .cast::<Value>()
+        }
+    }
+
+    /// The pool slot that extension word `index` names.
+    pub(crate) fn pool_extension(&self, index: usize) -> Value {
+        let distance = self.extension(index) as usize;
+        // SAFETY: as for `pool_wide`; distances count from the end of the extension word.
+        unsafe { *self.thread.pc.add(index + 1).sub(distance).cast::<Value>() }
+    }
+
+    /// The next instruction.
+    pub(crate) fn next(&self) -> *const u32 {
+        // SAFETY: verified code does not fall off its end.
+        unsafe { self.thread.pc.add(self.opcode().row().extensions.len()) }
+    }
+
+    /// The same instruction.
+    pub(crate) fn again(&self) -> *const u32 {
+        // SAFETY: pc is behind the first word.
+        unsafe { self.thread.pc.sub(1) }
+    }
+
+    /// Takes the branch of extension word 0 or not.
+    pub(crate) fn branch(&self, taken: bool) -> *const u32 {
+        let offset = if taken { self.extension(0) as i32 } else { 0 };
+        // SAFETY: verified branches lead to instructions of the same code.
+        unsafe { self.thread.pc.add(1).offset(offset as isize) }
+    }
+}
+
+/// Runs an entry's work and raises what it raises.
+fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
+    // SAFETY: generated code passes the block of the thread that runs, and nothing else borrows it.
+    let thread = unsafe { &mut *thread.cast::<Thread>() };
+    let mut site = Site { thread, word };
+    match work(&mut site) {
+        Ok(next) => next,
+        Err(raise) => site.thread.begin_raise(raise),
+    }
+}
+
+macro_rules! entries {
+    ($($opcode:ident => $module:ident :: $work:ident;)*) => {
+        mod wrapped {
+            use super::*;
+            $(
+                #[allow(non_snake_case)]
+                pub(super) unsafe extern "C" fn $opcode(
+                    thread: *mut u8, _fp: *mut u64, _pc: *const u32, word: u32,
+                ) -> *const u32 {
+                    run(thread, word, $module::$work)
+                }
+            )*
+        }
+
+        const fn table() -> [RuntimeEntry; TABLE_ENTRIES] {
+            let mut table = [unexpected as RuntimeEntry; TABLE_ENTRIES];
+            $(table[Opcode::$opcode as usize] = wrapped::$opcode;)*
+            table
+        }
+    };
+}
+
+entries! {
+    Loop => control::safepoint;
+    JumpRecord => control::record_test;
+    JumpNotRecord => control::record_test;
+    JumpFlonum => control::flonum_test;
+    JumpNotFlonum => control::flonum_test;
+    JumpLess => arithmetic::comparison;
+    JumpNotLess => arithmetic::comparison;
+    JumpLessEqual => arithmetic::comparison;
+    JumpNotLessEqual => arithmetic::comparison;
+    JumpNumberEqual => arithmetic::comparison;
+    JumpNotNumberEqual => arithmetic::comparison;
+    JumpLessImmediate => arithmetic::comparison;
+    JumpNotLessImmediate => arithmetic::comparison;
+    JumpLessEqualImmediate => arithmetic::comparison;
+    JumpNotLessEqualImmediate => arithmetic::comparison;
+    JumpGreaterImmediate => arithmetic::comparison;
+    JumpNotGreaterImmediate => arithmetic::comparison;
+    JumpGreaterEqualImmediate => arithmetic::comparison;
+    JumpNotGreaterEqualImmediate => arithmetic::comparison;
+    JumpNumberEqualImmediate => arithmetic::comparison;
+    JumpNotNumberEqualImmediate => arithmetic::comparison;
+    JumpCharacterEqual => control::character_comparison;
+    JumpNotCharacterEqual => control::character_comparison;
+    JumpCharacterLess => control::character_comparison;
+    JumpNotCharacterLess => control::character_comparison;
+    Entry => entry::entry;
+    KeywordEntry => entry::keyword_entry;
+    ArityError => entry::arity_error;
+    GlobalRef => data::global;
+    GlobalSet => data::global;
+    CellRef => data::global;
+    CellSet => data::global;
+    MakeClosure => data::make_closure;
+    MakeBox => data::make_box;
+    CheckDefined => data::check_defined;
+    Cons => data::cons;
+    Car => data::pair_access;
+    Cdr => data::pair_access;
+    Cadr => data::pair_access;
+    Cddr => data::pair_access;
+    SetCar => data::pair_access;
+    SetCdr => data::pair_access;
+    Add => arithmetic::binary;
+    Subtract => arithmetic::binary;
+    Multiply => arithmetic::binary;
+    Divide => arithmetic::binary;
+    AddImmediate => arithmetic::add_immediate;
+    Quotient => arithmetic::binary;
+    Remainder => arithmetic::binary;
+    Modulo => arithmetic::binary;
+    BitAnd => arithmetic::binary;
+    BitOr => arithmetic::binary;
+    BitXor => arithmetic::binary;
+    ShiftLeft => arithmetic::binary;
+    VectorRef => data::indexed;
+    VectorSet => data::indexed;
+    VectorLength => data::length;
+    StringRef => data::indexed;
+    StringLength => data::length;
+    BytevectorRef => data::indexed;
+    BytevectorSet => data::indexed;
+    BytevectorLength => data::length;
+    CharacterToInteger => data::character_to_integer;
+    IntegerToCharacter => data::integer_to_character;
+    RecordRef => data::record_ref;
+    RecordSet => data::record_set;
+    MakeRecord => data::make_record;
+    Call => calls::call;
+    TailCall => calls::tail_call;
+    CallPrimitive => calls::call_primitive;
+    CallPrimitive1 => calls::call_primitive_1;
+    CallPrimitive2 => calls::call_primitive_2;
+    Unpack => calls::unpack;
+    TailApply => calls::tail_apply;
+    TailCallValues => calls::tail_call_values;
+    ApplyStub => calls::apply_stub;
+    CaptureStub => control::capture;
+    ThrowStub => control::throw;
+    PrimitiveStub => calls::primitive_stub;
+    ReturnUnderflow => control::underflow;
+    ReturnBarrier => control::barrier;
+    ReturnTrap => control::trap;
+    ReturnExit => control::exit;
+}
+
+/// The runtime entries by opcode.
+pub(crate) static ENTRIES: [RuntimeEntry; TABLE_ENTRIES] = table();
+
+/// A handler without a slow path took one.
+unsafe extern "C" fn unexpected(_: *mut u8, _: *mut u64, _: *const u32, _: u32) -> *const u32 {
+    eprintln!("canny: internal error: an instruction without a slow path took one");
+    std::process::abort()
+}

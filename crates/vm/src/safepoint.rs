@@ -1,0 +1,110 @@
+//! What a thread does when its limit was zeroed, its `loop` was patched or its stack is full.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering;
+
+use canny_heap::{Mutator, Roots};
+
+use crate::condition::ConditionKind;
+use crate::interrupt::{HEAP, INTERRUPT};
+use crate::primitive::Raise;
+use crate::thread::Thread;
+
+impl Thread {
+    /// Connects the boxed thread block with the heap.
+    pub(crate) fn attach_to_heap(self: &mut Box<Thread>) {
+        let area = NonNull::from(&mut self.area);
+        let roots: NonNull<dyn Roots> = NonNull::from(&mut **self as &mut dyn Roots);
+        let request = self.interrupts.clone();
+        let heap = self.vm.heap.clone();
+        // SAFETY: the block is boxed and drops the mutator first; it is used on this thread only.
+        self.mutator = Some(unsafe { Mutator::attach(&heap, area, Some(roots), request) });
+    }
+
+    /// At a call or loop that took the slow path because of a request or a full stack. `Ok(Some(pc))`
+    /// interrupts the instruction (first word before `self.pc`), which is executed again afterwards.
+    pub(crate) fn poll(&mut self) -> Result<Option<*const u32>, Raise> {
+        let asked = self.limit.load(Ordering::Relaxed) == 0
+            || self.dispatch[canny_tables::opcodes::Opcode::Loop as usize]
+                != canny_llint::fast_table()[canny_tables::opcodes::Opcode::Loop as usize];
+        if asked {
+            self.reset_limit();
+            let bits = self.interrupts.take();
+            self.mutator().safepoint();
+            if bits & HEAP != 0 || self.vm.heap.take_exhausted() {
+                let limit = self.vm.heap.limit_bytes();
+                let limit = self.integer(limit as i64);
+                return Err(self.raise(
+                    ConditionKind::Memory,
+                    "the heap limit is exceeded",
+                    &[limit],
+                    None,
+                ));
+            }
+            if bits & INTERRUPT != 0
+                && let Some(handler) = self.machine_procedure("%interrupt-handler")
+            {
+                // SAFETY: slow stubs save pc behind the first word of the instruction.
+                let resume = unsafe { self.pc.sub(1) };
+                return Ok(Some(self.trap_call(resume, handler, &[])));
+            }
+        }
+        if self.fp as u64 > self.limit.load(Ordering::Relaxed).max(1) && self.stack_is_full(0) {
+            return Err(self.raise_stack_overflow());
+        }
+        Ok(None)
+    }
+
+    /// Whether a frame of so many words does not fit above fp.
+    pub(crate) fn stack_is_full(&self, words: usize) -> bool {
+        let limit = self.stack.frame_words()
+            + if self.reserve_open {
+                crate::VmStack::RESERVE_WORDS
+            } else {
+                0
+            };
+        // SAFETY: fp lies on this stack.
+        let used = unsafe { self.fp.offset_from(self.stack.base()) } as usize;
+        used + words > limit
+    }
+
+    /// Opens the stack's reserve for the handler and raises; a second overflow before the first was left
+    /// ends the program.
+    pub(crate) fn raise_stack_overflow(&mut self) -> Raise {
+        let bytes = 8 * self.stack.frame_words();
+        if self.reserve_open {
+            eprintln!("canny: recursion too deep while handling an earlier stack overflow");
+            return self.leave(crate::Exit::Code(70));
+        }
+        self.reserve_open = true;
+        self.reset_limit();
+        let limit = self.integer(bytes as i64);
+        self.raise(
+            ConditionKind::Stack,
+            "recursion is too deep: the stack limit is exceeded",
+            &[limit],
+            None,
+        )
+    }
+
+    /// The stack was unwound below its limit: closes the reserve.
+    pub(crate) fn close_reserve(&mut self) {
+        if self.reserve_open {
+            self.reserve_open = false;
+            self.reset_limit();
+        }
+    }
+
+    /// A safepoint inside a long-running primitive: lets a waiting collection go on; true if an interrupt waits.
+    pub fn safepoint(&mut self) -> bool {
+        self.mutator().safepoint();
+        self.interrupts.interrupt_waiting().load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.interrupts.disconnect();
+        self.mutator = None;
+    }
+}

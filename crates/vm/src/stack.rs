@@ -1,0 +1,63 @@
+//! The VM stack: address space reserved at once, memory taken by touch.
+
+use std::io;
+
+use canny_tables::layout::frame::RED_ZONE_WORDS;
+use canny_value::Value;
+
+/// A stack of frames that grows up.
+#[derive(Debug)]
+pub struct VmStack {
+    base: *mut Value,
+    reserved_bytes: usize,
+    frame_words: usize,
+}
+
+impl VmStack {
+    /// Words above the limit in which a handler of the stack condition runs.
+    pub const RESERVE_WORDS: usize = 1 << 17;
+    /// Frames that a program gets unless it asks for another limit.
+    pub const DEFAULT_FRAME_BYTES: usize = 1 << 30;
+
+    /// Reserves a stack for so many bytes of frames.
+    pub fn new(frame_bytes: usize) -> io::Result<VmStack> {
+        let frame_words = frame_bytes / 8;
+        let reserved_bytes = 8 * (frame_words + VmStack::RESERVE_WORDS + 2 * RED_ZONE_WORDS);
+        // SAFETY: an anonymous private mapping at an address of the system's choice touches nothing.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                reserved_bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(VmStack {
+            base: address.cast(),
+            reserved_bytes,
+            frame_words,
+        })
+    }
+
+    /// The first word.
+    pub fn base(&self) -> *mut Value {
+        self.base
+    }
+
+    /// Words of frames below the limit.
+    pub fn frame_words(&self) -> usize {
+        self.frame_words
+    }
+}
+
+impl Drop for VmStack {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made by `new`, of the same size; nothing refers to it any more.
+        unsafe { libc::munmap(self.base.cast(), self.reserved_bytes) };
+    }
+}

@@ -1,0 +1,90 @@
+//! The symbol table: one symbol for each name, held weakly.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use canny_heap::{WeakRoots, WeakVisitor};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{FIXNUM_MAX, FLAG_IMMUTABLE};
+use canny_value::Value;
+
+use crate::strings::string_text;
+use crate::thread::Thread;
+
+/// Symbols by name.
+#[derive(Debug, Default)]
+pub(crate) struct SymbolTable {
+    symbols: Mutex<HashMap<Box<str>, Value>>,
+    hasher: RandomState,
+}
+
+/// The table as the heap holds it.
+pub(crate) struct SymbolTableHandle(pub(crate) Arc<SymbolTable>);
+
+impl WeakRoots for SymbolTableHandle {
+    unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
+        let mut symbols = self
+            .0
+            .symbols
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        symbols.retain(|_, symbol| match visitor.forwarded_if_alive(*symbol) {
+            Some(forwarded) => {
+                *symbol = forwarded;
+                true
+            }
+            None => false,
+        });
+    }
+}
+
+impl SymbolTable {
+    fn find(&self, name: &str) -> Option<Value> {
+        self.symbols
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(name)
+            .copied()
+    }
+}
+
+/// Payload words of a symbol.
+const NAME: usize = 0;
+const HASH: usize = 1;
+const INTERNED: usize = 2;
+
+impl Thread {
+    /// The symbol with this name.
+    pub fn symbol(&mut self, name: &str) -> Value {
+        let table = self.vm.symbols.clone();
+        if let Some(symbol) = table.find(name) {
+            return symbol;
+        }
+        let symbol = self.make_symbol(name, true);
+        let mut symbols = table.symbols.lock().unwrap_or_else(PoisonError::into_inner);
+        *symbols.entry(name.into()).or_insert(symbol)
+    }
+
+    /// A fresh symbol that no name finds.
+    pub fn uninterned_symbol(&mut self, name: &str) -> Value {
+        self.make_symbol(name, false)
+    }
+
+    fn make_symbol(&mut self, name: &str, interned: bool) -> Value {
+        let text = self.string_with_flags(name, FLAG_IMMUTABLE);
+        let text = self.protect(text);
+        let hash = self.vm.symbols.hasher.hash_one(name) as i64 & FIXNUM_MAX;
+        let symbol = self.object(Kind::Symbol, 0, 4, Value::FALSE);
+        self.store(symbol, NAME, self.protected(text));
+        self.release(text);
+        self.store(symbol, HASH, Value::fixnum(hash));
+        self.store(symbol, INTERNED, Value::boolean(interned));
+        symbol
+    }
+}
+
+/// The name of a symbol.
+pub fn symbol_name(symbol: Value) -> Option<String> {
+    string_text(symbol.as_kind(Kind::Symbol)?.field(NAME))
+}

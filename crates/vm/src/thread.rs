@@ -1,0 +1,240 @@
+//! The thread block: what generated code and the runtime share about one mutator.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `limit` | this thread; any thread may zero it to ask for a safepoint | generated calls |
+//! | `area` | this thread, the collector while it is stopped | generated allocation |
+//! | `pc`, `fp` | slow stubs; runtime entries may change `fp` | the runtime, the collector |
+//! | `argument_count` | generated calls of variadic code | entry instructions, machine stubs |
+//! | `dispatch` | this thread; any thread may put a slow stub at `loop` | generated dispatch |
+//! | the rest | this thread | this thread, the collector while it is stopped |
+//!
+//! The block does not move while its thread lives: it is boxed, and generated code holds its address.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use canny_heap::{AllocationArea, Mutator};
+use canny_llint::{DispatchTable, RuntimeEntry};
+use canny_tables::layout::{FALSE, NIL, frame, thread as offsets};
+use canny_tables::opcodes::Opcode;
+use canny_value::Value;
+
+use crate::Vm;
+use crate::interrupt::InterruptState;
+use crate::primitive::PrimitiveFunction;
+use crate::stack::VmStack;
+
+/// A mutator of the machine.
+#[repr(C)]
+pub struct Thread {
+    pub(crate) limit: AtomicU64,
+    pub(crate) area: AllocationArea,
+    pub(crate) table: *const usize,
+    pub(crate) argument_count: u64,
+    pub(crate) pc: *const u32,
+    pub(crate) fp: *mut Value,
+    pub(crate) runtime: *const RuntimeEntry,
+    pub(crate) result: u64,
+    // Generated code knows nothing of what follows.
+    pub(crate) dispatch: Box<DispatchTable>,
+    pub(crate) stack: VmStack,
+    pub(crate) vm: Arc<Vm>,
+    pub(crate) mutator: Option<Mutator>,
+    pub(crate) primitives: Arc<[PrimitiveFunction]>,
+    /// Condition or other object about to be raised.
+    pub(crate) pending: Value,
+    /// Why the interpreter is being left, once it is.
+    pub(crate) exit: Option<Exit>,
+    pub(crate) dynamic: DynamicState,
+    pub(crate) below: Below,
+    pub(crate) watermark: Watermark,
+    pub(crate) interrupts: Arc<InterruptState>,
+    /// Values that Rust code holds across allocations, precisely.
+    pub(crate) scratch: Vec<Value>,
+    /// The stack's reserve is in use: a stack condition was raised and not yet left.
+    pub(crate) reserve_open: bool,
+}
+
+/// The registers of the dynamic state; see the primitive rows of `control`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DynamicState {
+    pub(crate) winders: Value,
+    pub(crate) handlers: Value,
+    pub(crate) parameters: Value,
+    /// Default ports: input, output, error.
+    pub(crate) default_ports: [Value; 3],
+}
+
+/// The sealed continuation under the oldest frame on the stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Below {
+    /// The continuation object, or `#f` when the stack rests on the exit.
+    pub(crate) continuation: Value,
+    /// How many words of its slice are still to be returned to.
+    pub(crate) words: usize,
+    /// Where the newest of those frames goes on.
+    pub(crate) pc: *const u32,
+}
+
+/// The return barrier: frames below it hold nothing young.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watermark {
+    /// The frame whose return address is the barrier's stub; null when there is none.
+    pub(crate) fp: *mut Value,
+    /// Its true return address.
+    pub(crate) pc: *const u32,
+}
+
+/// Why a run of the interpreter ended without a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The program asked for this exit code.
+    Code(i32),
+    /// An object was raised that no handler took; the report was made by the host's hook.
+    Uncaught,
+}
+
+const _: () = {
+    use std::mem::offset_of;
+    assert!(offset_of!(Thread, limit) == offsets::LIMIT as usize);
+    assert!(offset_of!(Thread, area) == offsets::SCAN_CURSOR as usize);
+    assert!(offset_of!(Thread, table) == offsets::TABLE as usize);
+    assert!(offset_of!(Thread, argument_count) == offsets::ARGUMENT_COUNT as usize);
+    assert!(offset_of!(Thread, pc) == offsets::PC as usize);
+    assert!(offset_of!(Thread, fp) == offsets::FP as usize);
+    assert!(offset_of!(Thread, runtime) == offsets::RUNTIME as usize);
+    assert!(offset_of!(Thread, result) == offsets::RESULT as usize);
+};
+
+impl Below {
+    pub(crate) const NOTHING: Below = Below {
+        continuation: Value::FALSE,
+        words: 0,
+        pc: std::ptr::null(),
+    };
+}
+
+impl Thread {
+    /// Makes the block of a thread; [`Vm::attach`] completes it.
+    pub(crate) fn new(vm: Arc<Vm>, stack: VmStack) -> Box<Thread> {
+        let dispatch = Box::new(*canny_llint::fast_table());
+        let table = dispatch.as_ptr();
+        let primitives = vm.primitives().clone();
+        let base = stack.base();
+        let mut thread = Box::new(Thread {
+            limit: AtomicU64::new(0),
+            area: AllocationArea::default(),
+            table,
+            argument_count: 0,
+            pc: std::ptr::null(),
+            fp: base,
+            runtime: crate::runtime::ENTRIES.as_ptr(),
+            result: FALSE,
+            dispatch,
+            stack,
+            vm,
+            mutator: None,
+            primitives,
+            pending: Value::FALSE,
+            exit: None,
+            dynamic: DynamicState {
+                winders: Value::NIL,
+                handlers: Value::NIL,
+                parameters: Value::NIL,
+                default_ports: [Value::FALSE; 3],
+            },
+            below: Below::NOTHING,
+            watermark: Watermark {
+                fp: std::ptr::null_mut(),
+                pc: std::ptr::null(),
+            },
+            interrupts: Arc::new(InterruptState::default()),
+            scratch: Vec::new(),
+            reserve_open: false,
+        });
+        debug_assert_eq!(thread.dynamic.winders.bits(), NIL);
+        thread.reset_limit();
+        let limit: *const AtomicU64 = &thread.limit;
+        let loop_entry: *const AtomicUsize =
+            (&raw const thread.dispatch[Opcode::Loop as usize]).cast();
+        thread.interrupts.connect(limit, loop_entry);
+        thread
+    }
+
+    /// The machine.
+    pub fn vm(&self) -> &Arc<Vm> {
+        &self.vm
+    }
+
+    /// The heap's view of this thread.
+    pub(crate) fn mutator(&mut self) -> &mut Mutator {
+        self.mutator
+            .as_mut()
+            .expect("the thread is attached from Vm::attach on")
+    }
+
+    /// A handle with which other threads (a signal handler's, a watchdog's) interrupt this one.
+    pub fn interrupts(&self) -> Arc<InterruptState> {
+        self.interrupts.clone()
+    }
+
+    /// Puts the true stack limit and the plain `loop` handler back.
+    pub(crate) fn reset_limit(&mut self) {
+        let words = self.stack.frame_words()
+            + if self.reserve_open {
+                VmStack::RESERVE_WORDS
+            } else {
+                0
+            };
+        let limit = self.stack.base() as u64 + 8 * words as u64;
+        self.limit.store(limit, Ordering::Relaxed);
+        let entry = &raw mut self.dispatch[Opcode::Loop as usize];
+        // SAFETY: the entry is a valid word of this thread's table; other threads write it atomically too.
+        unsafe { AtomicUsize::from_ptr(entry) }.store(
+            canny_llint::fast_table()[Opcode::Loop as usize],
+            Ordering::Relaxed,
+        );
+    }
+
+    /// The closure of the frame at `fp`.
+    ///
+    /// # Safety
+    /// The frame is live.
+    #[inline(always)]
+    pub(crate) unsafe fn closure_of(fp: *const Value) -> Value {
+        // SAFETY: the caller's contract; every frame has its link words.
+        unsafe { *fp.offset(frame::CLOSURE as isize) }
+    }
+
+    /// Remembers a value precisely until [`Thread::release`]; gives its place.
+    pub fn protect(&mut self, value: Value) -> Protected {
+        self.scratch.push(value);
+        Protected(self.scratch.len() - 1)
+    }
+
+    /// The protected value as it is now.
+    pub fn protected(&self, place: Protected) -> Value {
+        self.scratch[place.0]
+    }
+
+    /// Changes a protected value.
+    pub fn set_protected(&mut self, place: Protected, value: Value) {
+        self.scratch[place.0] = value;
+    }
+
+    /// Forgets this protected value and all made after it.
+    pub fn release(&mut self, place: Protected) {
+        self.scratch.truncate(place.0);
+    }
+}
+
+/// The place of a value protected by [`Thread::protect`].
+#[derive(Clone, Copy, Debug)]
+pub struct Protected(usize);
+
+impl Protected {
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
