@@ -8,12 +8,14 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::datum::Datum;
 use crate::name::Name;
 use crate::span::Span;
 
 /// The number of an alias in the expander's table; zero for what stands in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AliasId(pub u32);
 
 impl AliasId {
@@ -22,7 +24,7 @@ impl AliasId {
 }
 
 /// A symbol in a program. Two identifiers are `bound-identifier=?` exactly when they are equal.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identifier {
     /// The symbol that `quote` gives.
     pub name: Name,

@@ -1,0 +1,180 @@
+//! Environments: tables of what names mean at a top level.
+//!
+//! Libraries, programs, the prompt and `(environment …)` are all environments that differ in what
+//! may be changed. An environment is plain data without reference to any expansion under way, so
+//! it can be kept, sent to other threads and extended form by form.
+
+use std::collections::HashMap;
+
+use crate::core::{GlobalName, LibraryKey, LibraryName, UnitKind};
+use crate::expander::binding::{Binding, MacroName};
+use crate::expander::keyword::CoreForm;
+use crate::expander::macros::MacroDefinition;
+use crate::library_name::NamePart;
+use crate::name::Name;
+use crate::span::Span;
+
+/// What may be done with the names of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnvironmentKind {
+    /// A library's body: imported names cannot be defined.
+    Library,
+    /// A program's body: definitions shadow imports.
+    Program,
+    /// The prompt: everything may be redefined, also later.
+    Interaction,
+    /// Made by `environment` and its kin: nothing can be defined.
+    Immutable,
+}
+
+/// Where a name of an environment comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// An import set at that place, and the library it named.
+    Imported(LibraryName, Span),
+    /// A definition at that place.
+    Defined(Span),
+}
+
+/// A name of an environment.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub binding: Binding,
+    pub origin: Origin,
+}
+
+/// A top level.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    key: LibraryKey,
+    kind: EnvironmentKind,
+    table: HashMap<Name, Entry>,
+    pub(crate) macros: HashMap<Name, MacroDefinition>,
+    /// The field names of the record types that globals hold, the parent's first.
+    pub(crate) records: HashMap<Name, Vec<Name>>,
+    hidden_names: u32,
+    /// What names meant before the changes of the operation under way, so that an error can undo
+    /// them.
+    journal: Vec<(Name, Option<Entry>)>,
+}
+
+impl Environment {
+    /// An empty environment whose globals live under `key`.
+    pub fn new(key: LibraryKey, kind: EnvironmentKind) -> Environment {
+        Environment { key, kind, table: HashMap::new(), macros: HashMap::new(), records: HashMap::new(), hidden_names: 0, journal: Vec::new() }
+    }
+
+    /// The key of its globals.
+    pub fn key(&self) -> &LibraryKey {
+        &self.key
+    }
+
+    /// What may be done with it.
+    pub fn kind(&self) -> EnvironmentKind {
+        self.kind
+    }
+
+    /// Forbids further definitions.
+    pub fn freeze(&mut self) {
+        self.kind = EnvironmentKind::Immutable;
+    }
+
+    /// What a name means and where it comes from.
+    pub(crate) fn entry(&self, name: Name) -> Option<&Entry> {
+        self.table.get(&name)
+    }
+
+    /// Binds a name as part of the operation under way.
+    pub(crate) fn bind(&mut self, name: Name, entry: Entry) {
+        let before = self.table.insert(name, entry);
+        self.journal.push((name, before));
+    }
+
+    /// Keeps the changes of the operation under way.
+    pub(crate) fn commit(&mut self) {
+        self.journal.clear();
+    }
+
+    /// Undoes the changes of the operation under way.
+    pub(crate) fn roll_back(&mut self) {
+        while let Some((name, before)) = self.journal.pop() {
+            match before {
+                Some(entry) => self.table.insert(name, entry),
+                None => self.table.remove(&name),
+            };
+        }
+    }
+
+    /// What a name means.
+    pub fn lookup(&self, name: Name) -> Option<&Binding> {
+        self.table.get(&name).map(|entry| &entry.binding)
+    }
+
+    /// Every name with its meaning, in no order; without the hidden ones that macros made.
+    pub fn bindings(&self) -> impl Iterator<Item = (Name, &Binding)> {
+        self.table
+            .iter()
+            .filter(|(name, _)| !is_hidden(**name))
+            .map(|(name, entry)| (*name, &entry.binding))
+    }
+
+    /// Binds a name to anything, as if it had been imported from `library`.
+    pub fn insert(&mut self, name: Name, binding: Binding, library: &LibraryName) {
+        let origin = Origin::Imported(library.clone(), Span::NONE);
+        self.table.insert(name, Entry { binding, origin });
+    }
+
+    /// Removes every variable, as `null-environment` asks.
+    pub fn retain_syntax(&mut self) {
+        self.table.retain(|_, entry| entry.binding.is_syntax());
+    }
+
+    /// Every core form, imported from `(canny syntax)`: enough to begin with.
+    pub fn import_core_forms(&mut self) {
+        let library = LibraryName::new(vec![
+            NamePart::Symbol(Name::new("canny")),
+            NamePart::Symbol(Name::new("syntax")),
+        ]);
+        for form in CoreForm::ALL {
+            self.insert(Name::new(form.name()), Binding::Core(*form), &library);
+        }
+    }
+
+    /// The kind of unit that expansion in this environment gives.
+    pub(crate) fn unit_kind(&self) -> UnitKind {
+        match self.kind {
+            EnvironmentKind::Library => UnitKind::Library,
+            EnvironmentKind::Program => UnitKind::Program,
+            EnvironmentKind::Interaction | EnvironmentKind::Immutable => UnitKind::Toplevel,
+        }
+    }
+
+    /// A global of this environment.
+    pub(crate) fn global(&self, name: Name) -> GlobalName {
+        GlobalName { library: self.key.clone(), name }
+    }
+
+    /// A macro of this environment.
+    pub(crate) fn macro_name(&self, name: Name) -> MacroName {
+        MacroName { library: self.key.clone(), name }
+    }
+
+    /// A name that nothing in this environment has, for a definition that a macro inserted.
+    pub(crate) fn hidden_name(&mut self, base: Name) -> Name {
+        loop {
+            self.hidden_names += 1;
+            let name = Name::new(&format!("{base}{HIDDEN_MARK}{}", self.hidden_names));
+            if !self.table.contains_key(&name) {
+                return name;
+            }
+        }
+    }
+}
+
+/// Separates the symbol from the number in hidden names.
+const HIDDEN_MARK: char = '·';
+
+/// Whether the name was made by [`Environment::hidden_name`].
+fn is_hidden(name: Name) -> bool {
+    name.as_str().rsplit_once(HIDDEN_MARK).is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+}

@@ -1,0 +1,109 @@
+//! Definitions, and the other forms that mean something special in a body or at top level.
+
+use crate::core::Expr;
+use crate::diagnostic::Diagnostic;
+use crate::expander::Expander;
+use crate::expander::body::{DeferredKind, Item, ProcedureSource, Scan};
+use crate::expander::keyword::CoreForm;
+use crate::expander::scope::ScopeId;
+use crate::syntax::Syntax;
+
+impl Expander<'_> {
+    /// Handles a core form in a body or at top level. False when it is an expression.
+    pub(crate) fn scan_core(&mut self, form: CoreForm, syntax: &Syntax, scan: &mut Scan) -> bool {
+        let handled = form.is_definition()
+            || matches!(
+                form,
+                CoreForm::Begin | CoreForm::Include | CoreForm::IncludeCi | CoreForm::CondExpand | CoreForm::SyntaxError
+            )
+            || (scan.scope == ScopeId::TOP && matches!(form, CoreForm::Import | CoreForm::DefineLibrary));
+        if !handled {
+            return false;
+        }
+        let Some(elements) = syntax.elements() else {
+            // A definition may be `(define (f . x) …)` but is itself a proper list always.
+            self.bad_form(form, syntax.span, "the form is not a proper list");
+            return true;
+        };
+        let operands = &elements[1..];
+        match form {
+            CoreForm::Define => self.define(form, operands, syntax, scan),
+            CoreForm::DefineStar => self.define(form, operands, syntax, scan),
+            CoreForm::DefineValues => self.define_values(operands, syntax.span, scan),
+            CoreForm::DefineRecordType => self.define_record_type(operands, syntax.span, scan),
+            CoreForm::DefineSyntax => match operands {
+                [name, spec] => self.declare_syntax(name, spec, form.name(), scan),
+                _ => self.bad_form(form, syntax.span, "expected a keyword and a transformer"),
+            },
+            CoreForm::Begin => scan.push_forms(operands.to_vec(), self.step),
+            CoreForm::Include | CoreForm::IncludeCi => {
+                let forms = self.include(operands, form == CoreForm::IncludeCi, syntax.span);
+                scan.push_forms(forms, self.step);
+            }
+            CoreForm::CondExpand => {
+                if let Some(forms) = self.cond_expand(operands, syntax.span) {
+                    scan.push_forms(forms, self.step);
+                }
+            }
+            CoreForm::SyntaxError => {
+                let diagnostic = self.syntax_error_diagnostic(operands, syntax);
+                self.report(diagnostic);
+            }
+            CoreForm::Import => self.import_form(syntax),
+            CoreForm::DefineLibrary => {
+                self.declare_library(syntax);
+                self.ensure_declared_library(syntax);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// `(define name value)`, `(define name)` and `(define (name . formals) body …)`.
+    fn define(&mut self, form: CoreForm, operands: &[Syntax], syntax: &Syntax, scan: &mut Scan) {
+        let Some((head, rest)) = operands.split_first() else {
+            self.bad_form(form, syntax.span, "expected a name and a value, or (name . parameters) and a body");
+            return;
+        };
+        if let Some(pair) = head.as_pair() {
+            let Some(identifier) = pair.car.as_identifier() else {
+                let message = format!("`{}` is not a name", pair.car);
+                self.bad_form(form, pair.car.span, message);
+                return;
+            };
+            let Some(target) = self.declare(&pair.car, form.name(), scan) else { return };
+            let source = ProcedureSource {
+                name: identifier.name,
+                formals: pair.cdr.clone(),
+                body: Syntax::list(syntax.span, rest.to_vec()),
+                star: form == CoreForm::DefineStar,
+                span: syntax.span,
+            };
+            let value = self.deferred(DeferredKind::Procedure(source), scan.scope);
+            scan.items.push(Item::Define { target, value, span: syntax.span });
+            return;
+        }
+        let kind = match rest {
+            [] => DeferredKind::Ready(Expr::unspecified(syntax.span)),
+            [value] => {
+                let name = head.as_identifier().map(|identifier| identifier.name);
+                DeferredKind::Expression(value.clone(), name)
+            }
+            [_, extra, ..] => {
+                let message = "a definition of a variable has one value; to define a procedure, put parentheses \
+                               around the name and its parameters";
+                let diagnostic =
+                    Diagnostic::error("bad-syntax", syntax.span, format!("{}: more than one value", form.name()))
+                        .label(extra.span, "this is one too many")
+                        .note(message);
+                self.report(diagnostic);
+                // The name is declared nevertheless, so that its uses are no further errors.
+                self.declare(head, form.name(), scan);
+                return;
+            }
+        };
+        let Some(target) = self.declare(head, form.name(), scan) else { return };
+        let value = self.deferred(kind, scan.scope);
+        scan.items.push(Item::Define { target, value, span: syntax.span });
+    }
+}

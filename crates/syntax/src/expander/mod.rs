@@ -1,0 +1,185 @@
+//! The expander: syntax objects to the core language.
+//!
+//! An [`Expander`] lives for one unit (library, program or form at the prompt). It works in two
+//! passes over each body and top level: the first expands macros until it knows every definition,
+//! the second expands the right-hand sides and expressions; so definitions may be used before they
+//! stand in the text. Errors do not stop it: a bad form becomes an unspecified constant and the
+//! error is kept, so that all errors of a file are found. Hygiene is explained in `scope`.
+//!
+//! Runaway input ends in a diagnostic: nesting is limited by [`NESTING_LIMIT`], expansion at one
+//! place by a number of steps, and the size of everything that templates insert by a budget.
+
+pub(crate) mod binding;
+mod body;
+mod expression;
+mod forms;
+pub(crate) mod keyword;
+pub(crate) mod macros;
+mod matching;
+mod reference;
+mod scope;
+mod syntax_rules;
+mod toplevel;
+mod transcribe;
+mod transform;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::core::{GlobalDefinition, LibraryName, Unit, VarId, VarTable};
+use crate::diagnostic::Diagnostic;
+use crate::environment::Environment;
+use crate::expander::binding::MacroName;
+use crate::expander::macros::Macro;
+use crate::expander::scope::Scopes;
+use crate::library::Libraries;
+use crate::name::Name;
+use crate::span::Span;
+use crate::syntax::Identifier;
+
+pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
+
+pub(crate) use toplevel::expand_library_body;
+
+/// Deepest nesting of code. Whoever runs the expander or walks the core language recursively gives
+/// it a stack of 256 MiB; this many levels fit with room to spare.
+pub const NESTING_LIMIT: usize = 10_000;
+
+/// Longest chain of macro steps that lead to one place.
+const EXPANSION_STEPS_MAX: u32 = 100_000;
+
+/// Most nodes that the templates of one unit may insert.
+const TRANSCRIPTION_NODES_MAX: usize = 30_000_000;
+
+/// After this many errors the rest of the unit is not looked at.
+const ERRORS_MAX: usize = 200;
+
+/// What expanding a unit gave: a unit if there was no error.
+#[derive(Debug)]
+pub struct Expansion {
+    /// The unit; `None` after an error.
+    pub unit: Option<Unit>,
+    /// Errors and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A macro step, as a number in [`Expander::steps`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StepId(u32);
+
+impl StepId {
+    /// No macro step: the text as written.
+    const NONE: StepId = StepId(0);
+}
+
+/// A macro use that is being expanded, and the one that led to it.
+struct Step {
+    name: Name,
+    span: Span,
+    parent: StepId,
+    length: u32,
+}
+
+/// The state of one unit's expansion.
+pub(crate) struct Expander<'a> {
+    libraries: &'a mut Libraries,
+    environment: &'a mut Environment,
+    scopes: Scopes,
+    locals: VarTable,
+    diagnostics: Vec<Diagnostic>,
+    /// The macro steps so far; the first entry stands for none.
+    steps: Vec<Step>,
+    /// The step that led to the form being expanded.
+    step: StepId,
+    depth: usize,
+    budget: usize,
+    /// Set when going on makes no sense; everything returns quickly then.
+    aborted: bool,
+    /// Names of definitions at top level that macros inserted.
+    hidden: HashMap<Identifier, Name>,
+    /// Macros of top levels in the form they have during this expansion.
+    opened: HashMap<MacroName, Arc<Macro>>,
+    /// Names of macros that this unit defines at its top level.
+    new_macros: Vec<Name>,
+    /// The field names of the record types that local variables hold.
+    local_records: HashMap<VarId, Vec<Name>>,
+    globals: Vec<GlobalDefinition>,
+    defined: HashSet<Name>,
+    assigned: HashSet<Name>,
+    requires: Vec<LibraryName>,
+}
+
+impl<'a> Expander<'a> {
+    fn new(libraries: &'a mut Libraries, environment: &'a mut Environment) -> Expander<'a> {
+        let none = Step { name: Name::new(""), span: Span::NONE, parent: StepId::NONE, length: 0 };
+        Expander {
+            libraries,
+            environment,
+            scopes: Scopes::new(),
+            locals: VarTable::default(),
+            diagnostics: Vec::new(),
+            steps: vec![none],
+            step: StepId::NONE,
+            depth: 0,
+            budget: TRANSCRIPTION_NODES_MAX,
+            aborted: false,
+            hidden: HashMap::new(),
+            opened: HashMap::new(),
+            new_macros: Vec::new(),
+            local_records: HashMap::new(),
+            globals: Vec::new(),
+            defined: HashSet::new(),
+            assigned: HashSet::new(),
+            requires: Vec::new(),
+        }
+    }
+
+    /// Keeps a diagnostic, with the macro uses that led here.
+    fn report(&mut self, mut diagnostic: Diagnostic) {
+        if self.aborted {
+            return;
+        }
+        let mut step = self.step;
+        while step != StepId::NONE && diagnostic.expansion.len() < 200 {
+            let entry = &self.steps[step.0 as usize];
+            diagnostic.expansion.push((entry.name, entry.span));
+            step = entry.parent;
+        }
+        self.diagnostics.push(diagnostic);
+        if self.diagnostics.iter().filter(|one| one.is_error()).count() >= ERRORS_MAX {
+            self.aborted = true;
+        }
+    }
+
+    fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(code, span, message));
+    }
+
+    fn has_errors(&self) -> bool {
+        self.aborted || self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Goes `levels` deeper; false, with an error, when that is too deep. Every success is matched
+    /// by a [`Expander::leave`] with the same number.
+    fn enter(&mut self, levels: usize, span: Span) -> bool {
+        if self.aborted {
+            return false;
+        }
+        if self.depth + levels > NESTING_LIMIT {
+            let message = format!("nested too deeply: more than {NESTING_LIMIT} levels");
+            let mut diagnostic = Diagnostic::error("nested-too-deeply", span, message);
+            if self.step != StepId::NONE {
+                diagnostic = diagnostic.note("perhaps a macro's expansion does not end");
+            }
+            self.report(diagnostic);
+            self.aborted = true;
+            return false;
+        }
+        self.depth += levels;
+        true
+    }
+
+    fn leave(&mut self, levels: usize) {
+        self.depth -= levels;
+    }
+}

@@ -1,0 +1,245 @@
+//! Finding what identifiers mean, and references and assignments to variables.
+
+use std::sync::Arc;
+
+use crate::core::{Expr, ExprKind, GlobalName, LibraryKey};
+use crate::diagnostic::Diagnostic;
+use crate::environment::{EnvironmentKind, Origin};
+use crate::expander::Expander;
+use crate::expander::binding::{Binding, Denotation, MacroName, lookup_primitive};
+use crate::expander::keyword::CoreForm;
+use crate::expander::macros::{Macro, Transformer};
+use crate::expander::scope::{ScopeId, ScopeKind};
+use crate::name::Name;
+use crate::span::Span;
+use crate::syntax::{AliasId, Identifier, Syntax};
+
+impl Expander<'_> {
+    /// What an identifier means in a scope.
+    pub(crate) fn resolve(&mut self, mut identifier: Identifier, mut scope: ScopeId) -> Denotation {
+        loop {
+            let outermost = match self.scopes.lookup_local(scope, identifier) {
+                Ok(denotation) => return denotation.clone(),
+                Err(outermost) => outermost,
+            };
+            if let Some(denotation) = self.resolve_global(identifier, outermost) {
+                return denotation;
+            }
+            match self.scopes.alias(identifier) {
+                Some(alias) => {
+                    identifier = alias.inner;
+                    scope = alias.scope;
+                }
+                None => {
+                    let library = self.library_of(outermost);
+                    return Denotation::Unbound(GlobalName { library, name: identifier.name });
+                }
+            }
+        }
+    }
+
+    /// The key of the library or environment whose globals the scope holds.
+    pub(crate) fn library_of(&self, outermost: ScopeId) -> LibraryKey {
+        match self.scopes.kind(outermost) {
+            ScopeKind::Foreign(library) => library.clone(),
+            _ => self.environment.key().clone(),
+        }
+    }
+
+    /// What exactly this identifier means among the globals of a top level.
+    fn resolve_global(&mut self, identifier: Identifier, outermost: ScopeId) -> Option<Denotation> {
+        match self.scopes.kind(outermost) {
+            ScopeKind::Top => {
+                let name = self.table_name(identifier)?;
+                let binding = self.environment.entry(name)?.binding.clone();
+                let home = self.environment.key().clone();
+                self.denotation_of(&binding, &home)
+            }
+            ScopeKind::Foreign(library) if identifier.alias == AliasId::NONE => {
+                let library = library.clone();
+                let interface = self.libraries.interface_by_key(&library)?;
+                let binding = interface.internal.get(&identifier.name)?.clone();
+                self.denotation_of(&binding, &library)
+            }
+            _ => None,
+        }
+    }
+
+    /// The name in the environment's table that an identifier would be found under.
+    pub(crate) fn table_name(&self, identifier: Identifier) -> Option<Name> {
+        if identifier.alias == AliasId::NONE {
+            return Some(identifier.name);
+        }
+        self.hidden.get(&identifier).copied()
+    }
+
+    /// A binding as it is during this expansion.
+    pub(crate) fn denotation_of(&mut self, binding: &Binding, home: &LibraryKey) -> Option<Denotation> {
+        Some(match binding {
+            Binding::Core(form) => Denotation::Core(*form),
+            Binding::Primitive(name) => Denotation::Primitive(lookup_primitive(name.as_str())?),
+            Binding::Global(name) => Denotation::Global { name: name.clone(), home: name.library == *home },
+            Binding::Macro(name) => Denotation::Macro(self.open_macro(name)?),
+        })
+    }
+
+    /// The macro in the form it has during this expansion.
+    fn open_macro(&mut self, name: &MacroName) -> Option<Arc<Macro>> {
+        if let Some(opened) = self.opened.get(name) {
+            return Some(opened.clone());
+        }
+        let own = name.library == *self.environment.key();
+        let scope = if own { ScopeId::TOP } else { self.scopes.foreign(&name.library) };
+        if let Some(procedure) = self.libraries.procedure_transformer(name) {
+            let opened = Arc::new(Macro { name: name.name, scope, transformer: Transformer::Procedure(procedure) });
+            self.opened.insert(name.clone(), opened.clone());
+            return Some(opened);
+        }
+        let definition = if own {
+            self.environment.macros.get(&name.name)?.clone()
+        } else {
+            self.libraries.interface_by_key(&name.library)?.macros.get(&name.name)?.clone()
+        };
+        let mut aliases = Vec::with_capacity(definition.aliases.len());
+        for closed in &definition.aliases {
+            let foreign = *self.environment.key() != closed.library;
+            let scope = if foreign { self.scopes.foreign(&closed.library) } else { ScopeId::TOP };
+            let alias = self.scopes.add_alias(Identifier::plain(closed.lookup), scope);
+            aliases.push(Identifier { name: closed.name, ..alias });
+        }
+        let mut rules = definition.rules;
+        for identifier in rules.literals.iter_mut().chain(rules.inserted.iter_mut()) {
+            if identifier.alias != AliasId::NONE
+                && let Some(opened) = aliases.get(identifier.alias.0 as usize - 1)
+            {
+                *identifier = *opened;
+            }
+        }
+        let opened = Arc::new(Macro { name: name.name, scope, transformer: Transformer::Rules(rules) });
+        self.opened.insert(name.clone(), opened.clone());
+        Some(opened)
+    }
+
+    /// Whether the syntax is an identifier that means that auxiliary keyword.
+    pub(crate) fn is_auxiliary(&mut self, syntax: &Syntax, form: CoreForm, scope: ScopeId) -> bool {
+        match syntax.as_identifier() {
+            Some(identifier) => self.resolve(identifier, scope).is_auxiliary(form),
+            None => false,
+        }
+    }
+
+    /// A variable's value.
+    pub(crate) fn reference(&mut self, identifier: Identifier, span: Span, scope: ScopeId) -> Expr {
+        let kind = match self.resolve(identifier, scope) {
+            Denotation::Local(variable) => ExprKind::LocalRef(variable),
+            Denotation::Primitive(primitive) => ExprKind::PrimitiveRef(primitive),
+            Denotation::Global { name, .. } => ExprKind::GlobalRef(name),
+            Denotation::Unbound(name) => {
+                self.warn_unbound(identifier.name, &name, span);
+                ExprKind::GlobalRef(name)
+            }
+            Denotation::Core(form) => {
+                let message = if form.is_auxiliary() {
+                    format!("`{}` is a keyword that only has a meaning inside other forms", identifier.name)
+                } else {
+                    format!("`{}` is a keyword, not a variable", identifier.name)
+                };
+                self.error("keyword-as-variable", span, message);
+                return Expr::unspecified(span);
+            }
+            Denotation::Macro(_) => {
+                let message = format!("`{}` is a macro, not a variable", identifier.name);
+                self.error("keyword-as-variable", span, message);
+                return Expr::unspecified(span);
+            }
+        };
+        Expr::new(span, kind)
+    }
+
+    /// Programs and libraries know all their definitions, so a free identifier there is surely
+    /// unbound. It is an error only when it is evaluated.
+    fn warn_unbound(&mut self, symbol: Name, name: &GlobalName, span: Span) {
+        let own = name.library == *self.environment.key();
+        if own && !matches!(self.environment.kind(), EnvironmentKind::Library | EnvironmentKind::Program) {
+            return;
+        }
+        let mut diagnostic = Diagnostic::warning("unbound-variable", span, format!("`{symbol}` is not bound"));
+        let names = self.environment.bindings().map(|(name, _)| name);
+        if let Some(similar) = crate::library::similar_name(symbol, names) {
+            diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+        }
+        self.report(diagnostic);
+    }
+
+    /// `(set! identifier value)`.
+    pub(crate) fn assignment(&mut self, identifier: Identifier, at: Span, value: Expr, scope: ScopeId, span: Span) -> Expr {
+        let kind = match self.resolve(identifier, scope) {
+            Denotation::Local(variable) => {
+                self.locals[variable].assigned = true;
+                ExprKind::LocalSet(variable, Box::new(value))
+            }
+            Denotation::Global { name, home: true } => {
+                if !self.may_assign(&name) {
+                    let message = format!("`{}` of {} cannot be assigned from outside", identifier.name, name.library);
+                    self.error("immutable-variable", at, message);
+                }
+                ExprKind::GlobalSet(name, Box::new(value))
+            }
+            Denotation::Unbound(name) => {
+                self.warn_unbound(identifier.name, &name, at);
+                self.may_assign(&name);
+                ExprKind::GlobalSet(name, Box::new(value))
+            }
+            Denotation::Global { .. } | Denotation::Primitive(_) => {
+                let origin = self.environment.entry(identifier.name).map(|entry| entry.origin.clone());
+                let from = match origin {
+                    Some(Origin::Imported(library, _)) => format!(" from {library}"),
+                    _ => String::new(),
+                };
+                let message = format!("`{}` is imported{from} and cannot be assigned", identifier.name);
+                let mut diagnostic = Diagnostic::error("immutable-variable", at, message);
+                if self.environment.kind() != EnvironmentKind::Library {
+                    diagnostic = diagnostic.note("a definition of the name here would make it a variable of its own");
+                }
+                self.report(diagnostic);
+                return Expr::unspecified(span);
+            }
+            Denotation::Core(_) | Denotation::Macro(_) => {
+                let message = format!("set!: `{}` is a keyword, not a variable", identifier.name);
+                self.error("keyword-as-variable", at, message);
+                return Expr::unspecified(span);
+            }
+        };
+        Expr::new(span, kind)
+    }
+
+    /// Notes an assignment to a global of this unit. Globals of other libraries can be assigned
+    /// through their macros, if those libraries foresaw it when they were compiled.
+    fn may_assign(&mut self, name: &GlobalName) -> bool {
+        if name.library == *self.environment.key() {
+            self.assigned.insert(name.name);
+            return true;
+        }
+        match self.libraries.interface_by_key(&name.library) {
+            Some(interface) => interface.assigned.contains(&name.name),
+            None => true,
+        }
+    }
+
+    /// A reference to a primitive that an expansion needs.
+    pub(crate) fn primitive(&mut self, name: &str, span: Span) -> Expr {
+        match lookup_primitive(name) {
+            Some(primitive) => Expr::new(span, ExprKind::PrimitiveRef(primitive)),
+            None => {
+                self.error("missing-primitive", span, format!("this system has no primitive `{name}`"));
+                Expr::unspecified(span)
+            }
+        }
+    }
+
+    /// A call of a primitive that an expansion needs.
+    pub(crate) fn primitive_call(&mut self, name: &str, operands: Vec<Expr>, span: Span) -> Expr {
+        let operator = self.primitive(name, span);
+        Expr::call(span, operator, operands)
+    }
+}

@@ -1,0 +1,268 @@
+//! Macro steps: applying transformers, making transformers from source, closing macros.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::core::LibraryKey;
+use crate::diagnostic::Diagnostic;
+use crate::expander::binding::Denotation;
+use crate::expander::keyword::CoreForm;
+use crate::expander::macros::{ClosedAlias, Hygiene, Macro, MacroDefinition, ProcedureTransformer, Transformer};
+use crate::expander::matching::match_rule;
+use crate::expander::scope::{ScopeId, ScopeKind};
+use crate::expander::syntax_rules::{RuleContext, RuleSet, compile_rules};
+use crate::expander::transcribe::{TranscribeError, Transcriber};
+use crate::expander::{EXPANSION_STEPS_MAX, Expander, Step, StepId};
+use crate::name::Name;
+use crate::syntax::{AliasId, Identifier, Syntax};
+
+impl Expander<'_> {
+    /// One step: the expansion of the macro use `form`. The current step becomes this one. `None`
+    /// after an error.
+    pub(crate) fn expand_macro(&mut self, used: &Arc<Macro>, form: &Syntax, scope: ScopeId) -> Option<Syntax> {
+        if self.aborted {
+            return None;
+        }
+        let length = self.steps[self.step.0 as usize].length + 1;
+        self.steps.push(Step { name: used.name, span: form.span, parent: self.step, length });
+        self.step = StepId(self.steps.len() as u32 - 1);
+        if length > EXPANSION_STEPS_MAX {
+            let message = format!("the expansion of `{}` does not end: {length} steps led here", used.name);
+            self.error("endless-expansion", form.span, message);
+            self.aborted = true;
+            return None;
+        }
+        match &used.transformer {
+            Transformer::Rules(rules) => self.apply_rules(used, rules, form, scope),
+            Transformer::Procedure(procedure) => self.apply_procedure(used, procedure.as_ref(), form, scope),
+        }
+    }
+
+    fn apply_rules(&mut self, used: &Macro, rules: &RuleSet, form: &Syntax, scope: ScopeId) -> Option<Syntax> {
+        let operands = match form.as_pair() {
+            Some(pair) => &pair.cdr,
+            None => return None,
+        };
+        let mut matched = None;
+        for rule in rules.rules.iter() {
+            let mut is_literal = |index: u32, identifier: Identifier| {
+                let literal = rules.literals[index as usize];
+                // The common case, without a look-up: the very same identifier in the same scope.
+                let meant = self.resolve(literal, used.scope);
+                self.resolve(identifier, scope).is_same(&meant)
+            };
+            if let Some(variables) = match_rule(rule, operands, &mut is_literal) {
+                matched = Some((rule, variables));
+                break;
+            }
+        }
+        let Some((rule, mut variables)) = matched else {
+            let message = format!("no rule of the macro `{}` matches this use", used.name);
+            self.error("no-matching-rule", form.span, message);
+            return None;
+        };
+        let mut renamed: Vec<Option<Identifier>> = vec![None; rules.inserted.len()];
+        let scopes = &mut self.scopes;
+        let mut rename = |index: u32| {
+            *renamed[index as usize]
+                .get_or_insert_with(|| scopes.add_alias(rules.inserted[index as usize], used.scope))
+        };
+        let mut transcriber = Transcriber { span: form.span, rename: &mut rename, budget: &mut self.budget };
+        match transcriber.transcribe(&rule.template, &mut variables) {
+            Ok(mut result) => {
+                // What an expansion as a whole stands for is the use, even when the template is
+                // just a variable's value; but that value keeps its own, more precise span.
+                if !result.span.is_some() {
+                    result.span = form.span;
+                }
+                Some(result)
+            }
+            Err(TranscribeError::Lengths(left, right)) => {
+                let message = format!(
+                    "`{}`: variables under one ellipsis matched different numbers of forms ({left} and {right})",
+                    used.name
+                );
+                self.error("ellipsis-lengths", form.span, message);
+                None
+            }
+            Err(TranscribeError::TooLarge) => {
+                let message = format!("the expansion of `{}` does not end: it has become too large", used.name);
+                self.error("endless-expansion", form.span, message);
+                self.aborted = true;
+                None
+            }
+        }
+    }
+
+    fn apply_procedure(
+        &mut self,
+        used: &Macro,
+        procedure: &dyn ProcedureTransformer,
+        form: &Syntax,
+        scope: ScopeId,
+    ) -> Option<Syntax> {
+        let mut hygiene = StepHygiene { expander: self, definition: used.scope, usage: scope, renamed: HashMap::new() };
+        match procedure.transform(form, &mut hygiene) {
+            Ok(result) => Some(result),
+            Err(message) => {
+                self.error("macro-error", form.span, format!("{}: {message}", used.name));
+                None
+            }
+        }
+    }
+
+    /// What a keyword bound to the transformer expression `spec` means. `None` after an error.
+    pub(crate) fn transformer(&mut self, keyword: Name, spec: &Syntax, scope: ScopeId) -> Option<Denotation> {
+        let saved = self.step;
+        let result = self.transformer_inside(keyword, spec, scope);
+        self.step = saved;
+        result
+    }
+
+    fn transformer_inside(&mut self, keyword: Name, spec: &Syntax, scope: ScopeId) -> Option<Denotation> {
+        let mut spec = spec.clone();
+        loop {
+            // A keyword as transformer makes another name for it.
+            if let Some(identifier) = spec.as_identifier() {
+                let denotation = self.resolve(identifier, scope);
+                if matches!(denotation, Denotation::Core(_) | Denotation::Macro(_)) {
+                    return Some(denotation);
+                }
+            }
+            let head = spec.as_pair().and_then(|pair| pair.car.as_identifier());
+            match head.map(|head| self.resolve(head, scope)) {
+                Some(Denotation::Core(CoreForm::SyntaxRules)) => {
+                    return self.rules(keyword, &spec, scope);
+                }
+                Some(Denotation::Macro(used)) => spec = self.expand_macro(&used, &spec, scope)?,
+                _ => {
+                    let message = format!("the transformer of `{keyword}` must be a syntax-rules form");
+                    self.error("bad-transformer", spec.span, message);
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn rules(&mut self, keyword: Name, spec: &Syntax, scope: ScopeId) -> Option<Denotation> {
+        let mut errors = Vec::new();
+        let mut context = ScopeContext { expander: self, scope };
+        let rules = compile_rules(spec, &mut context, &mut errors);
+        for error in errors {
+            self.report(error);
+        }
+        let transformer = Transformer::Rules(rules?);
+        Some(Denotation::Macro(Arc::new(Macro { name: keyword, scope, transformer })))
+    }
+
+    /// The lasting form of a macro that was defined at this unit's top level; `None` if it is a
+    /// procedure, which has none.
+    pub(crate) fn close_macro(&mut self, opened: &Macro) -> Option<MacroDefinition> {
+        let Transformer::Rules(rules) = &opened.transformer else { return None };
+        let mut rules = rules.clone();
+        let mut aliases: Vec<ClosedAlias> = Vec::new();
+        let mut known: HashMap<Identifier, AliasId> = HashMap::new();
+        for identifier in rules.literals.iter_mut().chain(rules.inserted.iter_mut()) {
+            if identifier.alias == AliasId::NONE {
+                continue;
+            }
+            let alias = match known.get(identifier) {
+                Some(alias) => *alias,
+                None => {
+                    aliases.push(self.close_alias(*identifier, opened.scope));
+                    let alias = AliasId(aliases.len() as u32);
+                    known.insert(*identifier, alias);
+                    alias
+                }
+            };
+            *identifier = Identifier { name: identifier.name, alias };
+        }
+        Some(MacroDefinition { rules, aliases })
+    }
+
+    fn close_alias(&self, identifier: Identifier, scope: ScopeId) -> ClosedAlias {
+        let (mut current, mut outermost) = (identifier, self.scopes.outermost(scope));
+        loop {
+            let is_top = matches!(self.scopes.kind(outermost), ScopeKind::Top);
+            let found = if is_top { self.table_name(current) } else { None };
+            let alias = self.scopes.alias(current);
+            // A plain identifier is looked up where it stands; so is an alias that was defined here.
+            let lookup = match (found, alias) {
+                (Some(name), _) => name,
+                (None, None) => current.name,
+                (None, Some(alias)) => {
+                    current = alias.inner;
+                    outermost = self.scopes.outermost(alias.scope);
+                    continue;
+                }
+            };
+            return ClosedAlias { name: identifier.name, lookup, library: self.library_of(outermost) };
+        }
+    }
+
+    /// The names of this unit's globals that a template of the macro assigns directly.
+    pub(crate) fn assigned_by_macro(&mut self, opened: &Macro) -> Vec<Name> {
+        let Transformer::Rules(rules) = &opened.transformer else { return Vec::new() };
+        let mut is_set = |index: u32| {
+            self.resolve(rules.inserted[index as usize], opened.scope).is_core(CoreForm::Set)
+        };
+        let targets = rules.assigned(&mut is_set);
+        let own: LibraryKey = self.environment.key().clone();
+        let mut names = Vec::new();
+        for target in targets {
+            if let Denotation::Global { name, .. } = self.resolve(rules.inserted[target as usize], opened.scope)
+                && name.library == own
+            {
+                names.push(name.name);
+            }
+        }
+        names
+    }
+}
+
+/// Finds `...` and `_` where rules are compiled.
+struct ScopeContext<'e, 'a> {
+    expander: &'e mut Expander<'a>,
+    scope: ScopeId,
+}
+
+impl RuleContext for ScopeContext<'_, '_> {
+    fn is_ellipsis(&mut self, identifier: Identifier) -> bool {
+        self.expander.resolve(identifier, self.scope).is_auxiliary(CoreForm::Ellipsis)
+    }
+
+    fn is_underscore(&mut self, identifier: Identifier) -> bool {
+        self.expander.resolve(identifier, self.scope).is_auxiliary(CoreForm::Underscore)
+    }
+}
+
+/// The hygiene of one step of a procedural macro.
+struct StepHygiene<'e, 'a> {
+    expander: &'e mut Expander<'a>,
+    definition: ScopeId,
+    usage: ScopeId,
+    renamed: HashMap<Identifier, Identifier>,
+}
+
+impl Hygiene for StepHygiene<'_, '_> {
+    fn rename(&mut self, identifier: Identifier) -> Identifier {
+        let (scopes, definition) = (&mut self.expander.scopes, self.definition);
+        *self.renamed.entry(identifier).or_insert_with(|| scopes.add_alias(identifier, definition))
+    }
+
+    fn compare(&mut self, left: Identifier, right: Identifier) -> bool {
+        let left = self.expander.resolve(left, self.usage);
+        let right = self.expander.resolve(right, self.usage);
+        left.is_same(&right)
+    }
+}
+
+/// A diagnostic for a `syntax-error` form.
+pub(crate) fn user_error(form: &Syntax, message: &str, irritants: &[Syntax]) -> Diagnostic {
+    let mut text = message.to_owned();
+    for irritant in irritants {
+        text.push(' ');
+        text.push_str(&irritant.to_string());
+    }
+    Diagnostic::error("syntax-error", form.span, text)
+}

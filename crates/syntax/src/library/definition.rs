@@ -1,0 +1,273 @@
+//! `define-library`: its declarations, and from its body to its interface.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::core::LibraryName;
+use crate::datum::Datum;
+use crate::diagnostic::Diagnostic;
+use crate::environment::{Environment, EnvironmentKind};
+use crate::expander::binding::Binding;
+use crate::expander::expand_library_body;
+use crate::library::import_set::{library_name, similar_name};
+use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
+use crate::name::Name;
+use crate::span::Span;
+use crate::syntax::{AliasId, Syntax};
+
+/// An `(export …)` specification.
+struct Export {
+    internal: Name,
+    external: Name,
+    span: Span,
+}
+
+/// What the declarations of a library say, in order.
+#[derive(Default)]
+struct Declarations {
+    exports: Vec<Export>,
+    imports: Vec<Syntax>,
+    body: Vec<Syntax>,
+}
+
+/// The name in a `define-library` form.
+pub(crate) fn declared_name(form: &Syntax) -> Result<LibraryName, Diagnostic> {
+    let parts = form.elements().filter(|parts| parts.len() >= 2);
+    let Some(parts) = parts else {
+        let message = "define-library: expected a library name and declarations";
+        return Err(Diagnostic::error("bad-syntax", form.span, message));
+    };
+    library_name(&parts[1])
+}
+
+impl Libraries {
+    /// Notes a `define-library` form. A form for a library that exists replaces it, as a prompt
+    /// needs.
+    pub(crate) fn declare(&mut self, form: &Syntax) -> Result<(), Diagnostic> {
+        let name = declared_name(form)?;
+        self.interfaces.remove(&name.key());
+        self.declared.insert(name.key(), Declared { form: form.clone() });
+        Ok(())
+    }
+
+    /// Expands a declared library, unless that was done before.
+    pub(crate) fn ensure_declared(&mut self, form: &Syntax, diagnostics: &mut Vec<Diagnostic>) {
+        if let Ok(name) = declared_name(form)
+            && !self.failed.contains(&name.key())
+        {
+            self.load(&name, form.span, diagnostics);
+        }
+    }
+
+    /// Expands a library.
+    pub(crate) fn expand_library(
+        &mut self,
+        name: &LibraryName,
+        form: &Syntax,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<ExpandedLibrary> {
+        let outer_files = std::mem::take(&mut self.files);
+        let result = self.expand_library_inside(name, form, diagnostics);
+        let mut files = std::mem::replace(&mut self.files, outer_files);
+        result.map(|mut library| {
+            if let Some(source) = self.sources.get(form.span.source) {
+                files.insert(0, PathBuf::from(&source.name));
+            }
+            library.files = files;
+            library
+        })
+    }
+
+    fn expand_library_inside(
+        &mut self,
+        name: &LibraryName,
+        form: &Syntax,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<ExpandedLibrary> {
+        let errors_before = diagnostics.iter().filter(|one| one.is_error()).count();
+        let mut declarations = Declarations::default();
+        let forms = form.elements().unwrap_or_default();
+        self.collect(forms.get(2..).unwrap_or_default(), &mut declarations, diagnostics);
+        let mut environment = Environment::new(name.key(), EnvironmentKind::Library);
+        let mut requires = Vec::new();
+        for set in &declarations.imports {
+            if let Some(library) = self.import_into(&mut environment, set, diagnostics)
+                && !requires.contains(&library)
+            {
+                requires.push(library);
+            }
+        }
+        if diagnostics.iter().filter(|one| one.is_error()).count() > errors_before {
+            // Without its imports nothing sensible can be said about the body.
+            return None;
+        }
+        let expansion = expand_library_body(self, &mut environment, declarations.body);
+        diagnostics.extend(expansion.diagnostics);
+        let mut unit = expansion.unit?;
+        unit.requires = requires;
+        let exports = exported(name, &declarations.exports, &environment, diagnostics)?;
+        let mut interface = Interface::new(name.clone());
+        interface.exports = exports;
+        interface.requires.clone_from(&unit.requires);
+        fill_internal(&mut interface, &environment);
+        for global in &mut unit.globals {
+            global.exported = is_visible(&interface, &environment, global.name);
+            if global.assigned {
+                interface.assigned.insert(global.name);
+            }
+        }
+        interface.records = environment.records.iter().map(|(name, fields)| (*name, fields.clone())).collect();
+        Some(ExpandedLibrary { name: name.clone(), unit, interface: Arc::new(interface), files: Vec::new() })
+    }
+
+    /// Sorts declarations into exports, imports and body.
+    fn collect(&mut self, forms: &[Syntax], into: &mut Declarations, diagnostics: &mut Vec<Diagnostic>) {
+        let mut pending: Vec<Syntax> = forms.iter().rev().cloned().collect();
+        while let Some(declaration) = pending.pop() {
+            let parts = declaration.elements().filter(|parts| !parts.is_empty());
+            let head = parts.as_ref().and_then(|parts| parts[0].as_identifier());
+            let (Some(parts), Some(head)) = (parts, head) else {
+                let message = format!("`{declaration}` is not a library declaration");
+                diagnostics.push(Diagnostic::error("bad-declaration", declaration.span, message));
+                continue;
+            };
+            let operands = &parts[1..];
+            match head.name.as_str() {
+                "export" => operands.iter().for_each(|spec| collect_export(spec, &mut into.exports, diagnostics)),
+                "import" => into.imports.extend_from_slice(operands),
+                "begin" => into.body.extend_from_slice(operands),
+                "include" | "include-ci" => {
+                    let fold_case = head.name.as_str() == "include-ci";
+                    let forms = self.include_all(operands, fold_case, diagnostics);
+                    into.body.extend(forms);
+                }
+                "include-library-declarations" => {
+                    let forms = self.include_all(operands, false, diagnostics);
+                    pending.extend(forms.into_iter().rev());
+                }
+                "cond-expand" => match self.cond_expand(operands) {
+                    Ok(forms) => pending.extend(forms.into_iter().rev()),
+                    Err(diagnostic) => diagnostics.push(diagnostic),
+                },
+                other => {
+                    let message = format!("`{other}` is not a library declaration");
+                    let mut diagnostic = Diagnostic::error("bad-declaration", declaration.span, message);
+                    if other.starts_with("define") {
+                        diagnostic = diagnostic.note("definitions of a library stand inside (begin …)");
+                    }
+                    diagnostics.push(diagnostic);
+                }
+            }
+        }
+    }
+
+    fn include_all(
+        &mut self,
+        operands: &[Syntax],
+        fold_case: bool,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Syntax> {
+        let mut forms = Vec::new();
+        for operand in operands {
+            match operand.as_atom() {
+                Some(Datum::String(file)) => {
+                    forms.extend(self.include(file, operand.span, fold_case, diagnostics));
+                }
+                _ => {
+                    let message = format!("`{operand}` is not a string, the name of a file");
+                    diagnostics.push(Diagnostic::error("bad-declaration", operand.span, message));
+                }
+            }
+        }
+        forms
+    }
+}
+
+fn collect_export(spec: &Syntax, exports: &mut Vec<Export>, diagnostics: &mut Vec<Diagnostic>) {
+    if let Some(identifier) = spec.as_identifier() {
+        exports.push(Export { internal: identifier.name, external: identifier.name, span: spec.span });
+        return;
+    }
+    let parts = spec.elements().unwrap_or_default();
+    let names: Vec<Name> = parts.iter().filter_map(|part| part.as_identifier().map(|name| name.name)).collect();
+    match (names.as_slice(), parts.len()) {
+        ([word, internal, external], 3) if word.as_str() == "rename" => {
+            exports.push(Export { internal: *internal, external: *external, span: spec.span });
+        }
+        _ => {
+            let message = format!("`{spec}` is not an export: it must be a name or (rename name external-name)");
+            diagnostics.push(Diagnostic::error("bad-export", spec.span, message));
+        }
+    }
+}
+
+/// The exports with their meanings; `None` after an error.
+fn exported(
+    library: &LibraryName,
+    exports: &[Export],
+    environment: &Environment,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<BTreeMap<Name, Binding>> {
+    let mut result: BTreeMap<Name, Binding> = BTreeMap::new();
+    let mut good = true;
+    for export in exports {
+        let Some(binding) = environment.lookup(export.internal) else {
+            let message = format!("{library} exports `{}`, which it neither defines nor imports", export.internal);
+            let mut diagnostic = Diagnostic::error("undefined-export", export.span, message);
+            let names = environment.bindings().map(|(name, _)| name);
+            if let Some(similar) = similar_name(export.internal, names) {
+                diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+            }
+            diagnostics.push(diagnostic);
+            good = false;
+            continue;
+        };
+        let before = result.insert(export.external, binding.clone());
+        if before.is_some_and(|before| before != *binding) {
+            let message = format!("{library} exports `{}` twice, with different meanings", export.external);
+            diagnostics.push(Diagnostic::error("duplicate-export", export.span, message));
+            good = false;
+        }
+    }
+    good.then_some(result)
+}
+
+/// Adds the macros that others can reach, and the names that these mention.
+fn fill_internal(interface: &mut Interface, environment: &Environment) {
+    let own = environment.key().clone();
+    let own_macro = |binding: &Binding| match binding {
+        Binding::Macro(name) if name.library == own => Some(name.name),
+        _ => None,
+    };
+    let mut pending: Vec<Name> = interface.exports.values().filter_map(own_macro).collect();
+    while let Some(name) = pending.pop() {
+        if interface.macros.contains_key(&name) {
+            continue;
+        }
+        let Some(definition) = environment.macros.get(&name) else { continue };
+        for mentioned in definition.mentioned(&own) {
+            if let Some(binding) = environment.lookup(mentioned) {
+                pending.extend(own_macro(binding));
+                interface.internal.insert(mentioned, binding.clone());
+            }
+        }
+        interface.macros.insert(name, definition.clone());
+    }
+}
+
+/// Whether others may refer to the library's global.
+fn is_visible(interface: &Interface, environment: &Environment, name: Name) -> bool {
+    let binding = Binding::Global(environment.global(name));
+    interface.exports.values().chain(interface.internal.values()).any(|other| *other == binding)
+}
+
+impl crate::expander::macros::MacroDefinition {
+    /// The names of the top level of `own`, the macro's library, that the macro mentions.
+    fn mentioned(&self, own: &crate::core::LibraryKey) -> Vec<Name> {
+        let plain = self.rules.identifiers().filter(|identifier| identifier.alias == AliasId::NONE);
+        let plain = plain.map(|identifier| identifier.name);
+        let aliased = self.aliases.iter().filter(|alias| alias.library == *own).map(|alias| alias.lookup);
+        plain.chain(aliased).collect()
+    }
+}

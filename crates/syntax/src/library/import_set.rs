@@ -1,0 +1,252 @@
+//! Import sets: `(only …)`, `(except …)`, `(prefix …)`, `(rename …)` and plain library names.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::core::LibraryName;
+use crate::datum::Datum;
+use crate::diagnostic::Diagnostic;
+use crate::environment::{Entry, Environment, EnvironmentKind, Origin};
+use crate::expander::binding::Binding;
+use crate::library::{Interface, Libraries};
+use crate::library_name::NamePart;
+use crate::name::Name;
+use crate::number;
+use crate::span::Span;
+use crate::syntax::Syntax;
+
+/// What an import set brings.
+struct ImportedSet {
+    library: LibraryName,
+    interface: Arc<Interface>,
+    bindings: BTreeMap<Name, Binding>,
+}
+
+/// The modifiers of import sets.
+#[derive(Clone, Copy, PartialEq)]
+enum Modifier {
+    Only,
+    Except,
+    Prefix,
+    Rename,
+}
+
+impl Libraries {
+    /// Brings the names of an import set into an environment, loading the library if needed.
+    /// Returns the library if its code must be instantiated first.
+    pub fn import_into(
+        &mut self,
+        environment: &mut Environment,
+        set: &Syntax,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<LibraryName> {
+        let imported = self.import_set(set, diagnostics)?;
+        for (name, binding) in imported.bindings {
+            let origin = Origin::Imported(imported.library.clone(), set.span);
+            let entry = Entry { binding, origin };
+            match environment.entry(name) {
+                Some(existing) if existing.binding == entry.binding => {}
+                Some(existing) if environment.kind() != EnvironmentKind::Interaction => match &existing.origin {
+                    Origin::Imported(other, at) => {
+                        let message = format!("`{name}` is imported from {other} and, as something else, from {}", imported.library);
+                        let diagnostic = Diagnostic::error("conflicting-import", set.span, message)
+                            .label(*at, format!("the import from {other}"));
+                        diagnostics.push(diagnostic);
+                    }
+                    // The program's own definition wins.
+                    Origin::Defined(_) => {}
+                },
+                _ => environment.bind(name, entry),
+            }
+        }
+        let pseudo = ["(canny syntax)", "(canny primitives)"].contains(&imported.interface.name.key().as_str());
+        (!pseudo).then_some(imported.library)
+    }
+
+    fn import_set(&mut self, set: &Syntax, diagnostics: &mut Vec<Diagnostic>) -> Option<ImportedSet> {
+        let Some(elements) = set.elements().filter(|elements| !elements.is_empty()) else {
+            let message = format!("`{set}` is not an import set: it must be a library's name or a modified import set");
+            diagnostics.push(Diagnostic::error("bad-import", set.span, message));
+            return None;
+        };
+        // `(only (a b) c)` is a modifier; `(only a)` would be the library of that name.
+        match modifier(&elements) {
+            Some(modifier) => {
+                let mut imported = self.import_set(&elements[1], diagnostics)?;
+                let before = diagnostics.len();
+                apply(modifier, &mut imported, &elements[2..], set, diagnostics);
+                (diagnostics.len() == before).then_some(imported)
+            }
+            None => {
+                let library = match library_name(set) {
+                    Ok(library) => library,
+                    Err(diagnostic) => {
+                        diagnostics.push(diagnostic);
+                        return None;
+                    }
+                };
+                let interface = self.load(&library, set.span, diagnostics)?;
+                let bindings = interface.exports.clone();
+                Some(ImportedSet { library, interface, bindings })
+            }
+        }
+    }
+}
+
+fn modifier(elements: &[Syntax]) -> Option<Modifier> {
+    // The operand must be an import set, hence a list.
+    elements.get(1)?.as_pair()?;
+    match elements[0].as_identifier()?.name.as_str() {
+        "only" => Some(Modifier::Only),
+        "except" => Some(Modifier::Except),
+        "prefix" => Some(Modifier::Prefix),
+        "rename" => Some(Modifier::Rename),
+        _ => None,
+    }
+}
+
+fn apply(
+    modifier: Modifier,
+    imported: &mut ImportedSet,
+    operands: &[Syntax],
+    set: &Syntax,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let bad = |span, message: String| Diagnostic::error("bad-import", span, message);
+    match modifier {
+        Modifier::Only | Modifier::Except => {
+            let mut named = BTreeMap::new();
+            for operand in operands {
+                let Some(identifier) = operand.as_identifier() else {
+                    diagnostics.push(bad(operand.span, format!("`{operand}` is not a name")));
+                    continue;
+                };
+                match imported.bindings.get(&identifier.name) {
+                    Some(binding) => {
+                        named.insert(identifier.name, binding.clone());
+                    }
+                    None => diagnostics.push(missing_export(imported, identifier.name, operand.span)),
+                }
+            }
+            if modifier == Modifier::Only {
+                imported.bindings = named;
+            } else {
+                imported.bindings.retain(|name, _| !named.contains_key(name));
+            }
+        }
+        Modifier::Prefix => match operands {
+            [prefix] if prefix.as_identifier().is_some() => {
+                let bindings = std::mem::take(&mut imported.bindings);
+                let prefixed = bindings.into_iter().map(|(name, binding)| (Name::new(&format!("{prefix}{name}")), binding));
+                imported.bindings = prefixed.collect();
+            }
+            _ => diagnostics.push(bad(set.span, "prefix: expected an import set and one name".to_owned())),
+        },
+        Modifier::Rename => {
+            let mut renames = Vec::with_capacity(operands.len());
+            for operand in operands {
+                let parts = operand.elements().unwrap_or_default();
+                let names: Vec<Name> =
+                    parts.iter().filter_map(|part| part.as_identifier().map(|name| name.name)).collect();
+                let ([from, to], 2) = (names.as_slice(), parts.len()) else {
+                    diagnostics.push(bad(operand.span, format!("rename: `{operand}` is not (name new-name)")));
+                    continue;
+                };
+                match imported.bindings.remove(from) {
+                    Some(binding) => renames.push((*to, binding, operand.span)),
+                    None => diagnostics.push(missing_export(imported, *from, parts[0].span)),
+                }
+            }
+            for (to, binding, span) in renames {
+                if imported.bindings.insert(to, binding).is_some() {
+                    diagnostics.push(bad(span, format!("rename: the import set has another `{to}` already")));
+                }
+            }
+        }
+    }
+}
+
+fn missing_export(imported: &ImportedSet, name: Name, span: Span) -> Diagnostic {
+    let exported = imported.interface.exports.contains_key(&name);
+    let message = if exported {
+        format!("`{name}` of {} is not in this import set any more", imported.library)
+    } else {
+        format!("{} does not export `{name}`", imported.library)
+    };
+    let diagnostic = Diagnostic::error("missing-export", span, message);
+    match similar_name(name, imported.bindings.keys().copied()) {
+        Some(similar) => diagnostic.note(format!("did you mean `{similar}`?")),
+        None => diagnostic,
+    }
+}
+
+/// The library name that a list spells.
+pub(crate) fn library_name(syntax: &Syntax) -> Result<LibraryName, Diagnostic> {
+    let bad = |span: Span, message: String| Diagnostic::error("bad-library-name", span, message);
+    let elements = syntax
+        .elements()
+        .filter(|elements| !elements.is_empty())
+        .ok_or_else(|| bad(syntax.span, format!("`{syntax}` is not a library name: it must be a list")))?;
+    let mut parts = Vec::with_capacity(elements.len());
+    for element in &elements {
+        let part = match (element.as_identifier(), element.as_atom()) {
+            (Some(identifier), _) => Some(NamePart::Symbol(identifier.name)),
+            (None, Some(Datum::Number(value))) => {
+                number::as_integer(value).and_then(|value| u64::try_from(value).ok()).map(NamePart::Number)
+            }
+            _ => None,
+        };
+        parts.push(part.ok_or_else(|| {
+            let message = format!("`{element}` cannot be part of a library name: only symbols and numbers can");
+            bad(element.span, message)
+        })?);
+    }
+    Ok(LibraryName::new(parts))
+}
+
+/// The name most like `wanted`, if one is close enough to be what was meant.
+pub(crate) fn similar_name(wanted: Name, names: impl Iterator<Item = Name>) -> Option<Name> {
+    let text = wanted.as_str();
+    let allowed = match text.chars().count() {
+        0..=2 => 0,
+        3..=5 => 1,
+        6..=10 => 2,
+        _ => 3,
+    };
+    let mut best: Option<(usize, Name)> = None;
+    for name in names {
+        let distance = edit_distance(text, name.as_str(), allowed);
+        let closer = |&(least, other): &(usize, Name)| {
+            (distance, name.as_str()) < (least, other.as_str())
+        };
+        if distance > 0 && distance <= allowed && best.as_ref().is_none_or(closer) {
+            best = Some((distance, name));
+        }
+    }
+    best.map(|(_, name)| name)
+}
+
+/// How many insertions, deletions, replacements and swaps of neighbours lead from one text to the
+/// other; anything more than `limit` is `limit + 1`.
+fn edit_distance(left: &str, right: &str, limit: usize) -> usize {
+    let left: Vec<char> = left.chars().collect();
+    let right: Vec<char> = right.chars().collect();
+    if left.len().abs_diff(right.len()) > limit {
+        return limit + 1;
+    }
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for (row, character) in left.iter().enumerate() {
+        let mut current = vec![row + 1];
+        for (column, other) in right.iter().enumerate() {
+            let replaced = last[column] + usize::from(character != other);
+            let mut least = replaced.min(last[column + 1] + 1).min(current[column] + 1);
+            if row > 0 && column > 0 && left[row - 1] == *other && right[column - 1] == *character {
+                least = least.min(before_last[column - 1] + 1);
+            }
+            current.push(least);
+        }
+        before_last = std::mem::replace(&mut last, current);
+    }
+    last[right.len()].min(limit + 1)
+}

@@ -1,0 +1,86 @@
+//! Reading files for `include` and its kin, and files of libraries.
+
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::Diagnostic;
+use crate::library::{Declared, Libraries};
+use crate::reader;
+use crate::span::{SourceId, Span};
+use crate::syntax::Syntax;
+
+/// Files that include each other more deeply than this surely do so in a circle.
+const INCLUDE_DEPTH_MAX: usize = 64;
+
+impl Libraries {
+    /// The forms of a file that the source at `at` includes. Relative names are relative to the
+    /// directory of that source.
+    pub(crate) fn include(
+        &mut self,
+        file: &str,
+        at: Span,
+        fold_case: bool,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Syntax> {
+        let mut depth = 0;
+        let mut source = at.source;
+        while let Some(parent) = self.included_from.get(&source) {
+            depth += 1;
+            source = *parent;
+        }
+        if depth >= INCLUDE_DEPTH_MAX {
+            let message = format!("`{file}` is included in a circle: {depth} files include each other");
+            diagnostics.push(Diagnostic::error("endless-include", at, message));
+            return Vec::new();
+        }
+        let path = self.resolve_include(file, at.source);
+        let bytes = match self.loader.read_file(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let message = format!("the file `{}` cannot be included: {error}", path.display());
+                diagnostics.push(Diagnostic::error("unreadable-file", at, message));
+                return Vec::new();
+            }
+        };
+        let (id, result) = reader::read_source(&self.sources, &path.display().to_string(), &bytes, fold_case);
+        self.included_from.insert(id, at.source);
+        self.files.push(path);
+        diagnostics.extend(result.diagnostics);
+        result.forms
+    }
+
+    fn resolve_include(&self, file: &str, including: SourceId) -> PathBuf {
+        let directory = self.sources.get(including).and_then(|source| {
+            let parent = Path::new(&source.name).parent()?;
+            Some(parent.to_owned())
+        });
+        match directory {
+            Some(directory) => directory.join(file),
+            None => PathBuf::from(file),
+        }
+    }
+
+    /// Reads a file of libraries and notes them.
+    pub(crate) fn declare_file(&mut self, path: &Path, bytes: &[u8], diagnostics: &mut Vec<Diagnostic>) {
+        let (_, result) = reader::read_source(&self.sources, &path.display().to_string(), bytes, false);
+        diagnostics.extend(result.diagnostics);
+        for form in &result.forms {
+            let is_library = form
+                .as_pair()
+                .and_then(|pair| pair.car.as_identifier())
+                .is_some_and(|head| head.name.as_str() == "define-library");
+            if !is_library {
+                let message = "a library file contains only define-library forms";
+                diagnostics.push(Diagnostic::error("not-a-library", form.span, message));
+                continue;
+            }
+            match super::definition::declared_name(form) {
+                // A library that is known already, from another file or the running system, stays.
+                Ok(name) if self.interfaces.contains_key(&name.key()) => {}
+                Ok(name) => {
+                    self.declared.entry(name.key()).or_insert_with(|| Declared { form: form.clone() });
+                }
+                Err(diagnostic) => diagnostics.push(diagnostic),
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a compiled library tells the rest of the world.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::LibraryName;
+use crate::expander::binding::Binding;
+use crate::expander::macros::MacroDefinition;
+use crate::name::Name;
+
+/// The interface of a library. Plain data that serialises; names are resolved through the
+/// [`Libraries`](super::Libraries) that hold it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Interface {
+    /// The library.
+    pub name: LibraryName,
+    /// External name → meaning.
+    pub exports: BTreeMap<Name, Binding>,
+    /// The names of the library's top level that its macros mention, exported or not.
+    pub internal: BTreeMap<Name, Binding>,
+    /// The library's own macros, exported or mentioned by others.
+    pub macros: BTreeMap<Name, MacroDefinition>,
+    /// The library's own globals that a `set!` may assign.
+    pub assigned: BTreeSet<Name>,
+    /// The library's own record types: all field names, the parent's first.
+    pub records: BTreeMap<Name, Vec<Name>>,
+    /// Whatever the compiler wants to know of the library's own globals when it compiles others.
+    pub inline: BTreeMap<Name, Vec<u8>>,
+    /// The libraries it imports: they must be instantiated before it, in this order.
+    pub requires: Vec<LibraryName>,
+}
+
+impl Interface {
+    /// An interface that exports nothing.
+    pub fn new(name: LibraryName) -> Interface {
+        Interface {
+            name,
+            exports: BTreeMap::new(),
+            internal: BTreeMap::new(),
+            macros: BTreeMap::new(),
+            assigned: BTreeSet::new(),
+            records: BTreeMap::new(),
+            inline: BTreeMap::new(),
+            requires: Vec::new(),
+        }
+    }
+}

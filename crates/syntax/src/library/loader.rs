@@ -1,0 +1,117 @@
+//! Where libraries come from.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::library::interface::Interface;
+use crate::library_name::{LibraryName, NamePart};
+
+/// The answer of a loader.
+#[derive(Debug)]
+pub enum Loaded {
+    /// A file that contains the library's `define-library` form, and perhaps others.
+    Source {
+        /// Its name, to which relative includes are resolved.
+        path: PathBuf,
+        /// Its content.
+        bytes: Vec<u8>,
+    },
+    /// A library that was compiled before.
+    Interface(Arc<Interface>),
+    /// No such library; the places where it could have been.
+    NotFound {
+        /// Paths or descriptions, in the order searched.
+        searched: Vec<String>,
+    },
+    /// The library exists but could not be read.
+    Failed(String),
+}
+
+/// Finds libraries for the expander.
+pub trait LibraryLoader: Send {
+    /// Finds a library.
+    fn load(&mut self, name: &LibraryName) -> Loaded;
+
+    /// Whether [`LibraryLoader::load`] would find it; for `cond-expand`.
+    fn exists(&mut self, name: &LibraryName) -> bool {
+        matches!(self.load(name), Loaded::Source { .. } | Loaded::Interface(_))
+    }
+
+    /// Reads a file for `include` and its kin.
+    fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+}
+
+/// Finds sources in directories: `(a b c)` is `a/b/c.sld` or `a/b/c.sls` in the first directory
+/// that has it.
+#[derive(Clone, Debug, Default)]
+pub struct SearchPath {
+    /// The directories, in the order to search.
+    pub directories: Vec<PathBuf>,
+}
+
+/// The endings of library files, in order of preference.
+const EXTENSIONS: [&str; 2] = ["sld", "sls"];
+
+impl SearchPath {
+    /// The paths at which a library may be, in the order to search.
+    pub fn candidates(&self, name: &LibraryName) -> Vec<PathBuf> {
+        let mut candidates = Vec::new();
+        for directory in &self.directories {
+            for relative in relative_paths(name) {
+                for extension in EXTENSIONS {
+                    let mut path = directory.join(&relative).into_os_string();
+                    path.push(".");
+                    path.push(extension);
+                    candidates.push(PathBuf::from(path));
+                }
+            }
+        }
+        candidates
+    }
+}
+
+/// The relative paths of a library, without ending: one, or two for a SRFI.
+fn relative_paths(name: &LibraryName) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = relative_path(name.parts().iter().map(ToString::to_string)).into_iter().collect();
+    if let [NamePart::Symbol(first), NamePart::Number(number), rest @ ..] = name.parts()
+        && first.as_str() == "srfi"
+    {
+        let parts = ["srfi".to_owned(), format!("srfi-{number}")];
+        paths.extend(relative_path(parts.into_iter().chain(rest.iter().map(ToString::to_string))));
+    }
+    paths
+}
+
+/// The parts of the name as directories; `None` when a part cannot be a file's name.
+fn relative_path(parts: impl Iterator<Item = String>) -> Option<PathBuf> {
+    let mut path = PathBuf::new();
+    for part in parts {
+        if part.is_empty() || part == "." || part == ".." || part.contains(['/', '\\', '\0']) {
+            return None;
+        }
+        path.push(part);
+    }
+    Some(path)
+}
+
+impl LibraryLoader for SearchPath {
+    fn load(&mut self, name: &LibraryName) -> Loaded {
+        let candidates = self.candidates(name);
+        for path in &candidates {
+            match std::fs::read(path) {
+                Ok(bytes) => return Loaded::Source { path: path.clone(), bytes },
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                // A directory on the path may be a file or the like; go on searching there too.
+                Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
+                Err(error) => return Loaded::Failed(format!("{}: {error}", path.display())),
+            }
+        }
+        Loaded::NotFound { searched: candidates.iter().map(|path| path.display().to_string()).collect() }
+    }
+
+    fn exists(&mut self, name: &LibraryName) -> bool {
+        self.candidates(name).iter().any(|path| path.is_file())
+    }
+}

@@ -1,0 +1,309 @@
+//! Libraries: the registry of interfaces, and everything between `import` and a loaded library.
+//!
+//! [`Libraries`] holds the interface of every library seen so far. What is missing is asked of a
+//! [`LibraryLoader`]; sources are expanded on the spot, and their units wait in
+//! [`Libraries::take_units`] for the compiler, in the order in which they must be instantiated.
+//! Two pseudo-libraries exist from the beginning: `(canny syntax)`, the core forms, and
+//! `(canny primitives)`, the primitives.
+
+mod cond_expand;
+mod definition;
+mod import_set;
+mod include;
+mod interface;
+mod loader;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use canny_tables::primitives;
+
+use crate::core::{GlobalName, LibraryKey, LibraryName, Unit};
+use crate::diagnostic::Diagnostic;
+use crate::expander::binding::{Binding, MacroName};
+use crate::expander::keyword::CoreForm;
+use crate::expander::macros::ProcedureTransformer;
+use crate::name::Name;
+use crate::span::{SourceId, SourceMap, Span};
+use crate::syntax::Syntax;
+
+pub(crate) use import_set::similar_name;
+pub use interface::Interface;
+pub use loader::{LibraryLoader, Loaded, SearchPath};
+
+/// A library that was expanded from source.
+#[derive(Debug)]
+pub struct ExpandedLibrary {
+    /// Its name.
+    pub name: LibraryName,
+    /// Its code.
+    pub unit: Unit,
+    /// What others see of it. The registry holds the same one.
+    pub interface: Arc<Interface>,
+    /// The files it was made from: the one with its `define-library` form, then the included ones.
+    pub files: Vec<PathBuf>,
+}
+
+/// A `define-library` form that was seen but not expanded yet.
+#[derive(Clone)]
+struct Declared {
+    form: Syntax,
+}
+
+/// A library that is being loaded, and where it was asked for.
+struct Loading {
+    name: LibraryName,
+    at: Span,
+}
+
+/// All libraries that are known.
+pub struct Libraries {
+    sources: Arc<SourceMap>,
+    loader: Box<dyn LibraryLoader>,
+    features: Vec<Name>,
+    interfaces: HashMap<LibraryKey, Arc<Interface>>,
+    declared: HashMap<LibraryKey, Declared>,
+    loading: Vec<Loading>,
+    /// Libraries whose errors were reported in the operation under way.
+    failed: HashSet<LibraryKey>,
+    expanded: Vec<ExpandedLibrary>,
+    transformers: HashMap<MacroName, Arc<dyn ProcedureTransformer>>,
+    /// Which source included which.
+    included_from: HashMap<SourceId, SourceId>,
+    /// The files included since the innermost library began.
+    files: Vec<PathBuf>,
+}
+
+impl Libraries {
+    /// A registry with the pseudo-libraries. `features` is what `cond-expand` knows.
+    pub fn new(sources: Arc<SourceMap>, loader: Box<dyn LibraryLoader>, features: &[&str]) -> Libraries {
+        let mut libraries = Libraries {
+            sources,
+            loader,
+            features: features.iter().map(|feature| Name::new(feature)).collect(),
+            interfaces: HashMap::new(),
+            declared: HashMap::new(),
+            loading: Vec::new(),
+            failed: HashSet::new(),
+            expanded: Vec::new(),
+            transformers: HashMap::new(),
+            included_from: HashMap::new(),
+            files: Vec::new(),
+        };
+        for interface in [syntax_library(), primitives_library()] {
+            libraries.interfaces.insert(interface.name.key(), Arc::new(interface));
+        }
+        libraries
+    }
+
+    /// The source texts.
+    pub fn sources(&self) -> &Arc<SourceMap> {
+        &self.sources
+    }
+
+    /// The loader.
+    pub fn loader(&mut self) -> &mut dyn LibraryLoader {
+        self.loader.as_mut()
+    }
+
+    /// What `cond-expand` knows.
+    pub fn features(&self) -> &[Name] {
+        &self.features
+    }
+
+    /// Adds a feature.
+    pub fn add_feature(&mut self, feature: &str) {
+        self.features.push(Name::new(feature));
+    }
+
+    /// Adds a library that was compiled elsewhere.
+    pub fn add_interface(&mut self, interface: Arc<Interface>) {
+        self.interfaces.insert(interface.name.key(), interface);
+    }
+
+    /// The interface of a library that was loaded before.
+    pub fn interface_by_key(&self, key: &LibraryKey) -> Option<&Arc<Interface>> {
+        self.interfaces.get(key)
+    }
+
+    /// What the compiler noted about a library's global.
+    pub fn inline_information(&self, global: &GlobalName) -> Option<&[u8]> {
+        self.interfaces.get(&global.library)?.inline.get(&global.name).map(Vec::as_slice)
+    }
+
+    /// Notes something about a library's global for the compilation of others. Nothing happens if
+    /// the library is not known.
+    pub fn set_inline_information(&mut self, global: &GlobalName, bytes: Vec<u8>) {
+        if let Some(interface) = self.interfaces.get_mut(&global.library) {
+            Arc::make_mut(interface).inline.insert(global.name, bytes);
+        }
+    }
+
+    /// Takes the libraries that were expanded since the last call, in the order in which they must
+    /// be instantiated.
+    pub fn take_units(&mut self) -> Vec<ExpandedLibrary> {
+        let mut expanded = std::mem::take(&mut self.expanded);
+        for library in &mut expanded {
+            // Inline information may have been added since.
+            if let Some(interface) = self.interfaces.get(&library.name.key()) {
+                library.interface = interface.clone();
+            }
+        }
+        expanded
+    }
+
+    /// Makes a procedure the transformer of a macro; the macro's binding is
+    /// [`Binding::Macro`] with the same name.
+    pub fn set_transformer(&mut self, name: MacroName, transformer: Arc<dyn ProcedureTransformer>) {
+        self.transformers.insert(name, transformer);
+    }
+
+    pub(crate) fn procedure_transformer(&self, name: &MacroName) -> Option<Arc<dyn ProcedureTransformer>> {
+        self.transformers.get(name).cloned()
+    }
+
+    /// Forgets what failed before, so that it is tried and reported anew.
+    pub(crate) fn begin_operation(&mut self) {
+        self.failed.clear();
+        self.loading.clear();
+    }
+
+    /// The interface of a library, loading it if needed. `None` after an error, which is in
+    /// `diagnostics` unless it was reported before.
+    pub fn load(
+        &mut self,
+        name: &LibraryName,
+        at: Span,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Arc<Interface>> {
+        let key = name.key();
+        if let Some(interface) = self.interfaces.get(&key) {
+            return Some(interface.clone());
+        }
+        if let Some(position) = self.loading.iter().position(|loading| loading.name == *name) {
+            diagnostics.push(self.cyclic_import(position, at));
+            return None;
+        }
+        if self.failed.contains(&key) {
+            // Its errors were reported; a short hint keeps this place from looking right.
+            diagnostics.push(Diagnostic::error("failed-import", at, format!("the library {name} has errors")));
+            return None;
+        }
+        self.loading.push(Loading { name: name.clone(), at });
+        let errors_before = diagnostics.len();
+        let interface = self.load_missing(name, at, diagnostics);
+        self.loading.pop();
+        if interface.is_none() {
+            self.failed.insert(key);
+            if !diagnostics[errors_before..].iter().any(Diagnostic::is_error) {
+                diagnostics.push(Diagnostic::error("failed-import", at, format!("the library {name} has errors")));
+            }
+        }
+        interface
+    }
+
+    fn load_missing(
+        &mut self,
+        name: &LibraryName,
+        at: Span,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Arc<Interface>> {
+        let key = name.key();
+        if !self.declared.contains_key(&key) {
+            match self.loader.load(name) {
+                Loaded::Interface(interface) => return self.adopt(interface, at, diagnostics),
+                Loaded::Source { path, bytes } => self.declare_file(&path, &bytes, diagnostics),
+                Loaded::NotFound { searched } => {
+                    diagnostics.push(not_found(name, at, &searched));
+                    return None;
+                }
+                Loaded::Failed(message) => {
+                    let message = format!("the library {name} cannot be read: {message}");
+                    diagnostics.push(Diagnostic::error("unreadable-library", at, message));
+                    return None;
+                }
+            }
+            if !self.declared.contains_key(&key) {
+                if !diagnostics.iter().any(Diagnostic::is_error) {
+                    let message = format!("the file found for the library {name} does not define it");
+                    diagnostics.push(Diagnostic::error("library-not-defined", at, message));
+                }
+                return None;
+            }
+        }
+        let declared = self.declared.remove(&key)?;
+        let expanded = self.expand_library(name, &declared.form, diagnostics)?;
+        let interface = expanded.interface.clone();
+        self.interfaces.insert(key, interface.clone());
+        self.expanded.push(expanded);
+        Some(interface)
+    }
+
+    /// Takes a compiled interface, after loading the libraries it refers to.
+    fn adopt(
+        &mut self,
+        interface: Arc<Interface>,
+        at: Span,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Arc<Interface>> {
+        for required in &interface.requires {
+            self.load(required, at, diagnostics)?;
+        }
+        self.interfaces.insert(interface.name.key(), interface.clone());
+        Some(interface)
+    }
+
+    fn cyclic_import(&self, position: usize, at: Span) -> Diagnostic {
+        let cycle = &self.loading[position..];
+        let mut chain: Vec<String> = cycle.iter().map(|loading| loading.name.to_string()).collect();
+        chain.push(chain[0].clone());
+        let message = format!("libraries import each other: {}", chain.join(" → "));
+        cycle.iter().fold(Diagnostic::error("cyclic-import", at, message), |diagnostic, loading| {
+            diagnostic.label(loading.at, format!("{} is imported here", loading.name))
+        })
+    }
+
+    /// Whether a library exists, for `cond-expand`.
+    pub(crate) fn exists(&mut self, name: &LibraryName) -> bool {
+        let key = name.key();
+        self.interfaces.contains_key(&key)
+            || self.declared.contains_key(&key)
+            || self.loading.iter().any(|loading| loading.name == *name)
+            || self.loader.exists(name)
+    }
+}
+
+impl fmt::Debug for Libraries {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Libraries").field("interfaces", &self.interfaces.keys()).finish_non_exhaustive()
+    }
+}
+
+fn not_found(name: &LibraryName, at: Span, searched: &[String]) -> Diagnostic {
+    let diagnostic = Diagnostic::error("library-not-found", at, format!("the library {name} was not found"));
+    if searched.is_empty() {
+        return diagnostic.note("no place to search for it is known");
+    }
+    searched.iter().fold(diagnostic, |diagnostic, place| diagnostic.note(format!("searched {place}")))
+}
+
+/// `(canny syntax)`: the core forms.
+fn syntax_library() -> Interface {
+    let mut interface = Interface::new(LibraryName::from_words(&["canny", "syntax"]));
+    interface.exports =
+        CoreForm::ALL.iter().map(|form| (Name::new(form.name()), Binding::Core(*form))).collect::<BTreeMap<_, _>>();
+    interface
+}
+
+/// `(canny primitives)`: every primitive under its name.
+fn primitives_library() -> Interface {
+    let mut interface = Interface::new(LibraryName::from_words(&["canny", "primitives"]));
+    let binding = |row: &&primitives::Primitive| {
+        let name = Name::new(row.name);
+        (name, Binding::Primitive(name))
+    };
+    interface.exports = primitives::all().iter().map(binding).collect();
+    interface
+}
