@@ -1,7 +1,7 @@
 //! Four collection workloads at the level of the heap's Rust interface, as the peers table has them.
 //!
 //! `gc_bench WORKLOAD [NURSERY_MEGABYTES]`; a workload is `trees`, `queue`, `ring`, `live` or
-//! `garbage` (nothing survives). Prints CPU seconds of the process, of the collector, the longest
+//! `garbage` (nothing survives) or `start` (nothing at all). Prints CPU seconds of the process, of the collector, the longest
 //! pause (CPU time), and peak memory.
 
 use std::sync::Arc;
@@ -33,6 +33,7 @@ fn run(workload: &str, heap: &Arc<Heap>) -> u64 {
         "ring" => ring(&mut mutator, 30_000_000, 1_000_000),
         "live" => live(&mut mutator, 22, 20_000),
         "garbage" => garbage(&mut mutator, 30_000_000),
+        "start" => 0,
         _ => {
             eprintln!("no such workload: {workload}");
             std::process::exit(64);
@@ -172,7 +173,7 @@ fn report(workload: &str, heap: &Heap, result: u64) {
         .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
         .unwrap_or(0);
     println!(
-        "canny {workload} result={result} cpu={:.3} gc={:.3} pause_ms={:.1} peak_mb={} collections={} full={} in_place={} pinned={}",
+        "canny {workload} result={result} cpu={:.3} gc={:.3} pause_ms={:.1} peak_mb={} collections={} full={} in_place={} pinned={} promoted_mb={} of {}",
         process_cpu_seconds(),
         statistics.pause_cpu_ns_total as f64 / 1e9,
         statistics.pause_cpu_ns_max as f64 / 1e6,
@@ -181,5 +182,7 @@ fn report(workload: &str, heap: &Heap, result: u64) {
         statistics.full_collections,
         statistics.in_place_collections,
         statistics.pinned_objects_total,
+        statistics.bytes_evacuated >> 20,
+        statistics.bytes_allocated >> 20,
     );
 }

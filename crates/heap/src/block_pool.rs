@@ -76,24 +76,21 @@ impl BlockPool {
     /// Makes a number of blocks ready that grows with the heap. One system call for all of them
     /// costs a fraction of the page faults that it saves.
     fn commit_some(&mut self, space: &Space) {
-        let batch = (self.used / 16).min(COMMIT_BATCH_MAX);
+        let mut batch = (self.used / 16).min(COMMIT_BATCH_MAX);
         if batch < 2 {
             return;
         }
-        let start = match self.runs.first_key_value() {
-            Some((&start, &length)) if length as usize >= batch => {
-                self.runs.remove(&start);
+        let start = match self.runs.pop_first() {
+            Some((start, length)) => {
+                batch = batch.min(length as usize);
                 if length as usize > batch {
                     self.runs
                         .insert(start + batch as u32, length - batch as u32);
                 }
                 start
             }
-            Some(_) => return,
             None => {
-                if batch > (self.block_count - self.frontier) as usize {
-                    return;
-                }
+                batch = batch.min((self.block_count - self.frontier) as usize);
                 let start = self.frontier;
                 self.frontier += batch as u32;
                 start

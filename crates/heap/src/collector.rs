@@ -6,7 +6,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::block::{BLOCK_BYTES, Block, PARTIAL, UNCLEAN, state};
+use crate::block::{BLOCK_BYTES, BLOCK_GRANULES, Block, PARTIAL, UNCLEAN, state};
 use crate::evacuate::Tracer;
 use crate::heap::{Heap, HeapState};
 use crate::nursery;
@@ -62,6 +62,14 @@ fn wants_in_place(heap: &Heap, state: &HeapState) -> bool {
     state.old_bytes > heap.config.in_place_above_bytes || state.pool.used() * 2 > heap.limit_blocks
 }
 
+/// Whether a block was found nearly empty by the last full collection and has not been filled since:
+/// then even an in-place collection evacuates it, which keeps fragmentation down. What that copies is a
+/// fraction of what the blocks take, so it needs little room.
+fn is_sparse(heap: &Heap, block: Block) -> bool {
+    let info = heap.space.info(block);
+    info.flags & PARTIAL != 0 && (info.live_granules as usize) < BLOCK_GRANULES / 8
+}
+
 /// Marks the blocks that a full collection decides about. Young blocks are condemned from birth.
 fn condemn(heap: &Heap, state: &mut HeapState, in_place: bool) {
     let space = &heap.space;
@@ -77,7 +85,9 @@ fn condemn(heap: &Heap, state: &mut HeapState, in_place: bool) {
             state::FREE | state::TAIL => continue,
             _ if old & state::LARGE != 0 => old | state::CONDEMNED | state::IN_PLACE,
             state::CODE => old | state::CONDEMNED | state::IN_PLACE,
-            state::SCANNABLE | state::LEAF if in_place => old | state::CONDEMNED | state::IN_PLACE,
+            state::SCANNABLE | state::LEAF if in_place && !is_sparse(heap, block) => {
+                old | state::CONDEMNED | state::IN_PLACE
+            }
             _ => old | state::CONDEMNED,
         };
         space.set_state(block, new);

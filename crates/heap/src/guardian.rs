@@ -35,6 +35,10 @@ pub(crate) struct Finalization {
 
 impl Finalization {
     pub(crate) fn register_guardian(&mut self, object: Value, guardian: Value) {
+        if !object.is_reference() || !guardian.is_reference() {
+            // What is no reference never dies.
+            return;
+        }
         self.guarded_young.push(Guarded {
             object: object.bits(),
             guardian: guardian.bits(),
@@ -42,6 +46,9 @@ impl Finalization {
     }
 
     pub(crate) fn register_external(&mut self, object: Value, id: u64) {
+        if !object.is_reference() {
+            return;
+        }
         self.externals_young.push(External {
             object: object.bits(),
             id,

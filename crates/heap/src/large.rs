@@ -3,6 +3,10 @@
 use crate::block::{BLOCK_BYTES, Block, state};
 use crate::heap::{Heap, HeapState};
 
+/// A large object of at most so many blocks is committed at once when it is allocated; of a larger one
+/// the program may never touch much.
+const COMMITTED_BLOCKS_MAX: usize = 256;
+
 /// Blocks that a large object of so many bytes takes.
 pub(crate) fn blocks_for(bytes: usize) -> usize {
     bytes.div_ceil(BLOCK_BYTES)
@@ -25,6 +29,9 @@ pub(crate) fn allocate(
             state.pool.take_run(blocks)?
         }
     };
+    if blocks <= COMMITTED_BLOCKS_MAX {
+        space.populate(first, blocks);
+    }
     let birth = if content == state::CODE {
         // Code is old from birth.
         content | state::LARGE

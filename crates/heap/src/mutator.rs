@@ -174,7 +174,7 @@ impl Mutator {
                     shape::write(at + 8 * word, fill.bits());
                 }
             }
-            if !zeroed && length % 2 == 0 {
+            if !zeroed && length.is_multiple_of(2) {
                 // The word of padding, which is scanned like the others.
                 shape::write(at + bytes - 8, 0);
             }

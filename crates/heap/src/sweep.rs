@@ -115,7 +115,10 @@ pub(crate) fn retain(space: &Space, block: Block) -> (usize, bool) {
     space.clear_cards(block, 1);
     if live == BLOCK_BYTES {
         space.clear_marks(block);
-        space.update_info(block, |info| info.flags = 0);
+        space.update_info(block, |info| {
+            info.flags = 0;
+            info.live_granules = BLOCK_GRANULES as u16;
+        });
         return (live, false);
     }
     space.update_info(block, |info| {

@@ -219,3 +219,45 @@ fn walking_finds_every_object_and_edge_once() {
     assert_eq!(vector_edges, 3000);
     assert_eq!(bytes, 16 * 1000 + 24_016 + 16);
 }
+
+/// A queue whose links all become old before they die, collected in place.
+#[test]
+fn holes_left_by_in_place_marking_are_filled() {
+    let heap = Heap::new(HeapConfig {
+        verify: false,
+        in_place_above_bytes: 0,
+        full_floor_bytes: 4 << 20,
+        ..checked()
+    })
+    .unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let vector = mutator.object(Kind::Vector, 0, 50_000, Value::NIL).unwrap();
+    let vector = mutator.handle(vector);
+    let mut random = 1u64;
+    for i in 0..3_000_000 {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+        let value = if random >> 60 == 0 {
+            mutator
+                .object(
+                    Kind::Vector,
+                    0,
+                    (random >> 50 & 63) as usize,
+                    Value::fixnum(i),
+                )
+                .unwrap()
+        } else {
+            mutator.pair(Value::fixnum(i), Value::NIL)
+        };
+        mutator.store(vector.get(), (random >> 33) as usize % 50_000, value);
+    }
+    let statistics = heap.statistics();
+    assert!(statistics.in_place_collections > 5);
+    assert!(
+        statistics.bytes_in_use_max < 24 << 20,
+        "{}",
+        statistics.bytes_in_use_max
+    );
+    mutator.collect(true);
+    let object = vector.get().as_object().unwrap();
+    assert!((0..50_000).all(|i| object.field(i).is_reference()));
+}

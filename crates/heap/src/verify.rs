@@ -28,32 +28,13 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
         // SAFETY: an object starts here.
         starts.insert(address, unsafe { shape::has_header(address) });
     });
-    let check = |word: u64, holder: usize, what: &dyn Fn() -> String| {
+    let check = |word: u64, holder: &dyn Fn() -> String| {
         if !shape::is_reference(word) {
             return;
         }
-        let address = shape::address_of(word);
-        let header = starts.get(&address).copied();
+        let header = starts.get(&shape::address_of(word)).copied();
         if header != Some(word & TAG_MASK != TAG_PAIR) {
-            eprintln!(
-                "canny-heap: {moment:?} collection: {} {holder:#x} holds {word:#x}, \
-                 which names no {}",
-                what(),
-                if word & TAG_MASK == TAG_PAIR {
-                    "pair"
-                } else {
-                    "object"
-                },
-            );
-            if heap.space.contains(address) {
-                let block = heap.space.block_of(address);
-                let block_state = heap.space.state(block);
-                eprintln!(
-                    "its block {block:?} has state {block_state:#x}, {:?}",
-                    heap.space.info(block)
-                );
-            }
-            std::process::abort();
+            report_dangling(heap, moment, word, &holder());
         }
     };
     walk::for_each_object(&heap.space, heap_state, |address, content, bytes| {
@@ -62,13 +43,10 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
         walk::for_each_slot(address, content, bytes, |slot| {
             // SAFETY: a tagged word of an object.
             let word = unsafe { shape::read(slot) };
-            // SAFETY: an object starts here.
-            check(word, slot, &|| {
-                format!(
-                    "slot of {:#x} (header {:#x}, block state {block_state:#x}), ",
-                    address,
-                    unsafe { shape::read(address) }
-                )
+            check(word, &|| {
+                // SAFETY: an object starts here.
+                let first = unsafe { shape::read(address) };
+                format!("slot {slot:#x} of {address:#x} ({first:#x}, block {block_state:#x})")
             });
             if old && shape::is_reference(word) && is_young(heap, word) {
                 // Special and code blocks are visited as a whole when any card of theirs is dirty.
@@ -87,10 +65,10 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
         });
     });
     for word in heap_state.finalization.words() {
-        check(word, 0, &|| "registration".into());
+        check(word, &|| "a registration".into());
     }
     heap.handles
-        .for_each_slot(|slot| check(slot.bits(), 0, &|| "handle".into()));
+        .for_each_slot(|slot| check(slot.bits(), &|| "a handle".into()));
     if moment == Moment::After {
         for number in 0..heap_state.pool.frontier() {
             let block_state = heap.space.state(Block(number));
@@ -100,6 +78,21 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
             }
         }
     }
+}
+
+/// Says what holds a word that names nothing, and aborts.
+fn report_dangling(heap: &Heap, moment: Moment, word: u64, holder: &str) -> ! {
+    eprintln!("canny-heap: {moment:?} collection: {holder} holds {word:#x}, which names nothing");
+    let address = shape::address_of(word);
+    if heap.space.contains(address) {
+        let block = heap.space.block_of(address);
+        eprintln!(
+            "its block has state {:#x}, {:?}",
+            heap.space.state(block),
+            heap.space.info(block)
+        );
+    }
+    std::process::abort();
 }
 
 fn is_young(heap: &Heap, word: u64) -> bool {

@@ -82,10 +82,8 @@ impl Model {
                     && !matches!(node.fields[0], Word::Node(key) if !found.contains(&key))
                 {
                     let datum = node.fields[1];
-                    if let Word::Node(datum_id) = datum {
-                        if !found.contains(&datum_id) {
-                            work.push(datum);
-                        }
+                    if matches!(datum, Word::Node(id) if !found.contains(&id)) {
+                        work.push(datum);
                     }
                 }
             }
@@ -466,5 +464,29 @@ fn random_programs_unchecked_and_long() {
             ..checked()
         };
         run(config, seed, 100_000);
+    }
+}
+
+/// Configurations drawn at random; `CANNY_HEAP_SOAK` says how many.
+#[test]
+fn random_programs_in_random_configurations() {
+    let count = std::env::var("CANNY_HEAP_SOAK")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(6u64);
+    for seed in 1000..1000 + count {
+        let bit = |index: u64| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (40 + index) & 1 != 0;
+        let config = HeapConfig {
+            limit: None,
+            nursery_bytes: if bit(0) { 256 << 10 } else { 1 << 20 },
+            growth_percent: if bit(1) { 120 } else { 200 },
+            full_floor_bytes: if bit(2) { 0 } else { 1 << 20 },
+            in_place_above_bytes: if bit(3) { 0 } else { 2 << 20 },
+            stress_every: if bit(4) { 20 } else { 0 },
+            stress_full_every: if bit(5) { 2 } else { 7 },
+            verify: bit(6),
+            poison: bit(7),
+        };
+        run(config, seed, if bit(6) { 4_000 } else { 15_000 });
     }
 }

@@ -232,3 +232,44 @@ fn weak_tables_drop_the_dead_and_update_the_living() {
         }
     }
 }
+
+#[test]
+fn every_sort_of_object_can_be_pinned() {
+    for in_place_above_bytes in [0, usize::MAX] {
+        let heap = Heap::new(HeapConfig {
+            in_place_above_bytes,
+            ..checked()
+        })
+        .unwrap();
+        let mut mutator = Mutator::attach_plain(&heap);
+        let key = mutator.pair(Value::fixnum(5), Value::NIL);
+        let weak = mutator.object(Kind::WeakPair, 0, 2, key).unwrap();
+        let bytes = mutator.leaf(Kind::Bytevector, 0, 100).unwrap();
+        let large = mutator.object(Kind::Vector, 0, 9000, key).unwrap();
+        let large_bytes = mutator.leaf(Kind::Bytevector, 0, 100_000).unwrap();
+        let code = mutator.code(200).unwrap();
+        let objects = std::hint::black_box([key, weak, bytes, large, large_bytes, code]);
+        bytes.as_object().unwrap().set_byte(99, 7);
+        large_bytes.as_object().unwrap().set_byte(99_999, 7);
+        for round in 0..6 {
+            list(&mut mutator, 20_000);
+            mutator.collect(round % 2 == 1);
+            assert_eq!(weak.as_object().unwrap().field(0), key);
+            assert_eq!(
+                weak.as_object().unwrap().field(1).car(),
+                Some(Value::fixnum(5))
+            );
+            assert_eq!(large.as_object().unwrap().field(8999), key);
+            bytes
+                .as_object()
+                .unwrap()
+                .with_bytes(|b| assert_eq!(b[99], 7));
+            large_bytes
+                .as_object()
+                .unwrap()
+                .with_bytes(|b| assert_eq!(b[99_999], 7));
+            assert_eq!(code.as_object().unwrap().kind(), Kind::Code);
+            std::hint::black_box(&objects);
+        }
+    }
+}
