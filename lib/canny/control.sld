@@ -346,21 +346,21 @@
     ;; thunk that gives the next promise of the chain.  Forcing a chain shares one content among
     ;; its promises, which makes the chain garbage as it goes: constant space.
 
-    (define-record-type promise
-      (promise content)
+    (define-record-type <promise>
+      (new-promise content)
       promise?
       (content promise-content set-promise-content!))
 
     (define (make-promise object)
       (if (promise? object)
           object
-          (promise (cons #t object))))
+          (new-promise (cons #t object))))
 
     (define (%delay-force thunk)
-      (promise (cons #f thunk)))
+      (new-promise (cons #f thunk)))
 
     (define (%delay thunk)
-      (promise (cons #f (lambda () (promise (cons #t (thunk)))))))
+      (new-promise (cons #f (lambda () (new-promise (cons #t (thunk)))))))
 
     (define-syntax delay-force
       (syntax-rules ()
