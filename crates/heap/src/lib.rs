@@ -25,6 +25,7 @@
 
 mod block;
 mod block_pool;
+mod bulk;
 mod cards;
 mod code_space;
 mod collector;
