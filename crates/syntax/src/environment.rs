@@ -61,7 +61,15 @@ pub struct Environment {
 impl Environment {
     /// An empty environment whose globals live under `key`.
     pub fn new(key: LibraryKey, kind: EnvironmentKind) -> Environment {
-        Environment { key, kind, table: HashMap::new(), macros: HashMap::new(), records: HashMap::new(), hidden_names: 0, journal: Vec::new() }
+        Environment {
+            key,
+            kind,
+            table: HashMap::new(),
+            macros: HashMap::new(),
+            records: HashMap::new(),
+            hidden_names: 0,
+            journal: Vec::new(),
+        }
     }
 
     /// The key of its globals.
@@ -151,12 +159,18 @@ impl Environment {
 
     /// A global of this environment.
     pub(crate) fn global(&self, name: Name) -> GlobalName {
-        GlobalName { library: self.key.clone(), name }
+        GlobalName {
+            library: self.key.clone(),
+            name,
+        }
     }
 
     /// A macro of this environment.
     pub(crate) fn macro_name(&self, name: Name) -> MacroName {
-        MacroName { library: self.key.clone(), name }
+        MacroName {
+            library: self.key.clone(),
+            name,
+        }
     }
 
     /// A name that nothing in this environment has, for a definition that a macro inserted.
@@ -176,5 +190,7 @@ const HIDDEN_MARK: char = '·';
 
 /// Whether the name was made by [`Environment::hidden_name`].
 fn is_hidden(name: Name) -> bool {
-    name.as_str().rsplit_once(HIDDEN_MARK).is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+    name.as_str()
+        .rsplit_once(HIDDEN_MARK)
+        .is_some_and(|(_, number)| number.parse::<u32>().is_ok())
 }

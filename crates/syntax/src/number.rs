@@ -1,11 +1,11 @@
 //! The one place where this crate meets the numeric tower: parsing, printing and `eqv?`.
 
-pub use canny_number::Number;
+pub use canny_number::{Number, NumberError};
 
-/// Parses the text of a number token; `None` when it is not a number, or none that can be represented
-/// (division by exact zero, absurd exponents of exact decimals).
-pub fn parse(text: &str, radix: u32) -> Option<Number> {
-    canny_number::parse_number(text, radix).ok().flatten()
+/// Parses the text of a number token. `Ok(None)` when it is not a number; an error when it is one
+/// by its form but has no value, such as `1/0`.
+pub fn parse(text: &str, radix: u32) -> Result<Option<Number>, NumberError> {
+    canny_number::parse_number(text, radix)
 }
 
 /// The text that reads back as the number.
@@ -15,7 +15,7 @@ pub fn print(number: &Number) -> String {
 
 /// Whether two literals are the same number in the sense of `eqv?`.
 pub fn equivalent(left: &Number, right: &Number) -> bool {
-    left == right
+    canny_number::eqv(left, right)
 }
 
 /// The number as a small exact integer.

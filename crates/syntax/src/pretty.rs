@@ -11,7 +11,10 @@ const BROKEN_DEPTH_MAX: usize = 500;
 
 /// The datum as text, lines no longer than `width` where possible; no final newline.
 pub fn pretty(datum: &Datum, width: usize) -> String {
-    let mut printer = Printer { out: String::new(), width };
+    let mut printer = Printer {
+        out: String::new(),
+        width,
+    };
     printer.datum(datum, 0, 0);
     printer.out
 }
@@ -25,9 +28,10 @@ struct Printer {
 fn distinguished_operands(head: &str) -> Option<usize> {
     match head {
         "begin" | "case-lambda" => Some(0),
-        "define" | "define*" | "lambda" | "lambda*" | "let" | "let*" | "letrec" | "letrec*" | "let-values"
-        | "let*-values" | "when" | "unless" | "case" | "define-syntax" | "define-record-type" | "let-syntax"
-        | "letrec-syntax" | "syntax-rules" | "define-library" => Some(1),
+        "define" | "define*" | "lambda" | "lambda*" | "let" | "let*" | "letrec" | "letrec*"
+        | "let-values" | "let*-values" | "when" | "unless" | "case" | "define-syntax"
+        | "define-record-type" | "let-syntax" | "letrec-syntax" | "syntax-rules"
+        | "define-library" => Some(1),
         "do" | "receive" | "named-lambda" => Some(2),
         _ => None,
     }
@@ -73,10 +77,17 @@ impl Printer {
                 self.newline(column + 2);
                 self.datum(part, column + 2, depth + 1);
             }
-        } else if let Some(head) = head.filter(|head| parts.len() > 1 && head.chars().count() < 20) {
+        } else if let Some(head) = head.filter(|head| parts.len() > 1 && head.chars().count() < 20)
+        {
             self.out.push_str(parts[0].to_string().as_str());
             self.out.push(' ');
-            let beside = column + parts[0].to_string().chars().count().max(head.chars().count()) + 2;
+            let beside = column
+                + parts[0]
+                    .to_string()
+                    .chars()
+                    .count()
+                    .max(head.chars().count())
+                + 2;
             for (index, part) in parts[1..].iter().enumerate() {
                 if index > 0 {
                     self.newline(beside);
@@ -96,7 +107,9 @@ impl Printer {
 
     /// `((name value) …)`, one to a line, the values after their names.
     fn bindings(&mut self, datum: &Datum, column: usize, depth: usize) {
-        let Some(parts) = list_parts(datum) else { return self.datum(datum, column, depth) };
+        let Some(parts) = list_parts(datum) else {
+            return self.datum(datum, column, depth);
+        };
         self.out.push('(');
         for (index, part) in parts.iter().enumerate() {
             if index > 0 {
@@ -153,7 +166,13 @@ fn list_parts(datum: &Datum) -> Option<Vec<&Datum>> {
         parts.push(&pair.car);
         rest = &pair.cdr;
     }
-    let quotes = |name: &str| matches!(name, "quote" | "quasiquote" | "unquote" | "unquote-splicing");
-    let quoted = parts.len() == 2 && matches!(parts[0], Datum::Symbol(name) if quotes(name.as_str()));
+    let quotes = |name: &str| {
+        matches!(
+            name,
+            "quote" | "quasiquote" | "unquote" | "unquote-splicing"
+        )
+    };
+    let quoted =
+        parts.len() == 2 && matches!(parts[0], Datum::Symbol(name) if quotes(name.as_str()));
     (matches!(rest, Datum::Nil) && !parts.is_empty() && !quoted).then_some(parts)
 }

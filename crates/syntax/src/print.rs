@@ -191,5 +191,5 @@ fn needs_bars(text: &str) -> bool {
         || text.starts_with('#')
         || text.contains(['{', '}'])
         || !text.chars().all(plain)
-        || number::parse(text, 10).is_some()
+        || !matches!(number::parse(text, 10), Ok(None))
 }

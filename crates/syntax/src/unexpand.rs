@@ -9,7 +9,10 @@ use std::collections::HashMap;
 
 use canny_tables::primitives;
 
-use crate::core::{Expr, ExprKind, Formals, GlobalName, Lambda, LibraryKey, TopForm, Unit, UnitKind, VarId, VarTable};
+use crate::core::{
+    Expr, ExprKind, Formals, GlobalName, Lambda, LibraryKey, TopForm, Unit, UnitKind, VarId,
+    VarTable,
+};
 use crate::datum::Datum;
 use crate::name::Name;
 use crate::pretty::pretty;
@@ -31,9 +34,16 @@ pub fn unexpand(unit: &Unit) -> String {
         out.push_str(&format!(";; requires {}\n", names.join(" ")));
     }
     let flagged = |flag: fn(&crate::core::GlobalDefinition) -> bool| -> Vec<&str> {
-        unit.globals.iter().filter(|global| flag(global)).map(|global| global.name.as_str()).collect()
+        unit.globals
+            .iter()
+            .filter(|global| flag(global))
+            .map(|global| global.name.as_str())
+            .collect()
     };
-    for (label, names) in [("assigned", flagged(|global| global.assigned)), ("exported", flagged(|global| global.exported))] {
+    for (label, names) in [
+        ("assigned", flagged(|global| global.assigned)),
+        ("exported", flagged(|global| global.exported)),
+    ] {
         if !names.is_empty() {
             out.push_str(&format!(";; {label} {}\n", names.join(" ")));
         }
@@ -48,7 +58,10 @@ pub fn unexpand(unit: &Unit) -> String {
 
 /// One expression as text, without a final newline.
 pub fn unexpand_expression(expression: &Expr, locals: &VarTable) -> String {
-    pretty(&Writer::new(locals, None).expression(expression), LINE_WIDTH)
+    pretty(
+        &Writer::new(locals, None).expression(expression),
+        LINE_WIDTH,
+    )
 }
 
 /// One expression as data.
@@ -77,7 +90,10 @@ impl<'a> Writer<'a> {
             *count += 1;
             Name::new(&format!("{}.{count}", variable.name))
         };
-        Writer { own, names: locals.iter().map(number).collect() }
+        Writer {
+            own,
+            names: locals.iter().map(number).collect(),
+        }
     }
 
     fn variable(&self, id: VarId) -> Datum {
@@ -94,12 +110,18 @@ impl<'a> Writer<'a> {
             }
             return list([word("@"), Datum::Symbol(global.name)]);
         }
-        list([word("@"), word(global.library.as_str()), Datum::Symbol(global.name)])
+        list([
+            word("@"),
+            word(global.library.as_str()),
+            Datum::Symbol(global.name),
+        ])
     }
 
     fn top_form(&self, form: &TopForm) -> Datum {
         match form {
-            TopForm::Define(name, value) => list([word("define"), self.global(name), self.expression(value)]),
+            TopForm::Define(name, value) => {
+                list([word("define"), self.global(name), self.expression(value)])
+            }
             TopForm::Expression(value) => self.expression(value),
         }
     }
@@ -108,11 +130,15 @@ impl<'a> Writer<'a> {
         match &expression.kind {
             ExprKind::Constant(datum) => constant(datum),
             ExprKind::LocalRef(variable) => self.variable(*variable),
-            ExprKind::LocalSet(variable, value) => {
-                list([word("set!"), self.variable(*variable), self.expression(value)])
-            }
+            ExprKind::LocalSet(variable, value) => list([
+                word("set!"),
+                self.variable(*variable),
+                self.expression(value),
+            ]),
             ExprKind::GlobalRef(name) => self.global(name),
-            ExprKind::GlobalSet(name, value) => list([word("set!"), self.global(name), self.expression(value)]),
+            ExprKind::GlobalSet(name, value) => {
+                list([word("set!"), self.global(name), self.expression(value)])
+            }
             ExprKind::PrimitiveRef(id) => word(id.row().name),
             ExprKind::If(parts) => {
                 let mut whole = vec![word("if")];
@@ -121,15 +147,22 @@ impl<'a> Writer<'a> {
             }
             ExprKind::Lambda(lambda) => self.lambda(lambda),
             ExprKind::CaseLambda(clauses) => {
-                let clause = |lambda: &Lambda| list([self.formals(lambda), self.expression(&lambda.body)]);
+                let clause =
+                    |lambda: &Lambda| list([self.formals(lambda), self.expression(&lambda.body)]);
                 list(std::iter::once(word("case-lambda")).chain(clauses.iter().map(clause)))
             }
             ExprKind::Sequence(parts) => self.prefixed("begin", parts),
             ExprKind::Let { bindings, body } => self.binding_form("let", bindings, body),
-            ExprKind::Letrec { star, bindings, body } => {
-                self.binding_form(if *star { "letrec*" } else { "letrec" }, bindings, body)
-            }
-            ExprKind::LetValues { formals, init, body } => {
+            ExprKind::Letrec {
+                star,
+                bindings,
+                body,
+            } => self.binding_form(if *star { "letrec*" } else { "letrec" }, bindings, body),
+            ExprKind::LetValues {
+                formals,
+                init,
+                body,
+            } => {
                 let binding = list([self.value_formals(formals), self.expression(init)]);
                 list([word("let-values"), list([binding]), self.expression(body)])
             }
@@ -145,19 +178,30 @@ impl<'a> Writer<'a> {
     }
 
     fn binding_form(&self, head: &str, bindings: &[(VarId, Expr)], body: &Expr) -> Datum {
-        let pair = |(variable, value): &(VarId, Expr)| list([self.variable(*variable), self.expression(value)]);
-        list([word(head), list(bindings.iter().map(pair)), self.expression(body)])
+        let pair = |(variable, value): &(VarId, Expr)| {
+            list([self.variable(*variable), self.expression(value)])
+        };
+        list([
+            word(head),
+            list(bindings.iter().map(pair)),
+            self.expression(body),
+        ])
     }
 
     fn lambda(&self, lambda: &Lambda) -> Datum {
-        let plain = lambda.optional.is_empty() && lambda.keywords.is_empty() && !lambda.allow_other_keys;
+        let plain =
+            lambda.optional.is_empty() && lambda.keywords.is_empty() && !lambda.allow_other_keys;
         let head = word(if plain { "lambda" } else { "lambda*" });
         list([head, self.formals(lambda), self.expression(&lambda.body)])
     }
 
     fn formals(&self, lambda: &Lambda) -> Datum {
         let keyword = |text: &str| Datum::Keyword(Name::new(text));
-        let mut parts: Vec<Datum> = lambda.required.iter().map(|variable| self.variable(*variable)).collect();
+        let mut parts: Vec<Datum> = lambda
+            .required
+            .iter()
+            .map(|variable| self.variable(*variable))
+            .collect();
         if !lambda.optional.is_empty() {
             parts.push(keyword("optional"));
         }
@@ -168,7 +212,11 @@ impl<'a> Writer<'a> {
             parts.push(keyword("key"));
         }
         for (name, variable, default) in &lambda.keywords {
-            parts.push(list([self.variable(*variable), self.expression(default), Datum::Keyword(*name)]));
+            parts.push(list([
+                self.variable(*variable),
+                self.expression(default),
+                Datum::Keyword(*name),
+            ]));
         }
         if lambda.allow_other_keys {
             parts.push(keyword("allow-other-keys"));
@@ -178,7 +226,11 @@ impl<'a> Writer<'a> {
     }
 
     fn value_formals(&self, formals: &Formals) -> Datum {
-        let parts = formals.required.iter().map(|variable| self.variable(*variable)).collect();
+        let parts = formals
+            .required
+            .iter()
+            .map(|variable| self.variable(*variable))
+            .collect();
         let tail = formals.rest.map_or(Datum::Nil, |rest| self.variable(rest));
         Datum::list_with_tail(parts, tail)
     }
@@ -187,9 +239,12 @@ impl<'a> Writer<'a> {
 /// A literal as it has to be written in an expression.
 fn constant(datum: &Datum) -> Datum {
     match datum {
-        Datum::Symbol(_) | Datum::Pair(_) | Datum::Nil | Datum::Labelled(..) | Datum::LabelRef(_) | Datum::Vector(_) => {
-            list([word("quote"), datum.clone()])
-        }
+        Datum::Symbol(_)
+        | Datum::Pair(_)
+        | Datum::Nil
+        | Datum::Labelled(..)
+        | Datum::LabelRef(_)
+        | Datum::Vector(_) => list([word("quote"), datum.clone()]),
         other => other.clone(),
     }
 }

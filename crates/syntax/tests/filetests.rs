@@ -22,25 +22,43 @@ fn tests_directory() -> PathBuf {
 }
 
 fn render(diagnostics: &[Diagnostic], map: &SourceMap) -> String {
-    diagnostics.iter().map(|one| format!("[{}] {}", one.code, one.render(map, false))).collect()
+    diagnostics
+        .iter()
+        .map(|one| format!("[{}] {}", one.code, one.render(map, false)))
+        .collect()
 }
 
 fn run_read(name: &str, bytes: &[u8]) -> String {
     let map = SourceMap::new();
     let (_, result) = read_source(&map, name, bytes, false);
-    let mut out: String = result.forms.iter().map(|form| format!("{form}\n")).collect();
+    let mut out: String = result
+        .forms
+        .iter()
+        .map(|form| format!("{form}\n"))
+        .collect();
     out.push_str(&render(&result.diagnostics, &map));
     out
 }
 
 fn run_expand(name: &str, bytes: &[u8]) -> String {
     let map = Arc::new(SourceMap::new());
-    let loader = SearchPath { directories: vec![PathBuf::from("lib")] };
-    let mut libraries = Libraries::new(map.clone(), Box::new(loader), &["canny", "r7rs", "full-unicode"]);
+    let loader = SearchPath {
+        directories: vec![PathBuf::from("lib")],
+    };
+    let mut libraries = Libraries::new(
+        map.clone(),
+        Box::new(loader),
+        &["canny", "r7rs", "full-unicode"],
+    );
     let (_, source) = read_source(&map, name, bytes, false);
     let mut out = render(&source.diagnostics, &map);
     let imports = read_text("(canny syntax) (canny primitives)", SourceId::NONE, false).forms;
-    let expansion = expand_program(&mut libraries, LibraryKey::new("program"), &source.forms, &imports);
+    let expansion = expand_program(
+        &mut libraries,
+        LibraryKey::new("program"),
+        &source.forms,
+        &imports,
+    );
     out.push_str(&render(&expansion.diagnostics, &map));
     for library in libraries.take_units() {
         out.push_str(&unexpand(&library.unit));
@@ -64,7 +82,11 @@ fn run_directory(kind: &str, run: fn(&str, &[u8]) -> String) {
     files.sort();
     let mut failures = Vec::new();
     for file in &files {
-        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        let name = file
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
         let actual = run(&name, &std::fs::read(file).expect("the test can be read"));
         let expected_path = file.with_extension("expected");
         if bless {
@@ -73,11 +95,19 @@ fn run_directory(kind: &str, run: fn(&str, &[u8]) -> String) {
         }
         let expected = std::fs::read_to_string(&expected_path).unwrap_or_default();
         if actual != expected {
-            failures.push(format!("{name}\n--- expected\n{expected}--- actual\n{actual}"));
+            failures.push(format!(
+                "{name}\n--- expected\n{expected}--- actual\n{actual}"
+            ));
         }
     }
     assert!(!files.is_empty(), "no tests in {kind}");
-    assert!(failures.is_empty(), "{} of {} differ:\n{}", failures.len(), files.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} differ:\n{}",
+        failures.len(),
+        files.len(),
+        failures.join("\n")
+    );
 }
 
 /// One test, because the working directory is that of the process. Deep recursion needs the stack
@@ -88,7 +118,10 @@ fn filetests() {
         run_directory("read", run_read);
         run_directory("expand", run_expand);
     };
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(run).expect("a thread");
+    let thread = std::thread::Builder::new()
+        .stack_size(256 << 20)
+        .spawn(run)
+        .expect("a thread");
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }

@@ -67,7 +67,9 @@ impl Denotation {
             (Denotation::Core(left), Denotation::Core(right)) => left == right,
             (Denotation::Primitive(left), Denotation::Primitive(right)) => left == right,
             (Denotation::Local(left), Denotation::Local(right)) => left == right,
-            (Denotation::Global { name: left, .. }, Denotation::Global { name: right, .. }) => left == right,
+            (Denotation::Global { name: left, .. }, Denotation::Global { name: right, .. }) => {
+                left == right
+            }
             (Denotation::Macro(left), Denotation::Macro(right)) => Arc::ptr_eq(left, right),
             (Denotation::Unbound(left), Denotation::Unbound(right)) => left.name == right.name,
             _ => false,

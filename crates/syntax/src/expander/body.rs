@@ -18,7 +18,11 @@ use crate::syntax::{Identifier, Syntax};
 
 /// A definition or expression whose parts are still to be expanded.
 pub(crate) enum Item {
-    Define { target: Target, value: Deferred, span: Span },
+    Define {
+        target: Target,
+        value: Deferred,
+        span: Span,
+    },
     Expression(Deferred),
 }
 
@@ -81,7 +85,12 @@ pub(crate) struct Scan {
 impl Scan {
     /// Puts forms in front of what is pending.
     pub fn push_forms(&mut self, forms: Vec<Syntax>, step: StepId) {
-        self.pending.extend(forms.into_iter().rev().map(|syntax| Pending { syntax, step }));
+        self.pending.extend(
+            forms
+                .into_iter()
+                .rev()
+                .map(|syntax| Pending { syntax, step }),
+        );
     }
 }
 
@@ -89,7 +98,12 @@ impl Expander<'_> {
     /// The first pass over the forms of a body or top level.
     pub(crate) fn scan(&mut self, forms: Vec<Syntax>, scope: ScopeId) -> Vec<Item> {
         let saved = self.step;
-        let mut scan = Scan { scope, pending: Vec::new(), items: Vec::new(), keywords: Vec::new() };
+        let mut scan = Scan {
+            scope,
+            pending: Vec::new(),
+            items: Vec::new(),
+            keywords: Vec::new(),
+        };
         scan.push_forms(forms, self.step);
         while let Some(form) = scan.pending.pop() {
             if self.aborted {
@@ -141,7 +155,11 @@ impl Expander<'_> {
     }
 
     pub(crate) fn deferred(&self, kind: DeferredKind, scope: ScopeId) -> Deferred {
-        Deferred { step: self.step, scope, kind }
+        Deferred {
+            step: self.step,
+            scope,
+            kind,
+        }
     }
 
     /// The second pass over one right-hand side or expression.
@@ -160,7 +178,13 @@ impl Expander<'_> {
     }
 
     /// The body of a binding form or procedure: a scope of its own inside `scope`.
-    pub(crate) fn body(&mut self, forms: Vec<Syntax>, scope: ScopeId, form: &str, span: Span) -> Expr {
+    pub(crate) fn body(
+        &mut self,
+        forms: Vec<Syntax>,
+        scope: ScopeId,
+        form: &str,
+        span: Span,
+    ) -> Expr {
         if forms.is_empty() {
             self.error("empty-body", span, format!("{form}: the body is empty"));
             return Expr::unspecified(span);
@@ -176,23 +200,37 @@ impl Expander<'_> {
     }
 
     fn letrec_body(&mut self, mut items: Vec<Item>, form: &str, span: Span) -> Expr {
-        let last_definition = items.iter().rposition(|item| matches!(item, Item::Define { .. }));
+        let last_definition = items
+            .iter()
+            .rposition(|item| matches!(item, Item::Define { .. }));
         let Some(last_definition) = last_definition else {
             if items.is_empty() && !self.has_errors() {
-                self.error("empty-body", span, format!("{form}: the body has no expression"));
+                self.error(
+                    "empty-body",
+                    span,
+                    format!("{form}: the body has no expression"),
+                );
             }
-            let expressions = items.into_iter().map(|item| self.item_expression(item)).collect();
+            let expressions = items
+                .into_iter()
+                .map(|item| self.item_expression(item))
+                .collect();
             return Expr::sequence(span, expressions);
         };
         let tail = items.split_off(last_definition + 1);
         if tail.is_empty() && !self.has_errors() {
-            let message = format!("{form}: the body ends with a definition; an expression must follow");
+            let message =
+                format!("{form}: the body ends with a definition; an expression must follow");
             self.error("empty-body", span, message);
         }
         let mut bindings = Vec::with_capacity(items.len());
         for item in items {
             match item {
-                Item::Define { target: Target::Local(variable), value, .. } => {
+                Item::Define {
+                    target: Target::Local(variable),
+                    value,
+                    ..
+                } => {
                     let value = self.force(value);
                     bindings.push((variable, value));
                 }
@@ -204,13 +242,26 @@ impl Expander<'_> {
                     let value = self.force(value);
                     let unused = self.locals.add(Name::new("_"), value.span);
                     let whole = value.span;
-                    bindings.push((unused, Expr::sequence(whole, vec![value, Expr::unspecified(whole)])));
+                    bindings.push((
+                        unused,
+                        Expr::sequence(whole, vec![value, Expr::unspecified(whole)]),
+                    ));
                 }
             }
         }
-        let expressions = tail.into_iter().map(|item| self.item_expression(item)).collect();
+        let expressions = tail
+            .into_iter()
+            .map(|item| self.item_expression(item))
+            .collect();
         let body = Box::new(Expr::sequence(span, expressions));
-        Expr::new(span, ExprKind::Letrec { star: true, bindings, body })
+        Expr::new(
+            span,
+            ExprKind::Letrec {
+                star: true,
+                bindings,
+                body,
+            },
+        )
     }
 
     fn item_expression(&mut self, item: Item) -> Expr {
@@ -222,7 +273,11 @@ impl Expander<'_> {
     /// Makes `name` a variable of the scope. `None` after an error.
     pub(crate) fn declare(&mut self, name: &Syntax, form: &str, scan: &Scan) -> Option<Target> {
         let Some(identifier) = name.as_identifier() else {
-            self.error("bad-definition", name.span, format!("{form}: `{name}` is not a name"));
+            self.error(
+                "bad-definition",
+                name.span,
+                format!("{form}: `{name}` is not a name"),
+            );
             return None;
         };
         if scan.scope == ScopeId::TOP {
@@ -230,25 +285,38 @@ impl Expander<'_> {
         }
         self.check_new_local(identifier, name.span, form, scan)?;
         let variable = self.locals.add(identifier.name, name.span);
-        self.scopes.bind(scan.scope, identifier, Denotation::Local(variable));
+        self.scopes
+            .bind(scan.scope, identifier, Denotation::Local(variable));
         Some(Target::Local(variable))
     }
 
     /// A definition must not give another meaning to what the body has already used, nor to what
     /// it has already defined.
-    fn check_new_local(&mut self, identifier: Identifier, span: Span, form: &str, scan: &Scan) -> Option<()> {
+    fn check_new_local(
+        &mut self,
+        identifier: Identifier,
+        span: Span,
+        form: &str,
+        scan: &Scan,
+    ) -> Option<()> {
         if let Some(existing) = self.scopes.local(scan.scope, identifier).cloned() {
-            let message = format!("{form}: `{}` is defined twice in this body", identifier.name);
+            let message = format!(
+                "{form}: `{}` is defined twice in this body",
+                identifier.name
+            );
             let mut diagnostic = Diagnostic::error("duplicate-definition", span, message);
             if let Denotation::Local(variable) = existing {
-                diagnostic = diagnostic.label(self.locals[variable].span, "it is also defined here");
+                diagnostic =
+                    diagnostic.label(self.locals[variable].span, "it is also defined here");
             }
             self.report(diagnostic);
             return None;
         }
         if scan.keywords.contains(&identifier) {
-            let message =
-                format!("{form}: `{}` is defined here, but was used with another meaning in this body", identifier.name);
+            let message = format!(
+                "{form}: `{}` is defined here, but was used with another meaning in this body",
+                identifier.name
+            );
             self.error("changed-meaning", span, message);
             return None;
         }
@@ -258,14 +326,21 @@ impl Expander<'_> {
     /// Makes `name` a keyword of the scope.
     pub(crate) fn declare_syntax(&mut self, name: &Syntax, spec: &Syntax, form: &str, scan: &Scan) {
         let Some(identifier) = name.as_identifier() else {
-            self.error("bad-definition", name.span, format!("{form}: `{name}` is not a name"));
+            self.error(
+                "bad-definition",
+                name.span,
+                format!("{form}: `{name}` is not a name"),
+            );
             return;
         };
         if scan.scope == ScopeId::TOP {
             self.declare_global_syntax(identifier, name.span, spec, form);
             return;
         }
-        if self.check_new_local(identifier, name.span, form, scan).is_none() {
+        if self
+            .check_new_local(identifier, name.span, form, scan)
+            .is_none()
+        {
             return;
         }
         if let Some(denotation) = self.transformer(identifier.name, spec, scan.scope) {
@@ -294,7 +369,8 @@ impl Expander<'_> {
 
 /// Remembers that a keyword from outside the body was used in it.
 fn note_keyword(expander: &Expander<'_>, identifier: Identifier, scan: &mut Scan) {
-    let outside = scan.scope != ScopeId::TOP && expander.scopes.local(scan.scope, identifier).is_none();
+    let outside =
+        scan.scope != ScopeId::TOP && expander.scopes.local(scan.scope, identifier).is_none();
     if outside && !scan.keywords.contains(&identifier) {
         scan.keywords.push(identifier);
     }

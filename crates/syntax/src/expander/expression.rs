@@ -18,7 +18,12 @@ impl Expander<'_> {
     }
 
     /// Expands an expression whose value, if it is a procedure without a name, gets this one.
-    pub(crate) fn expand_named(&mut self, syntax: &Syntax, name: Option<Name>, scope: ScopeId) -> Expr {
+    pub(crate) fn expand_named(
+        &mut self,
+        syntax: &Syntax,
+        name: Option<Name>,
+        scope: ScopeId,
+    ) -> Expr {
         if !self.enter(1, syntax.span) {
             return Expr::unspecified(syntax.span);
         }
@@ -36,7 +41,9 @@ impl Expander<'_> {
         let mut current = syntax.clone();
         loop {
             let head = match &current.unlabelled().kind {
-                SyntaxKind::Identifier(identifier) => return self.reference(*identifier, current.span, scope),
+                SyntaxKind::Identifier(identifier) => {
+                    return self.reference(*identifier, current.span, scope);
+                }
                 SyntaxKind::Atom(datum) => return self.self_evaluating(datum, current.span),
                 SyntaxKind::Vector(_) => return Expr::constant(current.span, current.to_datum()),
                 SyntaxKind::Pair(pair) => pair.car.as_identifier(),
@@ -61,7 +68,11 @@ impl Expander<'_> {
                 Expr::unspecified(span)
             }
             Datum::LabelRef(_) => {
-                self.error("label-in-code", span, "a datum label can be referred to inside literal data only");
+                self.error(
+                    "label-in-code",
+                    span,
+                    "a datum label can be referred to inside literal data only",
+                );
                 Expr::unspecified(span)
             }
             other => Expr::constant(span, other.clone()),
@@ -71,11 +82,17 @@ impl Expander<'_> {
     fn call(&mut self, syntax: &Syntax, scope: ScopeId) -> Expr {
         let parts = syntax.parts();
         if !parts.tail.is_nil() {
-            let message = format!("a call is a proper list, but this one ends with `. {}`", parts.tail);
+            let message = format!(
+                "a call is a proper list, but this one ends with `. {}`",
+                parts.tail
+            );
             self.error("dotted-call", parts.tail.span, message);
             return Expr::unspecified(syntax.span);
         }
-        let mut expressions = parts.elements.iter().map(|element| self.expand(element, scope));
+        let mut expressions = parts
+            .elements
+            .iter()
+            .map(|element| self.expand(element, scope));
         let operator = expressions.next();
         let operands: Vec<Expr> = expressions.collect();
         match operator {
@@ -152,7 +169,11 @@ impl Expander<'_> {
             | CoreForm::Else
             | CoreForm::Unquote
             | CoreForm::UnquoteSplicing => {
-                self.bad_form(form, span, "the keyword only has a meaning inside other forms");
+                self.bad_form(
+                    form,
+                    span,
+                    "the keyword only has a meaning inside other forms",
+                );
                 Expr::unspecified(span)
             }
         }
@@ -160,11 +181,20 @@ impl Expander<'_> {
 
     /// Reports a malformed core form.
     pub(crate) fn bad_form(&mut self, form: CoreForm, span: Span, message: impl AsRef<str>) {
-        self.error("bad-syntax", span, format!("{}: {}", form.name(), message.as_ref()));
+        self.error(
+            "bad-syntax",
+            span,
+            format!("{}: {}", form.name(), message.as_ref()),
+        );
     }
 
     /// The same, as the value of the form.
-    pub(crate) fn bad_expression(&mut self, form: CoreForm, span: Span, message: impl AsRef<str>) -> Expr {
+    pub(crate) fn bad_expression(
+        &mut self,
+        form: CoreForm,
+        span: Span,
+        message: impl AsRef<str>,
+    ) -> Expr {
         self.bad_form(form, span, message);
         Expr::unspecified(span)
     }
@@ -182,8 +212,15 @@ impl Expander<'_> {
     }
 
     /// What `(syntax-error message irritant …)` says.
-    pub(crate) fn syntax_error_diagnostic(&mut self, operands: &[Syntax], syntax: &Syntax) -> Diagnostic {
-        match operands.split_first().map(|(message, irritants)| (message.as_atom(), irritants)) {
+    pub(crate) fn syntax_error_diagnostic(
+        &mut self,
+        operands: &[Syntax],
+        syntax: &Syntax,
+    ) -> Diagnostic {
+        match operands
+            .split_first()
+            .map(|(message, irritants)| (message.as_atom(), irritants))
+        {
             Some((Some(Datum::String(message)), irritants)) => {
                 super::transform::user_error(syntax, message, irritants)
             }

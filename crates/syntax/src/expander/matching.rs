@@ -20,7 +20,11 @@ pub(crate) enum Matched {
 pub(crate) type IsLiteral<'a> = dyn FnMut(u32, Identifier) -> bool + 'a;
 
 /// Matches the operands of a macro use; the result has an entry per variable of the rule.
-pub(crate) fn match_rule(rule: &Rule, operands: &Syntax, is_literal: &mut IsLiteral<'_>) -> Option<Vec<Matched>> {
+pub(crate) fn match_rule(
+    rule: &Rule,
+    operands: &Syntax,
+    is_literal: &mut IsLiteral<'_>,
+) -> Option<Vec<Matched>> {
     let mut variables = vec![Matched::None; rule.variables as usize];
     match_pattern(&rule.pattern, operands, &mut variables, is_literal).then_some(variables)
 }
@@ -37,7 +41,9 @@ fn match_pattern(
             variables[*index as usize] = Matched::One(syntax.clone());
             true
         }
-        Pattern::Literal(index) => syntax.as_identifier().is_some_and(|identifier| is_literal(*index, identifier)),
+        Pattern::Literal(index) => syntax
+            .as_identifier()
+            .is_some_and(|identifier| is_literal(*index, identifier)),
         Pattern::Datum(datum) => syntax.as_identifier().is_none() && syntax.to_datum() == *datum,
         Pattern::List(list) => match_list(list, syntax, variables, is_literal),
         Pattern::Vector(list) => match syntax.as_vector() {
@@ -58,7 +64,9 @@ fn match_list(
 ) -> bool {
     let mut rest = syntax;
     for pattern in &list.before {
-        let Some(pair) = rest.as_pair() else { return false };
+        let Some(pair) = rest.as_pair() else {
+            return false;
+        };
         if !match_pattern(pattern, &pair.car, variables, is_literal) {
             return false;
         }
@@ -71,13 +79,17 @@ fn match_list(
             available += 1;
             end = &pair.cdr;
         }
-        let Some(count) = available.checked_sub(list.after.len()) else { return false };
+        let Some(count) = available.checked_sub(list.after.len()) else {
+            return false;
+        };
         match match_repeated(repeated, rest, count, variables, is_literal) {
             Some(behind) => rest = behind,
             None => return false,
         }
         for pattern in &list.after {
-            let Some(pair) = rest.as_pair() else { return false };
+            let Some(pair) = rest.as_pair() else {
+                return false;
+            };
             if !match_pattern(pattern, &pair.car, variables, is_literal) {
                 return false;
             }
@@ -99,14 +111,18 @@ fn match_repeated<'s>(
     is_literal: &mut IsLiteral<'_>,
 ) -> Option<&'s Syntax> {
     let range = repeated.first as usize..repeated.end as usize;
-    let mut collected: Vec<Vec<Matched>> = range.clone().map(|_| Vec::with_capacity(count)).collect();
+    let mut collected: Vec<Vec<Matched>> =
+        range.clone().map(|_| Vec::with_capacity(count)).collect();
     for _ in 0..count {
         let pair = rest.as_pair()?;
         if !match_pattern(&repeated.pattern, &pair.car, variables, is_literal) {
             return None;
         }
         for (offset, values) in collected.iter_mut().enumerate() {
-            values.push(std::mem::replace(&mut variables[range.start + offset], Matched::None));
+            values.push(std::mem::replace(
+                &mut variables[range.start + offset],
+                Matched::None,
+            ));
         }
         rest = &pair.cdr;
     }

@@ -111,7 +111,12 @@ pub(crate) struct Expander<'a> {
 
 impl<'a> Expander<'a> {
     fn new(libraries: &'a mut Libraries, environment: &'a mut Environment) -> Expander<'a> {
-        let none = Step { name: Name::new(""), span: Span::NONE, parent: StepId::NONE, length: 0 };
+        let none = Step {
+            name: Name::new(""),
+            span: Span::NONE,
+            parent: StepId::NONE,
+            length: 0,
+        };
         Expander {
             libraries,
             environment,

@@ -32,7 +32,10 @@ impl Expander<'_> {
                 }
                 None => {
                     let library = self.library_of(outermost);
-                    return Denotation::Unbound(GlobalName { library, name: identifier.name });
+                    return Denotation::Unbound(GlobalName {
+                        library,
+                        name: identifier.name,
+                    });
                 }
             }
         }
@@ -74,11 +77,18 @@ impl Expander<'_> {
     }
 
     /// A binding as it is during this expansion.
-    pub(crate) fn denotation_of(&mut self, binding: &Binding, home: &LibraryKey) -> Option<Denotation> {
+    pub(crate) fn denotation_of(
+        &mut self,
+        binding: &Binding,
+        home: &LibraryKey,
+    ) -> Option<Denotation> {
         Some(match binding {
             Binding::Core(form) => Denotation::Core(*form),
             Binding::Primitive(name) => Denotation::Primitive(lookup_primitive(name.as_str())?),
-            Binding::Global(name) => Denotation::Global { name: name.clone(), home: name.library == *home },
+            Binding::Global(name) => Denotation::Global {
+                name: name.clone(),
+                home: name.library == *home,
+            },
             Binding::Macro(name) => Denotation::Macro(self.open_macro(name)?),
         })
     }
@@ -89,23 +99,44 @@ impl Expander<'_> {
             return Some(opened.clone());
         }
         let own = name.library == *self.environment.key();
-        let scope = if own { ScopeId::TOP } else { self.scopes.foreign(&name.library) };
+        let scope = if own {
+            ScopeId::TOP
+        } else {
+            self.scopes.foreign(&name.library)
+        };
         if let Some(procedure) = self.libraries.procedure_transformer(name) {
-            let opened = Arc::new(Macro { name: name.name, scope, transformer: Transformer::Procedure(procedure) });
+            let opened = Arc::new(Macro {
+                name: name.name,
+                scope,
+                transformer: Transformer::Procedure(procedure),
+            });
             self.opened.insert(name.clone(), opened.clone());
             return Some(opened);
         }
         let definition = if own {
             self.environment.macros.get(&name.name)?.clone()
         } else {
-            self.libraries.interface_by_key(&name.library)?.macros.get(&name.name)?.clone()
+            self.libraries
+                .interface_by_key(&name.library)?
+                .macros
+                .get(&name.name)?
+                .clone()
         };
         let mut aliases = Vec::with_capacity(definition.aliases.len());
         for closed in &definition.aliases {
             let foreign = *self.environment.key() != closed.library;
-            let scope = if foreign { self.scopes.foreign(&closed.library) } else { ScopeId::TOP };
-            let alias = self.scopes.add_alias(Identifier::plain(closed.lookup), scope);
-            aliases.push(Identifier { name: closed.name, ..alias });
+            let scope = if foreign {
+                self.scopes.foreign(&closed.library)
+            } else {
+                ScopeId::TOP
+            };
+            let alias = self
+                .scopes
+                .add_alias(Identifier::plain(closed.lookup), scope);
+            aliases.push(Identifier {
+                name: closed.name,
+                ..alias
+            });
         }
         let mut rules = definition.rules;
         for identifier in rules.literals.iter_mut().chain(rules.inserted.iter_mut()) {
@@ -115,7 +146,11 @@ impl Expander<'_> {
                 *identifier = *opened;
             }
         }
-        let opened = Arc::new(Macro { name: name.name, scope, transformer: Transformer::Rules(rules) });
+        let opened = Arc::new(Macro {
+            name: name.name,
+            scope,
+            transformer: Transformer::Rules(rules),
+        });
         self.opened.insert(name.clone(), opened.clone());
         Some(opened)
     }
@@ -140,7 +175,10 @@ impl Expander<'_> {
             }
             Denotation::Core(form) => {
                 let message = if form.is_auxiliary() {
-                    format!("`{}` is a keyword that only has a meaning inside other forms", identifier.name)
+                    format!(
+                        "`{}` is a keyword that only has a meaning inside other forms",
+                        identifier.name
+                    )
                 } else {
                     format!("`{}` is a keyword, not a variable", identifier.name)
                 };
@@ -160,10 +198,16 @@ impl Expander<'_> {
     /// unbound. It is an error only when it is evaluated.
     fn warn_unbound(&mut self, symbol: Name, name: &GlobalName, span: Span) {
         let own = name.library == *self.environment.key();
-        if own && !matches!(self.environment.kind(), EnvironmentKind::Library | EnvironmentKind::Program) {
+        if own
+            && !matches!(
+                self.environment.kind(),
+                EnvironmentKind::Library | EnvironmentKind::Program
+            )
+        {
             return;
         }
-        let mut diagnostic = Diagnostic::warning("unbound-variable", span, format!("`{symbol}` is not bound"));
+        let mut diagnostic =
+            Diagnostic::warning("unbound-variable", span, format!("`{symbol}` is not bound"));
         let names = self.environment.bindings().map(|(name, _)| name);
         if let Some(similar) = crate::library::similar_name(symbol, names) {
             diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
@@ -172,7 +216,14 @@ impl Expander<'_> {
     }
 
     /// `(set! identifier value)`.
-    pub(crate) fn assignment(&mut self, identifier: Identifier, at: Span, value: Expr, scope: ScopeId, span: Span) -> Expr {
+    pub(crate) fn assignment(
+        &mut self,
+        identifier: Identifier,
+        at: Span,
+        value: Expr,
+        scope: ScopeId,
+        span: Span,
+    ) -> Expr {
         let kind = match self.resolve(identifier, scope) {
             Denotation::Local(variable) => {
                 self.locals[variable].assigned = true;
@@ -180,7 +231,10 @@ impl Expander<'_> {
             }
             Denotation::Global { name, home: true } => {
                 if !self.may_assign(&name) {
-                    let message = format!("`{}` of {} cannot be assigned from outside", identifier.name, name.library);
+                    let message = format!(
+                        "`{}` of {} cannot be assigned from outside",
+                        identifier.name, name.library
+                    );
                     self.error("immutable-variable", at, message);
                 }
                 ExprKind::GlobalSet(name, Box::new(value))
@@ -191,15 +245,22 @@ impl Expander<'_> {
                 ExprKind::GlobalSet(name, Box::new(value))
             }
             Denotation::Global { .. } | Denotation::Primitive(_) => {
-                let origin = self.environment.entry(identifier.name).map(|entry| entry.origin.clone());
+                let origin = self
+                    .environment
+                    .entry(identifier.name)
+                    .map(|entry| entry.origin.clone());
                 let from = match origin {
                     Some(Origin::Imported(library, _)) => format!(" from {library}"),
                     _ => String::new(),
                 };
-                let message = format!("`{}` is imported{from} and cannot be assigned", identifier.name);
+                let message = format!(
+                    "`{}` is imported{from} and cannot be assigned",
+                    identifier.name
+                );
                 let mut diagnostic = Diagnostic::error("immutable-variable", at, message);
                 if self.environment.kind() != EnvironmentKind::Library {
-                    diagnostic = diagnostic.note("a definition of the name here would make it a variable of its own");
+                    diagnostic = diagnostic
+                        .note("a definition of the name here would make it a variable of its own");
                 }
                 self.report(diagnostic);
                 return Expr::unspecified(span);
@@ -231,7 +292,11 @@ impl Expander<'_> {
         match lookup_primitive(name) {
             Some(primitive) => Expr::new(span, ExprKind::PrimitiveRef(primitive)),
             None => {
-                self.error("missing-primitive", span, format!("this system has no primitive `{name}`"));
+                self.error(
+                    "missing-primitive",
+                    span,
+                    format!("this system has no primitive `{name}`"),
+                );
                 Expr::unspecified(span)
             }
         }

@@ -71,15 +71,27 @@ pub(crate) struct LocalTable {
 impl LocalTable {
     fn get(&self, identifier: Identifier) -> Option<&Denotation> {
         if self.entries.len() > LINEAR_ENTRIES_MAX {
-            return self.index.get(&identifier).map(|&position| &self.entries[position].1);
+            return self
+                .index
+                .get(&identifier)
+                .map(|&position| &self.entries[position].1);
         }
-        self.entries.iter().rev().find(|(own, _)| *own == identifier).map(|(_, denotation)| denotation)
+        self.entries
+            .iter()
+            .rev()
+            .find(|(own, _)| *own == identifier)
+            .map(|(_, denotation)| denotation)
     }
 
     fn insert(&mut self, identifier: Identifier, denotation: Denotation) {
         self.entries.push((identifier, denotation));
         if self.entries.len() == LINEAR_ENTRIES_MAX + 1 {
-            self.index = self.entries.iter().enumerate().map(|(position, (own, _))| (*own, position)).collect();
+            self.index = self
+                .entries
+                .iter()
+                .enumerate()
+                .map(|(position, (own, _))| (*own, position))
+                .collect();
         } else if self.entries.len() > LINEAR_ENTRIES_MAX {
             self.index.insert(identifier, self.entries.len() - 1);
         }
@@ -96,9 +108,15 @@ pub(crate) struct Scopes {
 impl Scopes {
     /// Just the outermost scope.
     pub fn new() -> Scopes {
-        let unused = Alias { inner: Identifier::plain(crate::name::Name::new("")), scope: ScopeId::TOP };
+        let unused = Alias {
+            inner: Identifier::plain(crate::name::Name::new("")),
+            scope: ScopeId::TOP,
+        };
         Scopes {
-            scopes: vec![Scope { parent: None, kind: ScopeKind::Top }],
+            scopes: vec![Scope {
+                parent: None,
+                kind: ScopeKind::Top,
+            }],
             aliases: vec![unused],
             foreign: HashMap::new(),
         }
@@ -112,7 +130,10 @@ impl Scopes {
 
     /// A new empty scope inside `parent`.
     pub fn add_local(&mut self, parent: ScopeId) -> ScopeId {
-        self.add(Scope { parent: Some(parent), kind: ScopeKind::Local(LocalTable::default()) })
+        self.add(Scope {
+            parent: Some(parent),
+            kind: ScopeKind::Local(LocalTable::default()),
+        })
     }
 
     /// The scope of another library's globals.
@@ -120,7 +141,10 @@ impl Scopes {
         if let Some(&scope) = self.foreign.get(library) {
             return scope;
         }
-        let scope = self.add(Scope { parent: None, kind: ScopeKind::Foreign(library.clone()) });
+        let scope = self.add(Scope {
+            parent: None,
+            kind: ScopeKind::Foreign(library.clone()),
+        });
         self.foreign.insert(library.clone(), scope);
         scope
     }
@@ -146,7 +170,11 @@ impl Scopes {
     }
 
     /// Walks outwards from `scope`: the innermost local binding, or the outermost scope reached.
-    pub fn lookup_local(&self, mut scope: ScopeId, identifier: Identifier) -> Result<&Denotation, ScopeId> {
+    pub fn lookup_local(
+        &self,
+        mut scope: ScopeId,
+        identifier: Identifier,
+    ) -> Result<&Denotation, ScopeId> {
         loop {
             if let Some(found) = self.local(scope, identifier) {
                 return Ok(found);
@@ -170,7 +198,10 @@ impl Scopes {
     pub fn add_alias(&mut self, inner: Identifier, scope: ScopeId) -> Identifier {
         let alias = AliasId(u32::try_from(self.aliases.len()).expect("fewer than 2^32 aliases"));
         self.aliases.push(Alias { inner, scope });
-        Identifier { name: inner.name, alias }
+        Identifier {
+            name: inner.name,
+            alias,
+        }
     }
 
     /// What an alias stands for; `None` for plain identifiers.

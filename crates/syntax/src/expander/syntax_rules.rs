@@ -110,7 +110,9 @@ pub(crate) fn compile_rules(
     context: &mut dyn RuleContext,
     errors: &mut Vec<Diagnostic>,
 ) -> Option<RuleSet> {
-    let error = |span, message: &str| Diagnostic::error("bad-syntax-rules", span, format!("syntax-rules: {message}"));
+    let error = |span, message: &str| {
+        Diagnostic::error("bad-syntax-rules", span, format!("syntax-rules: {message}"))
+    };
     let Some(mut elements) = form.elements() else {
         errors.push(error(form.span, "the form is not a proper list"));
         return None;
@@ -129,7 +131,10 @@ pub(crate) fn compile_rules(
     }
     let literals_syntax = elements.remove(0);
     let Some(literals) = literals_syntax.elements() else {
-        errors.push(error(literals_syntax.span, "the literals must be a list of identifiers"));
+        errors.push(error(
+            literals_syntax.span,
+            "the literals must be a list of identifiers",
+        ));
         return None;
     };
     let mut compiler = RuleCompiler {
@@ -148,8 +153,15 @@ pub(crate) fn compile_rules(
             None => compiler.error(literal.span, "a literal must be an identifier"),
         }
     }
-    let rules: Vec<Rule> = elements.iter().filter_map(|rule| compiler.rule(rule)).collect();
-    Some(RuleSet { rules: Arc::new(rules), literals: compiler.literals, inserted: compiler.inserted })
+    let rules: Vec<Rule> = elements
+        .iter()
+        .filter_map(|rule| compiler.rule(rule))
+        .collect();
+    Some(RuleSet {
+        rules: Arc::new(rules),
+        literals: compiler.literals,
+        inserted: compiler.inserted,
+    })
 }
 
 struct PatternVariable {
@@ -171,11 +183,17 @@ struct RuleCompiler<'a> {
 
 impl RuleCompiler<'_> {
     fn error(&mut self, span: Span, message: &str) {
-        self.errors.push(Diagnostic::error("bad-syntax-rules", span, format!("syntax-rules: {message}")));
+        self.errors.push(Diagnostic::error(
+            "bad-syntax-rules",
+            span,
+            format!("syntax-rules: {message}"),
+        ));
     }
 
     fn is_ellipsis(&mut self, syntax: &Syntax) -> bool {
-        let Some(identifier) = syntax.as_identifier() else { return false };
+        let Some(identifier) = syntax.as_identifier() else {
+            return false;
+        };
         if self.literals.contains(&identifier) {
             return false;
         }
@@ -196,7 +214,10 @@ impl RuleCompiler<'_> {
         let pattern = match parts[0].as_pair() {
             Some(pair) => self.pattern(&pair.cdr, 0),
             None => {
-                self.error(parts[0].span, "a pattern must be a list that begins with the keyword");
+                self.error(
+                    parts[0].span,
+                    "a pattern must be a list that begins with the keyword",
+                );
                 return None;
             }
         };
@@ -228,21 +249,35 @@ impl RuleCompiler<'_> {
 
     fn pattern_inside(&mut self, syntax: &Syntax, ellipses: usize) -> Pattern {
         if let Some(identifier) = syntax.as_identifier() {
-            if let Some(index) = self.literals.iter().position(|literal| *literal == identifier) {
+            if let Some(index) = self
+                .literals
+                .iter()
+                .position(|literal| *literal == identifier)
+            {
                 return Pattern::Literal(index as u32);
             }
             if self.is_ellipsis(syntax) {
-                self.error(syntax.span, "the ellipsis must follow a pattern in a list or vector");
+                self.error(
+                    syntax.span,
+                    "the ellipsis must follow a pattern in a list or vector",
+                );
                 return Pattern::Anything;
             }
             if self.context.is_underscore(identifier) {
                 return Pattern::Anything;
             }
-            if self.variables.iter().any(|variable| variable.identifier == identifier) {
+            if self
+                .variables
+                .iter()
+                .any(|variable| variable.identifier == identifier)
+            {
                 let message = format!("the pattern variable `{}` occurs twice", identifier.name);
                 self.error(syntax.span, &message);
             }
-            self.variables.push(PatternVariable { identifier, depth: ellipses });
+            self.variables.push(PatternVariable {
+                identifier,
+                depth: ellipses,
+            });
             return Pattern::Variable(self.variables.len() as u32 - 1);
         }
         if let Some(elements) = syntax.as_vector() {
@@ -257,24 +292,44 @@ impl RuleCompiler<'_> {
         Pattern::Datum(syntax.to_datum())
     }
 
-    fn list_pattern(&mut self, elements: &[Syntax], tail: Option<&Syntax>, ellipses: usize) -> ListPattern {
-        let mut list = ListPattern { before: Vec::new(), repeated: None, after: Vec::new(), tail: None };
+    fn list_pattern(
+        &mut self,
+        elements: &[Syntax],
+        tail: Option<&Syntax>,
+        ellipses: usize,
+    ) -> ListPattern {
+        let mut list = ListPattern {
+            before: Vec::new(),
+            repeated: None,
+            after: Vec::new(),
+            tail: None,
+        };
         let mut index = 0;
         while index < elements.len() {
             let element = &elements[index];
-            let followed = elements.get(index + 1).is_some_and(|next| self.is_ellipsis(next));
+            let followed = elements
+                .get(index + 1)
+                .is_some_and(|next| self.is_ellipsis(next));
             if followed {
                 if list.repeated.is_some() {
                     self.error(element.span, "a list pattern has one ellipsis at most");
                 }
                 let first = self.variables.len() as u32;
                 let pattern = self.pattern(element, ellipses + 1);
-                list.repeated = Some(Repeated { pattern, first, end: self.variables.len() as u32 });
+                list.repeated = Some(Repeated {
+                    pattern,
+                    first,
+                    end: self.variables.len() as u32,
+                });
                 index += 2;
                 continue;
             }
             let pattern = self.pattern(element, ellipses);
-            if list.repeated.is_some() { list.after.push(pattern) } else { list.before.push(pattern) }
+            if list.repeated.is_some() {
+                list.after.push(pattern)
+            } else {
+                list.before.push(pattern)
+            }
             index += 1;
         }
         list.tail = tail.map(|tail| self.pattern(tail, ellipses));
@@ -327,16 +382,27 @@ impl RuleCompiler<'_> {
         escapes: bool,
         ellipses: usize,
     ) -> Template {
-        if let Some(index) = self.variables.iter().position(|variable| variable.identifier == identifier) {
+        if let Some(index) = self
+            .variables
+            .iter()
+            .position(|variable| variable.identifier == identifier)
+        {
             let depth = self.variables[index].depth;
             if depth > ellipses {
-                let message = format!("the variable `{}` needs {}", identifier.name, count_ellipses(depth));
+                let message = format!(
+                    "the variable `{}` needs {}",
+                    identifier.name,
+                    count_ellipses(depth)
+                );
                 self.error(syntax.span, &message);
             }
             return Template::Variable(index as u32);
         }
         if escapes && self.is_ellipsis(syntax) {
-            self.error(syntax.span, "the ellipsis must follow a template in a list or vector");
+            self.error(
+                syntax.span,
+                "the ellipsis must follow a template in a list or vector",
+            );
             return Template::Datum(Datum::Nil);
         }
         let next = self.inserted.len() as u32;
@@ -347,14 +413,23 @@ impl RuleCompiler<'_> {
         Template::Identifier(index)
     }
 
-    fn template_elements(&mut self, elements: &[Syntax], escapes: bool, ellipses: usize) -> Vec<Element> {
+    fn template_elements(
+        &mut self,
+        elements: &[Syntax],
+        escapes: bool,
+        ellipses: usize,
+    ) -> Vec<Element> {
         let mut result = Vec::new();
         let mut index = 0;
         while index < elements.len() {
             let element = &elements[index];
             index += 1;
             let mut count = 0;
-            while escapes && elements.get(index).is_some_and(|next| self.is_ellipsis(next)) {
+            while escapes
+                && elements
+                    .get(index)
+                    .is_some_and(|next| self.is_ellipsis(next))
+            {
                 count += 1;
                 index += 1;
             }
@@ -372,7 +447,10 @@ impl RuleCompiler<'_> {
                         .filter(|&variable| self.variables[variable as usize].depth > outside)
                         .collect();
                     if driving.is_empty() {
-                        self.error(element.span, "no variable before this ellipsis is repeated that often");
+                        self.error(
+                            element.span,
+                            "no variable before this ellipsis is repeated that often",
+                        );
                         break;
                     }
                     repeats.push(driving);
@@ -385,7 +463,11 @@ impl RuleCompiler<'_> {
 }
 
 fn count_ellipses(depth: usize) -> String {
-    if depth == 1 { "an ellipsis".to_owned() } else { format!("{depth} ellipses") }
+    if depth == 1 {
+        "an ellipsis".to_owned()
+    } else {
+        format!("{depth} ellipses")
+    }
 }
 
 /// All variables of a template, each once. Recursion is bounded by [`RULE_DEPTH_MAX`].
@@ -398,11 +480,17 @@ fn collect_variables(template: &Template, variables: &mut Vec<u32>) {
         }
         Template::Identifier(_) | Template::Datum(_) => {}
         Template::List(list) => {
-            list.elements.iter().for_each(|element| collect_variables(&element.template, variables));
-            list.tail.iter().for_each(|tail| collect_variables(tail, variables));
+            list.elements
+                .iter()
+                .for_each(|element| collect_variables(&element.template, variables));
+            list.tail
+                .iter()
+                .for_each(|tail| collect_variables(tail, variables));
         }
         Template::Vector(elements) => {
-            elements.iter().for_each(|element| collect_variables(&element.template, variables));
+            elements
+                .iter()
+                .for_each(|element| collect_variables(&element.template, variables));
         }
     }
 }
@@ -431,7 +519,9 @@ impl RuleSet {
                     pending.extend(list.elements.iter().map(|element| &element.template));
                     pending.extend(list.tail.iter());
                 }
-                Template::Vector(elements) => pending.extend(elements.iter().map(|element| &element.template)),
+                Template::Vector(elements) => {
+                    pending.extend(elements.iter().map(|element| &element.template))
+                }
                 _ => {}
             }
         }

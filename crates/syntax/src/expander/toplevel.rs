@@ -27,11 +27,15 @@ pub fn expand_program(
     let mut environment = Environment::new(key, EnvironmentKind::Program);
     let mut expander = Expander::new(libraries, &mut environment);
     let head_is = |form: &Syntax, word: &str| {
-        form.as_pair().and_then(|pair| pair.car.as_identifier()).is_some_and(|head| head.name.as_str() == word)
+        form.as_pair()
+            .and_then(|pair| pair.car.as_identifier())
+            .is_some_and(|head| head.name.as_str() == word)
     };
     // Libraries are declared before anything is imported, wherever they stand in the file.
-    let (library_forms, forms): (Vec<Syntax>, Vec<Syntax>) =
-        forms.iter().cloned().partition(|form| head_is(form, "define-library"));
+    let (library_forms, forms): (Vec<Syntax>, Vec<Syntax>) = forms
+        .iter()
+        .cloned()
+        .partition(|form| head_is(form, "define-library"));
     for form in &library_forms {
         expander.declare_library(form);
     }
@@ -45,7 +49,11 @@ pub fn expand_program(
 }
 
 /// Expands one form in an environment that later forms will see.
-pub fn expand_toplevel_form(libraries: &mut Libraries, environment: &mut Environment, form: &Syntax) -> Expansion {
+pub fn expand_toplevel_form(
+    libraries: &mut Libraries,
+    environment: &mut Environment,
+    form: &Syntax,
+) -> Expansion {
     expand_toplevel_forms(libraries, environment, std::slice::from_ref(form))
 }
 
@@ -102,13 +110,20 @@ impl Expander<'_> {
             body,
             locals: self.locals,
         };
-        Expansion { unit: (!failed).then_some(unit), diagnostics: self.diagnostics }
+        Expansion {
+            unit: (!failed).then_some(unit),
+            diagnostics: self.diagnostics,
+        }
     }
 
     fn top_form(&mut self, item: Item) -> TopForm {
         match item {
             Item::Expression(value) => TopForm::Expression(self.force(value)),
-            Item::Define { target, value, span } => {
+            Item::Define {
+                target,
+                value,
+                span,
+            } => {
                 let value = self.force(value);
                 match target {
                     Target::Global(name) => TopForm::Define(name, value),
@@ -130,7 +145,9 @@ impl Expander<'_> {
         names.dedup();
         for name in names {
             let key = self.environment.macro_name(name);
-            let Some(opened) = self.opened.get(&key).map(Arc::clone) else { continue };
+            let Some(opened) = self.opened.get(&key).map(Arc::clone) else {
+                continue;
+            };
             let assigned = self.assigned_by_macro(&opened);
             self.assigned.extend(assigned);
             if let Some(definition) = self.close_macro(&opened) {
@@ -140,16 +157,32 @@ impl Expander<'_> {
     }
 
     /// Makes an identifier a global of this unit. `None` after an error.
-    pub(crate) fn declare_global(&mut self, identifier: Identifier, span: Span, form: &str) -> Option<Target> {
+    pub(crate) fn declare_global(
+        &mut self,
+        identifier: Identifier,
+        span: Span,
+        form: &str,
+    ) -> Option<Target> {
         let name = self.global_name(identifier, span, form)?;
         let existing = self.environment.entry(name);
-        let again = matches!(existing, Some(Entry { binding: Binding::Global(_), origin: Origin::Defined(_) }))
-            && self.environment.kind() == EnvironmentKind::Program;
+        let again = matches!(
+            existing,
+            Some(Entry {
+                binding: Binding::Global(_),
+                origin: Origin::Defined(_)
+            })
+        ) && self.environment.kind() == EnvironmentKind::Program;
         if again {
             return Some(Target::Again(self.environment.global(name)));
         }
         let binding = Binding::Global(self.environment.global(name));
-        self.environment.bind(name, Entry { binding, origin: Origin::Defined(span) });
+        self.environment.bind(
+            name,
+            Entry {
+                binding,
+                origin: Origin::Defined(span),
+            },
+        );
         self.add_global(name, span);
         Some(Target::Global(self.environment.global(name)))
     }
@@ -158,28 +191,50 @@ impl Expander<'_> {
     pub(crate) fn hidden_global(&mut self, base: Name, span: Span) -> GlobalName {
         let name = self.environment.hidden_name(base);
         let binding = Binding::Global(self.environment.global(name));
-        self.environment.bind(name, Entry { binding, origin: Origin::Defined(span) });
+        self.environment.bind(
+            name,
+            Entry {
+                binding,
+                origin: Origin::Defined(span),
+            },
+        );
         self.add_global(name, span);
         self.environment.global(name)
     }
 
     fn add_global(&mut self, name: Name, span: Span) {
         if self.defined.insert(name) {
-            self.globals.push(GlobalDefinition { name, span, assigned: false, exported: false });
+            self.globals.push(GlobalDefinition {
+                name,
+                span,
+                assigned: false,
+                exported: false,
+            });
         }
     }
 
     /// Makes an identifier a keyword of this unit's top level.
-    pub(crate) fn declare_global_syntax(&mut self, identifier: Identifier, span: Span, spec: &Syntax, form: &str) {
+    pub(crate) fn declare_global_syntax(
+        &mut self,
+        identifier: Identifier,
+        span: Span,
+        spec: &Syntax,
+        form: &str,
+    ) {
         // The transformer is made first, so that it can be another name of an imported keyword
         // that this definition shadows.
         let transformer = self.transformer(identifier.name, spec, ScopeId::TOP);
-        let Some(name) = self.global_name(identifier, span, form) else { return };
+        let Some(name) = self.global_name(identifier, span, form) else {
+            return;
+        };
         let binding = match transformer {
             None => return,
             Some(Denotation::Core(form)) => Binding::Core(form),
             Some(Denotation::Macro(opened)) => {
-                let existing = self.opened.iter().find(|(_, known)| Arc::ptr_eq(known, &opened));
+                let existing = self
+                    .opened
+                    .iter()
+                    .find(|(_, known)| Arc::ptr_eq(known, &opened));
                 let key = match existing {
                     Some((key, _)) => key.clone(),
                     None => {
@@ -193,14 +248,23 @@ impl Expander<'_> {
             }
             Some(_) => return,
         };
-        self.environment.bind(name, Entry { binding, origin: Origin::Defined(span) });
+        self.environment.bind(
+            name,
+            Entry {
+                binding,
+                origin: Origin::Defined(span),
+            },
+        );
     }
 
     /// The name in the environment's table for a definition of `identifier`, if it may be defined.
     fn global_name(&mut self, identifier: Identifier, span: Span, form: &str) -> Option<Name> {
         let kind = self.environment.kind();
         if kind == EnvironmentKind::Immutable {
-            let message = format!("{form}: `{}` cannot be defined, because the environment is immutable", identifier.name);
+            let message = format!(
+                "{form}: `{}` cannot be defined, because the environment is immutable",
+                identifier.name
+            );
             self.error("immutable-environment", span, message);
             return None;
         }
@@ -216,13 +280,16 @@ impl Expander<'_> {
             let problem = match self.environment.entry(name).map(|entry| &entry.origin) {
                 None => return Some(name),
                 Some(Origin::Imported(library, at)) => {
-                    let message =
-                        format!("{form}: `{name}` is imported from {library} and cannot be defined in a library too");
-                    Diagnostic::error("duplicate-definition", span, message).label(*at, "it is imported here")
+                    let message = format!(
+                        "{form}: `{name}` is imported from {library} and cannot be defined in a library too"
+                    );
+                    Diagnostic::error("duplicate-definition", span, message)
+                        .label(*at, "it is imported here")
                 }
                 Some(Origin::Defined(at)) if kind == EnvironmentKind::Library => {
                     let message = format!("{form}: `{}` is defined twice", identifier.name);
-                    Diagnostic::error("duplicate-definition", span, message).label(*at, "it is also defined here")
+                    Diagnostic::error("duplicate-definition", span, message)
+                        .label(*at, "it is also defined here")
                 }
                 Some(Origin::Defined(_)) => return Some(name),
             };
@@ -236,14 +303,20 @@ impl Expander<'_> {
     pub(crate) fn import_form(&mut self, form: &Syntax) {
         match form.elements() {
             Some(elements) => elements[1..].iter().for_each(|set| self.import_set(set)),
-            None => self.error("bad-import", form.span, "import: the form is not a proper list"),
+            None => self.error(
+                "bad-import",
+                form.span,
+                "import: the form is not a proper list",
+            ),
         }
     }
 
     /// Brings the names of one import set into the environment.
     pub(crate) fn import_set(&mut self, set: &Syntax) {
         let mut diagnostics = Vec::new();
-        let imported = self.libraries.import_into(self.environment, set, &mut diagnostics);
+        let imported = self
+            .libraries
+            .import_into(self.environment, set, &mut diagnostics);
         for diagnostic in diagnostics {
             self.report(diagnostic);
         }

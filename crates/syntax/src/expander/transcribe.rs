@@ -28,7 +28,11 @@ pub(crate) struct Transcriber<'a> {
 
 impl Transcriber<'_> {
     /// The template with the variables' values.
-    pub fn transcribe(&mut self, template: &Template, variables: &mut [Matched]) -> Result<Syntax, TranscribeError> {
+    pub fn transcribe(
+        &mut self,
+        template: &Template,
+        variables: &mut [Matched],
+    ) -> Result<Syntax, TranscribeError> {
         self.spend(1)?;
         Ok(match template {
             Template::Variable(index) => match &variables[*index as usize] {
@@ -54,7 +58,10 @@ impl Transcriber<'_> {
     }
 
     fn spend(&mut self, count: usize) -> Result<(), TranscribeError> {
-        *self.budget = self.budget.checked_sub(count).ok_or(TranscribeError::TooLarge)?;
+        *self.budget = self
+            .budget
+            .checked_sub(count)
+            .ok_or(TranscribeError::TooLarge)?;
         Ok(())
     }
 
@@ -86,7 +93,9 @@ impl Transcriber<'_> {
         let mut length: Option<usize> = None;
         for &variable in driving {
             let index = variable as usize;
-            let Matched::Many(values) = &variables[index] else { continue };
+            let Matched::Many(values) = &variables[index] else {
+                continue;
+            };
             let count = values.len();
             if let Some(expected) = length.filter(|&expected| expected != count) {
                 for (index, values) in taken {
@@ -95,7 +104,10 @@ impl Transcriber<'_> {
                 return Err(TranscribeError::Lengths(expected, count));
             }
             length = Some(count);
-            taken.push((index, std::mem::replace(&mut variables[index], Matched::None)));
+            taken.push((
+                index,
+                std::mem::replace(&mut variables[index], Matched::None),
+            ));
         }
         let mut outcome = Ok(());
         for position in 0..length.unwrap_or(0) {

@@ -7,7 +7,9 @@ use crate::core::LibraryKey;
 use crate::diagnostic::Diagnostic;
 use crate::expander::binding::Denotation;
 use crate::expander::keyword::CoreForm;
-use crate::expander::macros::{ClosedAlias, Hygiene, Macro, MacroDefinition, ProcedureTransformer, Transformer};
+use crate::expander::macros::{
+    ClosedAlias, Hygiene, Macro, MacroDefinition, ProcedureTransformer, Transformer,
+};
 use crate::expander::matching::match_rule;
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::expander::syntax_rules::{RuleContext, RuleSet, compile_rules};
@@ -19,26 +21,47 @@ use crate::syntax::{AliasId, Identifier, Syntax};
 impl Expander<'_> {
     /// One step: the expansion of the macro use `form`. The current step becomes this one. `None`
     /// after an error.
-    pub(crate) fn expand_macro(&mut self, used: &Arc<Macro>, form: &Syntax, scope: ScopeId) -> Option<Syntax> {
+    pub(crate) fn expand_macro(
+        &mut self,
+        used: &Arc<Macro>,
+        form: &Syntax,
+        scope: ScopeId,
+    ) -> Option<Syntax> {
         if self.aborted {
             return None;
         }
         let length = self.steps[self.step.0 as usize].length + 1;
-        self.steps.push(Step { name: used.name, span: form.span, parent: self.step, length });
+        self.steps.push(Step {
+            name: used.name,
+            span: form.span,
+            parent: self.step,
+            length,
+        });
         self.step = StepId(self.steps.len() as u32 - 1);
         if length > EXPANSION_STEPS_MAX {
-            let message = format!("the expansion of `{}` does not end: {length} steps led here", used.name);
+            let message = format!(
+                "the expansion of `{}` does not end: {length} steps led here",
+                used.name
+            );
             self.error("endless-expansion", form.span, message);
             self.aborted = true;
             return None;
         }
         match &used.transformer {
             Transformer::Rules(rules) => self.apply_rules(used, rules, form, scope),
-            Transformer::Procedure(procedure) => self.apply_procedure(used, procedure.as_ref(), form, scope),
+            Transformer::Procedure(procedure) => {
+                self.apply_procedure(used, procedure.as_ref(), form, scope)
+            }
         }
     }
 
-    fn apply_rules(&mut self, used: &Macro, rules: &RuleSet, form: &Syntax, scope: ScopeId) -> Option<Syntax> {
+    fn apply_rules(
+        &mut self,
+        used: &Macro,
+        rules: &RuleSet,
+        form: &Syntax,
+        scope: ScopeId,
+    ) -> Option<Syntax> {
         let operands = match form.as_pair() {
             Some(pair) => &pair.cdr,
             None => return None,
@@ -67,7 +90,11 @@ impl Expander<'_> {
             *renamed[index as usize]
                 .get_or_insert_with(|| scopes.add_alias(rules.inserted[index as usize], used.scope))
         };
-        let mut transcriber = Transcriber { span: form.span, rename: &mut rename, budget: &mut self.budget };
+        let mut transcriber = Transcriber {
+            span: form.span,
+            rename: &mut rename,
+            budget: &mut self.budget,
+        };
         match transcriber.transcribe(&rule.template, &mut variables) {
             Ok(mut result) => {
                 // What an expansion as a whole stands for is the use, even when the template is
@@ -86,7 +113,10 @@ impl Expander<'_> {
                 None
             }
             Err(TranscribeError::TooLarge) => {
-                let message = format!("the expansion of `{}` does not end: it has become too large", used.name);
+                let message = format!(
+                    "the expansion of `{}` does not end: it has become too large",
+                    used.name
+                );
                 self.error("endless-expansion", form.span, message);
                 self.aborted = true;
                 None
@@ -101,25 +131,44 @@ impl Expander<'_> {
         form: &Syntax,
         scope: ScopeId,
     ) -> Option<Syntax> {
-        let mut hygiene = StepHygiene { expander: self, definition: used.scope, usage: scope, renamed: HashMap::new() };
+        let mut hygiene = StepHygiene {
+            expander: self,
+            definition: used.scope,
+            usage: scope,
+            renamed: HashMap::new(),
+        };
         match procedure.transform(form, &mut hygiene) {
             Ok(result) => Some(result),
             Err(message) => {
-                self.error("macro-error", form.span, format!("{}: {message}", used.name));
+                self.error(
+                    "macro-error",
+                    form.span,
+                    format!("{}: {message}", used.name),
+                );
                 None
             }
         }
     }
 
     /// What a keyword bound to the transformer expression `spec` means. `None` after an error.
-    pub(crate) fn transformer(&mut self, keyword: Name, spec: &Syntax, scope: ScopeId) -> Option<Denotation> {
+    pub(crate) fn transformer(
+        &mut self,
+        keyword: Name,
+        spec: &Syntax,
+        scope: ScopeId,
+    ) -> Option<Denotation> {
         let saved = self.step;
         let result = self.transformer_inside(keyword, spec, scope);
         self.step = saved;
         result
     }
 
-    fn transformer_inside(&mut self, keyword: Name, spec: &Syntax, scope: ScopeId) -> Option<Denotation> {
+    fn transformer_inside(
+        &mut self,
+        keyword: Name,
+        spec: &Syntax,
+        scope: ScopeId,
+    ) -> Option<Denotation> {
         let mut spec = spec.clone();
         loop {
             // A keyword as transformer makes another name for it.
@@ -136,7 +185,8 @@ impl Expander<'_> {
                 }
                 Some(Denotation::Macro(used)) => spec = self.expand_macro(&used, &spec, scope)?,
                 _ => {
-                    let message = format!("the transformer of `{keyword}` must be a syntax-rules form");
+                    let message =
+                        format!("the transformer of `{keyword}` must be a syntax-rules form");
                     self.error("bad-transformer", spec.span, message);
                     return None;
                 }
@@ -146,19 +196,28 @@ impl Expander<'_> {
 
     fn rules(&mut self, keyword: Name, spec: &Syntax, scope: ScopeId) -> Option<Denotation> {
         let mut errors = Vec::new();
-        let mut context = ScopeContext { expander: self, scope };
+        let mut context = ScopeContext {
+            expander: self,
+            scope,
+        };
         let rules = compile_rules(spec, &mut context, &mut errors);
         for error in errors {
             self.report(error);
         }
         let transformer = Transformer::Rules(rules?);
-        Some(Denotation::Macro(Arc::new(Macro { name: keyword, scope, transformer })))
+        Some(Denotation::Macro(Arc::new(Macro {
+            name: keyword,
+            scope,
+            transformer,
+        })))
     }
 
     /// The lasting form of a macro that was defined at this unit's top level; `None` if it is a
     /// procedure, which has none.
     pub(crate) fn close_macro(&mut self, opened: &Macro) -> Option<MacroDefinition> {
-        let Transformer::Rules(rules) = &opened.transformer else { return None };
+        let Transformer::Rules(rules) = &opened.transformer else {
+            return None;
+        };
         let mut rules = rules.clone();
         let mut aliases: Vec<ClosedAlias> = Vec::new();
         let mut known: HashMap<Identifier, AliasId> = HashMap::new();
@@ -175,7 +234,10 @@ impl Expander<'_> {
                     alias
                 }
             };
-            *identifier = Identifier { name: identifier.name, alias };
+            *identifier = Identifier {
+                name: identifier.name,
+                alias,
+            };
         }
         Some(MacroDefinition { rules, aliases })
     }
@@ -184,7 +246,11 @@ impl Expander<'_> {
         let (mut current, mut outermost) = (identifier, self.scopes.outermost(scope));
         loop {
             let is_top = matches!(self.scopes.kind(outermost), ScopeKind::Top);
-            let found = if is_top { self.table_name(current) } else { None };
+            let found = if is_top {
+                self.table_name(current)
+            } else {
+                None
+            };
             let alias = self.scopes.alias(current);
             // A plain identifier is looked up where it stands; so is an alias that was defined here.
             let lookup = match (found, alias) {
@@ -196,21 +262,29 @@ impl Expander<'_> {
                     continue;
                 }
             };
-            return ClosedAlias { name: identifier.name, lookup, library: self.library_of(outermost) };
+            return ClosedAlias {
+                name: identifier.name,
+                lookup,
+                library: self.library_of(outermost),
+            };
         }
     }
 
     /// The names of this unit's globals that a template of the macro assigns directly.
     pub(crate) fn assigned_by_macro(&mut self, opened: &Macro) -> Vec<Name> {
-        let Transformer::Rules(rules) = &opened.transformer else { return Vec::new() };
+        let Transformer::Rules(rules) = &opened.transformer else {
+            return Vec::new();
+        };
         let mut is_set = |index: u32| {
-            self.resolve(rules.inserted[index as usize], opened.scope).is_core(CoreForm::Set)
+            self.resolve(rules.inserted[index as usize], opened.scope)
+                .is_core(CoreForm::Set)
         };
         let targets = rules.assigned(&mut is_set);
         let own: LibraryKey = self.environment.key().clone();
         let mut names = Vec::new();
         for target in targets {
-            if let Denotation::Global { name, .. } = self.resolve(rules.inserted[target as usize], opened.scope)
+            if let Denotation::Global { name, .. } =
+                self.resolve(rules.inserted[target as usize], opened.scope)
                 && name.library == own
             {
                 names.push(name.name);
@@ -228,11 +302,15 @@ struct ScopeContext<'e, 'a> {
 
 impl RuleContext for ScopeContext<'_, '_> {
     fn is_ellipsis(&mut self, identifier: Identifier) -> bool {
-        self.expander.resolve(identifier, self.scope).is_auxiliary(CoreForm::Ellipsis)
+        self.expander
+            .resolve(identifier, self.scope)
+            .is_auxiliary(CoreForm::Ellipsis)
     }
 
     fn is_underscore(&mut self, identifier: Identifier) -> bool {
-        self.expander.resolve(identifier, self.scope).is_auxiliary(CoreForm::Underscore)
+        self.expander
+            .resolve(identifier, self.scope)
+            .is_auxiliary(CoreForm::Underscore)
     }
 }
 
@@ -247,7 +325,10 @@ struct StepHygiene<'e, 'a> {
 impl Hygiene for StepHygiene<'_, '_> {
     fn rename(&mut self, identifier: Identifier) -> Identifier {
         let (scopes, definition) = (&mut self.expander.scopes, self.definition);
-        *self.renamed.entry(identifier).or_insert_with(|| scopes.add_alias(identifier, definition))
+        *self
+            .renamed
+            .entry(identifier)
+            .or_insert_with(|| scopes.add_alias(identifier, definition))
     }
 
     fn compare(&mut self, left: Identifier, right: Identifier) -> bool {

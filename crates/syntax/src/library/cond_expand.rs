@@ -21,7 +21,9 @@ impl Libraries {
                 .filter(|parts| !parts.is_empty())
                 .ok_or_else(|| bad(clause, "a clause must be (requirement form …)"))?;
             let requirement = parts.remove(0);
-            let is_else = requirement.as_identifier().is_some_and(|name| name.name.as_str() == "else");
+            let is_else = requirement
+                .as_identifier()
+                .is_some_and(|name| name.name.as_str() == "else");
             if is_else && index + 1 != clauses.len() {
                 return Err(bad(clause, "the else clause must be the last one"));
             }
@@ -33,14 +35,22 @@ impl Libraries {
     }
 
     fn holds(&mut self, requirement: &Syntax, depth: usize) -> Result<bool, Diagnostic> {
-        let bad = |message: String| Diagnostic::error("bad-syntax", requirement.span, format!("cond-expand: {message}"));
+        let bad = |message: String| {
+            Diagnostic::error(
+                "bad-syntax",
+                requirement.span,
+                format!("cond-expand: {message}"),
+            )
+        };
         if depth > REQUIREMENT_DEPTH_MAX {
             return Err(bad("the requirement is nested too deeply".to_owned()));
         }
         if let Some(feature) = requirement.as_identifier() {
             return Ok(self.features.contains(&feature.name));
         }
-        let elements = requirement.elements().filter(|elements| !elements.is_empty());
+        let elements = requirement
+            .elements()
+            .filter(|elements| !elements.is_empty());
         let Some(elements) = elements else {
             return Err(bad(format!("`{requirement}` is not a requirement")));
         };

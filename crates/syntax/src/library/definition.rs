@@ -47,7 +47,8 @@ impl Libraries {
     pub(crate) fn declare(&mut self, form: &Syntax) -> Result<(), Diagnostic> {
         let name = declared_name(form)?;
         self.interfaces.remove(&name.key());
-        self.declared.insert(name.key(), Declared { form: form.clone() });
+        self.declared
+            .insert(name.key(), Declared { form: form.clone() });
         Ok(())
     }
 
@@ -88,7 +89,11 @@ impl Libraries {
         let errors_before = diagnostics.iter().filter(|one| one.is_error()).count();
         let mut declarations = Declarations::default();
         let forms = form.elements().unwrap_or_default();
-        self.collect(forms.get(2..).unwrap_or_default(), &mut declarations, diagnostics);
+        self.collect(
+            forms.get(2..).unwrap_or_default(),
+            &mut declarations,
+            diagnostics,
+        );
         let mut environment = Environment::new(name.key(), EnvironmentKind::Library);
         let mut requires = Vec::new();
         for set in &declarations.imports {
@@ -117,24 +122,44 @@ impl Libraries {
                 interface.assigned.insert(global.name);
             }
         }
-        interface.records = environment.records.iter().map(|(name, fields)| (*name, fields.clone())).collect();
-        Some(ExpandedLibrary { name: name.clone(), unit, interface: Arc::new(interface), files: Vec::new() })
+        interface.records = environment
+            .records
+            .iter()
+            .map(|(name, fields)| (*name, fields.clone()))
+            .collect();
+        Some(ExpandedLibrary {
+            name: name.clone(),
+            unit,
+            interface: Arc::new(interface),
+            files: Vec::new(),
+        })
     }
 
     /// Sorts declarations into exports, imports and body.
-    fn collect(&mut self, forms: &[Syntax], into: &mut Declarations, diagnostics: &mut Vec<Diagnostic>) {
+    fn collect(
+        &mut self,
+        forms: &[Syntax],
+        into: &mut Declarations,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
         let mut pending: Vec<Syntax> = forms.iter().rev().cloned().collect();
         while let Some(declaration) = pending.pop() {
             let parts = declaration.elements().filter(|parts| !parts.is_empty());
             let head = parts.as_ref().and_then(|parts| parts[0].as_identifier());
             let (Some(parts), Some(head)) = (parts, head) else {
                 let message = format!("`{declaration}` is not a library declaration");
-                diagnostics.push(Diagnostic::error("bad-declaration", declaration.span, message));
+                diagnostics.push(Diagnostic::error(
+                    "bad-declaration",
+                    declaration.span,
+                    message,
+                ));
                 continue;
             };
             let operands = &parts[1..];
             match head.name.as_str() {
-                "export" => operands.iter().for_each(|spec| collect_export(spec, &mut into.exports, diagnostics)),
+                "export" => operands
+                    .iter()
+                    .for_each(|spec| collect_export(spec, &mut into.exports, diagnostics)),
                 "import" => into.imports.extend_from_slice(operands),
                 "begin" => into.body.extend_from_slice(operands),
                 "include" | "include-ci" => {
@@ -152,9 +177,11 @@ impl Libraries {
                 },
                 other => {
                     let message = format!("`{other}` is not a library declaration");
-                    let mut diagnostic = Diagnostic::error("bad-declaration", declaration.span, message);
+                    let mut diagnostic =
+                        Diagnostic::error("bad-declaration", declaration.span, message);
                     if other.starts_with("define") {
-                        diagnostic = diagnostic.note("definitions of a library stand inside (begin …)");
+                        diagnostic =
+                            diagnostic.note("definitions of a library stand inside (begin …)");
                     }
                     diagnostics.push(diagnostic);
                 }
@@ -186,17 +213,30 @@ impl Libraries {
 
 fn collect_export(spec: &Syntax, exports: &mut Vec<Export>, diagnostics: &mut Vec<Diagnostic>) {
     if let Some(identifier) = spec.as_identifier() {
-        exports.push(Export { internal: identifier.name, external: identifier.name, span: spec.span });
+        exports.push(Export {
+            internal: identifier.name,
+            external: identifier.name,
+            span: spec.span,
+        });
         return;
     }
     let parts = spec.elements().unwrap_or_default();
-    let names: Vec<Name> = parts.iter().filter_map(|part| part.as_identifier().map(|name| name.name)).collect();
+    let names: Vec<Name> = parts
+        .iter()
+        .filter_map(|part| part.as_identifier().map(|name| name.name))
+        .collect();
     match (names.as_slice(), parts.len()) {
         ([word, internal, external], 3) if word.as_str() == "rename" => {
-            exports.push(Export { internal: *internal, external: *external, span: spec.span });
+            exports.push(Export {
+                internal: *internal,
+                external: *external,
+                span: spec.span,
+            });
         }
         _ => {
-            let message = format!("`{spec}` is not an export: it must be a name or (rename name external-name)");
+            let message = format!(
+                "`{spec}` is not an export: it must be a name or (rename name external-name)"
+            );
             diagnostics.push(Diagnostic::error("bad-export", spec.span, message));
         }
     }
@@ -213,7 +253,10 @@ fn exported(
     let mut good = true;
     for export in exports {
         let Some(binding) = environment.lookup(export.internal) else {
-            let message = format!("{library} exports `{}`, which it neither defines nor imports", export.internal);
+            let message = format!(
+                "{library} exports `{}`, which it neither defines nor imports",
+                export.internal
+            );
             let mut diagnostic = Diagnostic::error("undefined-export", export.span, message);
             let names = environment.bindings().map(|(name, _)| name);
             if let Some(similar) = similar_name(export.internal, names) {
@@ -225,7 +268,10 @@ fn exported(
         };
         let before = result.insert(export.external, binding.clone());
         if before.is_some_and(|before| before != *binding) {
-            let message = format!("{library} exports `{}` twice, with different meanings", export.external);
+            let message = format!(
+                "{library} exports `{}` twice, with different meanings",
+                export.external
+            );
             diagnostics.push(Diagnostic::error("duplicate-export", export.span, message));
             good = false;
         }
@@ -245,7 +291,9 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         if interface.macros.contains_key(&name) {
             continue;
         }
-        let Some(definition) = environment.macros.get(&name) else { continue };
+        let Some(definition) = environment.macros.get(&name) else {
+            continue;
+        };
         for mentioned in definition.mentioned(&own) {
             if let Some(binding) = environment.lookup(mentioned) {
                 pending.extend(own_macro(binding));
@@ -259,15 +307,26 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
 /// Whether others may refer to the library's global.
 fn is_visible(interface: &Interface, environment: &Environment, name: Name) -> bool {
     let binding = Binding::Global(environment.global(name));
-    interface.exports.values().chain(interface.internal.values()).any(|other| *other == binding)
+    interface
+        .exports
+        .values()
+        .chain(interface.internal.values())
+        .any(|other| *other == binding)
 }
 
 impl crate::expander::macros::MacroDefinition {
     /// The names of the top level of `own`, the macro's library, that the macro mentions.
     fn mentioned(&self, own: &crate::core::LibraryKey) -> Vec<Name> {
-        let plain = self.rules.identifiers().filter(|identifier| identifier.alias == AliasId::NONE);
+        let plain = self
+            .rules
+            .identifiers()
+            .filter(|identifier| identifier.alias == AliasId::NONE);
         let plain = plain.map(|identifier| identifier.name);
-        let aliased = self.aliases.iter().filter(|alias| alias.library == *own).map(|alias| alias.lookup);
+        let aliased = self
+            .aliases
+            .iter()
+            .filter(|alias| alias.library == *own)
+            .map(|alias| alias.lookup);
         plain.chain(aliased).collect()
     }
 }

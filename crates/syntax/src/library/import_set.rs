@@ -46,26 +46,39 @@ impl Libraries {
             let entry = Entry { binding, origin };
             match environment.entry(name) {
                 Some(existing) if existing.binding == entry.binding => {}
-                Some(existing) if environment.kind() != EnvironmentKind::Interaction => match &existing.origin {
-                    Origin::Imported(other, at) => {
-                        let message = format!("`{name}` is imported from {other} and, as something else, from {}", imported.library);
-                        let diagnostic = Diagnostic::error("conflicting-import", set.span, message)
-                            .label(*at, format!("the import from {other}"));
-                        diagnostics.push(diagnostic);
+                Some(existing) if environment.kind() != EnvironmentKind::Interaction => {
+                    match &existing.origin {
+                        Origin::Imported(other, at) => {
+                            let message = format!(
+                                "`{name}` is imported from {other} and, as something else, from {}",
+                                imported.library
+                            );
+                            let diagnostic =
+                                Diagnostic::error("conflicting-import", set.span, message)
+                                    .label(*at, format!("the import from {other}"));
+                            diagnostics.push(diagnostic);
+                        }
+                        // The program's own definition wins.
+                        Origin::Defined(_) => {}
                     }
-                    // The program's own definition wins.
-                    Origin::Defined(_) => {}
-                },
+                }
                 _ => environment.bind(name, entry),
             }
         }
-        let pseudo = ["(canny syntax)", "(canny primitives)"].contains(&imported.interface.name.key().as_str());
+        let pseudo = ["(canny syntax)", "(canny primitives)"]
+            .contains(&imported.interface.name.key().as_str());
         (!pseudo).then_some(imported.library)
     }
 
-    fn import_set(&mut self, set: &Syntax, diagnostics: &mut Vec<Diagnostic>) -> Option<ImportedSet> {
+    fn import_set(
+        &mut self,
+        set: &Syntax,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<ImportedSet> {
         let Some(elements) = set.elements().filter(|elements| !elements.is_empty()) else {
-            let message = format!("`{set}` is not an import set: it must be a library's name or a modified import set");
+            let message = format!(
+                "`{set}` is not an import set: it must be a library's name or a modified import set"
+            );
             diagnostics.push(Diagnostic::error("bad-import", set.span, message));
             return None;
         };
@@ -87,7 +100,11 @@ impl Libraries {
                 };
                 let interface = self.load(&library, set.span, diagnostics)?;
                 let bindings = interface.exports.clone();
-                Some(ImportedSet { library, interface, bindings })
+                Some(ImportedSet {
+                    library,
+                    interface,
+                    bindings,
+                })
             }
         }
     }
@@ -125,31 +142,45 @@ fn apply(
                     Some(binding) => {
                         named.insert(identifier.name, binding.clone());
                     }
-                    None => diagnostics.push(missing_export(imported, identifier.name, operand.span)),
+                    None => {
+                        diagnostics.push(missing_export(imported, identifier.name, operand.span))
+                    }
                 }
             }
             if modifier == Modifier::Only {
                 imported.bindings = named;
             } else {
-                imported.bindings.retain(|name, _| !named.contains_key(name));
+                imported
+                    .bindings
+                    .retain(|name, _| !named.contains_key(name));
             }
         }
         Modifier::Prefix => match operands {
             [prefix] if prefix.as_identifier().is_some() => {
                 let bindings = std::mem::take(&mut imported.bindings);
-                let prefixed = bindings.into_iter().map(|(name, binding)| (Name::new(&format!("{prefix}{name}")), binding));
+                let prefixed = bindings
+                    .into_iter()
+                    .map(|(name, binding)| (Name::new(&format!("{prefix}{name}")), binding));
                 imported.bindings = prefixed.collect();
             }
-            _ => diagnostics.push(bad(set.span, "prefix: expected an import set and one name".to_owned())),
+            _ => diagnostics.push(bad(
+                set.span,
+                "prefix: expected an import set and one name".to_owned(),
+            )),
         },
         Modifier::Rename => {
             let mut renames = Vec::with_capacity(operands.len());
             for operand in operands {
                 let parts = operand.elements().unwrap_or_default();
-                let names: Vec<Name> =
-                    parts.iter().filter_map(|part| part.as_identifier().map(|name| name.name)).collect();
+                let names: Vec<Name> = parts
+                    .iter()
+                    .filter_map(|part| part.as_identifier().map(|name| name.name))
+                    .collect();
                 let ([from, to], 2) = (names.as_slice(), parts.len()) else {
-                    diagnostics.push(bad(operand.span, format!("rename: `{operand}` is not (name new-name)")));
+                    diagnostics.push(bad(
+                        operand.span,
+                        format!("rename: `{operand}` is not (name new-name)"),
+                    ));
                     continue;
                 };
                 match imported.bindings.remove(from) {
@@ -159,7 +190,10 @@ fn apply(
             }
             for (to, binding, span) in renames {
                 if imported.bindings.insert(to, binding).is_some() {
-                    diagnostics.push(bad(span, format!("rename: the import set has another `{to}` already")));
+                    diagnostics.push(bad(
+                        span,
+                        format!("rename: the import set has another `{to}` already"),
+                    ));
                 }
             }
         }
@@ -169,7 +203,10 @@ fn apply(
 fn missing_export(imported: &ImportedSet, name: Name, span: Span) -> Diagnostic {
     let exported = imported.interface.exports.contains_key(&name);
     let message = if exported {
-        format!("`{name}` of {} is not in this import set any more", imported.library)
+        format!(
+            "`{name}` of {} is not in this import set any more",
+            imported.library
+        )
     } else {
         format!("{} does not export `{name}`", imported.library)
     };
@@ -186,18 +223,25 @@ pub(crate) fn library_name(syntax: &Syntax) -> Result<LibraryName, Diagnostic> {
     let elements = syntax
         .elements()
         .filter(|elements| !elements.is_empty())
-        .ok_or_else(|| bad(syntax.span, format!("`{syntax}` is not a library name: it must be a list")))?;
+        .ok_or_else(|| {
+            bad(
+                syntax.span,
+                format!("`{syntax}` is not a library name: it must be a list"),
+            )
+        })?;
     let mut parts = Vec::with_capacity(elements.len());
     for element in &elements {
         let part = match (element.as_identifier(), element.as_atom()) {
             (Some(identifier), _) => Some(NamePart::Symbol(identifier.name)),
-            (None, Some(Datum::Number(value))) => {
-                number::as_integer(value).and_then(|value| u64::try_from(value).ok()).map(NamePart::Number)
-            }
+            (None, Some(Datum::Number(value))) => number::as_integer(value)
+                .and_then(|value| u64::try_from(value).ok())
+                .map(NamePart::Number),
             _ => None,
         };
         parts.push(part.ok_or_else(|| {
-            let message = format!("`{element}` cannot be part of a library name: only symbols and numbers can");
+            let message = format!(
+                "`{element}` cannot be part of a library name: only symbols and numbers can"
+            );
             bad(element.span, message)
         })?);
     }
@@ -216,9 +260,8 @@ pub(crate) fn similar_name(wanted: Name, names: impl Iterator<Item = Name>) -> O
     let mut best: Option<(usize, Name)> = None;
     for name in names {
         let distance = edit_distance(text, name.as_str(), allowed);
-        let closer = |&(least, other): &(usize, Name)| {
-            (distance, name.as_str()) < (least, other.as_str())
-        };
+        let closer =
+            |&(least, other): &(usize, Name)| (distance, name.as_str()) < (least, other.as_str());
         if distance > 0 && distance <= allowed && best.as_ref().is_none_or(closer) {
             best = Some((distance, name));
         }

@@ -28,7 +28,8 @@ impl Libraries {
             source = *parent;
         }
         if depth >= INCLUDE_DEPTH_MAX {
-            let message = format!("`{file}` is included in a circle: {depth} files include each other");
+            let message =
+                format!("`{file}` is included in a circle: {depth} files include each other");
             diagnostics.push(Diagnostic::error("endless-include", at, message));
             return Vec::new();
         }
@@ -41,7 +42,12 @@ impl Libraries {
                 return Vec::new();
             }
         };
-        let (id, result) = reader::read_source(&self.sources, &path.display().to_string(), &bytes, fold_case);
+        let (id, result) = reader::read_source(
+            &self.sources,
+            &path.display().to_string(),
+            &bytes,
+            fold_case,
+        );
         self.included_from.insert(id, at.source);
         self.files.push(path);
         diagnostics.extend(result.diagnostics);
@@ -60,8 +66,14 @@ impl Libraries {
     }
 
     /// Reads a file of libraries and notes them.
-    pub(crate) fn declare_file(&mut self, path: &Path, bytes: &[u8], diagnostics: &mut Vec<Diagnostic>) {
-        let (_, result) = reader::read_source(&self.sources, &path.display().to_string(), bytes, false);
+    pub(crate) fn declare_file(
+        &mut self,
+        path: &Path,
+        bytes: &[u8],
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let (_, result) =
+            reader::read_source(&self.sources, &path.display().to_string(), bytes, false);
         diagnostics.extend(result.diagnostics);
         for form in &result.forms {
             let is_library = form
@@ -77,7 +89,9 @@ impl Libraries {
                 // A library that is known already, from another file or the running system, stays.
                 Ok(name) if self.interfaces.contains_key(&name.key()) => {}
                 Ok(name) => {
-                    self.declared.entry(name.key()).or_insert_with(|| Declared { form: form.clone() });
+                    self.declared
+                        .entry(name.key())
+                        .or_insert_with(|| Declared { form: form.clone() });
                 }
                 Err(diagnostic) => diagnostics.push(diagnostic),
             }

@@ -34,7 +34,10 @@ pub trait LibraryLoader: Send {
 
     /// Whether [`LibraryLoader::load`] would find it; for `cond-expand`.
     fn exists(&mut self, name: &LibraryName) -> bool {
-        matches!(self.load(name), Loaded::Source { .. } | Loaded::Interface(_))
+        matches!(
+            self.load(name),
+            Loaded::Source { .. } | Loaded::Interface(_)
+        )
     }
 
     /// Reads a file for `include` and its kin.
@@ -74,12 +77,18 @@ impl SearchPath {
 
 /// The relative paths of a library, without ending: one, or two for a SRFI.
 fn relative_paths(name: &LibraryName) -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = relative_path(name.parts().iter().map(ToString::to_string)).into_iter().collect();
+    let mut paths: Vec<PathBuf> = relative_path(name.parts().iter().map(ToString::to_string))
+        .into_iter()
+        .collect();
     if let [NamePart::Symbol(first), NamePart::Number(number), rest @ ..] = name.parts()
         && first.as_str() == "srfi"
     {
         let parts = ["srfi".to_owned(), format!("srfi-{number}")];
-        paths.extend(relative_path(parts.into_iter().chain(rest.iter().map(ToString::to_string))));
+        paths.extend(relative_path(
+            parts
+                .into_iter()
+                .chain(rest.iter().map(ToString::to_string)),
+        ));
     }
     paths
 }
@@ -101,14 +110,24 @@ impl LibraryLoader for SearchPath {
         let candidates = self.candidates(name);
         for path in &candidates {
             match std::fs::read(path) {
-                Ok(bytes) => return Loaded::Source { path: path.clone(), bytes },
+                Ok(bytes) => {
+                    return Loaded::Source {
+                        path: path.clone(),
+                        bytes,
+                    };
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 // A directory on the path may be a file or the like; go on searching there too.
                 Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
                 Err(error) => return Loaded::Failed(format!("{}: {error}", path.display())),
             }
         }
-        Loaded::NotFound { searched: candidates.iter().map(|path| path.display().to_string()).collect() }
+        Loaded::NotFound {
+            searched: candidates
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect(),
+        }
     }
 
     fn exists(&mut self, name: &LibraryName) -> bool {

@@ -78,7 +78,11 @@ pub struct Libraries {
 
 impl Libraries {
     /// A registry with the pseudo-libraries. `features` is what `cond-expand` knows.
-    pub fn new(sources: Arc<SourceMap>, loader: Box<dyn LibraryLoader>, features: &[&str]) -> Libraries {
+    pub fn new(
+        sources: Arc<SourceMap>,
+        loader: Box<dyn LibraryLoader>,
+        features: &[&str],
+    ) -> Libraries {
         let mut libraries = Libraries {
             sources,
             loader,
@@ -93,7 +97,9 @@ impl Libraries {
             files: Vec::new(),
         };
         for interface in [syntax_library(), primitives_library()] {
-            libraries.interfaces.insert(interface.name.key(), Arc::new(interface));
+            libraries
+                .interfaces
+                .insert(interface.name.key(), Arc::new(interface));
         }
         libraries
     }
@@ -130,7 +136,11 @@ impl Libraries {
 
     /// What the compiler noted about a library's global.
     pub fn inline_information(&self, global: &GlobalName) -> Option<&[u8]> {
-        self.interfaces.get(&global.library)?.inline.get(&global.name).map(Vec::as_slice)
+        self.interfaces
+            .get(&global.library)?
+            .inline
+            .get(&global.name)
+            .map(Vec::as_slice)
     }
 
     /// Notes something about a library's global for the compilation of others. Nothing happens if
@@ -160,7 +170,10 @@ impl Libraries {
         self.transformers.insert(name, transformer);
     }
 
-    pub(crate) fn procedure_transformer(&self, name: &MacroName) -> Option<Arc<dyn ProcedureTransformer>> {
+    pub(crate) fn procedure_transformer(
+        &self,
+        name: &MacroName,
+    ) -> Option<Arc<dyn ProcedureTransformer>> {
         self.transformers.get(name).cloned()
     }
 
@@ -182,23 +195,41 @@ impl Libraries {
         if let Some(interface) = self.interfaces.get(&key) {
             return Some(interface.clone());
         }
-        if let Some(position) = self.loading.iter().position(|loading| loading.name == *name) {
+        if let Some(position) = self
+            .loading
+            .iter()
+            .position(|loading| loading.name == *name)
+        {
             diagnostics.push(self.cyclic_import(position, at));
             return None;
         }
         if self.failed.contains(&key) {
             // Its errors were reported; a short hint keeps this place from looking right.
-            diagnostics.push(Diagnostic::error("failed-import", at, format!("the library {name} has errors")));
+            diagnostics.push(Diagnostic::error(
+                "failed-import",
+                at,
+                format!("the library {name} has errors"),
+            ));
             return None;
         }
-        self.loading.push(Loading { name: name.clone(), at });
+        self.loading.push(Loading {
+            name: name.clone(),
+            at,
+        });
         let errors_before = diagnostics.len();
         let interface = self.load_missing(name, at, diagnostics);
         self.loading.pop();
         if interface.is_none() {
             self.failed.insert(key);
-            if !diagnostics[errors_before..].iter().any(Diagnostic::is_error) {
-                diagnostics.push(Diagnostic::error("failed-import", at, format!("the library {name} has errors")));
+            if !diagnostics[errors_before..]
+                .iter()
+                .any(Diagnostic::is_error)
+            {
+                diagnostics.push(Diagnostic::error(
+                    "failed-import",
+                    at,
+                    format!("the library {name} has errors"),
+                ));
             }
         }
         interface
@@ -227,7 +258,8 @@ impl Libraries {
             }
             if !self.declared.contains_key(&key) {
                 if !diagnostics.iter().any(Diagnostic::is_error) {
-                    let message = format!("the file found for the library {name} does not define it");
+                    let message =
+                        format!("the file found for the library {name} does not define it");
                     diagnostics.push(Diagnostic::error("library-not-defined", at, message));
                 }
                 return None;
@@ -251,18 +283,25 @@ impl Libraries {
         for required in &interface.requires {
             self.load(required, at, diagnostics)?;
         }
-        self.interfaces.insert(interface.name.key(), interface.clone());
+        self.interfaces
+            .insert(interface.name.key(), interface.clone());
         Some(interface)
     }
 
     fn cyclic_import(&self, position: usize, at: Span) -> Diagnostic {
         let cycle = &self.loading[position..];
-        let mut chain: Vec<String> = cycle.iter().map(|loading| loading.name.to_string()).collect();
+        let mut chain: Vec<String> = cycle
+            .iter()
+            .map(|loading| loading.name.to_string())
+            .collect();
         chain.push(chain[0].clone());
         let message = format!("libraries import each other: {}", chain.join(" → "));
-        cycle.iter().fold(Diagnostic::error("cyclic-import", at, message), |diagnostic, loading| {
-            diagnostic.label(loading.at, format!("{} is imported here", loading.name))
-        })
+        cycle.iter().fold(
+            Diagnostic::error("cyclic-import", at, message),
+            |diagnostic, loading| {
+                diagnostic.label(loading.at, format!("{} is imported here", loading.name))
+            },
+        )
     }
 
     /// Whether a library exists, for `cond-expand`.
@@ -277,23 +316,34 @@ impl Libraries {
 
 impl fmt::Debug for Libraries {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Libraries").field("interfaces", &self.interfaces.keys()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Libraries")
+            .field("interfaces", &self.interfaces.keys())
+            .finish_non_exhaustive()
     }
 }
 
 fn not_found(name: &LibraryName, at: Span, searched: &[String]) -> Diagnostic {
-    let diagnostic = Diagnostic::error("library-not-found", at, format!("the library {name} was not found"));
+    let diagnostic = Diagnostic::error(
+        "library-not-found",
+        at,
+        format!("the library {name} was not found"),
+    );
     if searched.is_empty() {
         return diagnostic.note("no place to search for it is known");
     }
-    searched.iter().fold(diagnostic, |diagnostic, place| diagnostic.note(format!("searched {place}")))
+    searched.iter().fold(diagnostic, |diagnostic, place| {
+        diagnostic.note(format!("searched {place}"))
+    })
 }
 
 /// `(canny syntax)`: the core forms.
 fn syntax_library() -> Interface {
     let mut interface = Interface::new(LibraryName::from_words(&["canny", "syntax"]));
-    interface.exports =
-        CoreForm::ALL.iter().map(|form| (Name::new(form.name()), Binding::Core(*form))).collect::<BTreeMap<_, _>>();
+    interface.exports = CoreForm::ALL
+        .iter()
+        .map(|form| (Name::new(form.name()), Binding::Core(*form)))
+        .collect::<BTreeMap<_, _>>();
     interface
 }
 

@@ -269,8 +269,11 @@ impl<S: CharSource> Lexer<'_, S> {
         let prefix = word.as_bytes().get(1).map(u8::to_ascii_lowercase);
         if matches!(prefix, Some(b'e' | b'i' | b'b' | b'o' | b'd' | b'x')) {
             return match number::parse(&word, 10) {
-                Some(number) => Ok(Token::Number(number)),
-                None => Err(self.error("bad-number", start, format!("`{word}` is not a number"))),
+                Ok(Some(number)) => Ok(Token::Number(number)),
+                Ok(None) => {
+                    Err(self.error("bad-number", start, format!("`{word}` is not a number")))
+                }
+                Err(problem) => Err(self.bad_number(start, &word, &problem)),
             };
         }
         if word == "#" {
@@ -289,6 +292,22 @@ impl<S: CharSource> Lexer<'_, S> {
             _ => format!("`{word}` is not the beginning of any datum"),
         };
         Err(self.error("bad-token", start, message))
+    }
+
+    /// The error for a token that has the form of a number but no value.
+    fn bad_number(
+        &self,
+        start: u32,
+        text: &str,
+        problem: &number::NumberError,
+    ) -> ReadError<S::Error> {
+        let shown: String = text.chars().take(40).collect();
+        let dots = if shown.len() < text.len() { "…" } else { "" };
+        self.error(
+            "bad-number",
+            start,
+            format!("the number `{shown}{dots}` has no value: {problem}"),
+        )
     }
 
     /// `#n=` or `#n#`; the `#` was taken.
@@ -599,11 +618,12 @@ impl<S: CharSource> Lexer<'_, S> {
         if text == "." {
             return Ok(Token::Dot);
         }
-        if let Some(number) = may_be_number(&text)
-            .then(|| number::parse(&text, 10))
-            .flatten()
-        {
-            return Ok(Token::Number(number));
+        if may_be_number(&text) {
+            match number::parse(&text, 10) {
+                Ok(Some(number)) => return Ok(Token::Number(number)),
+                Ok(None) => {}
+                Err(problem) => return Err(self.bad_number(start, &text, &problem)),
+            }
         }
         if text.contains(['{', '}']) {
             return Err(self.error("bad-token", start, format!("braces are reserved: `{text}`")));

@@ -17,9 +17,16 @@ struct Binding {
 
 impl Expander<'_> {
     /// Takes `((name expression) …)` apart. Bad bindings are reported and left out.
-    fn bindings(&mut self, form: CoreForm, syntax: &Syntax, what: &str, distinct: bool) -> Vec<Binding> {
+    fn bindings(
+        &mut self,
+        form: CoreForm,
+        syntax: &Syntax,
+        what: &str,
+        distinct: bool,
+    ) -> Vec<Binding> {
         let Some(elements) = syntax.elements() else {
-            let message = format!("the bindings must be a list of ({what}), but this is `{syntax}`");
+            let message =
+                format!("the bindings must be a list of ({what}), but this is `{syntax}`");
             self.bad_form(form, syntax.span, message);
             return Vec::new();
         };
@@ -32,11 +39,17 @@ impl Expander<'_> {
                 self.bad_form(form, element.span, message);
                 continue;
             };
-            bindings.push(Binding { name, span: parts[0].span, value: parts[1].clone() });
+            bindings.push(Binding {
+                name,
+                span: parts[0].span,
+                value: parts[1].clone(),
+            });
         }
         if distinct {
-            let names: Vec<(Identifier, Span)> =
-                bindings.iter().map(|binding| (binding.name, binding.span)).collect();
+            let names: Vec<(Identifier, Span)> = bindings
+                .iter()
+                .map(|binding| (binding.name, binding.span))
+                .collect();
             self.check_distinct(form, &names);
         }
         bindings
@@ -48,8 +61,8 @@ impl Expander<'_> {
         for (name, span) in names {
             if let Some(earlier) = first.insert(*name, *span) {
                 let message = format!("{}: `{}` is bound twice", form.name(), name.name);
-                let diagnostic =
-                    Diagnostic::error("duplicate-binding", *span, message).label(earlier, "it is also bound here");
+                let diagnostic = Diagnostic::error("duplicate-binding", *span, message)
+                    .label(earlier, "it is also bound here");
                 self.report(diagnostic);
             }
         }
@@ -74,7 +87,13 @@ impl Expander<'_> {
                 if variables.is_empty() {
                     return body;
                 }
-                Expr::new(span, ExprKind::Let { bindings: variables, body: Box::new(body) })
+                Expr::new(
+                    span,
+                    ExprKind::Let {
+                        bindings: variables,
+                        body: Box::new(body),
+                    },
+                )
             }
             [] => self.bad_expression(form, span, "expected bindings and a body"),
         }
@@ -82,9 +101,18 @@ impl Expander<'_> {
 
     /// A loop: the procedure is bound around the call only, so its name is not seen by the initial
     /// values, which are expanded in the outer scope.
-    fn named_let(&mut self, name: &Syntax, bindings: &Syntax, body: &[Syntax], scope: ScopeId, span: Span) -> Expr {
+    fn named_let(
+        &mut self,
+        name: &Syntax,
+        bindings: &Syntax,
+        body: &[Syntax],
+        scope: ScopeId,
+        span: Span,
+    ) -> Expr {
         let form = CoreForm::Let;
-        let Some(identifier) = name.as_identifier() else { return Expr::unspecified(span) };
+        let Some(identifier) = name.as_identifier() else {
+            return Expr::unspecified(span);
+        };
         let bindings = self.bindings(form, bindings, "name expression", true);
         let operands: Vec<Expr> = bindings
             .iter()
@@ -124,7 +152,14 @@ impl Expander<'_> {
         };
         let lambda = Expr::new(span, ExprKind::Lambda(Box::new(lambda)));
         let call = Expr::call(span, Expr::new(at, ExprKind::LocalRef(procedure)), operands);
-        Expr::new(span, ExprKind::Letrec { star: false, bindings: vec![(procedure, lambda)], body: Box::new(call) })
+        Expr::new(
+            span,
+            ExprKind::Letrec {
+                star: false,
+                bindings: vec![(procedure, lambda)],
+                body: Box::new(call),
+            },
+        )
     }
 
     /// `(let* bindings body …)`: one scope and one `Let` per binding.
@@ -146,36 +181,74 @@ impl Expander<'_> {
         }
         let mut result = self.body(body.to_vec(), scope, form.name(), span);
         for binding in variables.into_iter().rev() {
-            result = Expr::new(span, ExprKind::Let { bindings: vec![binding], body: Box::new(result) });
+            result = Expr::new(
+                span,
+                ExprKind::Let {
+                    bindings: vec![binding],
+                    body: Box::new(result),
+                },
+            );
         }
         self.leave(bindings.len());
         result
     }
 
     /// `(letrec bindings body …)`
-    pub(crate) fn letrec(&mut self, operands: &[Syntax], star: bool, scope: ScopeId, span: Span) -> Expr {
-        let form = if star { CoreForm::LetrecStar } else { CoreForm::Letrec };
+    pub(crate) fn letrec(
+        &mut self,
+        operands: &[Syntax],
+        star: bool,
+        scope: ScopeId,
+        span: Span,
+    ) -> Expr {
+        let form = if star {
+            CoreForm::LetrecStar
+        } else {
+            CoreForm::Letrec
+        };
         let [bindings, body @ ..] = operands else {
             return self.bad_expression(form, span, "expected bindings and a body");
         };
         let bindings = self.bindings(form, bindings, "name expression", true);
         let inner = self.scopes.add_local(scope);
-        let variables: Vec<VarId> =
-            bindings.iter().map(|binding| self.bind_variable(binding.name, binding.span, inner)).collect();
+        let variables: Vec<VarId> = bindings
+            .iter()
+            .map(|binding| self.bind_variable(binding.name, binding.span, inner))
+            .collect();
         let mut values = Vec::with_capacity(bindings.len());
         for (binding, variable) in bindings.iter().zip(variables) {
-            values.push((variable, self.expand_named(&binding.value, Some(binding.name.name), inner)));
+            values.push((
+                variable,
+                self.expand_named(&binding.value, Some(binding.name.name), inner),
+            ));
         }
         let body = self.body(body.to_vec(), inner, form.name(), span);
         if values.is_empty() {
             return body;
         }
-        Expr::new(span, ExprKind::Letrec { star, bindings: values, body: Box::new(body) })
+        Expr::new(
+            span,
+            ExprKind::Letrec {
+                star,
+                bindings: values,
+                body: Box::new(body),
+            },
+        )
     }
 
     /// `(let-syntax ((keyword transformer) …) body …)`; `recursive` for `letrec-syntax`.
-    pub(crate) fn let_syntax(&mut self, operands: &[Syntax], recursive: bool, scope: ScopeId, span: Span) -> Expr {
-        let form = if recursive { CoreForm::LetrecSyntax } else { CoreForm::LetSyntax };
+    pub(crate) fn let_syntax(
+        &mut self,
+        operands: &[Syntax],
+        recursive: bool,
+        scope: ScopeId,
+        span: Span,
+    ) -> Expr {
+        let form = if recursive {
+            CoreForm::LetrecSyntax
+        } else {
+            CoreForm::LetSyntax
+        };
         let [bindings, body @ ..] = operands else {
             return self.bad_expression(form, span, "expected bindings and a body");
         };

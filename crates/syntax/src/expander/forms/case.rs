@@ -28,7 +28,10 @@ impl Expander<'_> {
     /// `(case key ((datum …) expression …) … [(else expression …)])`
     pub(crate) fn case(&mut self, operands: &[Syntax], scope: ScopeId, span: Span) -> Expr {
         let form = CoreForm::Case;
-        let Some((key, clauses)) = operands.split_first().filter(|(_, clauses)| !clauses.is_empty()) else {
+        let Some((key, clauses)) = operands
+            .split_first()
+            .filter(|(_, clauses)| !clauses.is_empty())
+        else {
             return self.bad_expression(form, span, "expected a key and at least one clause");
         };
         let key_value = self.expand(key, scope);
@@ -53,7 +56,10 @@ impl Expander<'_> {
                 continue;
             }
             let Some(keys) = elements[0].elements() else {
-                let message = format!("clause {} must begin with a list of data or with else", index + 1);
+                let message = format!(
+                    "clause {} must begin with a list of data or with else",
+                    index + 1
+                );
                 self.bad_form(form, elements[0].span, message);
                 continue;
             };
@@ -62,14 +68,24 @@ impl Expander<'_> {
             }
             let test = self.case_test(&keys, variable, elements[0].span);
             let body = self.case_body(&elements[1..], variable, scope, clause.span);
-            parts.push(Clause { test, body, span: clause.span });
+            parts.push(Clause {
+                test,
+                body,
+                span: clause.span,
+            });
         }
         self.leave(clauses.len());
         let mut result = otherwise.unwrap_or_else(|| Expr::unspecified(span));
         while let Some(Clause { test, body, span }) = parts.pop() {
             result = Expr::conditional(span, test, body, result);
         }
-        Expr::new(span, ExprKind::Let { bindings: vec![(variable, key_value)], body: Box::new(result) })
+        Expr::new(
+            span,
+            ExprKind::Let {
+                bindings: vec![(variable, key_value)],
+                body: Box::new(result),
+            },
+        )
     }
 
     /// Warns of a key that an earlier one shadows. Long `case` forms are not checked, since the
@@ -80,22 +96,33 @@ impl Expander<'_> {
             return;
         }
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == datum) {
-            let message = format!("case: the key `{datum}` occurs twice; the second one is never reached");
-            let diagnostic =
-                Diagnostic::warning("duplicate-key", key.span, message).label(*first, "it occurs here first");
+            let message =
+                format!("case: the key `{datum}` occurs twice; the second one is never reached");
+            let diagnostic = Diagnostic::warning("duplicate-key", key.span, message)
+                .label(*first, "it occurs here first");
             self.report(diagnostic);
             return;
         }
         seen.push((datum, key.span));
     }
 
-    fn case_body(&mut self, elements: &[Syntax], variable: VarId, scope: ScopeId, span: Span) -> Expr {
+    fn case_body(
+        &mut self,
+        elements: &[Syntax],
+        variable: VarId,
+        scope: ScopeId,
+        span: Span,
+    ) -> Expr {
         if self.is_auxiliary(&elements[0], CoreForm::Arrow, scope) {
             let [_, receiver] = elements else {
                 return self.bad_expression(CoreForm::Case, span, "one procedure must follow =>");
             };
             let receiver = self.expand(receiver, scope);
-            return Expr::call(span, receiver, vec![Expr::new(span, ExprKind::LocalRef(variable))]);
+            return Expr::call(
+                span,
+                receiver,
+                vec![Expr::new(span, ExprKind::LocalRef(variable))],
+            );
         }
         self.sequence(elements, scope, span)
     }
@@ -140,9 +167,8 @@ fn is_immediate(datum: &Datum) -> bool {
         | Datum::Unspecified
         | Datum::DefaultObject => true,
         // Fixnums have 62 bits.
-        Datum::Number(number) => {
-            number::as_integer(number).is_some_and(|value| (-(1_i64 << 61)..1_i64 << 61).contains(&value))
-        }
+        Datum::Number(number) => number::as_integer(number)
+            .is_some_and(|value| (-(1_i64 << 61)..1_i64 << 61).contains(&value)),
         _ => false,
     }
 }

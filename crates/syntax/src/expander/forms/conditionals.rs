@@ -23,7 +23,10 @@ impl Expander<'_> {
                 Expr::conditional(span, test, consequent, alternative)
             }
             _ => {
-                let message = format!("expected a test and one or two branches, but found {}", count(operands.len()));
+                let message = format!(
+                    "expected a test and one or two branches, but found {}",
+                    count(operands.len())
+                );
                 self.bad_expression(CoreForm::If, span, message)
             }
         }
@@ -32,11 +35,18 @@ impl Expander<'_> {
     /// `(set! name expression)`
     pub(crate) fn set(&mut self, operands: &[Syntax], scope: ScopeId, span: Span) -> Expr {
         let [name, value] = operands else {
-            let message = format!("expected a name and an expression, but found {}", count(operands.len()));
+            let message = format!(
+                "expected a name and an expression, but found {}",
+                count(operands.len())
+            );
             return self.bad_expression(CoreForm::Set, span, message);
         };
         let Some(identifier) = name.as_identifier() else {
-            return self.bad_expression(CoreForm::Set, name.span, format!("`{name}` is not a name"));
+            return self.bad_expression(
+                CoreForm::Set,
+                name.span,
+                format!("`{name}` is not a name"),
+            );
         };
         let value = self.expand_named(value, Some(identifier.name), scope);
         self.assignment(identifier, name.span, value, scope, span)
@@ -51,15 +61,29 @@ impl Expander<'_> {
     }
 
     /// `(when test expression …)`, or `unless`.
-    pub(crate) fn when(&mut self, operands: &[Syntax], positive: bool, scope: ScopeId, span: Span) -> Expr {
-        let form = if positive { CoreForm::When } else { CoreForm::Unless };
+    pub(crate) fn when(
+        &mut self,
+        operands: &[Syntax],
+        positive: bool,
+        scope: ScopeId,
+        span: Span,
+    ) -> Expr {
+        let form = if positive {
+            CoreForm::When
+        } else {
+            CoreForm::Unless
+        };
         let Some((test, body)) = operands.split_first().filter(|(_, body)| !body.is_empty()) else {
             return self.bad_expression(form, span, "expected a test and at least one expression");
         };
         let test = self.expand(test, scope);
         let body = self.sequence(body, scope, span);
         let nothing = Expr::unspecified(span);
-        if positive { Expr::conditional(span, test, body, nothing) } else { Expr::conditional(span, test, nothing, body) }
+        if positive {
+            Expr::conditional(span, test, body, nothing)
+        } else {
+            Expr::conditional(span, test, nothing, body)
+        }
     }
 
     /// `(and expression …)`
@@ -68,7 +92,10 @@ impl Expander<'_> {
         if !self.enter(operands.len(), span) {
             return no(span);
         }
-        let mut expressions: Vec<Expr> = operands.iter().map(|operand| self.expand(operand, scope)).collect();
+        let mut expressions: Vec<Expr> = operands
+            .iter()
+            .map(|operand| self.expand(operand, scope))
+            .collect();
         self.leave(operands.len());
         let Some(mut result) = expressions.pop() else {
             return Expr::constant(span, Datum::Boolean(true));
@@ -84,7 +111,10 @@ impl Expander<'_> {
         if !self.enter(operands.len(), span) {
             return Expr::unspecified(span);
         }
-        let mut expressions: Vec<Expr> = operands.iter().map(|operand| self.expand(operand, scope)).collect();
+        let mut expressions: Vec<Expr> = operands
+            .iter()
+            .map(|operand| self.expand(operand, scope))
+            .collect();
         self.leave(operands.len());
         let Some(mut result) = expressions.pop() else {
             return Expr::constant(span, Datum::Boolean(false));
@@ -100,7 +130,13 @@ impl Expander<'_> {
         let variable = self.locals.add(Name::new("t"), test.span);
         let value = |at| Expr::new(at, ExprKind::LocalRef(variable));
         let body = Expr::conditional(span, value(test.span), value(test.span), otherwise);
-        Expr::new(span, ExprKind::Let { bindings: vec![(variable, test)], body: Box::new(body) })
+        Expr::new(
+            span,
+            ExprKind::Let {
+                bindings: vec![(variable, test)],
+                body: Box::new(body),
+            },
+        )
     }
 
     /// `(cond clause …)`
@@ -120,33 +156,62 @@ impl Expander<'_> {
         let mut otherwise = None;
         for (index, clause) in clauses.iter().enumerate() {
             let Some(elements) = clause.elements().filter(|elements| !elements.is_empty()) else {
-                self.bad_form(CoreForm::Cond, clause.span, format!("clause {} is not (test expression …)", index + 1));
+                self.bad_form(
+                    CoreForm::Cond,
+                    clause.span,
+                    format!("clause {} is not (test expression …)", index + 1),
+                );
                 continue;
             };
             if self.is_auxiliary(&elements[0], CoreForm::Else, scope) {
                 if index + 1 != clauses.len() {
-                    self.bad_form(CoreForm::Cond, clause.span, "the else clause must be the last one");
+                    self.bad_form(
+                        CoreForm::Cond,
+                        clause.span,
+                        "the else clause must be the last one",
+                    );
                 }
                 if elements.len() == 1 {
-                    self.bad_form(CoreForm::Cond, clause.span, "the else clause has no expression");
+                    self.bad_form(
+                        CoreForm::Cond,
+                        clause.span,
+                        "the else clause has no expression",
+                    );
                 }
                 otherwise = Some(self.sequence(&elements[1..], scope, clause.span));
                 continue;
             }
             let test = self.expand(&elements[0], scope);
-            let arrow = elements.get(1).is_some_and(|second| self.is_auxiliary(second, CoreForm::Arrow, scope));
+            let arrow = elements
+                .get(1)
+                .is_some_and(|second| self.is_auxiliary(second, CoreForm::Arrow, scope));
             if arrow {
                 if elements.len() != 3 {
-                    self.bad_form(CoreForm::Cond, clause.span, "a clause with => must be (test => procedure)");
+                    self.bad_form(
+                        CoreForm::Cond,
+                        clause.span,
+                        "a clause with => must be (test => procedure)",
+                    );
                     continue;
                 }
                 let receiver = self.expand(&elements[2], scope);
-                parts.push(Clause::Arrow { test, receiver, span: clause.span });
+                parts.push(Clause::Arrow {
+                    test,
+                    receiver,
+                    span: clause.span,
+                });
             } else if elements.len() == 1 {
-                parts.push(Clause::Test { test, span: clause.span });
+                parts.push(Clause::Test {
+                    test,
+                    span: clause.span,
+                });
             } else {
                 let body = self.sequence(&elements[1..], scope, clause.span);
-                parts.push(Clause::Body { test, body, span: clause.span });
+                parts.push(Clause::Body {
+                    test,
+                    body,
+                    span: clause.span,
+                });
             }
         }
         self.leave(clauses.len());
@@ -155,12 +220,22 @@ impl Expander<'_> {
             result = match clause {
                 Clause::Body { test, body, span } => Expr::conditional(span, test, body, result),
                 Clause::Test { test, span } => self.value_or(test, result, span),
-                Clause::Arrow { test, receiver, span } => {
+                Clause::Arrow {
+                    test,
+                    receiver,
+                    span,
+                } => {
                     let variable = self.locals.add(Name::new("t"), test.span);
                     let value = |at| Expr::new(at, ExprKind::LocalRef(variable));
                     let call = Expr::call(span, receiver, vec![value(span)]);
                     let body = Expr::conditional(span, value(test.span), call, result);
-                    Expr::new(span, ExprKind::Let { bindings: vec![(variable, test)], body: Box::new(body) })
+                    Expr::new(
+                        span,
+                        ExprKind::Let {
+                            bindings: vec![(variable, test)],
+                            body: Box::new(body),
+                        },
+                    )
                 }
             };
         }
@@ -170,9 +245,20 @@ impl Expander<'_> {
 
 /// A clause of `cond`, expanded.
 enum Clause {
-    Body { test: Expr, body: Expr, span: Span },
-    Test { test: Expr, span: Span },
-    Arrow { test: Expr, receiver: Expr, span: Span },
+    Body {
+        test: Expr,
+        body: Expr,
+        span: Span,
+    },
+    Test {
+        test: Expr,
+        span: Span,
+    },
+    Arrow {
+        test: Expr,
+        receiver: Expr,
+        span: Span,
+    },
 }
 
 /// A number of operands in words.

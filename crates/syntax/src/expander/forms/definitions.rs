@@ -14,9 +14,14 @@ impl Expander<'_> {
         let handled = form.is_definition()
             || matches!(
                 form,
-                CoreForm::Begin | CoreForm::Include | CoreForm::IncludeCi | CoreForm::CondExpand | CoreForm::SyntaxError
+                CoreForm::Begin
+                    | CoreForm::Include
+                    | CoreForm::IncludeCi
+                    | CoreForm::CondExpand
+                    | CoreForm::SyntaxError
             )
-            || (scan.scope == ScopeId::TOP && matches!(form, CoreForm::Import | CoreForm::DefineLibrary));
+            || (scan.scope == ScopeId::TOP
+                && matches!(form, CoreForm::Import | CoreForm::DefineLibrary));
         if !handled {
             return false;
         }
@@ -62,7 +67,11 @@ impl Expander<'_> {
     /// `(define name value)`, `(define name)` and `(define (name . formals) body …)`.
     fn define(&mut self, form: CoreForm, operands: &[Syntax], syntax: &Syntax, scan: &mut Scan) {
         let Some((head, rest)) = operands.split_first() else {
-            self.bad_form(form, syntax.span, "expected a name and a value, or (name . parameters) and a body");
+            self.bad_form(
+                form,
+                syntax.span,
+                "expected a name and a value, or (name . parameters) and a body",
+            );
             return;
         };
         if let Some(pair) = head.as_pair() {
@@ -71,7 +80,9 @@ impl Expander<'_> {
                 self.bad_form(form, pair.car.span, message);
                 return;
             };
-            let Some(target) = self.declare(&pair.car, form.name(), scan) else { return };
+            let Some(target) = self.declare(&pair.car, form.name(), scan) else {
+                return;
+            };
             let source = ProcedureSource {
                 name: identifier.name,
                 formals: pair.cdr.clone(),
@@ -80,7 +91,11 @@ impl Expander<'_> {
                 span: syntax.span,
             };
             let value = self.deferred(DeferredKind::Procedure(source), scan.scope);
-            scan.items.push(Item::Define { target, value, span: syntax.span });
+            scan.items.push(Item::Define {
+                target,
+                value,
+                span: syntax.span,
+            });
             return;
         }
         let kind = match rest {
@@ -92,18 +107,27 @@ impl Expander<'_> {
             [_, extra, ..] => {
                 let message = "a definition of a variable has one value; to define a procedure, put parentheses \
                                around the name and its parameters";
-                let diagnostic =
-                    Diagnostic::error("bad-syntax", syntax.span, format!("{}: more than one value", form.name()))
-                        .label(extra.span, "this is one too many")
-                        .note(message);
+                let diagnostic = Diagnostic::error(
+                    "bad-syntax",
+                    syntax.span,
+                    format!("{}: more than one value", form.name()),
+                )
+                .label(extra.span, "this is one too many")
+                .note(message);
                 self.report(diagnostic);
                 // The name is declared nevertheless, so that its uses are no further errors.
                 self.declare(head, form.name(), scan);
                 return;
             }
         };
-        let Some(target) = self.declare(head, form.name(), scan) else { return };
+        let Some(target) = self.declare(head, form.name(), scan) else {
+            return;
+        };
         let value = self.deferred(kind, scan.scope);
-        scan.items.push(Item::Define { target, value, span: syntax.span });
+        scan.items.push(Item::Define {
+            target,
+            value,
+            span: syntax.span,
+        });
     }
 }

@@ -8,19 +8,35 @@ use crate::syntax::Syntax;
 
 impl Expander<'_> {
     /// The forms of the included files; errors are reported.
-    pub(crate) fn include(&mut self, operands: &[Syntax], fold_case: bool, span: Span) -> Vec<Syntax> {
-        let form = if fold_case { CoreForm::IncludeCi } else { CoreForm::Include };
+    pub(crate) fn include(
+        &mut self,
+        operands: &[Syntax],
+        fold_case: bool,
+        span: Span,
+    ) -> Vec<Syntax> {
+        let form = if fold_case {
+            CoreForm::IncludeCi
+        } else {
+            CoreForm::Include
+        };
         if operands.is_empty() {
             self.bad_form(form, span, "a file name is missing");
         }
         let mut forms = Vec::new();
         for operand in operands {
             let Some(Datum::String(file)) = operand.as_atom() else {
-                self.bad_form(form, operand.span, format!("`{operand}` is not a string, the name of a file"));
+                self.bad_form(
+                    form,
+                    operand.span,
+                    format!("`{operand}` is not a string, the name of a file"),
+                );
                 continue;
             };
             let mut diagnostics = Vec::new();
-            forms.extend(self.libraries.include(file, operand.span, fold_case, &mut diagnostics));
+            forms.extend(
+                self.libraries
+                    .include(file, operand.span, fold_case, &mut diagnostics),
+            );
             for diagnostic in diagnostics {
                 self.report(diagnostic);
             }

@@ -35,15 +35,31 @@ struct Parameters {
 
 impl Expander<'_> {
     /// Makes an identifier a local variable of a scope.
-    pub(crate) fn bind_variable(&mut self, identifier: Identifier, span: Span, scope: ScopeId) -> VarId {
+    pub(crate) fn bind_variable(
+        &mut self,
+        identifier: Identifier,
+        span: Span,
+        scope: ScopeId,
+    ) -> VarId {
         let variable = self.locals.add(identifier.name, span);
-        self.scopes.bind(scope, identifier, Denotation::Local(variable));
+        self.scopes
+            .bind(scope, identifier, Denotation::Local(variable));
         variable
     }
 
     /// `(lambda formals body …)`
-    pub(crate) fn lambda(&mut self, operands: &[Syntax], star: bool, scope: ScopeId, span: Span) -> Expr {
-        let form = if star { CoreForm::LambdaStar } else { CoreForm::Lambda };
+    pub(crate) fn lambda(
+        &mut self,
+        operands: &[Syntax],
+        star: bool,
+        scope: ScopeId,
+        span: Span,
+    ) -> Expr {
+        let form = if star {
+            CoreForm::LambdaStar
+        } else {
+            CoreForm::Lambda
+        };
         let Some((formals, body)) = operands.split_first() else {
             return self.bad_expression(form, span, "expected parameters and a body");
         };
@@ -55,14 +71,26 @@ impl Expander<'_> {
     pub(crate) fn named_lambda(&mut self, operands: &[Syntax], scope: ScopeId, span: Span) -> Expr {
         let head = operands.first().and_then(|head| head.as_pair());
         let (Some(head), Some(body)) = (head, operands.get(1..)) else {
-            return self.bad_expression(CoreForm::NamedLambda, span, "expected (name . parameters) and a body");
+            return self.bad_expression(
+                CoreForm::NamedLambda,
+                span,
+                "expected (name . parameters) and a body",
+            );
         };
         let Some(name) = head.car.as_identifier() else {
             let message = format!("`{}` is not a name", head.car);
             return self.bad_expression(CoreForm::NamedLambda, head.car.span, message);
         };
         let form = CoreForm::NamedLambda;
-        let lambda = self.lambda_parts(form, Some(name.name), &head.cdr, body.to_vec(), false, scope, span);
+        let lambda = self.lambda_parts(
+            form,
+            Some(name.name),
+            &head.cdr,
+            body.to_vec(),
+            false,
+            scope,
+            span,
+        );
         Expr::new(span, ExprKind::Lambda(Box::new(lambda)))
     }
 
@@ -71,10 +99,22 @@ impl Expander<'_> {
         if !self.enter(1, source.span) {
             return Expr::unspecified(source.span);
         }
-        let form = if source.star { CoreForm::DefineStar } else { CoreForm::Define };
+        let form = if source.star {
+            CoreForm::DefineStar
+        } else {
+            CoreForm::Define
+        };
         let body = source.body.parts().elements;
         let name = Some(source.name);
-        let lambda = self.lambda_parts(form, name, &source.formals, body, source.star, scope, source.span);
+        let lambda = self.lambda_parts(
+            form,
+            name,
+            &source.formals,
+            body,
+            source.star,
+            scope,
+            source.span,
+        );
         self.leave(1);
         Expr::new(source.span, ExprKind::Lambda(Box::new(lambda)))
     }
@@ -87,7 +127,15 @@ impl Expander<'_> {
             match clause.elements().filter(|parts| !parts.is_empty()) {
                 Some(mut parts) => {
                     let formals = parts.remove(0);
-                    clauses.push(self.lambda_parts(form, None, &formals, parts, false, scope, clause.span));
+                    clauses.push(self.lambda_parts(
+                        form,
+                        None,
+                        &formals,
+                        parts,
+                        false,
+                        scope,
+                        clause.span,
+                    ));
                 }
                 None => self.bad_form(form, clause.span, "a clause must be (parameters body …)"),
             }
@@ -121,7 +169,13 @@ impl Expander<'_> {
         }
     }
 
-    fn parameters(&mut self, form: CoreForm, formals: &Syntax, star: bool, scope: ScopeId) -> Parameters {
+    fn parameters(
+        &mut self,
+        form: CoreForm,
+        formals: &Syntax,
+        star: bool,
+        scope: ScopeId,
+    ) -> Parameters {
         let mut parameters = Parameters::default();
         let parts = formals.parts();
         let mut section = Section::Required;
@@ -133,11 +187,22 @@ impl Expander<'_> {
                     ("key", Section::Required | Section::Optional) => section = Section::Keyword,
                     ("allow-other-keys", Section::Keyword) => parameters.allow_other_keys = true,
                     ("rest", _) if parameters.rest.is_none() => {
-                        match elements.next().and_then(|rest| rest.as_identifier().map(|name| (name, rest.span))) {
+                        match elements
+                            .next()
+                            .and_then(|rest| rest.as_identifier().map(|name| (name, rest.span)))
+                        {
                             Some((name, at)) => {
-                                parameters.rest = Some(self.parameter(form, name, at, &mut parameters.seen, scope));
+                                parameters.rest = Some(self.parameter(
+                                    form,
+                                    name,
+                                    at,
+                                    &mut parameters.seen,
+                                    scope,
+                                ));
                             }
-                            None => self.bad_form(form, element.span, "a name must follow `#:rest`"),
+                            None => {
+                                self.bad_form(form, element.span, "a name must follow `#:rest`")
+                            }
                         }
                         section = section.max(Section::Finished);
                     }
@@ -151,7 +216,8 @@ impl Expander<'_> {
             match section {
                 Section::Required => match element.as_identifier() {
                     Some(name) => {
-                        let variable = self.parameter(form, name, element.span, &mut parameters.seen, scope);
+                        let variable =
+                            self.parameter(form, name, element.span, &mut parameters.seen, scope);
                         parameters.required.push(variable);
                     }
                     None => self.bad_parameter(form, element, star),
@@ -159,14 +225,19 @@ impl Expander<'_> {
                 Section::Optional | Section::Keyword => {
                     self.defaulted_parameter(form, element, section, &mut parameters, scope);
                 }
-                Section::Finished => self.bad_form(form, element.span, "no parameter may follow the rest parameter"),
+                Section::Finished => self.bad_form(
+                    form,
+                    element.span,
+                    "no parameter may follow the rest parameter",
+                ),
             }
         }
         if let Some(name) = parts.tail.as_identifier() {
             if parameters.rest.is_some() {
                 self.bad_form(form, parts.tail.span, "there are two rest parameters");
             }
-            parameters.rest = Some(self.parameter(form, name, parts.tail.span, &mut parameters.seen, scope));
+            parameters.rest =
+                Some(self.parameter(form, name, parts.tail.span, &mut parameters.seen, scope));
         } else if !parts.tail.is_nil() {
             self.bad_parameter(form, &parts.tail, star);
         }
@@ -192,9 +263,13 @@ impl Expander<'_> {
         scope: ScopeId,
     ) -> VarId {
         if let Some((_, first)) = seen.iter().find(|(other, _)| *other == name) {
-            let message = format!("{}: the parameter `{}` occurs twice", form.name(), name.name);
-            let diagnostic =
-                Diagnostic::error("duplicate-parameter", span, message).label(*first, "it occurs here first");
+            let message = format!(
+                "{}: the parameter `{}` occurs twice",
+                form.name(),
+                name.name
+            );
+            let diagnostic = Diagnostic::error("duplicate-parameter", span, message)
+                .label(*first, "it occurs here first");
             self.report(diagnostic);
         }
         seen.push((name, span));
@@ -217,9 +292,15 @@ impl Expander<'_> {
         let (name, default, keyword) = match parts.as_slice() {
             [name] => (name, None, None),
             [name, default] => (name, Some(default), None),
-            [name, default, keyword] if section == Section::Keyword => (name, Some(default), Some(keyword)),
+            [name, default, keyword] if section == Section::Keyword => {
+                (name, Some(default), Some(keyword))
+            }
             _ => {
-                self.bad_form(form, element.span, "a parameter with a default must be (name default)");
+                self.bad_form(
+                    form,
+                    element.span,
+                    "a parameter with a default must be (name default)",
+                );
                 return;
             }
         };
@@ -231,7 +312,11 @@ impl Expander<'_> {
             None => identifier.name,
             Some(Some(Datum::Keyword(keyword))) => *keyword,
             Some(_) => {
-                self.bad_form(form, element.span, "the third part of a keyword parameter must be its keyword");
+                self.bad_form(
+                    form,
+                    element.span,
+                    "the third part of a keyword parameter must be its keyword",
+                );
                 identifier.name
             }
         };

@@ -61,7 +61,9 @@ impl Expander<'_> {
                     }
                 }
                 SyntaxKind::Pair(pair) => pending.extend([&pair.cdr, &pair.car]),
-                SyntaxKind::Vector(parts) | SyntaxKind::Labelled(_, parts) => pending.extend(parts.as_slice()),
+                SyntaxKind::Vector(parts) | SyntaxKind::Labelled(_, parts) => {
+                    pending.extend(parts.as_slice())
+                }
                 SyntaxKind::Atom(_) => {}
             }
         }
@@ -88,12 +90,21 @@ impl Expander<'_> {
     fn quasi_inside(&mut self, template: &Syntax, level: usize, scope: ScopeId) -> Quasi {
         if let Some(elements) = template.as_vector() {
             let elements = elements.to_vec();
-            let parts: Vec<Element> =
-                elements.iter().map(|element| self.quasi_element(element, level, scope)).collect();
-            if parts.iter().all(|part| matches!(part, Element::Constant(_))) {
+            let parts: Vec<Element> = elements
+                .iter()
+                .map(|element| self.quasi_element(element, level, scope))
+                .collect();
+            if parts
+                .iter()
+                .all(|part| matches!(part, Element::Constant(_)))
+            {
                 return Quasi::Constant(template.clone());
             }
-            let list = self.join(parts, Quasi::Constant(Syntax::nil(template.span)), template.span);
+            let list = self.join(
+                parts,
+                Quasi::Constant(Syntax::nil(template.span)),
+                template.span,
+            );
             return Quasi::Value(self.primitive_call("list->vector", vec![list], template.span));
         }
         if template.as_pair().is_none() {
@@ -105,7 +116,11 @@ impl Expander<'_> {
             }
             return self.rebuild(template, &operand, level - 1, scope);
         }
-        if self.quasi_operand(template, CoreForm::UnquoteSplicing, scope).is_some() && level == 1 {
+        if self
+            .quasi_operand(template, CoreForm::UnquoteSplicing, scope)
+            .is_some()
+            && level == 1
+        {
             let message = "it splices into the list or vector around it, but there is none here";
             self.bad_form(CoreForm::UnquoteSplicing, template.span, message);
             return Quasi::Constant(template.clone());
@@ -117,12 +132,20 @@ impl Expander<'_> {
     }
 
     /// `(keyword operand)` with the operand's expansion at another level.
-    fn rebuild(&mut self, template: &Syntax, operand: &Syntax, level: usize, scope: ScopeId) -> Quasi {
+    fn rebuild(
+        &mut self,
+        template: &Syntax,
+        operand: &Syntax,
+        level: usize,
+        scope: ScopeId,
+    ) -> Quasi {
         let element = self.quasi_element(operand, level, scope);
         if let Element::Constant(_) = element {
             return Quasi::Constant(template.clone());
         }
-        let Some(pair) = template.as_pair() else { return Quasi::Constant(template.clone()) };
+        let Some(pair) = template.as_pair() else {
+            return Quasi::Constant(template.clone());
+        };
         let parts = vec![Element::Constant(pair.car.clone()), element];
         let end = Quasi::Constant(Syntax::nil(template.span));
         Quasi::Value(self.join(parts, end, template.span))
@@ -134,8 +157,16 @@ impl Expander<'_> {
         let mut first = true;
         // `(a . ,b)` is `(a unquote b)`: what remains of a list may be a form of its own.
         let tail = loop {
-            let special = [CoreForm::Unquote, CoreForm::Quasiquote, CoreForm::UnquoteSplicing];
-            if !first && special.iter().any(|form| self.quasi_operand(rest, *form, scope).is_some()) {
+            let special = [
+                CoreForm::Unquote,
+                CoreForm::Quasiquote,
+                CoreForm::UnquoteSplicing,
+            ];
+            if !first
+                && special
+                    .iter()
+                    .any(|form| self.quasi_operand(rest, *form, scope).is_some())
+            {
                 break self.quasi(rest, level, scope);
             }
             first = false;
@@ -147,8 +178,10 @@ impl Expander<'_> {
                 None => break self.quasi(rest, level, scope),
             }
         };
-        let constant =
-            parts.iter().all(|part| matches!(part, Element::Constant(_))) && matches!(tail, Quasi::Constant(_));
+        let constant = parts
+            .iter()
+            .all(|part| matches!(part, Element::Constant(_)))
+            && matches!(tail, Quasi::Constant(_));
         if constant {
             return Quasi::Constant(template.clone());
         }
@@ -178,7 +211,9 @@ impl Expander<'_> {
         let mut waiting: Vec<Expr> = Vec::new();
         for part in parts.into_iter().rev() {
             match part {
-                Element::Constant(syntax) if waiting.is_empty() && matches!(rest, Quasi::Constant(_)) => {
+                Element::Constant(syntax)
+                    if waiting.is_empty() && matches!(rest, Quasi::Constant(_)) =>
+                {
                     if let Quasi::Constant(end) = rest {
                         rest = Quasi::Constant(Syntax::cons(span, syntax, end));
                     }

@@ -60,14 +60,26 @@ const FORM: CoreForm = CoreForm::DefineRecordType;
 impl Expander<'_> {
     pub(crate) fn define_record_type(&mut self, operands: &[Syntax], span: Span, scan: &mut Scan) {
         let [type_spec, constructor, rest @ ..] = operands else {
-            self.bad_form(FORM, span, "expected a type, a constructor, a predicate and fields");
+            self.bad_form(
+                FORM,
+                span,
+                "expected a type, a constructor, a predicate and fields",
+            );
             return;
         };
-        let Some((type_name, parent)) = self.record_type_name(type_spec) else { return };
+        let Some((type_name, parent)) = self.record_type_name(type_spec) else {
+            return;
+        };
         let predicate = rest.first();
-        let Some(fields) = self.record_fields(rest.get(1..).unwrap_or_default()) else { return };
-        let Some(identifier) = type_name.as_identifier() else { return };
-        let Some(type_target) = self.declare(&type_name, FORM.name(), scan) else { return };
+        let Some(fields) = self.record_fields(rest.get(1..).unwrap_or_default()) else {
+            return;
+        };
+        let Some(identifier) = type_name.as_identifier() else {
+            return;
+        };
+        let Some(type_target) = self.declare(&type_name, FORM.name(), scan) else {
+            return;
+        };
         let record = RecordType {
             name: bare_type_name(identifier.name),
             fields: fields.iter().map(|field| field.identifier.name).collect(),
@@ -75,7 +87,11 @@ impl Expander<'_> {
             span,
         };
         let value = self.deferred(DeferredKind::RecordType(record), scan.scope);
-        scan.items.push(Item::Define { target: type_target.clone(), value, span });
+        scan.items.push(Item::Define {
+            target: type_target.clone(),
+            value,
+            span,
+        });
         let inherited = match &parent {
             None => Inherited::Known(Vec::new()),
             Some(parent) => match self.known_fields(parent, scan.scope) {
@@ -88,7 +104,12 @@ impl Expander<'_> {
             all.extend(fields.iter().map(|field| field.identifier.name));
             self.note_fields(&type_target, all);
         }
-        let definition = Definition { type_target, inherited, fields, span };
+        let definition = Definition {
+            type_target,
+            inherited,
+            fields,
+            span,
+        };
         self.define_constructor(&definition, constructor, scan);
         if let Some(predicate) = predicate.filter(|predicate| !is_false(predicate)) {
             self.define_predicate(&definition, predicate, scan);
@@ -109,7 +130,11 @@ impl Expander<'_> {
                 Some((name.clone(), (!is_false(parent)).then(|| parent.clone())))
             }
             _ => {
-                self.bad_form(FORM, spec.span, format!("the type must be a name or (name parent), not `{spec}`"));
+                self.bad_form(
+                    FORM,
+                    spec.span,
+                    format!("the type must be a name or (name parent), not `{spec}`"),
+                );
                 None
             }
         }
@@ -144,7 +169,10 @@ impl Expander<'_> {
                 }
             }
         }
-        let names: Vec<(Identifier, Span)> = fields.iter().map(|field| (field.identifier, field.span)).collect();
+        let names: Vec<(Identifier, Span)> = fields
+            .iter()
+            .map(|field| (field.identifier, field.span))
+            .collect();
         self.check_distinct(FORM, &names);
         good.then_some(fields)
     }
@@ -157,8 +185,11 @@ impl Expander<'_> {
             None => Expr::constant(span, Datum::Boolean(false)),
         };
         let fields = Datum::vector(record.fields.into_iter().map(Datum::Symbol).collect());
-        let operands =
-            vec![Expr::constant(span, Datum::Symbol(record.name)), Expr::constant(span, fields), parent];
+        let operands = vec![
+            Expr::constant(span, Datum::Symbol(record.name)),
+            Expr::constant(span, fields),
+            parent,
+        ];
         self.primitive_call("%make-record-type", operands, span)
     }
 
@@ -170,7 +201,11 @@ impl Expander<'_> {
         let names = self.primitive_call("record-type-field-names", vec![parent], span);
         let length = self.primitive_call("vector-length", vec![names], span);
         let value = self.deferred(DeferredKind::Ready(length), scan.scope);
-        scan.items.push(Item::Define { target: offset.clone(), value, span });
+        scan.items.push(Item::Define {
+            target: offset.clone(),
+            value,
+            span,
+        });
         offset
     }
 
@@ -180,21 +215,31 @@ impl Expander<'_> {
         }
         let span = definition.span;
         let Inherited::Known(inherited) = &definition.inherited else {
-            let message = "the fields of the parent are not known here, so the constructor must be #f";
+            let message =
+                "the fields of the parent are not known here, so the constructor must be #f";
             self.bad_form(FORM, spec.span, message);
             return;
         };
-        let mut names: Vec<Identifier> = inherited.iter().map(|name| Identifier::plain(*name)).collect();
+        let mut names: Vec<Identifier> = inherited
+            .iter()
+            .map(|name| Identifier::plain(*name))
+            .collect();
         names.extend(definition.fields.iter().map(|field| field.identifier));
         let (name, parameters) = match spec.as_identifier() {
             Some(_) => {
-                let all = names.iter().map(|identifier| Syntax::identifier(spec.span, *identifier));
+                let all = names
+                    .iter()
+                    .map(|identifier| Syntax::identifier(spec.span, *identifier));
                 (spec.clone(), all.collect())
             }
             None => match spec.elements().filter(|parts| !parts.is_empty()) {
                 Some(mut parts) => (parts.remove(0), parts),
                 None => {
-                    self.bad_form(FORM, spec.span, format!("the constructor must be (name field …), not `{spec}`"));
+                    self.bad_form(
+                        FORM,
+                        spec.span,
+                        format!("the constructor must be (name field …), not `{spec}`"),
+                    );
                     return;
                 }
             },
@@ -215,11 +260,19 @@ impl Expander<'_> {
                 false => names.iter().rposition(|name| Some(*name) == identifier),
             };
             let Some(index) = index else {
-                self.bad_form(FORM, parameter.span, format!("`{parameter}` in the constructor is not a field"));
+                self.bad_form(
+                    FORM,
+                    parameter.span,
+                    format!("`{parameter}` in the constructor is not a field"),
+                );
                 return;
             };
             if sources[index].is_some() {
-                self.bad_form(FORM, parameter.span, format!("`{parameter}` occurs twice in the constructor"));
+                self.bad_form(
+                    FORM,
+                    parameter.span,
+                    format!("`{parameter}` occurs twice in the constructor"),
+                );
                 return;
             }
             let variable = self.locals.add(names[index].name, parameter.span);
@@ -237,7 +290,11 @@ impl Expander<'_> {
 
     fn define_predicate(&mut self, definition: &Definition, name: &Syntax, scan: &mut Scan) {
         let Some(identifier) = name.as_identifier() else {
-            self.bad_form(FORM, name.span, format!("the predicate must be a name, not `{name}`"));
+            self.bad_form(
+                FORM,
+                name.span,
+                format!("the predicate must be a name, not `{name}`"),
+            );
             return;
         };
         let span = definition.span;
@@ -255,7 +312,9 @@ impl Expander<'_> {
         let span = definition.span;
         for (name, modifies) in [(&field.accessor, false), (&field.modifier, true)] {
             let Some(name) = name else { continue };
-            let Some(identifier) = name.as_identifier() else { continue };
+            let Some(identifier) = name.as_identifier() else {
+                continue;
+            };
             let object = self.locals.add(Name::new("object"), span);
             let mut required = vec![object];
             let mut operands = vec![
@@ -269,7 +328,11 @@ impl Expander<'_> {
                 operands.push(Expr::new(span, ExprKind::LocalRef(value)));
             }
             operands.push(Expr::constant(span, Datum::Symbol(identifier.name)));
-            let primitive = if modifies { "%record-set!" } else { "%record-ref" };
+            let primitive = if modifies {
+                "%record-set!"
+            } else {
+                "%record-ref"
+            };
             let body = self.primitive_call(primitive, operands, span);
             self.define_procedure(name, identifier.name, required, body, scan);
         }
@@ -294,9 +357,12 @@ impl Expander<'_> {
             Denotation::Global { name, .. } if name.library == *self.environment.key() => {
                 self.environment.records.get(&name.name).cloned()
             }
-            Denotation::Global { name, .. } => {
-                self.libraries.interface_by_key(&name.library)?.records.get(&name.name).cloned()
-            }
+            Denotation::Global { name, .. } => self
+                .libraries
+                .interface_by_key(&name.library)?
+                .records
+                .get(&name.name)
+                .cloned(),
             _ => None,
         }
     }
@@ -313,8 +379,17 @@ impl Expander<'_> {
     }
 
     /// Defines a procedure whose body is made already.
-    fn define_procedure(&mut self, at: &Syntax, name: Name, required: Vec<VarId>, body: Expr, scan: &mut Scan) {
-        let Some(target) = self.declare(at, FORM.name(), scan) else { return };
+    fn define_procedure(
+        &mut self,
+        at: &Syntax,
+        name: Name,
+        required: Vec<VarId>,
+        body: Expr,
+        scan: &mut Scan,
+    ) {
+        let Some(target) = self.declare(at, FORM.name(), scan) else {
+            return;
+        };
         let lambda = Lambda {
             name: Some(name),
             required,
@@ -327,7 +402,11 @@ impl Expander<'_> {
         };
         let value = Expr::new(at.span, ExprKind::Lambda(Box::new(lambda)));
         let value = self.deferred(DeferredKind::Ready(value), scan.scope);
-        scan.items.push(Item::Define { target, value, span: at.span });
+        scan.items.push(Item::Define {
+            target,
+            value,
+            span: at.span,
+        });
     }
 }
 
@@ -338,7 +417,10 @@ fn is_false(syntax: &Syntax) -> bool {
 /// `<point>` is called `point`.
 fn bare_type_name(name: Name) -> Name {
     let text = name.as_str();
-    match text.strip_prefix('<').and_then(|text| text.strip_suffix('>')) {
+    match text
+        .strip_prefix('<')
+        .and_then(|text| text.strip_suffix('>'))
+    {
         Some(bare) if !bare.is_empty() => Name::new(bare),
         _ => name,
     }
