@@ -44,7 +44,10 @@ impl std::error::Error for HeapExhausted {}
 const NURSERY_BLOCKS_MIN: usize = 8;
 /// Least heap limit: some nurseries, the reserve, and room to live.
 const LIMIT_BYTES_MIN: usize = 4 << 20;
-/// Address space reserved when the machine and the limit allow it.
+/// Address space reserved when the system allows it, whatever the limit: what goes beyond the limit
+/// before the machine notices must go somewhere.
+const RESERVED_BYTES_MIN: usize = 16 << 30;
+/// Most address space that is reserved.
 const RESERVED_BYTES_MAX: usize = 64 << 30;
 
 /// A heap. Threads use it through a [`crate::Mutator`] each.
@@ -122,7 +125,9 @@ impl Heap {
     pub fn new(config: HeapConfig) -> io::Result<Arc<Heap>> {
         let limit = config.limit.unwrap_or_else(|| physical_bytes() / 8 * 7);
         let limit = limit.max(LIMIT_BYTES_MIN);
-        let wanted = limit.saturating_mul(4).clamp(64 << 20, RESERVED_BYTES_MAX);
+        let wanted = limit
+            .saturating_mul(4)
+            .clamp(RESERVED_BYTES_MIN, RESERVED_BYTES_MAX);
         let space = Space::new(wanted)?;
         // A collection may need room for copies besides what is in use.
         let limit_blocks = (limit >> BLOCK_SHIFT).min(space.block_count() / 3);

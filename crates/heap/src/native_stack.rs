@@ -96,3 +96,67 @@ fn current_stack_base() -> usize {
     assert!(bytes > 0, "the bounds of a thread's stack are unknown");
     (low as usize + bytes) & !7
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[unsafe(naked)]
+    unsafe extern "C" fn record_with_registers_set(
+        context: *mut NativeContext,
+        record: extern "C" fn(*mut NativeContext),
+    ) {
+        std::arch::naked_asm!(
+            "push rbx",
+            "push rbp",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "sub rsp, 8",
+            "mov rbx, 1001",
+            "mov rbp, 1002",
+            "mov r12, 1003",
+            "mov r13, 1004",
+            "mov r14, 1005",
+            "mov r15, 1006",
+            "call rsi",
+            "add rsp, 8",
+            "pop r15",
+            "pop r14",
+            "pop r13",
+            "pop r12",
+            "pop rbp",
+            "pop rbx",
+            "ret",
+        )
+    }
+
+    /// Records, then looks for the numbers while the callers' frames still stand.
+    extern "C" fn record(context: *mut NativeContext) {
+        // SAFETY: the test's context.
+        let context = unsafe { &mut *context };
+        context.record();
+        let (start, end) = context.stack_range();
+        for expected in 1001..=1006 {
+            let on_stack = (start..end.min(start + 4096)).step_by(8).any(|at| {
+                // SAFETY: a word of this thread's stack, between its stack pointer and base.
+                expected == unsafe { std::ptr::read_volatile(at as *const usize) }
+            });
+            assert!(
+                context.registers().contains(&expected) || on_stack,
+                "{expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn callee_saved_registers_are_recorded_or_on_the_stack() {
+        let mut context = NativeContext::of_current_thread();
+        // SAFETY: the function restores what it sets and calls `record` on the context.
+        unsafe { record_with_registers_set(&mut context, record) };
+        let here = 0u64;
+        let (start, end) = context.stack_range();
+        assert!((start..end).contains(&(&raw const here as usize)));
+    }
+}

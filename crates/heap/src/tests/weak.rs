@@ -93,9 +93,15 @@ fn old_weak_pairs_may_refer_to_young_objects() {
 
 /// A chain: ephemeron i has pair i as key and pair i + 1 as datum.
 #[inline(never)]
-fn ephemeron_chain(rooted: &mut Rooted, keys: usize, first: usize, count: usize, reverse: bool) {
+fn ephemeron_chain(
+    rooted: &mut Rooted,
+    keys: usize,
+    first: usize,
+    count: usize,
+    order: fn(usize) -> usize,
+) {
     for i in 0..count {
-        let i = if reverse { count - 1 - i } else { i };
+        let i = order(i);
         let ephemeron = rooted
             .mutator
             .object(Kind::Ephemeron, 0, 2, Value::NIL)
@@ -108,11 +114,15 @@ fn ephemeron_chain(rooted: &mut Rooted, keys: usize, first: usize, count: usize,
 
 #[test]
 fn ephemerons_keep_their_datum_only_while_the_key_lives() {
-    for (full, reverse) in [(false, false), (true, true)] {
+    let orders: [fn(usize) -> usize; 3] = [|i| i, |i| 99 - i, |i| i * 37 % 100];
+    for (full, order) in [false, true]
+        .into_iter()
+        .flat_map(|f| orders.map(|o| (f, o)))
+    {
         let heap = Heap::new(checked()).unwrap();
         let mut rooted = Rooted::new(&heap);
         fill(&mut rooted, 0, 101);
-        ephemeron_chain(&mut rooted, 0, 200, 100, reverse);
+        ephemeron_chain(&mut rooted, 0, 200, 100, order);
         // Only the first key is held: the whole chain lives through it.
         for i in 1..101 {
             rooted.set(i, Value::NIL);
