@@ -8,6 +8,7 @@ pub(crate) mod codegen;
 pub mod compile;
 pub(crate) mod contify;
 pub mod disassemble;
+pub mod image;
 pub mod instruction;
 pub(crate) mod ir;
 pub mod liveness;

@@ -18,6 +18,15 @@ impl Thread {
         self.mutator().pair(car, cdr)
     }
 
+    /// A pair, for loops that make many: raises at the heap limit.
+    #[inline(always)]
+    pub fn try_cons(&mut self, car: Value, cdr: Value) -> Result<Value, Raise> {
+        match self.mutator().try_pair(car, cdr) {
+            Ok(pair) => Ok(pair),
+            Err(exhausted) => Err(self.raise_memory(exhausted.requested_bytes)),
+        }
+    }
+
     /// A small scannable object. Panics beyond what fits the heap's reserve: use [`Thread::try_object`].
     pub(crate) fn object(&mut self, kind: Kind, flags: u8, length: usize, fill: Value) -> Value {
         match self.mutator().object(kind, flags, length, fill) {

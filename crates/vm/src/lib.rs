@@ -14,6 +14,7 @@
 
 mod allocate;
 mod arithmetic;
+mod bulk;
 mod code;
 pub mod condition;
 mod continuation;

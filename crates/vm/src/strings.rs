@@ -234,6 +234,19 @@ impl TextBuilder {
         self.finish_with_flags(thread, 0)
     }
 
+    /// Makes a fresh mutable string, which may be of any size: raises at the heap limit.
+    pub fn try_finish(self, thread: &mut Thread) -> Result<Value, Raise> {
+        if self.wide.is_empty() {
+            return thread.string_from_latin1(&self.narrow);
+        }
+        let data = thread.try_leaf(Kind::String32, 0, self.wide.len())?;
+        let object = data.as_object().expect("a leaf");
+        for (index, &unit) in self.wide.iter().enumerate() {
+            object.set_utf32(index, unit);
+        }
+        Ok(thread.string_of_data(data, self.wide.len(), 0))
+    }
+
     pub(crate) fn finish_with_flags(self, thread: &mut Thread, flags: u8) -> Value {
         if self.wide.is_empty() {
             let data_flags = if self.narrow.is_ascii() {

@@ -42,7 +42,7 @@ pub struct Vm {
     pub(crate) shared_roots: Arc<SharedRoots>,
     pub(crate) units: Mutex<Vec<Arc<UnitMetadata>>>,
     pub(crate) stubs: Stubs,
-    host: OnceLock<Box<dyn Any + Send + Sync>>,
+    host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
     primitives: Arc<[PrimitiveFunction]>,
     config: VmConfig,
 }
@@ -70,7 +70,7 @@ impl Vm {
             shared_roots,
             units: Mutex::new(Vec::new()),
             stubs: Stubs::new(),
-            host: OnceLock::new(),
+            host: Default::default(),
             primitives,
             config,
         }))
@@ -94,15 +94,20 @@ impl Vm {
         &self.primitives
     }
 
-    /// Gives the host a place for its own data; the first call counts.
-    pub fn set_host(&self, host: Box<dyn Any + Send + Sync>) {
-        // A second call finds the place taken, which is what the documentation says.
-        let _ = self.host.set(host);
-    }
-
-    /// The host's data, if it is of this type.
-    pub fn host<T: Any>(&self) -> Option<&T> {
-        self.host.get().and_then(|host| host.downcast_ref())
+    /// The host's data of this type, made at the first call. A machine has a place for each of a few types;
+    /// panics when they are taken.
+    pub fn host<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> &T {
+        let mut make = Some(make);
+        for place in &self.host {
+            let data = place.get_or_init(|| match make.take() {
+                Some(make) => Box::new(make()),
+                None => unreachable!("data made here is found here"),
+            });
+            if let Some(data) = data.downcast_ref() {
+                return data;
+            }
+        }
+        panic!("a host has data of few types")
     }
 
     /// A value that is kept alive until the machine ends, under a name.

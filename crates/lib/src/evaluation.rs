@@ -1,0 +1,314 @@
+//! From source text to procedures: programs, forms at the prompt, and the libraries they need.
+//!
+//! [`Evaluation`] holds the library registry, the environments and which libraries are instantiated. It
+//! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards: a list of
+//! thunks to run in order, libraries first, is all that its callers see. No Scheme code runs here.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use canny_compiler::compile::{Options, compile_unit};
+use canny_compiler::image;
+use canny_compiler::unit::CompiledUnit;
+use canny_syntax::core::{LibraryKey, LibraryName, Unit};
+use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::environment::{Environment, EnvironmentKind};
+use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
+use canny_syntax::library::Libraries;
+use canny_syntax::reader::read_source;
+use canny_syntax::span::{SourceMap, Span};
+use canny_syntax::syntax::Syntax;
+use canny_value::Value;
+use canny_vm::{Raise, Thread};
+
+use crate::features::FEATURES;
+use crate::library_loader::{StandardLoader, standard_library};
+
+/// What a host chooses.
+#[derive(Clone, Debug, Default)]
+pub struct EvaluationConfig {
+    /// Directories to search for libraries, in order.
+    pub directories: Vec<std::path::PathBuf>,
+    /// Features beyond the built-in ones.
+    pub features: Vec<String>,
+    /// Where compiled libraries are kept; `None` for nowhere.
+    pub cache: Option<std::path::PathBuf>,
+}
+
+/// The number of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EnvironmentId(pub u64);
+
+/// The environment of the prompt and of programs without import.
+pub const INTERACTION: EnvironmentId = EnvironmentId(0);
+
+/// Library whose exports the interaction environment begins with.
+const INTERACTION_LIBRARY: [&str; 2] = ["canny", "base"];
+
+/// Compiled code waiting to be loaded, in the order in which it must run.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    units: Vec<(CompiledUnit, bool)>,
+    /// Warnings about it.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The compiler's side of a machine.
+pub struct Evaluation {
+    sources: Arc<SourceMap>,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    libraries: Libraries,
+    /// Compiled libraries that are not instantiated yet and are not in the image.
+    compiled: HashMap<LibraryKey, CompiledUnit>,
+    instantiated: HashSet<LibraryKey>,
+    environments: HashMap<u64, Environment>,
+    next_environment: u64,
+    programs: u64,
+}
+
+impl Evaluation {
+    /// An evaluation with the standard library and nothing instantiated.
+    pub fn new(config: &EvaluationConfig) -> Evaluation {
+        let sources = Arc::new(SourceMap::new());
+        let loader = StandardLoader::new(config.directories.clone());
+        let mut libraries = Libraries::new(sources.clone(), Box::new(loader), FEATURES);
+        for feature in &config.features {
+            libraries.add_feature(feature);
+        }
+        let inner = Inner {
+            libraries,
+            compiled: HashMap::new(),
+            instantiated: HashSet::new(),
+            environments: HashMap::new(),
+            next_environment: 1,
+            programs: 0,
+        };
+        Evaluation { sources, inner: Mutex::new(inner) }
+    }
+
+    /// The texts of everything read so far.
+    pub fn sources(&self) -> &Arc<SourceMap> {
+        &self.sources
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prepares the machine's own library, which must run before anything else.
+    pub fn prepare_machine(&self) -> Result<Prepared, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        let mut prepared = Prepared::default();
+        let mut diagnostics = Vec::new();
+        inner.require(&self.sources, &LibraryName::from_words(&["canny", "control"]), &mut prepared, &mut diagnostics);
+        finish(prepared, diagnostics)
+    }
+
+    /// Prepares a program. The bytes are its text, the name is for positions and relative includes.
+    pub fn prepare_program(&self, name: &str, bytes: &[u8]) -> Result<Prepared, Vec<Diagnostic>> {
+        let (_, forms) = read_source(&self.sources, name, bytes, false);
+        let mut diagnostics = forms.diagnostics;
+        let mut inner = self.lock();
+        inner.programs += 1;
+        let key = LibraryKey::new(&format!("program {}", inner.programs));
+        let imports = interaction_imports();
+        let expansion = expand_program(&mut inner.libraries, key, &forms.forms, &imports);
+        diagnostics.extend(expansion.diagnostics);
+        let mut prepared = Prepared::default();
+        inner.compile(&self.sources, expansion.unit, &mut prepared, &mut diagnostics);
+        finish(prepared, diagnostics)
+    }
+
+    /// Prepares forms in an environment that later forms will see.
+    pub fn prepare_forms(&self, id: EnvironmentId, forms: &[Syntax]) -> Result<Prepared, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        let mut diagnostics = Vec::new();
+        let mut prepared = Prepared::default();
+        if id == INTERACTION {
+            inner.ensure_interaction(&self.sources, &mut prepared, &mut diagnostics);
+        }
+        let inner = &mut *inner;
+        let Some(environment) = inner.environments.get_mut(&id.0) else {
+            diagnostics.push(Diagnostic::error("environment", Span::NONE, "the environment no longer exists"));
+            return Err(diagnostics);
+        };
+        let Expansion { unit, diagnostics: more } = expand_toplevel_forms(&mut inner.libraries, environment, forms);
+        diagnostics.extend(more);
+        inner.compile(&self.sources, unit, &mut prepared, &mut diagnostics);
+        finish(prepared, diagnostics)
+    }
+
+    /// Makes a read-only environment of import sets.
+    pub fn make_environment(&self, import_sets: &[Syntax]) -> Result<(EnvironmentId, Prepared), Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        let number = inner.next_environment;
+        inner.next_environment += 1;
+        let key = LibraryKey::new(&format!("environment {number}"));
+        let mut environment = Environment::new(key, EnvironmentKind::Interaction);
+        let mut diagnostics = Vec::new();
+        let mut prepared = Prepared::default();
+        let import = import_form(import_sets);
+        let expansion = expand_toplevel_forms(&mut inner.libraries, &mut environment, &[import]);
+        diagnostics.extend(expansion.diagnostics);
+        inner.compile(&self.sources, expansion.unit, &mut prepared, &mut diagnostics);
+        environment.freeze();
+        inner.environments.insert(number, environment);
+        finish(prepared, diagnostics).map(|prepared| (EnvironmentId(number), prepared))
+    }
+
+    /// Forgets an environment whose object died.
+    pub fn drop_environment(&self, id: EnvironmentId) {
+        if id != INTERACTION {
+            self.lock().environments.remove(&id.0);
+        }
+    }
+
+    /// Loads prepared code; gives the list of its thunks in the order in which they must be called.
+    pub fn load(&self, thread: &mut Thread, prepared: &Prepared) -> Result<Value, Raise> {
+        let first = thread.protect(Value::NIL);
+        for (unit, is_library) in &prepared.units {
+            let thunk = thread.load_unit(unit, *is_library)?;
+            thread.protect(thunk);
+        }
+        let list = thread.list_of_protected(first, Value::NIL);
+        thread.release(first);
+        // The first protected value was the placeholder.
+        Ok(list.cdr().unwrap_or(Value::NIL))
+    }
+
+    /// The expanded form of forms in an environment, for people to read.
+    pub fn expand_program_text(&self, name: &str, bytes: &[u8]) -> Result<Unit, Vec<Diagnostic>> {
+        let (_, forms) = read_source(&self.sources, name, bytes, false);
+        let mut diagnostics = forms.diagnostics;
+        let mut inner = self.lock();
+        inner.programs += 1;
+        let key = LibraryKey::new(&format!("program {}", inner.programs));
+        let expansion = expand_program(&mut inner.libraries, key, &forms.forms, &interaction_imports());
+        diagnostics.extend(expansion.diagnostics);
+        match expansion.unit {
+            Some(unit) if !diagnostics.iter().any(Diagnostic::is_error) => Ok(unit),
+            _ => Err(diagnostics),
+        }
+    }
+}
+
+fn finish(prepared: Prepared, diagnostics: Vec<Diagnostic>) -> Result<Prepared, Vec<Diagnostic>> {
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(diagnostics);
+    }
+    let mut prepared = prepared;
+    prepared.warnings.extend(diagnostics);
+    Ok(prepared)
+}
+
+/// The import sets of a program without import.
+fn interaction_imports() -> Vec<Syntax> {
+    vec![Syntax::list(Span::NONE, INTERACTION_LIBRARY.iter().map(|word| Syntax::symbol(Span::NONE, word)).collect())]
+}
+
+fn import_form(sets: &[Syntax]) -> Syntax {
+    let mut elements = vec![Syntax::symbol(Span::NONE, "import")];
+    elements.extend(sets.iter().cloned());
+    Syntax::list(Span::NONE, elements)
+}
+
+impl Inner {
+    /// Compiles a unit, and before it every library that it needs and that is not instantiated.
+    fn compile(
+        &mut self,
+        sources: &SourceMap,
+        unit: Option<Unit>,
+        prepared: &mut Prepared,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        self.compile_expanded_libraries(sources, diagnostics);
+        let Some(unit) = unit else { return };
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return;
+        }
+        for library in unit.requires.clone() {
+            self.require(sources, &library, prepared, diagnostics);
+        }
+        let options = Options { sources: Some(sources), ..Options::default() };
+        match compile_unit(unit, &options) {
+            Ok(compilation) => {
+                prepared.warnings.extend(compilation.warnings);
+                prepared.units.push((compilation.unit, false));
+            }
+            Err(errors) => diagnostics.extend(errors),
+        }
+    }
+
+    /// Compiles the libraries that the expander met since the last time.
+    fn compile_expanded_libraries(&mut self, sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
+        for library in self.libraries.take_units() {
+            let options = Options { sources: Some(sources), ..Options::default() };
+            match compile_unit(library.unit, &options) {
+                Ok(compilation) => {
+                    diagnostics.extend(compilation.warnings);
+                    self.compiled.insert(library.name.key(), compilation.unit);
+                }
+                Err(errors) => diagnostics.extend(errors),
+            }
+        }
+    }
+
+    /// Prepares a library and what it needs, unless that was done before.
+    fn require(
+        &mut self,
+        sources: &SourceMap,
+        name: &LibraryName,
+        prepared: &mut Prepared,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let key = name.key();
+        if !self.instantiated.insert(key.clone()) {
+            return;
+        }
+        let (unit, is_standard) = if let Some(unit) = self.compiled.remove(&key) {
+            (unit, false)
+        } else if let Some(entry) = standard_library(key.as_str()) {
+            match image::decode_trusted_unit(entry.unit) {
+                Ok(unit) => (unit, true),
+                Err(error) => {
+                    diagnostics.push(Diagnostic::error("image", Span::NONE, format!("{name}: {error}")));
+                    return;
+                }
+            }
+        } else {
+            // Pseudo-libraries have no code.
+            return;
+        };
+        for library in unit.requires.clone() {
+            self.require(sources, &library, prepared, diagnostics);
+        }
+        prepared.units.push((unit, is_standard));
+    }
+
+    /// Makes the interaction environment at its first use.
+    fn ensure_interaction(
+        &mut self,
+        sources: &SourceMap,
+        prepared: &mut Prepared,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        if self.environments.contains_key(&INTERACTION.0) {
+            return;
+        }
+        let mut environment = Environment::new(LibraryKey::new("interaction"), EnvironmentKind::Interaction);
+        let import = import_form(&interaction_imports());
+        let expansion = expand_toplevel_forms(&mut self.libraries, &mut environment, &[import]);
+        diagnostics.extend(expansion.diagnostics);
+        self.compile(sources, expansion.unit, prepared, diagnostics);
+        self.environments.insert(INTERACTION.0, environment);
+    }
+}
+
+/// The name by which messages call a path.
+pub fn source_name(path: &Path) -> String {
+    path.display().to_string()
+}

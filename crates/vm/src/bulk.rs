@@ -1,0 +1,115 @@
+//! Bulk changes of vectors and strings: one call instead of a store for each element.
+
+use std::ops::Range;
+
+use canny_tables::kinds::Kind;
+use canny_tables::layout::FLAG_ASCII;
+use canny_value::{ObjectRef, Value};
+
+use crate::primitive::Raise;
+use crate::strings::{string_data, string_length};
+use crate::thread::Thread;
+
+impl Thread {
+    /// Copies payload words `range` of a scannable object into another, or the same, from word `at` on;
+    /// the ranges may overlap. Panics when a range is outside its object.
+    pub fn copy_fields(
+        &mut self,
+        source: ObjectRef,
+        range: Range<usize>,
+        target: ObjectRef,
+        at: usize,
+    ) {
+        self.mutator().copy_fields(source, range, target, at);
+    }
+
+    /// Stores one value in payload words `range` of a scannable object. Panics when the range is outside.
+    pub fn fill_fields(&mut self, object: ObjectRef, range: Range<usize>, value: Value) {
+        self.mutator().fill_fields(object, range, value);
+    }
+
+    /// Copies characters `range` of a string into another, or the same, from index `at` on; the ranges may
+    /// overlap. The target is wide if a character of the range is: see [`Thread::widen_for`]. Panics when a
+    /// range is outside its string.
+    pub fn copy_string_units(
+        &mut self,
+        source: ObjectRef,
+        range: Range<usize>,
+        target: ObjectRef,
+        at: usize,
+    ) {
+        assert!(range.start <= range.end && range.end <= string_length(source));
+        assert!(at <= string_length(target) && range.len() <= string_length(target) - at);
+        let (from, to) = (string_data(source), string_data(target));
+        match (from.kind(), to.kind()) {
+            (Kind::String8, Kind::String8) => {
+                from.with_bytes(|bytes| note_content(to, at, &bytes[range.clone()]));
+                copy_payload(from, to, range, at, 1);
+            }
+            (Kind::String8, _) => from.with_bytes(|bytes| {
+                for (index, &byte) in bytes[range].iter().enumerate() {
+                    to.set_utf32(at + index, u32::from(byte));
+                }
+            }),
+            (_, Kind::String8) => from.with_utf32(|units| {
+                for (index, &unit) in units[range].iter().enumerate() {
+                    let byte = u8::try_from(unit)
+                        .expect("the target is as wide as the source's characters");
+                    note_content(to, at + index, &[byte]);
+                    to.set_byte(at + index, byte);
+                }
+            }),
+            (_, _) => copy_payload(from, to, range, at, 4),
+        }
+    }
+
+    /// Stores one character in a range of a string, which is wide enough for it. Panics when the range is
+    /// outside.
+    pub fn fill_string(&mut self, string: ObjectRef, range: Range<usize>, character: char) {
+        assert!(range.start <= range.end && range.end <= string_length(string));
+        let data = string_data(string);
+        for index in range {
+            if data.kind() == Kind::String32 {
+                data.set_utf32(index, character as u32);
+            } else {
+                let byte = u8::try_from(character as u32).expect("the string is wide enough");
+                note_content(data, index, &[byte]);
+                data.set_byte(index, byte);
+            }
+        }
+    }
+
+    /// Makes a string wide if `character` needs it.
+    pub fn widen_for(&mut self, string: ObjectRef, character: char) -> Result<(), Raise> {
+        if character as u32 > 0xff && string_data(string).kind() == Kind::String8 {
+            self.widen_string(string.value())?;
+        }
+        Ok(())
+    }
+}
+
+/// Copies units of string data to other data of the same width, or within it.
+fn copy_payload(from: ObjectRef, to: ObjectRef, range: Range<usize>, at: usize, unit_bytes: usize) {
+    assert!(range.end <= from.length() && range.len() <= to.length() - at);
+    // SAFETY: both ranges are inside live objects; `copy` allows them to overlap.
+    unsafe {
+        std::ptr::copy(
+            (from.payload_address() + range.start * unit_bytes) as *const u8,
+            (to.payload_address() + at * unit_bytes) as *mut u8,
+            range.len() * unit_bytes,
+        );
+    }
+}
+
+/// Keeps the promise of [`FLAG_ASCII`] before `bytes` are put into narrow string data at `at`: makes it when
+/// they are the whole content, takes it back when they break it.
+fn note_content(data: ObjectRef, at: usize, bytes: &[u8]) {
+    let flags = data.header().flags();
+    let ascii = flags & FLAG_ASCII != 0;
+    let whole = at == 0 && bytes.len() == data.length();
+    if (whole || ascii) && ascii != bytes.is_ascii() {
+        // SAFETY: the flag agrees with the bytes that the caller is about to write; strings are not shared
+        // between threads without synchronisation of the program's own.
+        unsafe { data.set_flags(flags ^ FLAG_ASCII) };
+    }
+}
