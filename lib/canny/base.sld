@@ -70,7 +70,7 @@
           write write-bytevector write-char write-shared write-simple write-string write-u8 xcons
           zero? zip
           ;; Syntax
-          define* lambda* named-lambda receive
+          define* define-library import lambda* named-lambda receive
           ;; Control
           call-with-escape-continuation call/ec let/cc let/ec make-guardian
           ;; Sequences

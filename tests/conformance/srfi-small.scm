@@ -1,6 +1,6 @@
 ;;; The small SRFIs: 0, 2, 6, 8, 9, 11, 16, 23, 26, 30, 34, 39, 62, 87, 124.
 
-(import (only (scheme base) list cons car cdr + - * = < even? odd? define lambda let quote if begin
+(import (only (scheme base) list cons car cdr + - * = < even? odd? define lambda let let* quote if begin
               not number? equal? string? vector null? map define-syntax syntax-rules cond eq? set!
               error-object? error-object-message error-object-irritants call-with-current-continuation apply)
         (srfi 0) (srfi 2) (srfi 6) (srfi 8) (srfi 9) (srfi 11) (srfi 16) (srfi 23) (srfi 26)
