@@ -17,6 +17,7 @@
 
 use std::collections::VecDeque;
 
+use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, code::VARIADIC};
 use canny_tables::opcodes::{Extension, Flow, Opcode, Operand};
 use canny_tables::primitives::{self, Flags};
@@ -438,7 +439,11 @@ impl Verifier<'_> {
                 if (ends_block || !instruction.falls_through()) && !unfinished.is_empty() {
                     return Err((Some(pc), Problem::UnfinishedClosure));
                 }
-                for successor in successors.into_iter().flatten() {
+                for (index, successor) in successors.into_iter().enumerate() {
+                    let Some(successor) = successor else { continue };
+                    if index == 1 && is_box_test(&instruction) {
+                        state.registers[instruction.a()] = RegisterType::Box;
+                    }
                     let changed = match &mut states[successor] {
                         Some(known) => known
                             .meet(&state)
@@ -652,6 +657,11 @@ fn may_stand_among_closures(instruction: &Instruction) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether falling through this branch proves that R[a] is a box.
+fn is_box_test(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::JumpNotKind && instruction.b() == Kind::Box as usize
 }
 
 /// Whether a sign-extended 16-bit word is a fixnum or an immediate that compiled code may hold.

@@ -6,6 +6,7 @@ use canny_syntax::span::Span;
 use canny_tables::layout;
 use canny_tables::opcodes::Opcode;
 
+use super::closures::Slot;
 use super::{Destination, Generator, Outcome, Place, register};
 use crate::ir::{Kind, Node};
 use crate::unit::PoolEntry;
@@ -44,6 +45,9 @@ impl Generator<'_> {
             place => {
                 let to = register(top)?;
                 self.load_place(place, to);
+                if let Place::Free(Slot::Packed(..)) = place {
+                    self.assert_box(to);
+                }
                 Ok(to)
             }
         }
@@ -167,6 +171,7 @@ impl Generator<'_> {
         destination: Destination,
         mut top: usize,
     ) -> Outcome {
+        let mut values = Vec::with_capacity(bindings.len());
         for (var, init) in bindings {
             if let Some(from) = self.alias(*var, init) {
                 self.registers.insert(*var, from);
@@ -174,8 +179,13 @@ impl Generator<'_> {
             }
             let at = register(top)?;
             self.node(init, Destination::Register(at), top)?;
-            self.bind_register(*var, at);
+            values.push((*var, at));
             top += 1;
+        }
+        // Boxes are made after all values: a continuation captured while computing one of them
+        // must not share the others' variables when it is entered again.
+        for (var, at) in values {
+            self.bind_register(var, at);
         }
         self.node(body, destination, top)
     }

@@ -3,10 +3,12 @@
 use canny_syntax::core::VarId;
 use canny_syntax::datum::Datum;
 use canny_syntax::span::Span;
+use canny_tables::kinds::Kind;
 use canny_tables::opcodes::Opcode;
 use canny_tables::primitives;
 
 use super::{Destination, Generator, Outcome, Place, UnitBuilder, register};
+use crate::assembler::AssemblyError;
 use crate::ir::{Node, Procedure, ProcedureId, Program};
 use crate::unit::PoolEntry;
 
@@ -14,14 +16,13 @@ use crate::unit::PoolEntry;
 const SLOTS_MAX: usize = 250;
 
 /// Values per vector of a closure with packed captures.
-const PACK_WORDS: usize = 100;
+const PACK_WORDS: usize = 40;
 
-/// What a closure captures. With too many values those that are not boxes are packed into vectors,
-/// and the closure captures the vectors; boxes always have slots of their own, so that the
-/// verifier knows where they are.
+/// What a closure captures. With too many values they are packed into vectors, and the closure
+/// captures the vectors.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
-    /// Variables with a slot each, those in boxes first if anything is packed.
+    /// Variables with a slot each.
     pub direct: Vec<VarId>,
     /// Variables in vectors, which have the slots after the direct ones.
     pub packed: Vec<VarId>,
@@ -46,7 +47,7 @@ pub(crate) fn captures(unit: &UnitBuilder, program: &Program, procedure: &Proced
     let (direct, packed) = if all.len() <= SLOTS_MAX {
         (all, Vec::new())
     } else {
-        all.into_iter().partition(is_box)
+        (Vec::new(), all)
     };
     let boxes = (0..direct.len())
         .filter(|at| is_box(&direct[*at]))
@@ -95,6 +96,17 @@ impl Generator<'_> {
         }
     }
 
+    /// Makes it certain for the verifier that a register loaded from a vector holds a box.
+    pub(super) fn assert_box(&mut self, at: u8) {
+        let (good, bad) = (self.assembler.label(), self.assembler.label());
+        self.assembler
+            .branch(Opcode::JumpNotKind, at, Kind::Box as u8, bad);
+        self.assembler.jump(good);
+        self.assembler.bind(bad);
+        self.assembler.abc(Opcode::Return, at, 0, 0);
+        self.assembler.bind(good);
+    }
+
     pub(super) fn closure(
         &mut self,
         id: ProcedureId,
@@ -113,14 +125,49 @@ impl Generator<'_> {
         }
         // The closure is made before its values are read: it must not overwrite one of them.
         let captured = self.captured(id);
+        let (preloaded, top) = self.preload_boxes(&captured, usize::from(to) + 1, top)?;
         let mut vars = captured.direct.iter().chain(&captured.packed);
         let reads_target = vars.any(|var| self.place(*var) == Place::Register(to));
         let at = if reads_target { register(top)? } else { to };
         let scratch = if usize::from(at) >= top { top + 1 } else { top };
         self.make_closure(id, at, &captured)?;
         self.fill_closure(at, &captured, scratch)?;
+        for var in preloaded {
+            self.registers.remove(&var);
+        }
         self.deliver(at, destination, span);
         Ok(())
+    }
+
+    /// Loads the boxes that this procedure keeps in vectors and a new closure captures one by one,
+    /// since the test for a box cannot stand between making a closure and filling it. Gives the
+    /// variables and the new top.
+    fn preload_boxes(
+        &mut self,
+        captured: &Captures,
+        above: usize,
+        top: usize,
+    ) -> Result<(Vec<VarId>, usize), AssemblyError> {
+        let mut loaded = Vec::new();
+        let mut next = top.max(above);
+        for var in &captured.direct {
+            let is_box = self.program.boxed[var.0 as usize];
+            let slot = self
+                .free
+                .get(var)
+                .copied()
+                .filter(|_| !self.registers.contains_key(var));
+            if let (true, Some(slot @ Slot::Packed(..))) = (is_box, slot) {
+                let at = register(next)?;
+                self.load_free(slot, at);
+                self.assert_box(at);
+                self.registers.insert(*var, at);
+                loaded.push(*var);
+                next += 1;
+            }
+        }
+        let top = if loaded.is_empty() { top } else { next };
+        Ok((loaded, top))
     }
 
     fn captured(&self, id: ProcedureId) -> Captures {
@@ -178,20 +225,28 @@ impl Generator<'_> {
         destination: Destination,
         mut top: usize,
     ) -> Outcome {
-        let mut made = Vec::new();
-        for (var, id) in bindings {
-            if self.unit.is_closed(*id) {
-                continue;
-            }
+        let (mut made, mut preloaded) = (Vec::new(), Vec::new());
+        let mut open = Vec::with_capacity(bindings.len());
+        for (var, id) in bindings.iter().filter(|(_, id)| !self.unit.is_closed(*id)) {
+            open.push((*var, *id, self.captured(*id)));
+        }
+        for (_, _, captured) in &open {
+            let (vars, above) = self.preload_boxes(captured, 0, top)?;
+            preloaded.extend(vars);
+            top = above;
+        }
+        for (var, id, captured) in open {
             let at = register(top)?;
-            let captured = self.captured(*id);
-            self.make_closure(*id, at, &captured)?;
-            self.registers.insert(*var, at);
+            self.make_closure(id, at, &captured)?;
+            self.registers.insert(var, at);
             made.push((at, captured));
             top += 1;
         }
         for (at, captured) in made {
             self.fill_closure(at, &captured, top)?;
+        }
+        for var in preloaded {
+            self.registers.remove(&var);
         }
         self.node(body, destination, top)
     }
