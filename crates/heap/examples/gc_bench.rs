@@ -1,6 +1,6 @@
 //! Four collection workloads at the level of the heap's Rust interface, as the peers table has them.
 //!
-//! `gc_bench WORKLOAD [NURSERY_MEGABYTES]`; a workload is `trees`, `queue`, `ring`, `live` or
+//! `gc_bench WORKLOAD [NURSERY [IN_PLACE_ABOVE [FULL_FLOOR]]]`, sizes in megabytes; a workload is `trees`, `queue`, `ring`, `live` or
 //! `garbage` (nothing survives) or `start` (nothing at all). Prints CPU seconds of the process, of the collector, the longest
 //! pause (CPU time), and peak memory.
 
@@ -13,12 +13,20 @@ use canny_value::Value;
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let Some(workload) = arguments.get(1) else {
-        eprintln!("usage: gc_bench trees|queue|ring|live|garbage [NURSERY_MEGABYTES]");
+        eprintln!("usage: gc_bench WORKLOAD [NURSERY [IN_PLACE_ABOVE [FULL_FLOOR]]]");
         std::process::exit(64);
     };
     let mut config = HeapConfig::default();
-    if let Some(megabytes) = arguments.get(2).and_then(|text| text.parse::<usize>().ok()) {
-        config.nursery_bytes = megabytes << 20;
+    let settings = [
+        &mut config.nursery_bytes,
+        &mut config.in_place_above_bytes,
+        &mut config.full_floor_bytes,
+    ];
+    for (setting, text) in settings.into_iter().zip(&arguments[2..]) {
+        match text.parse::<usize>() {
+            Ok(megabytes) => *setting = megabytes << 20,
+            Err(_) => eprintln!("not a number of megabytes: {text}"),
+        }
     }
     let heap = Heap::new(config).expect("address space for a heap");
     let result = run(workload, &heap);

@@ -506,11 +506,15 @@ impl Mutator {
     }
 
     /// Collects now: the nursery, or everything. When another thread is about to collect, that
-    /// collection counts as this one.
+    /// collection counts as this one if the nursery is all that is asked for.
     #[cold]
     #[inline(never)]
     pub fn collect(&mut self, full: bool) {
-        self.stop_the_world(|heap, state| collector::collect(heap, state, full));
+        while self
+            .stop_the_world(|heap, state| collector::collect(heap, state, full))
+            .is_none()
+            && full
+        {}
     }
 
     /// A handle that keeps a value alive and up to date.
