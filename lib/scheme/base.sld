@@ -21,12 +21,12 @@
           negative? newline not null? number->string number? numerator odd? open-input-bytevector
           open-input-string open-output-bytevector open-output-string output-port-open? output-port?
           pair? parameterize peek-char peek-u8 port? positive? procedure? quotient raise
-          raise-continuable rational? rationalize read-bytevector read-bytevector! read-char read-error? read-line
-          read-string read-u8 real? remainder reverse round set-car! set-cdr! square string
-          string->list string->number string->symbol string->utf8 string->vector string-append
-          string-copy string-copy! string-fill! string-for-each string-length string-map string-ref
-          string-set! string<=? string<? string=? string>=? string>? string? substring
-          symbol->string symbol=? symbol? textual-port? truncate truncate-quotient
+          raise-continuable rational? rationalize read-bytevector read-bytevector! read-char
+          read-error? read-line read-string read-u8 real? remainder reverse round set-car! set-cdr!
+          square string string->list string->number string->symbol string->utf8 string->vector
+          string-append string-copy string-copy! string-fill! string-for-each string-length
+          string-map string-ref string-set! string<=? string<? string=? string>=? string>? string?
+          substring symbol->string symbol=? symbol? textual-port? truncate truncate-quotient
           truncate-remainder truncate/ u8-ready? utf8->string values vector vector->list
           vector->string vector-append vector-copy vector-copy! vector-fill! vector-for-each
           vector-length vector-map vector-ref vector-set! vector? with-exception-handler
