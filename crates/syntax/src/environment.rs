@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use crate::core::{GlobalName, LibraryKey, LibraryName, UnitKind};
-use crate::expander::binding::{Binding, MacroName};
-use crate::expander::keyword::CoreForm;
-use crate::expander::macros::MacroDefinition;
+use crate::expander::CoreForm;
+use crate::expander::MacroDefinition;
+use crate::expander::{Binding, MacroName};
 use crate::library_name::NamePart;
 use crate::name::Name;
 use crate::span::Span;

@@ -9,12 +9,12 @@
 //! Runaway input ends in a diagnostic: nesting is limited by [`NESTING_LIMIT`], expansion at one
 //! place by a number of steps, and the size of everything that templates insert by a budget.
 
-pub(crate) mod binding;
+mod binding;
 mod body;
 mod expression;
 mod forms;
-pub(crate) mod keyword;
-pub(crate) mod macros;
+mod keyword;
+mod macros;
 mod matching;
 mod reference;
 mod scope;
@@ -29,7 +29,6 @@ use std::sync::Arc;
 use crate::core::{GlobalDefinition, LibraryName, Unit, VarId, VarTable};
 use crate::diagnostic::Diagnostic;
 use crate::environment::Environment;
-use crate::expander::binding::MacroName;
 use crate::expander::macros::Macro;
 use crate::expander::scope::Scopes;
 use crate::library::Libraries;
@@ -37,6 +36,9 @@ use crate::name::Name;
 use crate::span::Span;
 use crate::syntax::Identifier;
 
+pub use binding::{Binding, MacroName, lookup_primitive};
+pub use keyword::CoreForm;
+pub use macros::{Hygiene, MacroDefinition, ProcedureTransformer};
 pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
 
 pub(crate) use toplevel::expand_library_body;
@@ -48,8 +50,11 @@ pub const NESTING_LIMIT: usize = 10_000;
 /// Longest chain of macro steps that lead to one place.
 const EXPANSION_STEPS_MAX: u32 = 100_000;
 
-/// Most nodes that the templates of one unit may insert.
-const TRANSCRIPTION_NODES_MAX: usize = 30_000_000;
+/// Most nodes that the templates of one unit may insert in all.
+const UNIT_NODES_MAX: usize = 50_000_000;
+
+/// Most nodes that one macro step may insert.
+const STEP_NODES_MAX: usize = 2_000_000;
 
 /// After this many errors the rest of the unit is not looked at.
 const ERRORS_MAX: usize = 200;
@@ -126,7 +131,7 @@ impl<'a> Expander<'a> {
             steps: vec![none],
             step: StepId::NONE,
             depth: 0,
-            budget: TRANSCRIPTION_NODES_MAX,
+            budget: UNIT_NODES_MAX,
             aborted: false,
             hidden: HashMap::new(),
             opened: HashMap::new(),

@@ -65,6 +65,8 @@ pub fn expand_toplevel_forms(
     forms: &[Syntax],
 ) -> Expansion {
     libraries.begin_operation();
+    // What was imported before, outside of any expansion, is not part of this operation.
+    environment.commit();
     let expansion = Expander::new(libraries, environment).run(forms.to_vec());
     if expansion.unit.is_some() {
         environment.commit();

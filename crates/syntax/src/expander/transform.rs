@@ -14,7 +14,7 @@ use crate::expander::matching::match_rule;
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::expander::syntax_rules::{RuleContext, RuleSet, compile_rules};
 use crate::expander::transcribe::{TranscribeError, Transcriber};
-use crate::expander::{EXPANSION_STEPS_MAX, Expander, Step, StepId};
+use crate::expander::{EXPANSION_STEPS_MAX, Expander, STEP_NODES_MAX, Step, StepId};
 use crate::name::Name;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
@@ -90,12 +90,16 @@ impl Expander<'_> {
             *renamed[index as usize]
                 .get_or_insert_with(|| scopes.add_alias(rules.inserted[index as usize], used.scope))
         };
+        let allowed = self.budget.min(STEP_NODES_MAX);
+        let mut budget = allowed;
         let mut transcriber = Transcriber {
             span: form.span,
             rename: &mut rename,
-            budget: &mut self.budget,
+            budget: &mut budget,
         };
-        match transcriber.transcribe(&rule.template, &mut variables) {
+        let result = transcriber.transcribe(&rule.template, &mut variables);
+        self.budget -= allowed - budget;
+        match result {
             Ok(mut result) => {
                 // What an expansion as a whole stands for is the use, even when the template is
                 // just a variable's value; but that value keeps its own, more precise span.

@@ -8,7 +8,7 @@ use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, EnvironmentKind};
-use crate::expander::binding::Binding;
+use crate::expander::Binding;
 use crate::expander::expand_library_body;
 use crate::library::import_set::{library_name, similar_name};
 use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
@@ -314,7 +314,7 @@ fn is_visible(interface: &Interface, environment: &Environment, name: Name) -> b
         .any(|other| *other == binding)
 }
 
-impl crate::expander::macros::MacroDefinition {
+impl crate::expander::MacroDefinition {
     /// The names of the top level of `own`, the macro's library, that the macro mentions.
     fn mentioned(&self, own: &crate::core::LibraryKey) -> Vec<Name> {
         let plain = self

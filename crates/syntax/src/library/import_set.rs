@@ -7,7 +7,7 @@ use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Entry, Environment, EnvironmentKind, Origin};
-use crate::expander::binding::Binding;
+use crate::expander::Binding;
 use crate::library::{Interface, Libraries};
 use crate::library_name::NamePart;
 use crate::name::Name;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::core::LibraryName;
-use crate::expander::binding::Binding;
-use crate::expander::macros::MacroDefinition;
+use crate::expander::Binding;
+use crate::expander::MacroDefinition;
 use crate::name::Name;
 
 /// The interface of a library. Plain data that serialises; names are resolved through the

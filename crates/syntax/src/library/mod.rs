@@ -22,9 +22,9 @@ use canny_tables::primitives;
 
 use crate::core::{GlobalName, LibraryKey, LibraryName, Unit};
 use crate::diagnostic::Diagnostic;
-use crate::expander::binding::{Binding, MacroName};
-use crate::expander::keyword::CoreForm;
-use crate::expander::macros::ProcedureTransformer;
+use crate::expander::CoreForm;
+use crate::expander::ProcedureTransformer;
+use crate::expander::{Binding, MacroName};
 use crate::name::Name;
 use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
@@ -344,6 +344,8 @@ fn syntax_library() -> Interface {
         .iter()
         .map(|form| (Name::new(form.name()), Binding::Core(*form)))
         .collect::<BTreeMap<_, _>>();
+    // A procedural macro may call this library its home.
+    interface.internal.clone_from(&interface.exports);
     interface
 }
 
