@@ -208,14 +208,16 @@ impl Expander<'_> {
         }
         let mut diagnostic =
             Diagnostic::warning("unbound-variable", span, format!("`{symbol}` is not bound"));
-        let names = self.environment.bindings().map(|(name, _)| name);
         if CoreForm::ALL
             .iter()
             .any(|form| form.name() == symbol.as_str())
         {
             diagnostic = diagnostic.note("it is a standard keyword: is an `import` missing?");
-        } else if let Some(similar) = crate::library::similar_name(symbol, names) {
-            diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+        } else {
+            let names = self.environment.bindings().map(|(name, _)| name);
+            if let Some(similar) = crate::library::similar_name(symbol, names) {
+                diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+            }
         }
         self.report(diagnostic);
     }
