@@ -159,27 +159,35 @@ impl Mutator {
         fill: Value,
     ) -> Result<Value, HeapExhausted> {
         let bytes = self.checked_bytes(kind, length)?;
-        let (area, content) = match shape::content_of(kind) {
-            state::SCANNABLE => (AreaKind::Scannable, state::SCANNABLE),
-            state::SPECIAL => (AreaKind::Special, state::SPECIAL),
-            _ => panic!("a {} is not made of tagged words", kind.row().name),
-        };
+        let (area, content) = area_of(kind);
         let (at, zeroed) = self.allocate(area, content, bytes)?;
-        let header = Header::new(kind, flags, length);
         // SAFETY: the room was just taken; it is `bytes` long.
-        unsafe {
-            shape::write(at, header.0);
-            if !(zeroed && fill.bits() == 0) {
-                for word in 1..=length {
-                    shape::write(at + 8 * word, fill.bits());
-                }
-            }
-            if !zeroed && length.is_multiple_of(2) {
-                // The word of padding, which is scanned like the others.
-                shape::write(at + bytes - 8, 0);
-            }
-            Ok(Value::object_at(at))
-        }
+        Ok(unsafe { init_object(at, Header::new(kind, flags, length), bytes, zeroed, fill) })
+    }
+
+    /// An object as [`Mutator::object`] makes it, of at most half a block, that is never refused: at the
+    /// heap limit it is made like a pair by [`Mutator::pair`].
+    ///
+    /// # Panics
+    /// If the kind is a leaf or code, or the object is larger than half a block (16 KB).
+    pub fn small_object(&mut self, kind: Kind, flags: u8, length: usize, fill: Value) -> Value {
+        let bytes = small_bytes(kind, length);
+        let (area, _) = area_of(kind);
+        let at = self.allocate_small_always(area, bytes);
+        // SAFETY: the room was just taken; it is `bytes` long.
+        unsafe { init_object(at, Header::new(kind, flags, length), bytes, false, fill) }
+    }
+
+    /// A leaf object as [`Mutator::leaf`] makes it, of at most half a block, that is never refused.
+    ///
+    /// # Panics
+    /// If the kind is not a leaf or the object is larger than half a block (16 KB).
+    pub fn small_leaf(&mut self, kind: Kind, flags: u8, length: usize) -> Value {
+        let bytes = small_bytes(kind, length);
+        assert_leaf(kind);
+        let at = self.allocate_small_always(AreaKind::Leaf, bytes);
+        // SAFETY: the room was just taken; it is `bytes` long.
+        unsafe { init_leaf(at, Header::new(kind, flags, length), bytes, false) }
     }
 
     /// An object of a leaf kind with `length` units, zeroed. Refused as [`Mutator::object`] is.
@@ -188,21 +196,10 @@ impl Mutator {
     /// If the kind is not a leaf.
     pub fn leaf(&mut self, kind: Kind, flags: u8, length: usize) -> Result<Value, HeapExhausted> {
         let bytes = self.checked_bytes(kind, length)?;
-        assert_eq!(
-            shape::content_of(kind),
-            state::LEAF,
-            "a {} has no raw payload",
-            kind.row().name
-        );
+        assert_leaf(kind);
         let (at, zeroed) = self.allocate(AreaKind::Leaf, state::LEAF, bytes)?;
         // SAFETY: the room was just taken; it is `bytes` long.
-        unsafe {
-            if !zeroed {
-                (at as *mut u8).write_bytes(0, bytes);
-            }
-            shape::write(at, Header::new(kind, flags, length).0);
-            Ok(Value::object_at(at))
-        }
+        Ok(unsafe { init_leaf(at, Header::new(kind, flags, length), bytes, zeroed) })
     }
 
     /// A code object with so many bytes of payload, zeroed. It never moves. The host fills the
@@ -267,20 +264,37 @@ impl Mutator {
         }
     }
 
+    /// Bumps the area that generated code bumps too.
     #[inline]
-    fn allocate_small(&mut self, kind: AreaKind, bytes: usize) -> Result<usize, HeapExhausted> {
+    fn bump(&mut self, kind: AreaKind, bytes: usize) -> Option<usize> {
         let area = self.area();
         let (cursor, limit) = match kind {
             AreaKind::Scannable => (&mut area.scan_cursor, area.scan_limit),
             AreaKind::Leaf => (&mut area.leaf_cursor, area.leaf_limit),
-            AreaKind::Special => return self.allocate_slow(kind, bytes),
+            AreaKind::Special => return None,
         };
         let at = *cursor;
-        if at + bytes <= limit {
-            *cursor = at + bytes;
-            return Ok(at);
+        if at + bytes > limit {
+            return None;
         }
-        self.allocate_slow(kind, bytes)
+        *cursor = at + bytes;
+        Some(at)
+    }
+
+    #[inline]
+    fn allocate_small(&mut self, kind: AreaKind, bytes: usize) -> Result<usize, HeapExhausted> {
+        match self.bump(kind, bytes) {
+            Some(at) => Ok(at),
+            None => self.allocate_slow(kind, bytes),
+        }
+    }
+
+    #[inline]
+    fn allocate_small_always(&mut self, kind: AreaKind, bytes: usize) -> usize {
+        match self.bump(kind, bytes) {
+            Some(at) => at,
+            None => self.allocate_beyond_limit(kind, bytes),
+        }
     }
 
     #[cold]
@@ -299,8 +313,19 @@ impl Mutator {
         if let Some(at) = self.take_local(kind, bytes) {
             return at;
         }
-        // A refusal was told through the excess flag.
-        let _ = self.before_allocation(1);
+        loop {
+            self.safepoint();
+            let heap = self.heap.clone();
+            let state = heap.lock();
+            // Beyond the limit the budget is a small one, which keeps full collections apart. The excess
+            // is told by the collector.
+            if state.young_blocks < state.nursery_budget {
+                break;
+            }
+            let full = state.pool.used() >= heap.limit_blocks;
+            drop(state);
+            self.collect(full);
+        }
         self.refill(kind, bytes)
     }
 
@@ -560,6 +585,69 @@ unsafe fn init_pair(at: usize, car: Value, cdr: Value) -> Value {
         shape::write(at, car.bits());
         shape::write(at + 8, cdr.bits());
         shape::value(at as u64 | TAG_PAIR)
+    }
+}
+
+/// The area and the block content for objects of tagged words.
+fn area_of(kind: Kind) -> (AreaKind, u8) {
+    match shape::content_of(kind) {
+        state::SCANNABLE => (AreaKind::Scannable, state::SCANNABLE),
+        state::SPECIAL => (AreaKind::Special, state::SPECIAL),
+        _ => panic!("a {} is not made of tagged words", kind.row().name),
+    }
+}
+
+fn assert_leaf(kind: Kind) {
+    assert_eq!(
+        shape::content_of(kind),
+        state::LEAF,
+        "a {} has no raw payload",
+        kind.row().name
+    );
+}
+
+fn small_bytes(kind: Kind, length: usize) -> usize {
+    let bytes = shape::object_bytes(kind, length).unwrap_or(usize::MAX);
+    assert!(
+        bytes <= LARGE_ABOVE_BYTES,
+        "a large object is asked for with `object` or `leaf`"
+    );
+    bytes
+}
+
+/// Writes an object of tagged words.
+///
+/// # Safety
+/// `bytes` bytes at the address were just taken for an object with this header.
+unsafe fn init_object(at: usize, header: Header, bytes: usize, zeroed: bool, fill: Value) -> Value {
+    // SAFETY: the caller's contract.
+    unsafe {
+        shape::write(at, header.0);
+        if !(zeroed && fill.bits() == 0) {
+            for word in 1..=header.length() {
+                shape::write(at + 8 * word, fill.bits());
+            }
+        }
+        if !zeroed && header.length().is_multiple_of(2) {
+            // The word of padding, which is scanned like the others.
+            shape::write(at + bytes - 8, 0);
+        }
+        Value::object_at(at)
+    }
+}
+
+/// Writes a leaf object of zeros.
+///
+/// # Safety
+/// As for [`init_object`].
+unsafe fn init_leaf(at: usize, header: Header, bytes: usize, zeroed: bool) -> Value {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if !zeroed {
+            (at as *mut u8).write_bytes(0, bytes);
+        }
+        shape::write(at, header.0);
+        Value::object_at(at)
     }
 }
 

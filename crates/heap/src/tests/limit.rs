@@ -120,3 +120,28 @@ fn churn_below_the_limit_is_never_refused() {
     assert_eq!(length(kept), 400_000);
     assert!(!heap.take_exhausted());
 }
+
+#[test]
+fn small_objects_are_never_refused() {
+    let heap = Heap::new(limited(8)).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let mut list = Value::NIL;
+    let mut told = false;
+    let mut after = 0;
+    // A program that ignores the notice for a while.
+    while after < 20_000 {
+        let data = mutator.small_leaf(Kind::Bytevector, 0, 40);
+        let holder = mutator.small_object(Kind::Box, 0, 1, data);
+        list = mutator.pair(holder, list);
+        told |= heap.take_exhausted();
+        after += usize::from(told);
+    }
+    assert!(heap.bytes_in_use() > 8 << 20);
+    assert!(mutator.object(Kind::Vector, 0, 5000, Value::NIL).is_err());
+    assert!(length(list) > 20_000);
+    list = Value::NIL;
+    std::hint::black_box(list);
+    scrub_stack();
+    mutator.collect(true);
+    assert!(mutator.object(Kind::Vector, 0, 5000, Value::NIL).is_ok());
+}
