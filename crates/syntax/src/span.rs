@@ -139,6 +139,19 @@ impl SourceMap {
         sources.get(id.0 as usize).cloned()
     }
 
+    /// The newest text of that name.
+    pub fn text_of(&self, name: &str) -> Option<Arc<str>> {
+        let sources = self
+            .sources
+            .read()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        sources
+            .iter()
+            .rev()
+            .find(|source| source.name == name)
+            .map(|source| source.text.clone())
+    }
+
     /// The position of the first byte of `span`; `None` when it points nowhere.
     pub fn locate(&self, span: Span) -> Option<Location> {
         self.get(span.source)
