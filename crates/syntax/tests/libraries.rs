@@ -14,7 +14,7 @@ use canny_syntax::name::Name;
 use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;
 use canny_syntax::syntax::{Identifier, Syntax};
-use support::{Machine, Memory, Run, registry, run, show, with_large_stack};
+use support::{Machine, Memory, Run, registry, run, show};
 
 /// Files are given as `("path", "text")`.
 fn run_files(program: &str, files: &[(&str, &str)]) -> Run {
@@ -647,4 +647,15 @@ fn similar_names_are_suggested() {
         "{}",
         result.text
     );
+}
+
+/// Runs something on a stack of the size that the expander asks for.
+fn with_large_stack(body: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new()
+        .stack_size(256 << 20)
+        .spawn(body)
+        .expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
 }

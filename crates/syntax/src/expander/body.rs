@@ -193,18 +193,27 @@ impl Expander<'_> {
             return Expr::unspecified(span);
         }
         let inner = self.scopes.add_local(scope);
+        let errors_before = self.diagnostics.len();
         let items = self.scan(forms, inner);
-        let result = self.letrec_body(items, form, span);
+        let complete = self.diagnostics.len() == errors_before && !self.aborted;
+        let result = self.letrec_body(items, complete, form, span);
         self.leave(1);
         result
     }
 
-    fn letrec_body(&mut self, mut items: Vec<Item>, form: &str, span: Span) -> Expr {
+    /// `complete` tells whether the items are all of the body, no form having been refused.
+    fn letrec_body(
+        &mut self,
+        mut items: Vec<Item>,
+        complete: bool,
+        form: &str,
+        span: Span,
+    ) -> Expr {
         let last_definition = items
             .iter()
             .rposition(|item| matches!(item, Item::Define { .. }));
         let Some(last_definition) = last_definition else {
-            if items.is_empty() && !self.has_errors() {
+            if items.is_empty() && complete {
                 self.error(
                     "empty-body",
                     span,
@@ -218,7 +227,7 @@ impl Expander<'_> {
             return Expr::sequence(span, expressions);
         };
         let tail = items.split_off(last_definition + 1);
-        if tail.is_empty() && !self.has_errors() {
+        if tail.is_empty() && complete {
             let message =
                 format!("{form}: the body ends with a definition; an expression must follow");
             self.error("empty-body", span, message);

@@ -101,6 +101,7 @@ impl Expander<'_> {
             // An error makes warnings about unbound variables unreliable.
             self.diagnostics.retain(Diagnostic::is_error);
         }
+        sort_by_position(&mut self.diagnostics);
         for global in &mut self.globals {
             global.assigned = self.assigned.contains(&global.name);
         }
@@ -345,4 +346,21 @@ impl Expander<'_> {
             self.report(diagnostic);
         }
     }
+}
+
+/// Brings diagnostics into the order of the text, since each pass finds errors of its own. Sources
+/// keep the order in which they first occur.
+fn sort_by_position(diagnostics: &mut [Diagnostic]) {
+    let mut sources = Vec::new();
+    for diagnostic in diagnostics.iter() {
+        if !sources.contains(&diagnostic.span.source) {
+            sources.push(diagnostic.span.source);
+        }
+    }
+    diagnostics.sort_by_key(|one| {
+        (
+            sources.iter().position(|source| *source == one.span.source),
+            one.span.start,
+        )
+    });
 }

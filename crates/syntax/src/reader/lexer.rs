@@ -226,8 +226,8 @@ impl<S: CharSource> Lexer<'_, S> {
             }
             ':' => {
                 self.take()?;
-                let (text, _) = self.bare_text(start)?;
-                if text.is_empty() {
+                let (text, barred) = self.bare_text(start)?;
+                if text.is_empty() && !barred {
                     return Err(self.error(
                         "bad-keyword",
                         start,
@@ -277,12 +277,10 @@ impl<S: CharSource> Lexer<'_, S> {
             };
         }
         if word == "#" {
-            // A delimiter that cannot follow, such as `#"`; take it so that reading goes on behind it.
-            let next = self.take()?.unwrap_or(' ');
             return Err(self.error(
                 "bad-token",
                 start,
-                format!("`#{next}` begins nothing that can be read"),
+                "`#` alone begins nothing that can be read",
             ));
         }
         let message = match prefix {
@@ -471,6 +469,10 @@ impl<S: CharSource> Lexer<'_, S> {
         loop {
             let offset = self.source.offset();
             let Some(next) = self.take()? else {
+                // More text would not cure an escape that is wrong.
+                if let Some(error) = first_error {
+                    return Err(error);
+                }
                 let (code, what) = match quote {
                     '"' => ("unclosed-string", "string"),
                     _ => ("unclosed-symbol", "symbol"),

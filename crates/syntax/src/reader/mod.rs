@@ -107,6 +107,8 @@ pub fn read_text(text: &str, id: SourceId, fold_case: bool) -> SourceForms {
                 let Some(offset) = parser.take_resume_at() else {
                     break;
                 };
+                // What follows is read again; its errors come again too.
+                result.diagnostics.retain(|one| one.span.start < offset);
                 source = TextSource::starting_at(text, offset);
                 parser.moved_to(offset);
             }

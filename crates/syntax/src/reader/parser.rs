@@ -74,6 +74,8 @@ enum Dot {
     None,
     Seen(Span),
     Filled,
+    /// An error was reported; what follows is dropped.
+    Spoiled,
 }
 
 impl Parser {
@@ -190,13 +192,13 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                 }
                 Err(error) => return Err(error),
             };
-            self.note_indentation(span);
             if matches!(token, Token::End) {
                 if self.frames.is_empty() {
                     return Ok(Read::End);
                 }
                 return Err(self.unfinished(span).into());
             }
+            self.note_indentation(span);
             if let Some(finished) = self.token(token, span)?
                 && self.finish(finished)?
             {
@@ -348,10 +350,12 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                         Dot::None => *count += 1,
                         Dot::Seen(_) => *dot = Dot::Filled,
                         Dot::Filled => {
+                            *dot = Dot::Spoiled;
                             self.builder.discard();
                             let message = "only one datum may follow the dot of a list";
                             self.report(Diagnostic::error("bad-dot", span, message))?;
                         }
+                        Dot::Spoiled => self.builder.discard(),
                     }
                     return Ok(false);
                 }
@@ -367,7 +371,12 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                     return Ok(());
                 }
                 Dot::None => "a dot needs a datum before it",
-                Dot::Seen(_) | Dot::Filled => "a list has one dot at most",
+                Dot::Filled => {
+                    *dot = Dot::Spoiled;
+                    "a list has one dot at most"
+                }
+                Dot::Seen(_) => "a list has one dot at most",
+                Dot::Spoiled => return Ok(()),
             },
             _ => "a dot stands only inside a list, before its last datum",
         };
@@ -412,7 +421,8 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                     ))?;
                 }
                 let whole = open.span.to(span);
-                self.builder.list(count, dot == Dot::Filled, whole);
+                self.builder
+                    .list(count, matches!(dot, Dot::Filled | Dot::Spoiled), whole);
                 Ok(Some(whole))
             }
             Some(Frame::Vector { open, count }) => {
@@ -504,8 +514,14 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
         }
         self.resume_at = resume_at;
         let Some(open) = best else {
-            let message = "the text ends where a datum is missing";
-            return Diagnostic::error("missing-datum", end, message).incomplete();
+            // Only prefixes are open: the last one lacks its datum.
+            let span = match self.frames.last() {
+                Some(Frame::Quotation { prefix, .. }) => *prefix,
+                Some(Frame::Label { start, .. } | Frame::Comment { start }) => *start,
+                _ => end,
+            };
+            let message = "the text ends where a datum must follow this";
+            return Diagnostic::error("missing-datum", span, message).incomplete();
         };
         let closer = self.frames.iter().rev().find_map(|frame| match frame {
             Frame::List {

@@ -475,14 +475,3 @@ pub fn run(program: &str, libraries: &mut Libraries, before: &[Unit]) -> Run {
     }
     result
 }
-
-/// Runs something on a stack of the size that the expander asks for.
-pub fn with_large_stack(body: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new()
-        .stack_size(256 << 20)
-        .spawn(body)
-        .expect("a thread");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
-}

@@ -1,0 +1,3 @@
+(define (f) (vector-lenght v))
+(case 1 ((1 2) 'a) ((2 3) 'b))
+(define g (lambda () (f)))

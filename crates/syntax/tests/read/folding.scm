@@ -1,0 +1,1 @@
+ABC #!fold-case ABC #\A #\SPACE |ABC| "ABC" #T #!no-fold-case ABC

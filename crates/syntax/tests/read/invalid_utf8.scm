@@ -1,0 +1,2 @@
+(define Î» 1)
+(define y "ÿ")

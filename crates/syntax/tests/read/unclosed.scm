@@ -1,0 +1,6 @@
+(define (f x)
+  (let ((y 1)
+    (+ x y)))
+
+(define (g) 2)
+(h #\bad)

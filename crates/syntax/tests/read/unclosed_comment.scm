@@ -1,0 +1,2 @@
+(a b #| never closed
+ (c)
