@@ -28,6 +28,22 @@ impl Thread {
         self.mutator().fill_fields(object, range, value);
     }
 
+    /// Copies bytes `range` of a bytevector into another, or the same, from index `at` on; the ranges may
+    /// overlap. Panics when a range is outside its object.
+    pub fn copy_bytes(&mut self, source: ObjectRef, range: Range<usize>, target: ObjectRef, at: usize) {
+        assert!(source.kind() == Kind::Bytevector && target.kind() == Kind::Bytevector);
+        copy_payload(source, target, range, at, 1);
+    }
+
+    /// Stores one byte in a range of a bytevector. Panics when the range is outside.
+    pub fn fill_bytes(&mut self, object: ObjectRef, range: Range<usize>, byte: u8) {
+        assert!(object.kind() == Kind::Bytevector && range.start <= range.end && range.end <= object.length());
+        // SAFETY: the range is inside the live object.
+        unsafe {
+            std::ptr::write_bytes((object.payload_address() + range.start) as *mut u8, byte, range.len());
+        }
+    }
+
     /// Copies characters `range` of a string into another, or the same, from index `at` on; the ranges may
     /// overlap. The target is wide if a character of the range is: see [`Thread::widen_for`]. Panics when a
     /// range is outside its string.
@@ -90,7 +106,8 @@ impl Thread {
 
 /// Copies units of string data to other data of the same width, or within it.
 fn copy_payload(from: ObjectRef, to: ObjectRef, range: Range<usize>, at: usize, unit_bytes: usize) {
-    assert!(range.end <= from.length() && range.len() <= to.length() - at);
+    assert!(range.start <= range.end && range.end <= from.length());
+    assert!(at <= to.length() && range.len() <= to.length() - at);
     // SAFETY: both ranges are inside live objects; `copy` allows them to overlap.
     unsafe {
         std::ptr::copy(

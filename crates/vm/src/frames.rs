@@ -218,7 +218,9 @@ impl Thread {
             // SAFETY: the frame is live.
             let closure = unsafe { Thread::closure_of(step.fp) };
             if let Some(code) = CodeRef::of_closure(closure) {
-                frames.push(self.describe_code(code, step.pc));
+                let mut frame = self.describe_code(code, step.pc);
+                frame.name = self.vm.procedure_name(closure);
+                frames.push(frame);
             }
         }
         frames

@@ -10,6 +10,7 @@ use canny_value::Value;
 use crate::code::UnitMetadata;
 use crate::globals::{Globals, GlobalsHandle};
 use crate::primitive::PrimitiveFunction;
+use crate::procedures::{ProcedureNames, ProcedureNamesHandle};
 use crate::roots::{SharedRoots, SharedRootsHandle};
 use crate::stack::VmStack;
 use crate::stubs::Stubs;
@@ -42,6 +43,7 @@ pub struct Vm {
     pub(crate) shared_roots: Arc<SharedRoots>,
     pub(crate) units: Mutex<Vec<Arc<UnitMetadata>>>,
     pub(crate) stubs: Stubs,
+    pub(crate) procedure_names: Arc<ProcedureNames>,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
     primitives: Arc<[PrimitiveFunction]>,
     config: VmConfig,
@@ -60,7 +62,9 @@ impl Vm {
         let symbols = Arc::new(SymbolTable::default());
         let globals = Arc::new(Globals::default());
         let shared_roots = Arc::new(SharedRoots::default());
+        let procedure_names = Arc::new(ProcedureNames::default());
         heap.add_weak_roots(Box::new(SymbolTableHandle(symbols.clone())));
+        heap.add_weak_roots(Box::new(ProcedureNamesHandle(procedure_names.clone())));
         heap.add_global_roots(Box::new(GlobalsHandle(globals.clone())));
         heap.add_global_roots(Box::new(SharedRootsHandle(shared_roots.clone())));
         Ok(Arc::new(Vm {
@@ -70,6 +74,7 @@ impl Vm {
             shared_roots,
             units: Mutex::new(Vec::new()),
             stubs: Stubs::new(),
+            procedure_names,
             host: Default::default(),
             primitives,
             config,

@@ -1,0 +1,63 @@
+//! The registers of the dynamic state, as the primitive rows of `control` describe them.
+
+use canny_value::Value;
+
+use crate::thread::Thread;
+
+impl Thread {
+    /// The winders register.
+    pub fn winders(&self) -> Value {
+        self.dynamic.winders
+    }
+
+    /// Changes the winders register.
+    pub fn set_winders(&mut self, winders: Value) {
+        self.dynamic.winders = winders;
+    }
+
+    /// The handlers register.
+    pub fn handlers(&self) -> Value {
+        self.dynamic.handlers
+    }
+
+    /// Changes the handlers register.
+    pub fn set_handlers(&mut self, handlers: Value) {
+        self.dynamic.handlers = handlers;
+    }
+
+    /// The parameters register.
+    pub fn parameters(&self) -> Value {
+        self.dynamic.parameters
+    }
+
+    /// Changes the parameters register.
+    pub fn set_parameters(&mut self, parameters: Value) {
+        self.dynamic.parameters = parameters;
+    }
+
+    /// The first entry of the parameters register with this key.
+    pub fn parameter_entry(&self, key: Value) -> Option<Value> {
+        let mut rest = self.dynamic.parameters;
+        while let Some(pair) = rest.as_pair() {
+            let entry = pair.car();
+            if entry.car() == Some(key) {
+                return Some(entry);
+            }
+            rest = pair.cdr();
+        }
+        None
+    }
+
+    /// The current port with a key: 0 for input, 1 for output, 2 for errors.
+    pub fn current_port(&self, key: usize) -> Value {
+        match self.parameter_entry(Value::fixnum(key as i64)).and_then(Value::cdr) {
+            Some(port) => port,
+            None => self.dynamic.default_ports[key],
+        }
+    }
+
+    /// Changes the port that is current outside of every `parameterize`.
+    pub fn set_default_port(&mut self, key: usize, port: Value) {
+        self.dynamic.default_ports[key] = port;
+    }
+}

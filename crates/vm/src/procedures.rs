@@ -1,0 +1,80 @@
+//! What a program may ask of a procedure: its name and its arity.
+//!
+//! A procedure is called as its code is, unless its closure was given a name of its own. Such names
+//! are kept in a table of the machine, by the closure's word, which the collector updates.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use canny_heap::{WeakRoots, WeakVisitor};
+use canny_tables::primitives::by_id;
+use canny_value::Value;
+
+use crate::Vm;
+use crate::code::CodeRef;
+
+/// Names of single closures.
+#[derive(Debug, Default)]
+pub(crate) struct ProcedureNames {
+    names: Mutex<HashMap<Value, Arc<str>>>,
+}
+
+/// The table as the heap holds it.
+pub(crate) struct ProcedureNamesHandle(pub(crate) Arc<ProcedureNames>);
+
+impl ProcedureNames {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Value, Arc<str>>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WeakRoots for ProcedureNamesHandle {
+    unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
+        let mut names = self.0.lock();
+        if names.is_empty() {
+            return;
+        }
+        let old = std::mem::take(&mut *names);
+        names.extend(old.into_iter().filter_map(|(closure, name)| {
+            let closure = visitor.forwarded_if_alive(closure)?;
+            Some((closure, name))
+        }));
+    }
+}
+
+impl Vm {
+    /// The name of a procedure; `None` for one without a name, or for what is no procedure.
+    pub fn procedure_name(&self, procedure: Value) -> Option<String> {
+        let own = self.procedure_names.lock().get(&procedure).cloned();
+        if let Some(name) = own {
+            return Some(name.to_string());
+        }
+        let (unit, index) = self.metadata(CodeRef::of_closure(procedure)?)?;
+        unit.codes[index].name.clone()
+    }
+
+    /// Gives one closure a name of its own.
+    pub fn set_procedure_name(&self, procedure: Value, name: &str) {
+        if CodeRef::of_closure(procedure).is_some() {
+            self.procedure_names.lock().insert(procedure, name.into());
+        }
+    }
+
+    /// The least number of arguments of a procedure and the greatest, if there is one; `None` for
+    /// what is no procedure.
+    pub fn procedure_arity(&self, procedure: Value) -> Option<(usize, Option<usize>)> {
+        let (unit, index) = self.metadata(CodeRef::of_closure(procedure)?)?;
+        let metadata = &unit.codes[index];
+        if let Some(id) = metadata.primitive {
+            let row = by_id(canny_tables::primitives::PrimitiveId(id));
+            return Some((row.arity_min.into(), row.arity_max.map(usize::from)));
+        }
+        let least = metadata.clauses.iter().map(|clause| clause.arguments_min()).min();
+        let greatest = metadata
+            .clauses
+            .iter()
+            .map(|clause| clause.arguments_max())
+            .try_fold(0, |greatest, count| count.map(|count| greatest.max(count)));
+        Some((least.unwrap_or(0), greatest.filter(|_| least.is_some())))
+    }
+}
