@@ -334,7 +334,7 @@ impl Expander<'_> {
     /// Notes a `define-library` form, so that it can be imported.
     pub(crate) fn declare_library(&mut self, form: &Syntax) {
         if let Err(diagnostic) = self.libraries.declare(form) {
-            self.report(diagnostic);
+            self.report(*diagnostic);
         }
     }
 

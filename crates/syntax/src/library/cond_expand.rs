@@ -10,9 +10,16 @@ const REQUIREMENT_DEPTH_MAX: usize = 500;
 
 impl Libraries {
     /// The forms of the first clause whose requirement holds; none if no clause applies.
-    pub(crate) fn cond_expand(&mut self, clauses: &[Syntax]) -> Result<Vec<Syntax>, Diagnostic> {
+    pub(crate) fn cond_expand(
+        &mut self,
+        clauses: &[Syntax],
+    ) -> Result<Vec<Syntax>, Box<Diagnostic>> {
         let bad = |clause: &Syntax, message: &str| {
-            Diagnostic::error("bad-syntax", clause.span, format!("cond-expand: {message}"))
+            Box::new(Diagnostic::error(
+                "bad-syntax",
+                clause.span,
+                format!("cond-expand: {message}"),
+            ))
         };
         let mut result = None;
         for (index, clause) in clauses.iter().enumerate() {
@@ -34,13 +41,13 @@ impl Libraries {
         Ok(result.unwrap_or_default())
     }
 
-    fn holds(&mut self, requirement: &Syntax, depth: usize) -> Result<bool, Diagnostic> {
+    fn holds(&mut self, requirement: &Syntax, depth: usize) -> Result<bool, Box<Diagnostic>> {
         let bad = |message: String| {
-            Diagnostic::error(
+            Box::new(Diagnostic::error(
                 "bad-syntax",
                 requirement.span,
                 format!("cond-expand: {message}"),
-            )
+            ))
         };
         if depth > REQUIREMENT_DEPTH_MAX {
             return Err(bad("the requirement is nested too deeply".to_owned()));

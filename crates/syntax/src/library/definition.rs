@@ -32,11 +32,15 @@ struct Declarations {
 }
 
 /// The name in a `define-library` form.
-pub(crate) fn declared_name(form: &Syntax) -> Result<LibraryName, Diagnostic> {
+pub(crate) fn declared_name(form: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
     let parts = form.elements().filter(|parts| parts.len() >= 2);
     let Some(parts) = parts else {
         let message = "define-library: expected a library name and declarations";
-        return Err(Diagnostic::error("bad-syntax", form.span, message));
+        return Err(Box::new(Diagnostic::error(
+            "bad-syntax",
+            form.span,
+            message,
+        )));
     };
     library_name(&parts[1])
 }
@@ -44,7 +48,7 @@ pub(crate) fn declared_name(form: &Syntax) -> Result<LibraryName, Diagnostic> {
 impl Libraries {
     /// Notes a `define-library` form. A form for a library that exists replaces it, as a prompt
     /// needs.
-    pub(crate) fn declare(&mut self, form: &Syntax) -> Result<(), Diagnostic> {
+    pub(crate) fn declare(&mut self, form: &Syntax) -> Result<(), Box<Diagnostic>> {
         let name = declared_name(form)?;
         self.interfaces.remove(&name.key());
         self.declared
@@ -173,7 +177,7 @@ impl Libraries {
                 }
                 "cond-expand" => match self.cond_expand(operands) {
                     Ok(forms) => pending.extend(forms.into_iter().rev()),
-                    Err(diagnostic) => diagnostics.push(diagnostic),
+                    Err(diagnostic) => diagnostics.push(*diagnostic),
                 },
                 other => {
                     let message = format!("`{other}` is not a library declaration");

@@ -94,7 +94,7 @@ impl Libraries {
                 let library = match library_name(set) {
                     Ok(library) => library,
                     Err(diagnostic) => {
-                        diagnostics.push(diagnostic);
+                        diagnostics.push(*diagnostic);
                         return None;
                     }
                 };
@@ -218,8 +218,10 @@ fn missing_export(imported: &ImportedSet, name: Name, span: Span) -> Diagnostic 
 }
 
 /// The library name that a list spells.
-pub(crate) fn library_name(syntax: &Syntax) -> Result<LibraryName, Diagnostic> {
-    let bad = |span: Span, message: String| Diagnostic::error("bad-library-name", span, message);
+pub(crate) fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
+    let bad = |span: Span, message: String| {
+        Box::new(Diagnostic::error("bad-library-name", span, message))
+    };
     let elements = syntax
         .elements()
         .filter(|elements| !elements.is_empty())

@@ -93,7 +93,7 @@ impl Libraries {
                         .entry(name.key())
                         .or_insert_with(|| Declared { form: form.clone() });
                 }
-                Err(diagnostic) => diagnostics.push(diagnostic),
+                Err(diagnostic) => diagnostics.push(*diagnostic),
             }
         }
     }

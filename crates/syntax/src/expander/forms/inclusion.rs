@@ -49,7 +49,7 @@ impl Expander<'_> {
         match self.libraries.cond_expand(operands) {
             Ok(forms) => Some(forms),
             Err(diagnostic) => {
-                self.report(diagnostic);
+                self.report(*diagnostic);
                 None
             }
         }
