@@ -11,6 +11,9 @@ use crate::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
+/// Payloads up to this are small for the heap, whatever their header and padding.
+const SMALL_BYTES: usize = 1 << 13;
+
 impl Thread {
     /// A pair.
     #[inline(always)]
@@ -27,22 +30,30 @@ impl Thread {
         }
     }
 
-    /// A small scannable object. Panics beyond what fits the heap's reserve: use [`Thread::try_object`].
+    /// A scannable object that is usually small. A small one is never refused: past the heap limit it comes from
+    /// beyond, and the thread raises at its next safepoint. A large one ends the process when it is refused.
     pub(crate) fn object(&mut self, kind: Kind, flags: u8, length: usize, fill: Value) -> Value {
+        if 8 * length <= SMALL_BYTES {
+            return self.mutator().small_object(kind, flags, length, fill);
+        }
         match self.mutator().object(kind, flags, length, fill) {
             Ok(object) => object,
             Err(exhausted) => self.out_of_memory(exhausted),
         }
     }
 
+    /// A leaf object that is usually small; as [`Thread::object`].
     pub(crate) fn leaf(&mut self, kind: Kind, flags: u8, length: usize) -> Value {
+        if length * usize::from(kind.row().unit_bytes) <= SMALL_BYTES {
+            return self.mutator().small_leaf(kind, flags, length);
+        }
         match self.mutator().leaf(kind, flags, length) {
             Ok(object) => object,
             Err(exhausted) => self.out_of_memory(exhausted),
         }
     }
 
-    /// Ends the process when not even the reserve is left.
+    /// Ends the process: a text that the machine itself makes does not fit the limit.
     fn out_of_memory(&self, exhausted: HeapExhausted) -> ! {
         eprintln!("canny: out of memory: {exhausted}");
         std::process::exit(71)

@@ -89,7 +89,7 @@ impl InterruptState {
     }
 
     /// Whether an interrupt waits; takes note of it.
-    pub(crate) fn take_interrupt(&self) -> bool {
+    pub fn take_interrupt(&self) -> bool {
         let taken = self.bits.fetch_and(!INTERRUPT, Ordering::AcqRel) & INTERRUPT != 0;
         if taken {
             self.waiting.store(false, Ordering::Relaxed);

@@ -15,8 +15,15 @@ use crate::thread::Thread;
 /// Symbols by name.
 #[derive(Debug, Default)]
 pub(crate) struct SymbolTable {
-    symbols: Mutex<HashMap<Box<str>, Value>>,
+    symbols: Mutex<Symbols>,
     hasher: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct Symbols {
+    by_name: HashMap<Box<str>, Value>,
+    /// Names of symbols made since the last collection: only those can die or move in a minor one.
+    recent: Vec<Box<str>>,
 }
 
 /// The table as the heap holds it.
@@ -24,18 +31,25 @@ pub(crate) struct SymbolTableHandle(pub(crate) Arc<SymbolTable>);
 
 impl WeakRoots for SymbolTableHandle {
     unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
-        let mut symbols = self
-            .0
-            .symbols
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        symbols.retain(|_, symbol| match visitor.forwarded_if_alive(*symbol) {
+        let mut symbols = self.0.symbols.lock().unwrap_or_else(PoisonError::into_inner);
+        let Symbols { by_name, recent } = &mut *symbols;
+        let mut update = |symbol: &mut Value| match visitor.forwarded_if_alive(*symbol) {
             Some(forwarded) => {
                 *symbol = forwarded;
                 true
             }
             None => false,
-        });
+        };
+        if visitor.is_minor() {
+            for name in recent.drain(..) {
+                if by_name.get_mut(&name).is_some_and(|symbol| !update(symbol)) {
+                    by_name.remove(&name);
+                }
+            }
+        } else {
+            by_name.retain(|_, symbol| update(symbol));
+            recent.clear();
+        }
     }
 }
 
@@ -44,6 +58,7 @@ impl SymbolTable {
         self.symbols
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+            .by_name
             .get(name)
             .copied()
     }
@@ -63,7 +78,12 @@ impl Thread {
         }
         let symbol = self.make_symbol(name, true);
         let mut symbols = table.symbols.lock().unwrap_or_else(PoisonError::into_inner);
-        *symbols.entry(name.into()).or_insert(symbol)
+        if let Some(first) = symbols.by_name.get(name) {
+            return *first;
+        }
+        symbols.by_name.insert(name.into(), symbol);
+        symbols.recent.push(name.into());
+        symbol
     }
 
     /// A fresh symbol that no name finds.
