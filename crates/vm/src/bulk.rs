@@ -30,17 +30,31 @@ impl Thread {
 
     /// Copies bytes `range` of a bytevector into another, or the same, from index `at` on; the ranges may
     /// overlap. Panics when a range is outside its object.
-    pub fn copy_bytes(&mut self, source: ObjectRef, range: Range<usize>, target: ObjectRef, at: usize) {
+    pub fn copy_bytes(
+        &mut self,
+        source: ObjectRef,
+        range: Range<usize>,
+        target: ObjectRef,
+        at: usize,
+    ) {
         assert!(source.kind() == Kind::Bytevector && target.kind() == Kind::Bytevector);
         copy_payload(source, target, range, at, 1);
     }
 
     /// Stores one byte in a range of a bytevector. Panics when the range is outside.
     pub fn fill_bytes(&mut self, object: ObjectRef, range: Range<usize>, byte: u8) {
-        assert!(object.kind() == Kind::Bytevector && range.start <= range.end && range.end <= object.length());
+        assert!(
+            object.kind() == Kind::Bytevector
+                && range.start <= range.end
+                && range.end <= object.length()
+        );
         // SAFETY: the range is inside the live object.
         unsafe {
-            std::ptr::write_bytes((object.payload_address() + range.start) as *mut u8, byte, range.len());
+            std::ptr::write_bytes(
+                (object.payload_address() + range.start) as *mut u8,
+                byte,
+                range.len(),
+            );
         }
     }
 

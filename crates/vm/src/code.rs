@@ -1,6 +1,7 @@
 //! Code objects in the heap and what the machine knows of them outside it.
 
-use std::sync::{Arc, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_compiler::liveness::LivenessTable;
 use canny_compiler::unit::{CodeBlock, Parameters, SourceFile, UnitSpan, find_position};
@@ -120,7 +121,7 @@ impl CodeRef {
 
     /// Live registers of a frame of this code stopped in the instruction whose first word ends before
     /// `pc` (or about to execute it, for an interrupted frame that will go on there).
-    pub(crate) fn live_at(self, pc: *const u32, arguments: usize) -> Live {
+    pub(crate) fn live_at(self, pc: *const u32, arguments: usize, cache: &LivenessCache) -> Live {
         let instructions = self.instructions();
         let at = (pc as usize).wrapping_sub(self.entry() as usize) / 4;
         let index = at.wrapping_sub(1);
@@ -135,10 +136,38 @@ impl CodeRef {
         {
             return Live::First(arguments);
         }
-        match LivenessTable::new(instructions, self.frame_words()) {
-            Ok(table) => Live::Set(table.live_before(instructions, index)),
-            Err(_) => Live::First(0),
+        match cache.table(self) {
+            Some(table) => Live::Set(table.live_before(instructions, index)),
+            None => Live::First(0),
         }
+    }
+}
+
+/// Liveness tables of code that collections found at the top of a stack, by entry address. Forgotten at
+/// full collections, which may free code.
+#[derive(Debug, Default)]
+pub(crate) struct LivenessCache {
+    tables: Mutex<HashMap<usize, Option<Arc<LivenessTable>>>>,
+}
+
+impl LivenessCache {
+    fn table(&self, code: CodeRef) -> Option<Arc<LivenessTable>> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables
+            .entry(code.entry() as usize)
+            .or_insert_with(|| {
+                LivenessTable::new(code.instructions(), code.frame_words())
+                    .ok()
+                    .map(Arc::new)
+            })
+            .clone()
+    }
+
+    pub(crate) fn clear(&self) {
+        self.tables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 

@@ -50,7 +50,10 @@ impl Thread {
 
     /// The current port with a key: 0 for input, 1 for output, 2 for errors.
     pub fn current_port(&self, key: usize) -> Value {
-        match self.parameter_entry(Value::fixnum(key as i64)).and_then(Value::cdr) {
+        match self
+            .parameter_entry(Value::fixnum(key as i64))
+            .and_then(Value::cdr)
+        {
             Some(port) => port,
             None => self.dynamic.default_ports[key],
         }

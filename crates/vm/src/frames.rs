@@ -10,12 +10,14 @@
 //! are machine stubs end or bend the walk: exit and underflow end it, the barrier stands for the address
 //! in the thread's watermark, and a trap frame leads to the frame that it interrupted.
 
+use std::sync::Arc;
+
 use canny_compiler::liveness::{RegisterSet, decode_live_map};
 use canny_compiler::unit::UnitSpan;
 use canny_tables::layout::frame;
 use canny_value::Value;
 
-use crate::code::CodeRef;
+use crate::code::{CodeRef, LivenessCache};
 use crate::thread::Thread;
 
 /// The live registers of a frame.
@@ -64,6 +66,7 @@ pub(crate) struct FrameWalk {
     watermark_fp: *mut Value,
     watermark_pc: *const u32,
     base: *mut Value,
+    liveness: Arc<LivenessCache>,
     next: Next,
 }
 
@@ -115,6 +118,7 @@ impl FrameWalk {
             watermark_fp: thread.watermark.fp,
             watermark_pc: thread.watermark.pc,
             base: thread.stack.base(),
+            liveness: thread.vm.liveness.clone(),
             next,
         }
     }
@@ -140,9 +144,12 @@ impl FrameWalk {
             let distance = unsafe { (*fp).as_fixnum() }.unwrap_or(0) as usize;
             // SAFETY: the interrupted frame lies so many words below.
             let fp = unsafe { fp.sub(distance) };
+            // It goes on at the start of the instruction, whose first word counts as read.
+            // SAFETY: an instruction is at least one word long.
+            let pc = unsafe { return_pc.add(1) };
             Next::Inside {
                 fp,
-                pc: return_pc,
+                pc,
                 arguments: 0,
             }
         } else if return_pc == self.stubs.exit || return_pc == self.stubs.underflow {
@@ -172,7 +179,9 @@ impl FrameWalk {
     fn live_inside(&self, fp: *mut Value, pc: *const u32, arguments: usize) -> Live {
         // SAFETY: the frame is live, so its closure is.
         let closure = unsafe { Thread::closure_of(fp) };
-        CodeRef::of_closure(closure).map_or(Live::First(0), |code| code.live_at(pc, arguments))
+        CodeRef::of_closure(closure).map_or(Live::First(0), |code| {
+            code.live_at(pc, arguments, &self.liveness)
+        })
     }
 }
 

@@ -69,7 +69,11 @@ impl Vm {
             let row = by_id(canny_tables::primitives::PrimitiveId(id));
             return Some((row.arity_min.into(), row.arity_max.map(usize::from)));
         }
-        let least = metadata.clauses.iter().map(|clause| clause.arguments_min()).min();
+        let least = metadata
+            .clauses
+            .iter()
+            .map(|clause| clause.arguments_min())
+            .min();
         let greatest = metadata
             .clauses
             .iter()

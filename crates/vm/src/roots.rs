@@ -97,6 +97,9 @@ impl Roots for Thread {
             visitor.visit(value);
         }
         self.visit_frames(visitor, mode);
+        if mode == CollectionMode::Full {
+            self.vm.liveness.clear();
+        }
     }
 }
 

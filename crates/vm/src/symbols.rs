@@ -31,7 +31,11 @@ pub(crate) struct SymbolTableHandle(pub(crate) Arc<SymbolTable>);
 
 impl WeakRoots for SymbolTableHandle {
     unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
-        let mut symbols = self.0.symbols.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut symbols = self
+            .0
+            .symbols
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let Symbols { by_name, recent } = &mut *symbols;
         let mut update = |symbol: &mut Value| match visitor.forwarded_if_alive(*symbol) {
             Some(forwarded) => {

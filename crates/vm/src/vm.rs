@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use canny_heap::{Heap, HeapConfig};
 use canny_value::Value;
 
-use crate::code::UnitMetadata;
+use crate::code::{LivenessCache, UnitMetadata};
 use crate::globals::{Globals, GlobalsHandle};
 use crate::primitive::PrimitiveFunction;
 use crate::procedures::{ProcedureNames, ProcedureNamesHandle};
@@ -42,6 +42,7 @@ pub struct Vm {
     pub(crate) globals: Arc<Globals>,
     pub(crate) shared_roots: Arc<SharedRoots>,
     pub(crate) units: Mutex<Vec<Arc<UnitMetadata>>>,
+    pub(crate) liveness: Arc<LivenessCache>,
     pub(crate) stubs: Stubs,
     pub(crate) procedure_names: Arc<ProcedureNames>,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
@@ -73,6 +74,7 @@ impl Vm {
             globals,
             shared_roots,
             units: Mutex::new(Vec::new()),
+            liveness: Arc::new(LivenessCache::default()),
             stubs: Stubs::new(),
             procedure_names,
             host: Default::default(),

@@ -21,12 +21,22 @@ fn run(config: VmConfig, text: &str) -> Value {
     let mut libraries = Libraries::new(sources.clone(), Box::new(SearchPath::default()), &[]);
     let text = format!("(import (canny syntax) (canny primitives)) {text}");
     let (_, forms) = read_source(&sources, "test.scm", text.as_bytes(), false);
-    let expansion = expand_program(&mut libraries, LibraryKey::new("program"), &forms.forms, &[]);
+    let expansion = expand_program(
+        &mut libraries,
+        LibraryKey::new("program"),
+        &forms.forms,
+        &[],
+    );
     for diagnostic in forms.diagnostics.iter().chain(&expansion.diagnostics) {
         panic!("{}", diagnostic.render(&sources, false));
     }
-    let options = Options { sources: Some(&sources), ..Options::default() };
-    let unit = compile_unit(expansion.unit.expect("no errors"), &options).expect("compiles").unit;
+    let options = Options {
+        sources: Some(&sources),
+        ..Options::default()
+    };
+    let unit = compile_unit(expansion.unit.expect("no errors"), &options)
+        .expect("compiles")
+        .unit;
     canny_compiler::verifier::verify_unit(&unit).expect("verifies");
     if std::env::var_os("CANNY_TEST_DISASSEMBLE").is_some() {
         println!("{}", canny_compiler::disassemble::disassemble_unit(&unit));
@@ -34,34 +44,54 @@ fn run(config: VmConfig, text: &str) -> Value {
     let table: Vec<PrimitiveFunction> = vec![missing; canny_tables::primitives::count()];
     let vm = Vm::new(config, table.into()).expect("a machine");
     let mut thread = vm.attach().expect("a thread");
-    let thunk = thread.load_unit(&unit, false).unwrap_or_else(|_| panic!("does not load"));
+    let thunk = thread
+        .load_unit(&unit, false)
+        .unwrap_or_else(|_| panic!("does not load"));
     thread.run(thunk).expect("a value")
 }
 
 fn check(text: &str, expected: i64) {
-    assert_eq!(run(VmConfig::default(), text).as_fixnum(), Some(expected), "{text}");
+    assert_eq!(
+        run(VmConfig::default(), text).as_fixnum(),
+        Some(expected),
+        "{text}"
+    );
     let mut stress = VmConfig::default();
     stress.heap.stress_every = 7;
     stress.heap.verify = true;
     stress.heap.poison = true;
-    assert_eq!(run(stress, text).as_fixnum(), Some(expected), "with collections: {text}");
+    assert_eq!(
+        run(stress, text).as_fixnum(),
+        Some(expected),
+        "with collections: {text}"
+    );
 }
 
 #[test]
 fn recursion() {
-    check("(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 15)", 610);
+    check(
+        "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 15)",
+        610,
+    );
 }
 
 #[test]
 fn loops_and_closures() {
-    check("(let loop ((i 0) (sum 0)) (if (< i 1000) (loop (+ i 1) (+ sum i)) sum))", 499500);
+    check(
+        "(let loop ((i 0) (sum 0)) (if (< i 1000) (loop (+ i 1) (+ sum i)) sum))",
+        499500,
+    );
     check("(define (adder n) (lambda (x) (+ x n))) ((adder 3) 4)", 7);
-    check("(define n 0) (define (bump!) (set! n (+ n 1)) n) (bump!) (bump!) (bump!)", 3);
+    check(
+        "(define n 0) (define (bump!) (set! n (+ n 1)) n) (bump!) (bump!) (bump!)",
+        3,
+    );
 }
 
 #[test]
 fn lists_survive_collections() {
-    let text = "(define (iota n) (let loop ((i n) (l '())) (if (= i 0) l (loop (- i 1) (cons i l)))))
+    let text =
+        "(define (iota n) (let loop ((i n) (l '())) (if (= i 0) l (loop (- i 1) (cons i l)))))
                 (define (sum l) (if (null? l) 0 (+ (car l) (sum (cdr l)))))
                 (sum (iota 1000))";
     check(text, 500500);
@@ -69,9 +99,15 @@ fn lists_survive_collections() {
 
 #[test]
 fn rest_arguments_and_apply() {
-    check("(define (count . l) (let loop ((l l) (n 0)) (if (null? l) n (loop (cdr l) (+ n 1))))) (count 1 2 3)", 3);
+    check(
+        "(define (count . l) (let loop ((l l) (n 0)) (if (null? l) n (loop (cdr l) (+ n 1))))) (count 1 2 3)",
+        3,
+    );
     check("(define (f a b) (- a b)) (%apply f '(10 4))", 6);
-    check("(define f (case-lambda ((a) a) ((a b) (+ a b)) ((a . r) (car r)))) (+ (f 1) (f 2 3) (f 9 10 11))", 16);
+    check(
+        "(define f (case-lambda ((a) a) ((a b) (+ a b)) ((a . r) (car r)))) (+ (f 1) (f 2 3) (f 9 10 11))",
+        16,
+    );
 }
 
 #[test]
