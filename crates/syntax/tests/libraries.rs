@@ -112,6 +112,21 @@ fn hidden_definitions_of_libraries() {
 }
 
 #[test]
+fn macros_may_mention_keywords_of_a_let_syntax_around_them() {
+    let lib = library(
+        "(spliced)",
+        "m n",
+        "(define (f x) (list 'f x))
+         (let-syntax ((g (syntax-rules () ((_ x) (f x)))) (my-if if))
+           (define-syntax m (syntax-rules () ((_ x) (my-if #t (g x) 2))))
+           (define (n x) (m x)))",
+    );
+    let program =
+        format!("{BASE} (import (spliced)) (let ((g 1) (if list) (my-if 2)) (list (m g) (n 3)))");
+    check(&program, &[("spliced.sld", &lib)], "((f 1) (f 3))");
+}
+
+#[test]
 fn import_sets() {
     let lib = library(
         "(a b)",
@@ -366,9 +381,14 @@ impl Session {
         };
         let mut diagnostics = Vec::new();
         for set in read_text("(canny syntax) (canny primitives)", SourceId::NONE, false).forms {
-            session
-                .libraries
-                .import_into(&mut session.environment, &set, &mut diagnostics);
+            let Session {
+                libraries,
+                environment,
+                ..
+            } = &mut session;
+            libraries
+                .import_into(environment, &set, &mut diagnostics)
+                .expect("it exists");
         }
         assert!(diagnostics.is_empty());
         session

@@ -70,11 +70,16 @@ pub(crate) struct ProcedureSource {
 pub(crate) struct Pending {
     pub syntax: Syntax,
     pub step: StepId,
+    pub scope: ScopeId,
 }
 
 /// The state of one first pass.
 pub(crate) struct Scan {
+    /// The scope of the body, which gets the definitions.
     pub scope: ScopeId,
+    /// The scope of the form being looked at: that of the body, or one inside it when the form was
+    /// spliced out of a `let-syntax`.
+    pub current: ScopeId,
     /// What is still to be looked at, last first.
     pub pending: Vec<Pending>,
     pub items: Vec<Item>,
@@ -85,12 +90,17 @@ pub(crate) struct Scan {
 impl Scan {
     /// Puts forms in front of what is pending.
     pub fn push_forms(&mut self, forms: Vec<Syntax>, step: StepId) {
-        self.pending.extend(
-            forms
-                .into_iter()
-                .rev()
-                .map(|syntax| Pending { syntax, step }),
-        );
+        self.push_forms_in(forms, step, self.current);
+    }
+
+    /// Puts forms in front of what is pending, to be looked at in an inner scope.
+    pub fn push_forms_in(&mut self, forms: Vec<Syntax>, step: StepId, scope: ScopeId) {
+        let pending = |syntax| Pending {
+            syntax,
+            step,
+            scope,
+        };
+        self.pending.extend(forms.into_iter().rev().map(pending));
     }
 }
 
@@ -100,6 +110,7 @@ impl Expander<'_> {
         let saved = self.step;
         let mut scan = Scan {
             scope,
+            current: scope,
             pending: Vec::new(),
             items: Vec::new(),
             keywords: Vec::new(),
@@ -110,6 +121,7 @@ impl Expander<'_> {
                 break;
             }
             self.step = form.step;
+            scan.current = form.scope;
             self.scan_form(form.syntax, &mut scan);
         }
         self.step = saved;
@@ -120,10 +132,10 @@ impl Expander<'_> {
         loop {
             let head = syntax.as_pair().and_then(|pair| pair.car.as_identifier());
             let Some(identifier) = head else { break };
-            match self.resolve(identifier, scan.scope) {
+            match self.resolve(identifier, scan.current) {
                 Denotation::Macro(used) => {
                     note_keyword(self, identifier, scan);
-                    match self.expand_macro(&used, &syntax, scan.scope) {
+                    match self.expand_macro(&used, &syntax, scan.current) {
                         Some(result) => syntax = result,
                         None => return,
                     }
@@ -150,7 +162,7 @@ impl Expander<'_> {
                 _ => break,
             }
         }
-        let value = self.deferred(DeferredKind::Expression(syntax, None), scan.scope);
+        let value = self.deferred(DeferredKind::Expression(syntax, None), scan.current);
         scan.items.push(Item::Expression(value));
     }
 
@@ -343,7 +355,7 @@ impl Expander<'_> {
             return;
         };
         if scan.scope == ScopeId::TOP {
-            self.declare_global_syntax(identifier, name.span, spec, form);
+            self.declare_global_syntax(identifier, name.span, spec, scan.current, form);
             return;
         }
         if self
@@ -352,7 +364,7 @@ impl Expander<'_> {
         {
             return;
         }
-        if let Some(denotation) = self.transformer(identifier.name, spec, scan.scope) {
+        if let Some(denotation) = self.transformer(identifier.name, spec, scan.current) {
             self.scopes.bind(scan.scope, identifier, denotation);
         }
     }

@@ -100,6 +100,8 @@ pub(crate) struct Expander<'a> {
     budget: usize,
     /// Set when going on makes no sense; everything returns quickly then.
     aborted: bool,
+    /// Set when an import failed for a reason that was reported elsewhere.
+    incomplete: bool,
     /// Names of definitions at top level that macros inserted.
     hidden: HashMap<Identifier, Name>,
     /// Macros of top levels in the form they have during this expansion.
@@ -133,6 +135,7 @@ impl<'a> Expander<'a> {
             depth: 0,
             budget: UNIT_NODES_MAX,
             aborted: false,
+            incomplete: false,
             hidden: HashMap::new(),
             opened: HashMap::new(),
             new_macros: Vec::new(),
@@ -166,7 +169,7 @@ impl<'a> Expander<'a> {
     }
 
     fn has_errors(&self) -> bool {
-        self.aborted || self.diagnostics.iter().any(Diagnostic::is_error)
+        self.aborted || self.incomplete || self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
     /// Goes `levels` deeper; false, with an error, when that is too deep. Every success is matched

@@ -22,9 +22,11 @@
 //! first: see `macros`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::core::LibraryKey;
 use crate::expander::binding::Denotation;
+use crate::expander::macros::Macro;
 use crate::syntax::{AliasId, Identifier};
 
 /// A scope of the unit being expanded.
@@ -154,12 +156,29 @@ impl Scopes {
         &self.scopes[scope.0 as usize].kind
     }
 
+    /// Whether the scope is that of a binding form or body.
+    pub fn is_local(&self, scope: ScopeId) -> bool {
+        matches!(self.kind(scope), ScopeKind::Local(_))
+    }
+
     /// The binding that this very scope makes.
     pub fn local(&self, scope: ScopeId, identifier: Identifier) -> Option<&Denotation> {
         match self.kind(scope) {
             ScopeKind::Local(table) => table.get(identifier),
             _ => None,
         }
+    }
+
+    /// The macros that a local scope binds.
+    pub fn macros(&self, scope: ScopeId) -> Vec<Arc<Macro>> {
+        let ScopeKind::Local(table) = self.kind(scope) else {
+            return Vec::new();
+        };
+        let entry = |(_, denotation): &(Identifier, Denotation)| match denotation {
+            Denotation::Macro(opened) => Some(opened.clone()),
+            _ => None,
+        };
+        table.entries.iter().filter_map(entry).collect()
     }
 
     /// Binds an identifier in a local scope.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::core::{GlobalDefinition, GlobalName, LibraryKey, TopForm, Unit};
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Entry, Environment, EnvironmentKind, Origin};
-use crate::expander::binding::{Binding, Denotation};
+use crate::expander::binding::{Binding, Denotation, MacroName};
 use crate::expander::body::{Item, Target};
+use crate::expander::macros::Macro;
 use crate::expander::scope::ScopeId;
 use crate::expander::{Expander, Expansion};
 use crate::library::Libraries;
@@ -222,11 +223,12 @@ impl Expander<'_> {
         identifier: Identifier,
         span: Span,
         spec: &Syntax,
+        scope: ScopeId,
         form: &str,
     ) {
         // The transformer is made first, so that it can be another name of an imported keyword
         // that this definition shadows.
-        let transformer = self.transformer(identifier.name, spec, ScopeId::TOP);
+        let transformer = self.transformer(identifier.name, spec, scope);
         let Some(name) = self.global_name(identifier, span, form) else {
             return;
         };
@@ -240,12 +242,7 @@ impl Expander<'_> {
                     .find(|(_, known)| Arc::ptr_eq(known, &opened));
                 let key = match existing {
                     Some((key, _)) => key.clone(),
-                    None => {
-                        let key = self.environment.macro_name(name);
-                        self.opened.insert(key.clone(), opened);
-                        self.new_macros.push(name);
-                        key
-                    }
+                    None => self.add_macro(name, opened),
                 };
                 Binding::Macro(key)
             }
@@ -258,6 +255,29 @@ impl Expander<'_> {
                 origin: Origin::Defined(span),
             },
         );
+    }
+
+    /// Notes a macro that this unit defines at its top level.
+    fn add_macro(&mut self, name: Name, opened: Arc<Macro>) -> MacroName {
+        let key = self.environment.macro_name(name);
+        self.opened.insert(key.clone(), opened);
+        self.new_macros.push(name);
+        key
+    }
+
+    /// Gives a macro of a `let-syntax` around top-level definitions a name of its own, because
+    /// macros that are defined there may mention it and outlive this unit.
+    pub(crate) fn keep_local_macro(&mut self, opened: &Arc<Macro>, span: Span) {
+        if self.opened.values().any(|known| Arc::ptr_eq(known, opened)) {
+            return;
+        }
+        let name = self.environment.hidden_name(opened.name);
+        let key = self.add_macro(name, opened.clone());
+        let entry = Entry {
+            binding: Binding::Macro(key),
+            origin: Origin::Defined(span),
+        };
+        self.environment.bind(name, entry);
     }
 
     /// The name in the environment's table for a definition of `identifier`, if it may be defined.
@@ -323,10 +343,10 @@ impl Expander<'_> {
         for diagnostic in diagnostics {
             self.report(diagnostic);
         }
-        if let Some(library) = imported
-            && !self.requires.contains(&library)
-        {
-            self.requires.push(library);
+        match imported {
+            Ok(Some(library)) if !self.requires.contains(&library) => self.requires.push(library),
+            Ok(_) => {}
+            Err(_) => self.incomplete = true,
         }
         // What was opened stays valid: opened macros are found by where they are defined.
     }

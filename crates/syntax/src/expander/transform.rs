@@ -15,6 +15,7 @@ use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::expander::syntax_rules::{RuleContext, RuleSet, compile_rules};
 use crate::expander::transcribe::{TranscribeError, Transcriber};
 use crate::expander::{EXPANSION_STEPS_MAX, Expander, STEP_NODES_MAX, Step, StepId};
+use crate::library::SYNTAX_LIBRARY;
 use crate::name::Name;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
@@ -226,7 +227,7 @@ impl Expander<'_> {
         let mut aliases: Vec<ClosedAlias> = Vec::new();
         let mut known: HashMap<Identifier, AliasId> = HashMap::new();
         for identifier in rules.literals.iter_mut().chain(rules.inserted.iter_mut()) {
-            if identifier.alias == AliasId::NONE {
+            if identifier.alias == AliasId::NONE && !self.scopes.is_local(opened.scope) {
                 continue;
             }
             let alias = match known.get(identifier) {
@@ -247,30 +248,42 @@ impl Expander<'_> {
     }
 
     fn close_alias(&self, identifier: Identifier, scope: ScopeId) -> ClosedAlias {
-        let (mut current, mut outermost) = (identifier, self.scopes.outermost(scope));
+        let closed = |lookup: Name, library: LibraryKey| ClosedAlias {
+            name: identifier.name,
+            lookup,
+            library,
+        };
+        let (mut current, mut place) = (identifier, scope);
         loop {
+            let outermost = match self.scopes.lookup_local(place, current) {
+                Err(outermost) => outermost,
+                Ok(Denotation::Core(form)) => {
+                    return closed(Name::new(form.name()), LibraryKey::new(SYNTAX_LIBRARY));
+                }
+                Ok(Denotation::Macro(local)) => {
+                    let known = self
+                        .opened
+                        .iter()
+                        .find(|(_, known)| Arc::ptr_eq(known, local));
+                    if let Some((key, _)) = known {
+                        return closed(key.name, key.library.clone());
+                    }
+                    self.scopes.outermost(place)
+                }
+                Ok(_) => self.scopes.outermost(place),
+            };
             let is_top = matches!(self.scopes.kind(outermost), ScopeKind::Top);
             let found = if is_top {
                 self.table_name(current)
             } else {
                 None
             };
-            let alias = self.scopes.alias(current);
             // A plain identifier is looked up where it stands; so is an alias that was defined here.
-            let lookup = match (found, alias) {
-                (Some(name), _) => name,
-                (None, None) => current.name,
-                (None, Some(alias)) => {
-                    current = alias.inner;
-                    outermost = self.scopes.outermost(alias.scope);
-                    continue;
-                }
-            };
-            return ClosedAlias {
-                name: identifier.name,
-                lookup,
-                library: self.library_of(outermost),
-            };
+            match (found, self.scopes.alias(current)) {
+                (Some(name), _) => return closed(name, self.library_of(outermost)),
+                (None, None) => return closed(current.name, self.library_of(outermost)),
+                (None, Some(alias)) => (current, place) = (alias.inner, alias.scope),
+            }
         }
     }
 

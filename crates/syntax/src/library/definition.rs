@@ -100,14 +100,15 @@ impl Libraries {
         );
         let mut environment = Environment::new(name.key(), EnvironmentKind::Library);
         let mut requires = Vec::new();
+        let mut complete = true;
         for set in &declarations.imports {
-            if let Some(library) = self.import_into(&mut environment, set, diagnostics)
-                && !requires.contains(&library)
-            {
-                requires.push(library);
+            match self.import_into(&mut environment, set, diagnostics) {
+                Ok(Some(library)) if !requires.contains(&library) => requires.push(library),
+                Ok(_) => {}
+                Err(_) => complete = false,
             }
         }
-        if diagnostics.iter().filter(|one| one.is_error()).count() > errors_before {
+        if !complete || diagnostics.iter().filter(|one| one.is_error()).count() > errors_before {
             // Without its imports nothing sensible can be said about the body.
             return None;
         }

@@ -15,6 +15,10 @@ use crate::number;
 use crate::span::Span;
 use crate::syntax::Syntax;
 
+/// An import set could not be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedImport;
+
 /// What an import set brings.
 struct ImportedSet {
     library: LibraryName,
@@ -33,14 +37,15 @@ enum Modifier {
 
 impl Libraries {
     /// Brings the names of an import set into an environment, loading the library if needed.
-    /// Returns the library if its code must be instantiated first.
+    /// Returns the library if its code must be instantiated first; an error if nothing was
+    /// imported, the reason being in `diagnostics` or reported before in the same operation.
     pub fn import_into(
         &mut self,
         environment: &mut Environment,
         set: &Syntax,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<LibraryName> {
-        let imported = self.import_set(set, diagnostics)?;
+    ) -> Result<Option<LibraryName>, FailedImport> {
+        let imported = self.import_set(set, diagnostics).ok_or(FailedImport)?;
         for (name, binding) in imported.bindings {
             let origin = Origin::Imported(imported.library.clone(), set.span);
             let entry = Entry { binding, origin };
@@ -67,7 +72,7 @@ impl Libraries {
         }
         let pseudo = ["(canny syntax)", "(canny primitives)"]
             .contains(&imported.interface.name.key().as_str());
-        (!pseudo).then_some(imported.library)
+        Ok((!pseudo).then_some(imported.library))
     }
 
     fn import_set(

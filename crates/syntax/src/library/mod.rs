@@ -29,9 +29,14 @@ use crate::name::Name;
 use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
 
+pub use import_set::FailedImport;
 pub(crate) use import_set::similar_name;
 pub use interface::Interface;
 pub use loader::{LibraryLoader, Loaded, SearchPath};
+
+/// The key of the library of core forms.
+pub(crate) const SYNTAX_LIBRARY: &str = "(canny syntax)";
+const SYNTAX_WORDS: [&str; 2] = ["canny", "syntax"];
 
 /// A library that was expanded from source.
 #[derive(Debug)]
@@ -204,12 +209,7 @@ impl Libraries {
             return None;
         }
         if self.failed.contains(&key) {
-            // Its errors were reported; a short hint keeps this place from looking right.
-            diagnostics.push(Diagnostic::error(
-                "failed-import",
-                at,
-                format!("the library {name} has errors"),
-            ));
+            // Its errors were reported in this operation.
             return None;
         }
         self.loading.push(Loading {
@@ -339,7 +339,7 @@ fn not_found(name: &LibraryName, at: Span, searched: &[String]) -> Diagnostic {
 
 /// `(canny syntax)`: the core forms.
 fn syntax_library() -> Interface {
-    let mut interface = Interface::new(LibraryName::from_words(&["canny", "syntax"]));
+    let mut interface = Interface::new(LibraryName::from_words(&SYNTAX_WORDS));
     interface.exports = CoreForm::ALL
         .iter()
         .map(|form| (Name::new(form.name()), Binding::Core(*form)))

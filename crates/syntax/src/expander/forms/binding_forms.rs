@@ -252,6 +252,18 @@ impl Expander<'_> {
         let [bindings, body @ ..] = operands else {
             return self.bad_expression(form, span, "expected bindings and a body");
         };
+        let inner = self.bind_keywords(form, bindings, recursive, scope);
+        self.body(body.to_vec(), inner, form.name(), span)
+    }
+
+    /// A new scope with the keywords of `((keyword transformer) …)`.
+    pub(crate) fn bind_keywords(
+        &mut self,
+        form: CoreForm,
+        bindings: &Syntax,
+        recursive: bool,
+        scope: ScopeId,
+    ) -> ScopeId {
         let bindings = self.bindings(form, bindings, "keyword transformer", true);
         let inner = self.scopes.add_local(scope);
         let visible = if recursive { inner } else { scope };
@@ -264,6 +276,6 @@ impl Expander<'_> {
         for (name, denotation) in denotations {
             self.scopes.bind(inner, name, denotation);
         }
-        self.body(body.to_vec(), inner, form.name(), span)
+        inner
     }
 }

@@ -3,6 +3,7 @@
 use crate::core::Expr;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
+use crate::expander::binding::Denotation;
 use crate::expander::body::{DeferredKind, Item, ProcedureSource, Scan};
 use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
@@ -22,6 +23,9 @@ impl Expander<'_> {
             )
             || (scan.scope == ScopeId::TOP
                 && matches!(form, CoreForm::Import | CoreForm::DefineLibrary));
+        if matches!(form, CoreForm::LetSyntax | CoreForm::LetrecSyntax) {
+            return self.splice_let_syntax(form, syntax, scan);
+        }
         if !handled {
             return false;
         }
@@ -64,6 +68,70 @@ impl Expander<'_> {
         true
     }
 
+    /// A `let-syntax` whose body ends with a definition has no value; its definitions belong to
+    /// the body around it, as in R6RS. Any other is an expression whose body is a scope of its
+    /// own, as R5RS and R7RS have it. False in the latter case.
+    fn splice_let_syntax(&mut self, form: CoreForm, syntax: &Syntax, scan: &mut Scan) -> bool {
+        let Some(elements) = syntax.elements().filter(|elements| elements.len() > 2) else {
+            return false;
+        };
+        let errors_before = self.diagnostics.len();
+        let recursive = form == CoreForm::LetrecSyntax;
+        let inner = self.bind_keywords(form, &elements[1], recursive, scan.current);
+        let last = elements
+            .last()
+            .is_some_and(|last| self.is_definition(last, inner));
+        if !last || self.diagnostics.len() > errors_before {
+            // The expression will be looked at again, and its errors found again.
+            self.forget_errors(errors_before);
+            return self.aborted;
+        }
+        if scan.scope == ScopeId::TOP {
+            for opened in self.scopes.macros(inner) {
+                self.keep_local_macro(&opened, syntax.span);
+            }
+        }
+        scan.push_forms_in(elements[2..].to_vec(), self.step, inner);
+        true
+    }
+
+    /// Whether a form is a definition, after expansion of the macro it may be a use of.
+    fn is_definition(&mut self, syntax: &Syntax, scope: ScopeId) -> bool {
+        let saved = self.step;
+        let errors_before = self.diagnostics.len();
+        let mut current = syntax.clone();
+        let result = loop {
+            let Some(pair) = current.as_pair() else {
+                break false;
+            };
+            let Some(head) = pair.car.as_identifier() else {
+                break false;
+            };
+            match self.resolve(head, scope) {
+                Denotation::Macro(used) => match self.expand_macro(&used, &current, scope) {
+                    Some(result) => current = result,
+                    None => break false,
+                },
+                Denotation::Core(CoreForm::Begin) => match current.parts().elements.pop() {
+                    Some(last) if last.as_pair().is_some() => current = last,
+                    _ => break false,
+                },
+                Denotation::Core(form) => break form.is_definition(),
+                _ => break false,
+            }
+        };
+        self.step = saved;
+        self.forget_errors(errors_before);
+        result
+    }
+
+    /// Drops the errors of an attempt that will be made again, unless it ended everything.
+    fn forget_errors(&mut self, count: usize) {
+        if !self.aborted {
+            self.diagnostics.truncate(count);
+        }
+    }
+
     /// `(define name value)`, `(define name)` and `(define (name . formals) body …)`.
     fn define(&mut self, form: CoreForm, operands: &[Syntax], syntax: &Syntax, scan: &mut Scan) {
         let Some((head, rest)) = operands.split_first() else {
@@ -90,7 +158,7 @@ impl Expander<'_> {
                 star: form == CoreForm::DefineStar,
                 span: syntax.span,
             };
-            let value = self.deferred(DeferredKind::Procedure(source), scan.scope);
+            let value = self.deferred(DeferredKind::Procedure(source), scan.current);
             scan.items.push(Item::Define {
                 target,
                 value,
@@ -123,7 +191,7 @@ impl Expander<'_> {
         let Some(target) = self.declare(head, form.name(), scan) else {
             return;
         };
-        let value = self.deferred(kind, scan.scope);
+        let value = self.deferred(kind, scan.current);
         scan.items.push(Item::Define {
             target,
             value,

@@ -86,7 +86,7 @@ impl Expander<'_> {
             parent: parent.clone(),
             span,
         };
-        let value = self.deferred(DeferredKind::RecordType(record), scan.scope);
+        let value = self.deferred(DeferredKind::RecordType(record), scan.current);
         scan.items.push(Item::Define {
             target: type_target.clone(),
             value,
@@ -94,7 +94,7 @@ impl Expander<'_> {
         });
         let inherited = match &parent {
             None => Inherited::Known(Vec::new()),
-            Some(parent) => match self.known_fields(parent, scan.scope) {
+            Some(parent) => match self.known_fields(parent, scan.current) {
                 Some(names) => Inherited::Known(names),
                 None => Inherited::Counted(self.define_offset(&type_target, span, scan)),
             },
@@ -200,7 +200,7 @@ impl Expander<'_> {
         let parent = self.primitive_call("record-type-parent", vec![record_type], span);
         let names = self.primitive_call("record-type-field-names", vec![parent], span);
         let length = self.primitive_call("vector-length", vec![names], span);
-        let value = self.deferred(DeferredKind::Ready(length), scan.scope);
+        let value = self.deferred(DeferredKind::Ready(length), scan.current);
         scan.items.push(Item::Define {
             target: offset.clone(),
             value,
@@ -401,7 +401,7 @@ impl Expander<'_> {
             span: at.span,
         };
         let value = Expr::new(at.span, ExprKind::Lambda(Box::new(lambda)));
-        let value = self.deferred(DeferredKind::Ready(value), scan.scope);
+        let value = self.deferred(DeferredKind::Ready(value), scan.current);
         scan.items.push(Item::Define {
             target,
             value,

@@ -191,7 +191,7 @@ impl Expander<'_> {
             rest: names.rest.is_some(),
             span,
         };
-        let value = self.deferred(DeferredKind::Values(counts, init.clone()), scan.scope);
+        let value = self.deferred(DeferredKind::Values(counts, init.clone()), scan.current);
         scan.items.push(Item::Define {
             target: hidden.clone(),
             value,
@@ -205,7 +205,7 @@ impl Expander<'_> {
             let vector = Self::target_reference(&hidden, at);
             let index = Expr::constant(at, Datum::integer(index as i64));
             let element = self.primitive_call("vector-ref", vec![vector, index], at);
-            let value = self.deferred(DeferredKind::Ready(element), scan.scope);
+            let value = self.deferred(DeferredKind::Ready(element), scan.current);
             scan.items.push(Item::Define {
                 target,
                 value,
