@@ -8,6 +8,7 @@
 ;;; numbers, so that running the program never looks a name up.
 
 (import (scheme base)
+        (scheme cxr)
         (scheme write))
 
 ;;; Global variables: an association list in a box.
