@@ -16,7 +16,7 @@ pub struct Options<'a> {
     /// Names and line starts for the unit's positions.
     pub sources: Option<&'a SourceMap>,
     /// Which passes run.
-    pub optimize: optimize::Options,
+    pub optimize: optimize::Options<'a>,
 }
 
 /// A compiled unit, and what is doubtful about its source.
@@ -30,7 +30,7 @@ pub struct Compilation {
 
 /// Compiles a unit. The errors are those of programs that exceed the limits of the bytecode.
 pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Vec<Diagnostic>> {
-    let warnings = optimize::optimize_unit(&mut unit, &options.optimize);
+    let report = optimize::optimize_unit(&mut unit, &options.optimize);
     let program = lower(&mut unit);
     let mut builder = UnitBuilder::new(&program);
     let mut codes = Vec::with_capacity(program.procedures.len());
@@ -62,9 +62,12 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
         codes,
         entry: program.entry.0,
         sources: builder.sources,
-        inlinable: Vec::new(),
+        inlinable: report.exports,
     };
-    Ok(Compilation { unit, warnings })
+    Ok(Compilation {
+        unit,
+        warnings: report.warnings,
+    })
 }
 
 fn describe(error: AssemblyError) -> &'static str {

@@ -1,31 +1,178 @@
 //! Passes over the core language.
+//!
+//! | pass | effect | can be disabled |
+//! |---|---|---|
+//! | [`check_calls`] | warns of calls with the wrong number of arguments | `check-calls` |
+//! | [`expand_values`] | `call-with-values` as binding forms | no |
+//! | [`sort_letrec`] | recursive bindings in their simplest form | no |
+//! | [`simplify`] | copy propagation, folding, dead code, direct application | `simplify` |
+//! | [`inline`] | copies small procedures to their calls | `inline` |
+//! | [`remove_globals`] | drops definitions that nobody mentions | `remove-globals` |
+//! | [`fit_limits`] | what would not fit the bytecode | no |
+//!
+//! `CANNY_COMPILE_DISABLE=pass,pass` turns passes off, `CANNY_COMPILE_LIMIT=n` allows n rewriting
+//! steps in all, to find the one that breaks a program by bisection.
 
+pub mod beta;
 pub mod build;
+pub mod check_calls;
+pub mod copy;
+pub mod effects;
 pub mod expand_values;
 pub mod fit_limits;
+pub mod fold;
+pub mod globals;
+pub mod inline;
+pub mod portable;
+pub mod remove_globals;
+pub mod simplify;
+pub mod size;
 pub mod sort_letrec;
+pub mod usage;
 pub mod walk;
+
+use std::fmt;
 
 use canny_syntax::core::{Expr, TopForm, Unit};
 use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::name::Name;
 
-/// Which passes run.
-#[derive(Clone, Debug, Default)]
-pub struct Options {}
+use fold::{Folder, LiteralFolder};
+use globals::{Globals, Imports};
 
-impl Options {
-    /// No optional pass at all.
-    pub fn none() -> Options {
-        Options {}
+/// Rounds of simplifying and inlining.
+const ROUNDS: usize = 4;
+
+/// Passes that can be turned off.
+pub const PASSES: &[&str] = &["check-calls", "simplify", "inline", "remove-globals"];
+
+/// What the optimizer may do, and what it may know.
+#[derive(Clone, Default)]
+pub struct Options<'a> {
+    /// Names of passes that do not run.
+    pub disabled: Vec<String>,
+    /// Greatest number of rewriting steps.
+    pub limit: Option<u64>,
+    /// What other libraries tell about their exports.
+    pub imports: Option<&'a dyn Imports>,
+    /// Evaluates primitives on literals; by default a [`LiteralFolder`].
+    pub folder: Option<&'a dyn Folder>,
+}
+
+impl fmt::Debug for Options<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("disabled", &self.disabled)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
     }
 }
 
-/// Runs all passes.
-pub fn optimize_unit(unit: &mut Unit, _options: &Options) -> Vec<Diagnostic> {
+impl Options<'_> {
+    /// No optional pass at all.
+    pub fn none() -> Self {
+        let disabled = PASSES.iter().map(|pass| (*pass).to_owned()).collect();
+        Options {
+            disabled,
+            ..Options::default()
+        }
+    }
+
+    /// What the environment variables `CANNY_COMPILE_DISABLE` and `CANNY_COMPILE_LIMIT` say.
+    pub fn from_environment() -> Self {
+        let disabled = std::env::var("CANNY_COMPILE_DISABLE").unwrap_or_default();
+        let disabled = disabled
+            .split(',')
+            .map(|pass| pass.trim().to_owned())
+            .collect();
+        let limit = std::env::var("CANNY_COMPILE_LIMIT")
+            .ok()
+            .and_then(|text| text.parse().ok());
+        Options {
+            disabled,
+            limit,
+            ..Options::default()
+        }
+    }
+
+    fn runs(&self, pass: &str) -> bool {
+        !self.disabled.iter().any(|disabled| disabled == pass)
+    }
+}
+
+/// The rewriting steps that are left.
+#[derive(Debug)]
+pub struct Budget {
+    left: Option<u64>,
+}
+
+impl Budget {
+    /// So many steps, or any number.
+    pub fn new(limit: Option<u64>) -> Budget {
+        Budget { left: limit }
+    }
+
+    /// Takes one step if there is one.
+    pub fn spend(&mut self) -> bool {
+        match &mut self.left {
+            None => true,
+            Some(0) => false,
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+        }
+    }
+
+    /// Whether there is a step left.
+    pub fn allows(&self) -> bool {
+        self.left != Some(0)
+    }
+}
+
+/// What the optimizer found out.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Warnings about the source.
+    pub warnings: Vec<Diagnostic>,
+    /// What to tell other units about the exports, by global name.
+    pub exports: Vec<(Name, Vec<u8>)>,
+}
+
+/// Optimizes a unit in place. The result is what the code generator expects, whatever passes ran.
+pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
+    let mut budget = Budget::new(options.limit);
+    let folder = options.folder.unwrap_or(&LiteralFolder);
+    let mut report = Report::default();
+    let mut globals = Globals::collect(unit, options.imports);
+    if options.runs("check-calls") {
+        report.warnings = check_calls::run(unit, &globals);
+    }
     expand_values::run(unit);
     sort_letrec::run(unit);
+    let mut growth = inline::Growth::of(unit);
+    for round in 0..ROUNDS {
+        let mut changed = false;
+        if options.runs("simplify") {
+            changed |= simplify::run(unit, &globals, folder, &mut budget);
+        }
+        if options.runs("inline") && round + 1 < ROUNDS {
+            globals = Globals::collect(unit, options.imports);
+            changed |= inline::run(unit, &globals, &mut growth, &mut budget);
+        }
+        if !changed {
+            break;
+        }
+        sort_letrec::run(unit);
+        globals = Globals::collect(unit, options.imports);
+    }
+    report.exports = portable::describe_exports(unit, &globals);
+    if options.runs("remove-globals") {
+        remove_globals::run(unit, &mut budget);
+    }
     fit_limits::run(unit);
-    Vec::new()
+    report
 }
 
 /// The expression of a top-level form.

@@ -213,7 +213,7 @@ fn is_ordered(init: &Expr) -> bool {
 
 /// Strongly connected components of the graph with edges `mentions`, each after all that it
 /// mentions (Tarjan's algorithm with an explicit stack).
-fn components(mentions: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub(super) fn components(mentions: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const NEW: usize = usize::MAX;
     let count = mentions.len();
     let (mut order, mut low) = (vec![NEW; count], vec![0; count]);

@@ -25,11 +25,12 @@ pub fn unit_from_text(text: &str, kind: UnitKind, map: &SourceMap) -> Unit {
     };
     for form in &source.forms {
         if let Some(list) = list(form)
-            && !list.is_empty() && word(&list[0]) == "define" {
-                let target =
-                    list_prefix(&list[1]).map_or_else(|| list[1].clone(), |p| p[0].clone());
-                reader.globals.insert(Name::new(&word(&target)));
-            }
+            && !list.is_empty()
+            && word(&list[0]) == "define"
+        {
+            let target = list_prefix(&list[1]).map_or_else(|| list[1].clone(), |p| p[0].clone());
+            reader.globals.insert(Name::new(&word(&target)));
+        }
     }
     let mut body = Vec::new();
     let mut globals = Vec::new();
@@ -245,9 +246,10 @@ impl CoreReader {
                 let parts = list(syntax).expect("proper list");
                 let head = word(&parts[0]);
                 if self.lookup(&head).is_none()
-                    && let Some(expr) = self.special(&head, &parts, span) {
-                        return expr;
-                    }
+                    && let Some(expr) = self.special(&head, &parts, span)
+                {
+                    return expr;
+                }
                 let operator = self.expr(&parts[0]);
                 let operands = self.exprs(&parts[1..]);
                 Expr::call(span, operator, operands)
@@ -261,9 +263,10 @@ impl CoreReader {
             return Expr::new(span, ExprKind::LocalRef(var));
         }
         if !self.globals.contains(&Name::new(name))
-            && let Some(id) = primitives::lookup(name) {
-                return Expr::new(span, ExprKind::PrimitiveRef(PrimitiveId(id.0)));
-            }
+            && let Some(id) = primitives::lookup(name)
+        {
+            return Expr::new(span, ExprKind::PrimitiveRef(PrimitiveId(id.0)));
+        }
         let global = GlobalName {
             library: self.library.clone(),
             name: Name::new(name),

@@ -849,10 +849,11 @@ impl Machine<'_> {
             "set-car!" | "set-cdr!" => {
                 pair(&arguments[0])?;
                 if let Value::Object(object) = &arguments[0]
-                    && let Object::Pair(car, cdr) = &**object {
-                        let field = if name == "set-car!" { car } else { cdr };
-                        *field.borrow_mut() = arguments[1].clone();
-                    }
+                    && let Object::Pair(car, cdr) = &**object
+                {
+                    let field = if name == "set-car!" { car } else { cdr };
+                    *field.borrow_mut() = arguments[1].clone();
+                }
                 UNSPECIFIED
             }
             "pair?" => boolean(is_pair(&arguments[0])),

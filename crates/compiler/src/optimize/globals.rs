@@ -1,0 +1,206 @@
+//! What is known of global variables.
+//!
+//! A global of a library or program that nobody assigns keeps the value of its definition. It is
+//! *constant* if moreover no code that mentions it can run before the definition, so that reading
+//! it cannot fail. To find out, the forms are followed in order: a form that does more than define
+//! a procedure may run everything that it or an earlier such form mentions, directly or through
+//! the definitions of what it mentions; what was reached that way before its own definition is not
+//! constant.
+//!
+//! For globals of other libraries the caller's [`Imports`] say what their compilation found.
+
+use std::collections::{HashMap, HashSet};
+
+use canny_syntax::core::{
+    Expr, ExprKind, GlobalName, Lambda, PrimitiveId, TopForm, Unit, UnitKind,
+};
+use canny_syntax::datum::Datum;
+use canny_syntax::name::Name;
+use canny_tables::primitives;
+
+use super::portable::{Exported, decode};
+use super::walk::for_each_child;
+
+/// Where the compiler learns about globals of other libraries.
+pub trait Imports {
+    /// The bytes that [`crate::unit::CompiledUnit::inlinable`] has for this global.
+    fn inline_information(&self, global: &GlobalName) -> Option<Vec<u8>>;
+}
+
+/// The value of a constant global.
+#[derive(Clone, Debug)]
+pub enum Known {
+    /// A literal.
+    Constant(Datum),
+    /// A primitive.
+    Primitive(PrimitiveId),
+    /// A procedure defined in this unit.
+    Procedure,
+    /// A procedure of another library, small enough to be copied.
+    Imported(std::rc::Rc<super::portable::PortableProcedure>),
+    /// Anything else.
+    Value,
+}
+
+/// What is known of globals.
+#[derive(Debug, Default)]
+pub struct Globals {
+    known: HashMap<GlobalName, Known>,
+}
+
+impl Globals {
+    /// Collects what is known before or between passes.
+    pub fn collect(unit: &Unit, imports: Option<&dyn Imports>) -> Globals {
+        let mut known = HashMap::new();
+        if let Some(imports) = imports {
+            collect_imports(unit, imports, &mut known);
+        }
+        if unit.kind != UnitKind::Toplevel {
+            collect_own(unit, &mut known);
+        }
+        Globals { known }
+    }
+
+    /// Whether reading the global always gives the same value and never fails.
+    pub fn is_constant(&self, global: &GlobalName) -> bool {
+        self.known.contains_key(global)
+    }
+
+    /// What is known of its value.
+    pub fn get(&self, global: &GlobalName) -> Option<&Known> {
+        self.known.get(global)
+    }
+
+    /// An expression that can stand for the global.
+    pub fn replacement(&self, global: &GlobalName) -> Option<ExprKind> {
+        match self.known.get(global)? {
+            Known::Constant(datum) => Some(ExprKind::Constant(datum.clone())),
+            Known::Primitive(id) => Some(ExprKind::PrimitiveRef(*id)),
+            _ => None,
+        }
+    }
+}
+
+fn collect_imports(unit: &Unit, imports: &dyn Imports, known: &mut HashMap<GlobalName, Known>) {
+    let mut seen = HashSet::new();
+    for form in &unit.body {
+        let mut mentioned = Vec::new();
+        mentions(form_expr(form), &mut mentioned);
+        for global in mentioned {
+            if global.library == unit.name || !seen.insert(global.clone()) {
+                continue;
+            }
+            let information = imports
+                .inline_information(&global)
+                .and_then(|bytes| decode(&bytes));
+            let value = match information {
+                Some(Exported::Constant(datum)) => Known::Constant(datum),
+                Some(Exported::Primitive(name)) => match primitives::lookup(&name) {
+                    Some(id) => Known::Primitive(id),
+                    None => continue,
+                },
+                Some(Exported::Procedure(procedure)) => Known::Imported(procedure.into()),
+                Some(Exported::Value) => Known::Value,
+                None => continue,
+            };
+            known.insert(global, value);
+        }
+    }
+}
+
+fn collect_own(unit: &Unit, known: &mut HashMap<GlobalName, Known>) {
+    let own = |global: &GlobalName| global.library == unit.name;
+    let mut mentioned: Vec<Vec<Name>> = Vec::with_capacity(unit.body.len());
+    let mut definition: HashMap<Name, usize> = HashMap::new();
+    for (index, form) in unit.body.iter().enumerate() {
+        let mut all = Vec::new();
+        mentions(form_expr(form), &mut all);
+        mentioned.push(
+            all.iter()
+                .filter(|global| own(global))
+                .map(|global| global.name)
+                .collect(),
+        );
+        if let TopForm::Define(global, _) = form {
+            definition.insert(global.name, index);
+        }
+    }
+    let fixed: HashSet<Name> = unit
+        .globals
+        .iter()
+        .filter(|global| !global.assigned)
+        .map(|global| global.name)
+        .collect();
+    let mut reached: HashSet<Name> = HashSet::new();
+    for (index, form) in unit.body.iter().enumerate() {
+        let is_inert = matches!(form, TopForm::Define(_, expr)
+            if matches!(expr.kind, ExprKind::Lambda(_) | ExprKind::CaseLambda(_)));
+        if !is_inert {
+            let mut pending = mentioned[index].clone();
+            while let Some(name) = pending.pop() {
+                if reached.insert(name) {
+                    if let Some(at) = definition.get(&name) {
+                        pending.extend(&mentioned[*at]);
+                    }
+                }
+            }
+        }
+        if let TopForm::Define(global, expr) = form {
+            if own(global) && fixed.contains(&global.name) {
+                // A procedure is defined without running anything, so mentions by its own body are
+                // harmless; other definitions were followed above.
+                let value = value_of(expr, known);
+                if !reached.contains(&global.name) {
+                    known.insert(global.clone(), value);
+                }
+            }
+        }
+    }
+}
+
+fn value_of(expr: &Expr, known: &HashMap<GlobalName, Known>) -> Known {
+    match &expr.kind {
+        ExprKind::Constant(datum) => Known::Constant(datum.clone()),
+        ExprKind::PrimitiveRef(id) => Known::Primitive(*id),
+        ExprKind::Lambda(_) | ExprKind::CaseLambda(_) => Known::Procedure,
+        ExprKind::GlobalRef(global) => match known.get(global) {
+            Some(value @ (Known::Constant(_) | Known::Primitive(_))) => value.clone(),
+            _ => Known::Value,
+        },
+        _ => Known::Value,
+    }
+}
+
+fn form_expr(form: &TopForm) -> &Expr {
+    match form {
+        TopForm::Define(_, expr) | TopForm::Expression(expr) => expr,
+    }
+}
+
+/// Adds every global that the expression mentions.
+pub fn mentions(expr: &Expr, globals: &mut Vec<GlobalName>) {
+    if let ExprKind::GlobalRef(global) | ExprKind::GlobalSet(global, _) = &expr.kind {
+        globals.push(global.clone());
+    }
+    for_each_child(expr, &mut |child| mentions(child, globals));
+}
+
+/// The procedures that the unit's constant globals are defined as.
+pub fn own_procedures<'u>(unit: &'u Unit, globals: &Globals) -> HashMap<GlobalName, &'u [Lambda]> {
+    let mut procedures = HashMap::new();
+    for form in &unit.body {
+        let TopForm::Define(global, expr) = form else {
+            continue;
+        };
+        if !matches!(globals.get(global), Some(Known::Procedure)) {
+            continue;
+        }
+        let clauses: &[Lambda] = match &expr.kind {
+            ExprKind::Lambda(lambda) => std::slice::from_ref(&**lambda),
+            ExprKind::CaseLambda(clauses) => clauses,
+            _ => continue,
+        };
+        procedures.insert(global.clone(), clauses);
+    }
+    procedures
+}

@@ -1,0 +1,269 @@
+//! Copies small procedures to their calls.
+//!
+//! Candidates are procedures bound for good: by `let` or fixed `letrec` to a variable that nobody
+//! assigns, by a constant global of the unit, or exported by another library together with its
+//! body. Procedures that may call themselves through other candidates are left out, so that
+//! copying ends. A call is replaced by the binding form of its direct application; the simplifier
+//! then profits. Literals and procedures among the operands raise the limit, since they usually
+//! make the copy shrink.
+//!
+//! Holds on entry and exit: the invariants of the core, sorted `letrec`. One run does not look into
+//! its own copies; the growth of a unit is bounded by [`Growth`].
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use canny_syntax::core::{Expr, ExprKind, GlobalName, Lambda, TopForm, Unit, VarId, VarTable};
+
+use super::Budget;
+use super::beta::{apply, is_applicable};
+use super::copy::copy_lambda;
+use super::globals::{Globals, Known, own_procedures};
+use super::portable::PortableProcedure;
+use super::size::{body_size, size};
+use super::sort_letrec::{components, is_fixed};
+use super::walk::{for_each_child, for_each_child_mut, for_each_lambda_child};
+
+/// Size of a procedure that is always worth a copy.
+const SIZE_MAX: usize = 14;
+/// How much larger it may be for each literal operand.
+const LITERAL_BONUS: usize = 4;
+/// How much larger it may be if an operand is a procedure.
+const PROCEDURE_BONUS: usize = 46;
+
+/// How much a unit may still grow, over all rounds.
+#[derive(Debug)]
+pub struct Growth(usize);
+
+impl Growth {
+    /// The allowance of a unit, by its size before the first round.
+    pub fn of(unit: &Unit) -> Growth {
+        let total: usize = unit
+            .body
+            .iter()
+            .map(|form| size(form_expr(form), usize::MAX))
+            .sum();
+        Growth(2000 + 2 * total)
+    }
+}
+
+/// Runs one round; tells whether anything was copied.
+pub fn run(unit: &mut Unit, globals: &Globals, growth: &mut Growth, budget: &mut Budget) -> bool {
+    let candidates = Candidates::collect(unit, globals);
+    if candidates.is_empty() {
+        return false;
+    }
+    let mut pass = Inliner {
+        locals: &mut unit.locals,
+        candidates,
+        growth,
+        budget,
+        changed: false,
+    };
+    for form in &mut unit.body {
+        pass.visit(super::form_expr_mut(form));
+    }
+    pass.changed
+}
+
+fn form_expr(form: &TopForm) -> &Expr {
+    match form {
+        TopForm::Define(_, expr) | TopForm::Expression(expr) => expr,
+    }
+}
+
+/// Where a candidate's variables are.
+#[derive(Clone)]
+enum Source {
+    /// In this unit.
+    Own(Rc<Vec<Lambda>>),
+    /// In a table of their own.
+    Imported(Rc<PortableProcedure>),
+}
+
+#[derive(Default)]
+struct Candidates {
+    locals: HashMap<VarId, Source>,
+    globals: HashMap<GlobalName, Source>,
+}
+
+impl Candidates {
+    fn is_empty(&self) -> bool {
+        self.locals.is_empty() && self.globals.is_empty()
+    }
+
+    fn collect(unit: &Unit, globals: &Globals) -> Candidates {
+        let mut found = Candidates::default();
+        for (global, clauses) in own_procedures(unit, globals) {
+            if fits(clauses) {
+                found
+                    .globals
+                    .insert(global, Source::Own(Rc::new(clauses.to_vec())));
+            }
+        }
+        for form in &unit.body {
+            found.collect_from(form_expr(form), &unit.locals, globals);
+        }
+        found.remove_recursive();
+        found
+    }
+
+    fn collect_from(&mut self, expr: &Expr, locals: &VarTable, globals: &Globals) {
+        match &expr.kind {
+            ExprKind::Let { bindings, .. } => {
+                for (var, init) in bindings.iter().filter(|(var, _)| !locals[*var].assigned) {
+                    self.propose(*var, init);
+                }
+            }
+            ExprKind::Letrec { bindings, .. } if is_fixed(bindings, locals) => {
+                bindings
+                    .iter()
+                    .for_each(|(var, init)| self.propose(*var, init));
+            }
+            ExprKind::Call { operator, .. } => {
+                if let ExprKind::GlobalRef(global) = &operator.kind {
+                    if let Some(Known::Imported(procedure)) = globals.get(global) {
+                        let source = Source::Imported(procedure.clone());
+                        self.globals.insert(global.clone(), source);
+                    }
+                }
+            }
+            _ => {}
+        }
+        for_each_child(expr, &mut |child| self.collect_from(child, locals, globals));
+    }
+
+    fn propose(&mut self, var: VarId, init: &Expr) {
+        let clauses: &[Lambda] = match &init.kind {
+            ExprKind::Lambda(lambda) => std::slice::from_ref(&**lambda),
+            ExprKind::CaseLambda(clauses) => clauses,
+            _ => return,
+        };
+        if fits(clauses) {
+            self.locals
+                .insert(var, Source::Own(Rc::new(clauses.to_vec())));
+        }
+    }
+
+    /// Leaves out what may reach itself through candidates.
+    fn remove_recursive(&mut self) {
+        let locals: Vec<VarId> = self.locals.keys().copied().collect();
+        let globals: Vec<GlobalName> = self.globals.keys().cloned().collect();
+        let local_index: HashMap<VarId, usize> = locals
+            .iter()
+            .enumerate()
+            .map(|(index, var)| (*var, index))
+            .collect();
+        let global_index: HashMap<&GlobalName, usize> = globals
+            .iter()
+            .enumerate()
+            .map(|(index, name)| (name, locals.len() + index))
+            .collect();
+        let sources = locals
+            .iter()
+            .map(|var| &self.locals[var])
+            .chain(globals.iter().map(|name| &self.globals[name]));
+        let mut mentions: Vec<Vec<usize>> = Vec::new();
+        for source in sources {
+            let mut found = Vec::new();
+            let (clauses, own): (&[Lambda], bool) = match source {
+                Source::Own(clauses) => (clauses, true),
+                Source::Imported(procedure) => (&procedure.clauses, false),
+            };
+            let mut visit = |expr: &Expr| match &expr.kind {
+                ExprKind::LocalRef(var) if own => found.extend(local_index.get(var)),
+                ExprKind::GlobalRef(name) => found.extend(global_index.get(name)),
+                _ => {}
+            };
+            for clause in clauses {
+                for_each_lambda_child(clause, &mut |child| each(child, &mut visit));
+            }
+            mentions.push(found);
+        }
+        for component in components(&mentions) {
+            let recursive = component.len() > 1 || mentions[component[0]].contains(&component[0]);
+            for index in component.into_iter().filter(|_| recursive) {
+                match locals.get(index) {
+                    Some(var) => self.locals.remove(var),
+                    None => self.globals.remove(&globals[index - locals.len()]),
+                };
+            }
+        }
+    }
+}
+
+fn each<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
+    visit(expr);
+    for_each_child(expr, &mut |child| each(child, visit));
+}
+
+fn fits(clauses: &[Lambda]) -> bool {
+    const MAX: usize = SIZE_MAX + PROCEDURE_BONUS;
+    clauses
+        .iter()
+        .all(|clause| body_size(clause, MAX + 1) <= MAX)
+}
+
+struct Inliner<'a> {
+    locals: &'a mut VarTable,
+    candidates: Candidates,
+    growth: &'a mut Growth,
+    budget: &'a mut Budget,
+    changed: bool,
+}
+
+impl Inliner<'_> {
+    fn visit(&mut self, expr: &mut Expr) {
+        for_each_child_mut(expr, &mut |child| self.visit(child));
+        let span = expr.span;
+        let ExprKind::Call { operator, operands } = &mut expr.kind else {
+            return;
+        };
+        let source = match &operator.kind {
+            ExprKind::LocalRef(var) => self.candidates.locals.get(var),
+            ExprKind::GlobalRef(global) => self.candidates.globals.get(global),
+            _ => None,
+        };
+        let Some(source) = source.cloned() else {
+            return;
+        };
+        let clauses: &[Lambda] = match &source {
+            Source::Own(clauses) => clauses,
+            Source::Imported(procedure) => &procedure.clauses,
+        };
+        let Some(clause) = clauses
+            .iter()
+            .find(|clause| is_applicable(clause, operands.len()))
+        else {
+            return;
+        };
+        let cost = body_size(clause, self.growth.0 + 1);
+        if cost > self.allowance(operands) || cost > self.growth.0 || !self.budget.spend() {
+            return;
+        }
+        self.growth.0 -= cost;
+        self.changed = true;
+        let copy = match &source {
+            Source::Own(_) => copy_lambda(clause, None, self.locals, None),
+            Source::Imported(procedure) => {
+                copy_lambda(clause, Some(&procedure.locals), self.locals, Some(span))
+            }
+        };
+        *expr = apply(copy, std::mem::take(operands), span);
+    }
+
+    /// How large a procedure may be that is called with these operands.
+    fn allowance(&self, operands: &[Expr]) -> usize {
+        let mut limit = SIZE_MAX;
+        let mut procedure = false;
+        for operand in operands {
+            match &operand.kind {
+                ExprKind::Constant(_) => limit += LITERAL_BONUS,
+                ExprKind::Lambda(_) | ExprKind::PrimitiveRef(_) => procedure = true,
+                ExprKind::LocalRef(var) => procedure |= self.candidates.locals.contains_key(var),
+                _ => {}
+            }
+        }
+        limit + if procedure { PROCEDURE_BONUS } else { 0 }
+    }
+}

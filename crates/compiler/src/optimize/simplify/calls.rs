@@ -1,0 +1,299 @@
+//! Calls: direct application, folding, `apply` of known lists, membership in literal lists.
+
+use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId};
+use canny_syntax::datum::Datum;
+use canny_syntax::name::Name;
+use canny_syntax::span::Span;
+use canny_tables::primitives::Flags;
+
+use super::{Context, NOTHING, Simplifier, take};
+use crate::codegen::has_word_identity;
+use crate::optimize::beta::{apply, is_applicable, select_clause};
+use crate::optimize::build::{local, primitive};
+use crate::optimize::effects::{has_no_effect, primitive_call};
+use crate::optimize::expand_values::{is_call_with_values, rewrite};
+
+/// Greatest length of a literal list that a membership test is unrolled for.
+const MEMBERS_MAX: usize = 8;
+
+impl Simplifier<'_> {
+    pub(super) fn visit_call(&mut self, expr: &mut Expr, context: Context) {
+        if let ExprKind::Call { operator, .. } = &mut expr.kind {
+            self.resolve_operator(operator);
+        }
+        if self.apply_directly(expr) {
+            return self.visit(expr, context);
+        }
+        if is_call_with_values(expr) && self.spend() {
+            rewrite(expr, self.locals);
+            return self.visit(expr, context);
+        }
+        if let Some(call) = self.spread_apply(expr) {
+            *expr = call;
+            return self.visit_call(expr, context);
+        }
+        let primitive = primitive_call(expr).map(|(id, _)| id);
+        let Some(id) = primitive else {
+            return self.visit_children(expr);
+        };
+        let ExprKind::Call { operands, .. } = &mut expr.kind else {
+            return;
+        };
+        let inner = match id.row().name {
+            "not" => Context::Test,
+            _ if context == Context::Effect && has_no_effect(id) => Context::Effect,
+            _ => Context::Value,
+        };
+        for operand in operands.iter_mut() {
+            self.visit(operand, inner);
+        }
+        self.reduce(expr, id, context);
+    }
+
+    /// Replaces an operator that is a variable by what is known of it.
+    fn resolve_operator(&mut self, operator: &mut Expr) {
+        match &operator.kind {
+            ExprKind::LocalRef(var) => {
+                let var = *var;
+                if let Some(kind) = self.pending.remove(&var) {
+                    operator.kind = kind;
+                } else {
+                    self.visit(operator, Context::Value);
+                }
+            }
+            ExprKind::GlobalRef(_) => self.visit(operator, Context::Value),
+            _ => {}
+        }
+    }
+
+    /// Turns the call of a procedure expression into a binding form, and takes bindings and
+    /// sequences out of the operator.
+    fn apply_directly(&mut self, expr: &mut Expr) -> bool {
+        let span = expr.span;
+        let ExprKind::Call { operator, operands } = &mut expr.kind else {
+            return false;
+        };
+        let count = operands.len();
+        let applicable = match &operator.kind {
+            ExprKind::Lambda(lambda) => is_applicable(lambda, count),
+            ExprKind::CaseLambda(clauses) => select_clause(clauses, count).is_some(),
+            ExprKind::Let { .. } | ExprKind::Letrec { .. } | ExprKind::LetValues { .. } => true,
+            ExprKind::Sequence(parts) => !parts.is_empty(),
+            _ => false,
+        };
+        if !applicable || !self.budget.spend() {
+            return false;
+        }
+        self.changed = true;
+        let operands = std::mem::take(operands);
+        let operator = take(operator);
+        *expr = match operator.kind {
+            ExprKind::Lambda(lambda) => apply(*lambda, operands, span),
+            ExprKind::CaseLambda(mut clauses) => {
+                let clause: Lambda = match select_clause(&clauses, count) {
+                    Some(index) => clauses.swap_remove(index),
+                    None => return false,
+                };
+                apply(clause, operands, span)
+            }
+            mut kind => {
+                let inner = match &mut kind {
+                    ExprKind::Let { body, .. }
+                    | ExprKind::Letrec { body, .. }
+                    | ExprKind::LetValues { body, .. } => &mut **body,
+                    ExprKind::Sequence(parts) => match parts.last_mut() {
+                        Some(last) => last,
+                        None => return false,
+                    },
+                    _ => return false,
+                };
+                let procedure = take(inner);
+                *inner = Expr::call(span, procedure, operands);
+                Expr::new(span, kind)
+            }
+        };
+        true
+    }
+
+    /// `(apply f a (list b c))` as `(f a b c)`, also with a literal list at the end.
+    fn spread_apply(&mut self, expr: &mut Expr) -> Option<Expr> {
+        let (id, operands) = primitive_call(expr)?;
+        if !matches!(id.row().name, "apply" | "%apply") {
+            return None;
+        }
+        let last = operands.last()?;
+        let spreads = match &last.kind {
+            ExprKind::Constant(datum) => literal_elements(datum).is_some(),
+            _ => primitive_call(last).is_some_and(|(id, _)| id.row().name == "list"),
+        };
+        if !spreads || !self.budget.spend() {
+            return None;
+        }
+        self.changed = true;
+        let span = expr.span;
+        let ExprKind::Call { operands, .. } = &mut expr.kind else {
+            return None;
+        };
+        let last = operands.pop()?;
+        let mut arguments = std::mem::take(operands);
+        let procedure = arguments.remove(0);
+        match last.kind {
+            ExprKind::Constant(datum) => {
+                let elements = literal_elements(&datum).unwrap_or_default();
+                arguments.extend(
+                    elements
+                        .into_iter()
+                        .map(|one| Expr::constant(last.span, one)),
+                );
+            }
+            ExprKind::Call { operands, .. } => arguments.extend(operands),
+            _ => {}
+        }
+        Some(Expr::call(span, procedure, arguments))
+    }
+
+    /// Simplifies a primitive call whose operands have been visited.
+    fn reduce(&mut self, expr: &mut Expr, id: PrimitiveId, context: Context) {
+        let span = expr.span;
+        let ExprKind::Call { operands, .. } = &mut expr.kind else {
+            return;
+        };
+        let literals: Vec<&Datum> = operands
+            .iter()
+            .filter_map(|operand| match &operand.kind {
+                ExprKind::Constant(datum) => Some(datum),
+                _ => None,
+            })
+            .collect();
+        let row = id.row();
+        let folds = row.flags.has(Flags::FOLDABLE)
+            || matches!(row.name, "list" | "append") && operands.is_empty()
+            || row.name == "equal?";
+        if folds && literals.len() == operands.len() {
+            if let Some(value) = self.folder.fold(id, &literals) {
+                if self.spend() {
+                    *expr = Expr::constant(span, value);
+                }
+                return;
+            }
+        }
+        if context == Context::Effect && has_no_effect(id) {
+            if self.spend() {
+                let mut parts = std::mem::take(operands);
+                parts.push(Expr::unspecified(span));
+                *expr = self.sequence(parts, span);
+            }
+            return;
+        }
+        match (row.name, operands.as_mut_slice()) {
+            ("values", [_]) if self.budget.spend() => {
+                self.changed = true;
+                if let Some(operand) = operands.pop() {
+                    *expr = operand;
+                }
+            }
+            ("eqv?" | "equal?", [left, right]) if is_identity(left) || is_identity(right) => {
+                if self.spend() {
+                    if let ExprKind::Call { operator, .. } = &mut expr.kind {
+                        **operator = primitive("eq?", span);
+                    }
+                }
+            }
+            ("not", [operand]) => {
+                let inner = match primitive_call(operand) {
+                    Some((inner, [_])) => inner.row().name == "not",
+                    _ => false,
+                };
+                if inner && context == Context::Test && self.spend() {
+                    *expr = take_operand(take_operand(take(expr)));
+                }
+            }
+            ("memq" | "memv" | "%member", [_, list]) if context == Context::Test => {
+                if let ExprKind::Constant(datum) = &list.kind {
+                    if let Some(elements) = literal_elements(datum)
+                        .filter(|all| all.len() <= MEMBERS_MAX && all.iter().all(has_word_identity))
+                    {
+                        if self.spend() {
+                            self.unroll_membership(expr, elements, span);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `(memv x '(a b))` as a test: `x` compared with each element.
+    fn unroll_membership(&mut self, expr: &mut Expr, elements: Vec<Datum>, span: Span) {
+        let ExprKind::Call { operands, .. } = std::mem::replace(&mut expr.kind, NOTHING) else {
+            return;
+        };
+        let Some(key) = operands.into_iter().next() else {
+            return;
+        };
+        let (var, binding) = match key.kind {
+            ExprKind::LocalRef(var) if self.facts().is_stable(var) => (var, None),
+            _ => {
+                let var = self.locals.add(Name::new("key"), span);
+                (var, Some((var, key)))
+            }
+        };
+        if let Some(usage) = self.usage.get_mut(var.0 as usize) {
+            usage.reads = usage.reads.saturating_add(elements.len() as u32);
+        }
+        let constant = |value| Expr::constant(span, Datum::Boolean(value));
+        let compare = |datum: Datum| {
+            let operands = vec![local(var, span), Expr::constant(span, datum)];
+            Expr::call(span, primitive("eq?", span), operands)
+        };
+        let mut elements = elements.into_iter().rev();
+        let last = elements.next().map_or_else(|| constant(false), compare);
+        let chain = elements.fold(last, |rest, datum| {
+            Expr::conditional(span, compare(datum), constant(true), rest)
+        });
+        *expr = match binding {
+            Some(binding) => {
+                let bindings = vec![binding];
+                Expr::new(
+                    span,
+                    ExprKind::Let {
+                        bindings,
+                        body: Box::new(chain),
+                    },
+                )
+            }
+            None => chain,
+        };
+    }
+}
+
+fn is_identity(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(datum) => has_word_identity(datum),
+        _ => false,
+    }
+}
+
+fn take_operand(expr: Expr) -> Expr {
+    let span = expr.span;
+    match expr.kind {
+        ExprKind::Call { mut operands, .. } => operands.pop().unwrap_or(Expr::unspecified(span)),
+        kind => Expr::new(span, kind),
+    }
+}
+
+/// The elements of a short literal list of atoms. An element with an identity of its own must not
+/// become a literal by itself, which would be another object.
+fn literal_elements(datum: &Datum) -> Option<Vec<Datum>> {
+    let mut elements = Vec::new();
+    let mut rest = datum;
+    while let Datum::Pair(pair) = rest {
+        let is_atom = has_word_identity(&pair.car) || matches!(pair.car, Datum::Number(_));
+        if elements.len() == 64 || !is_atom {
+            return None;
+        }
+        elements.push(pair.car.clone());
+        rest = &pair.cdr;
+    }
+    matches!(rest, Datum::Nil).then_some(elements)
+}
