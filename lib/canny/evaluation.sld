@@ -33,8 +33,14 @@
                      (run thunks)
                      (loop)))))))))
 
+    (define (make-environment import-sets)
+      (let ((made (%environment import-sets)))
+        (if (pair? (cdr made))
+            (run (cdr made)))
+        (car made)))
+
     (define (environment . import-sets)
-      (%environment import-sets))
+      (make-environment import-sets))
 
     (define (check-version who version)
       (if (not (memv version '(5 7)))
@@ -42,11 +48,11 @@
 
     (define (scheme-report-environment version)
       (check-version 'scheme-report-environment version)
-      (%environment '((scheme r5rs))))
+      (make-environment '((scheme r5rs))))
 
     (define (null-environment version)
       (check-version 'null-environment version)
-      (%environment
+      (make-environment
        '((only (scheme r5rs)
                and begin case cond define define-syntax delay do if lambda let let* let-syntax
                letrec letrec-syntax or quasiquote quote set! syntax-rules

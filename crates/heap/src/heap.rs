@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use canny_value::Value;
@@ -69,6 +69,8 @@ pub struct Heap {
     pub(crate) stop_requested: AtomicBool,
     pub(crate) epoch: AtomicU64,
     pub(crate) exhausted: AtomicBool,
+    /// Collect at every n-th allocation; at first what the configuration says.
+    stress_every: AtomicU32,
     pub(crate) handles: Arc<HandleTable>,
 }
 
@@ -163,6 +165,7 @@ impl Heap {
         };
         state.nursery_budget = nursery_blocks.min(limit_blocks / 4).max(NURSERY_BLOCKS_MIN);
         Ok(Arc::new(Heap {
+            stress_every: AtomicU32::new(config.stress_every),
             config,
             space,
             limit_blocks,
@@ -213,6 +216,18 @@ impl Heap {
     /// The heap limit in bytes.
     pub fn limit_bytes(&self) -> usize {
         self.limit_blocks * BLOCK_BYTES
+    }
+
+    pub(crate) fn stress_every(&self) -> u32 {
+        self.stress_every.load(Ordering::Relaxed)
+    }
+
+    /// Collects at every n-th allocation from now on; 0 turns the mode off. It takes effect when the
+    /// threads open new blocks, at the latest after the next collection.
+    pub fn set_stress(&self, every: u32) {
+        let mut state = self.lock();
+        state.stress_countdown = every;
+        self.stress_every.store(every, Ordering::Relaxed);
     }
 
     /// Counters so far.

@@ -332,7 +332,7 @@ impl Mutator {
     /// Stress mode: counts, collects when due, and allocates from the block at hand if possible. Also
     /// the fast path of the special area.
     fn take_local(&mut self, kind: AreaKind, bytes: usize) -> Option<usize> {
-        let stress = self.heap.config.stress_every > 0;
+        let stress = self.heap.stress_every() > 0;
         if stress {
             self.stress();
         } else if kind != AreaKind::Special {
@@ -366,7 +366,7 @@ impl Mutator {
         if state.stress_countdown > 0 {
             return;
         }
-        state.stress_countdown = heap.config.stress_every;
+        state.stress_countdown = heap.stress_every();
         state.stress_collections += 1;
         let every = heap.config.stress_full_every;
         let full = every > 0 && state.stress_collections.is_multiple_of(every);
@@ -430,7 +430,7 @@ impl Mutator {
             .set_state(block, content | state::YOUNG | state::CONDEMNED);
         let start = heap.space.start_of(block);
         let (next, end) = (start + bytes, start + BLOCK_BYTES);
-        let shown = if heap.config.stress_every > 0 {
+        let shown = if heap.stress_every() > 0 {
             next
         } else {
             end
@@ -454,7 +454,7 @@ impl Mutator {
 
     #[cold]
     fn allocate_large(&mut self, content: u8, bytes: usize) -> Result<usize, HeapExhausted> {
-        if self.heap.config.stress_every > 0 {
+        if self.heap.stress_every() > 0 {
             self.stress();
         }
         self.before_allocation(large::blocks_for(bytes))?;

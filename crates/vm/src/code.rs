@@ -101,6 +101,13 @@ impl CodeRef {
         unsafe { std::slice::from_raw_parts(self.entry(), count) }
     }
 
+    /// The words of the pool.
+    pub(crate) fn pool(self) -> impl Iterator<Item = Value> {
+        let count = self.u32_at(code::POOL_LENGTH) as i32;
+        // SAFETY: the pool of a code object holds tagged words.
+        (0..count).map(move |slot| unsafe { Value::from_bits(self.word_at(code::POOL + 8 * slot)) })
+    }
+
     /// Wide live maps follow the instructions at the next 8-aligned address.
     pub(crate) fn wide_maps(self) -> &'static [u64] {
         let count = self.u32_at(code::INSTRUCTION_WORDS) as usize;

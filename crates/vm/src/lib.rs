@@ -18,6 +18,7 @@ mod bulk;
 mod code;
 pub mod condition;
 mod continuation;
+mod disassemble;
 mod dynamic_state;
 mod frames;
 mod globals;

@@ -18,7 +18,7 @@ rows! {
     "get-environment-variable" (1) [] "string -> string-or-false" "The value of an environment variable, or #f.";
     "get-environment-variables" (0) [NEVER_RAISES] "-> list" "Pairs of name and value.";
     "features" (0) [NEVER_RAISES] "-> list" "The feature identifiers that cond-expand knows.";
-    "%environment" (1) [] "list -> environment" "A read-only environment of the import sets in a list.";
+    "%environment" (1) [] "list -> pair" "A read-only environment of the import sets in a list, and the thunks that instantiate its libraries.";
     "environment?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is an environment.";
     "interaction-environment" (0) [NEVER_RAISES] "-> environment" "The environment of the REPL and of programs without import.";
     "%compile" (2) [] "any environment -> list" "The thunks that evaluate a datum in an environment.";

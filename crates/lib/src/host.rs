@@ -1,0 +1,150 @@
+//! What the library keeps for each machine outside of the Scheme heap: the ports' other halves, the
+//! generator of random numbers, the command line, and the hook that reports uncaught objects.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
+//! | `generator` | the random rows | the same |
+//! | `loaders` | the rows that load files; the sweep | the same |
+//! | `command_line`, `report` | the host program, once, before it runs code | any thread |
+//!
+//! Nothing here holds a Scheme value.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use canny_vm::{FrameDescription, Thread, Vm};
+
+use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
+use crate::primitives::evaluation::Loaders;
+use crate::primitives::numbers::random::Generator;
+use crate::primitives::ports::table::{PortTable, close_dead_ports};
+
+pub use crate::primitives::ports::standard::{finish_output, open_standard_ports};
+
+/// An object that was raised and that no handler took, ready to be shown.
+#[derive(Clone, Debug)]
+pub struct Uncaught {
+    /// The kind of the condition; `None` when the object is no condition.
+    pub kind: Option<String>,
+    /// The text of the condition, or the written form of another object.
+    pub message: String,
+    /// File, line and column of the condition.
+    pub position: Option<(String, u32, u32)>,
+    /// The newest frames, newest first.
+    pub frames: Vec<FrameDescription>,
+    /// The object was raised by `raise-continuable`.
+    pub is_continuable: bool,
+}
+
+/// How uncaught objects are shown.
+pub type Report = Box<dyn Fn(&Uncaught) + Send + Sync>;
+
+/// The host data of a machine.
+pub(crate) struct Host {
+    pub(crate) ports: PortTable,
+    pub(crate) loaders: Loaders,
+    generator: Mutex<Generator>,
+    command_line: OnceLock<Vec<String>>,
+    report: OnceLock<Report>,
+}
+
+impl Host {
+    fn new() -> Host {
+        Host {
+            ports: PortTable::default(),
+            loaders: Loaders::default(),
+            generator: Mutex::new(Generator::new()),
+            command_line: OnceLock::new(),
+            report: OnceLock::new(),
+        }
+    }
+
+    /// The host data of the thread's machine.
+    pub(crate) fn of(thread: &Thread) -> &Host {
+        Host::of_machine(thread.vm())
+    }
+
+    fn of_machine(vm: &Vm) -> &Host {
+        vm.host(Host::new)
+    }
+
+    /// The generator of random numbers. Not to be held across an allocation.
+    pub(crate) fn generator(&self) -> MutexGuard<'_, Generator> {
+        self.generator
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What `(command-line)` gives.
+    pub(crate) fn command_line(&self) -> &[String] {
+        self.command_line.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Shows an uncaught object, on standard error unless the host program has its own way.
+    pub(crate) fn report(&self, uncaught: &Uncaught) {
+        match self.report.get() {
+            Some(report) => report(uncaught),
+            None => eprintln!("{}", uncaught.plain_text()),
+        }
+    }
+}
+
+impl Uncaught {
+    /// One line: position and message.
+    pub fn plain_text(&self) -> String {
+        let mut text = String::new();
+        if let Some((file, line, column)) = &self.position {
+            text = format!("{file}:{line}:{column}: ");
+        }
+        text.push_str("error: ");
+        if self.kind.is_none() {
+            text.push_str("uncaught object: ");
+        }
+        text.push_str(&self.message);
+        text
+    }
+}
+
+/// The compiler's side of the thread's machine.
+pub(crate) fn evaluation(vm: &Vm) -> &Evaluation {
+    vm.host(|| Evaluation::new(&EvaluationConfig::default()))
+}
+
+/// Objects of the host's that the collector reports dead are told apart by the high bits of their ids.
+pub(crate) mod external {
+    pub(crate) const PORT: u64 = 0;
+    pub(crate) const ENVIRONMENT: u64 = 1 << 60;
+    pub(crate) const LOADER: u64 = 2 << 60;
+    pub(crate) const SPACE: u64 = 15 << 60;
+}
+
+/// Lets go of what belonged to Scheme objects that the collector found dead.
+pub(crate) fn sweep_dead(thread: &mut Thread) {
+    let dead = thread.vm().heap().take_dead_externals();
+    if dead.is_empty() {
+        return;
+    }
+    let mut ports = Vec::new();
+    for id in dead {
+        let number = id & !external::SPACE;
+        match id & external::SPACE {
+            external::PORT => ports.push(number),
+            external::ENVIRONMENT => {
+                evaluation(thread.vm()).drop_environment(EnvironmentId(number));
+            }
+            external::LOADER => Host::of(thread).loaders.remove(number),
+            _ => {}
+        }
+    }
+    close_dead_ports(thread, &ports);
+}
+
+/// Sets what `(command-line)` gives: the program and its arguments. Only the first call has an effect.
+pub fn set_command_line(vm: &Vm, words: Vec<String>) {
+    let _ = Host::of_machine(vm).command_line.set(words);
+}
+
+/// Sets how uncaught objects are shown. Only the first call has an effect.
+pub fn set_report(vm: &Vm, report: Report) {
+    let _ = Host::of_machine(vm).report.set(report);
+}

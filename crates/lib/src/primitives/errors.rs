@@ -1,0 +1,162 @@
+//! Condition objects, their text, and the end of programs whose objects nobody takes.
+
+use canny_tables::kinds::Kind;
+use canny_value::{ObjectRef, Value};
+use canny_vm::condition::field;
+use canny_vm::symbols::symbol_name;
+use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, string_text};
+
+use crate::arguments::{Call, implementations};
+use crate::host::{Host, Uncaught};
+use crate::printer::{Style, brief_text_of};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%make-condition" => make_condition;
+    "error-object?" => |_, call: Call| Ok(Value::boolean(call.at(0).is_kind(Kind::Condition)));
+    "error-object-message" => |thread, call| part(thread, call, field::MESSAGE);
+    "error-object-irritants" => |thread, call| part(thread, call, field::IRRITANTS);
+    "read-error?" => |_, call: Call| Ok(Value::boolean(is_of_kind(call.at(0), "read")));
+    "file-error?" => |_, call: Call| Ok(Value::boolean(is_of_kind(call.at(0), "file")));
+    "condition-kind" => |thread, call| part(thread, call, field::KIND);
+    "condition-who" => |thread, call| part(thread, call, field::WHO);
+    "condition-position" => |thread, call| part(thread, call, field::POSITION);
+    "condition->string" => condition_to_string;
+    "%type-error" => |thread, call| argument_error(thread, call, Thread::raise_type);
+    "%range-error" => |thread, call| argument_error(thread, call, Thread::raise_range);
+    "%uncaught" => uncaught;
+};
+
+/// Bytes of the text of an irritant that a report shows.
+const IRRITANT_BYTES_MAX: usize = 1000;
+/// Irritants that a report shows.
+const IRRITANTS_MAX: usize = 20;
+/// Frames that a report shows.
+const FRAMES_MAX: usize = 50;
+
+fn make_condition(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    call.symbol(thread, 0)?;
+    call.list_length(thread, 2)?;
+    Ok(thread.make_condition(call.at(0), call.at(1), call.at(2), call.at(3)))
+}
+
+fn condition(thread: &mut Thread, call: Call) -> Result<ObjectRef, Raise> {
+    call.object(thread, 0, Kind::Condition, "error object")
+}
+
+fn part(thread: &mut Thread, call: Call, index: usize) -> Result<Value, Raise> {
+    Ok(condition(thread, call)?.field(index))
+}
+
+/// The name of a condition's kind.
+fn kind_of(condition: ObjectRef) -> Option<String> {
+    symbol_name(condition.field(field::KIND))
+}
+
+fn is_of_kind(value: Value, kind: &str) -> bool {
+    value
+        .as_kind(Kind::Condition)
+        .and_then(kind_of)
+        .is_some_and(|own| own == kind)
+}
+
+fn condition_to_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let text = text_of_raised(thread, call.at(0));
+    let mut builder = canny_vm::TextBuilder::new();
+    builder.push_str(&text);
+    builder.try_finish(thread)
+}
+
+/// The text of a condition; of any other object the written form, cut off when it is long.
+///
+/// The text is `who: message: irritant irritant …`. A message that ends with a colon gets no second one.
+/// For programs that pass a symbol as the message and the message as the first irritant, as other
+/// systems have it, the symbol is the one to blame.
+pub(crate) fn text_of_raised(thread: &Thread, value: Value) -> String {
+    let Some(condition) = value.as_kind(Kind::Condition) else {
+        return brief_text_of(thread, value, Style::Write, IRRITANT_BYTES_MAX);
+    };
+    let mut text = String::new();
+    if let Some(who) = symbol_name(condition.field(field::WHO)) {
+        text.push_str(&who);
+        text.push_str(": ");
+    }
+    let mut irritants = condition.field(field::IRRITANTS);
+    let message = condition.field(field::MESSAGE);
+    let first = irritants.car().and_then(string_text);
+    match (string_text(message), symbol_name(message), first) {
+        (Some(message), _, _) => text.push_str(&message),
+        (None, Some(who), Some(message)) => {
+            text.push_str(&who);
+            text.push_str(": ");
+            text.push_str(&message);
+            irritants = irritants.cdr().unwrap_or(Value::NIL);
+        }
+        _ => text.push_str(&brief_text_of(
+            thread,
+            message,
+            Style::Write,
+            IRRITANT_BYTES_MAX,
+        )),
+    }
+    let mut separator = if text.ends_with(':') { " " } else { ": " };
+    for _ in 0..IRRITANTS_MAX {
+        let Some(pair) = irritants.as_pair() else {
+            return text;
+        };
+        text.push_str(separator);
+        text.push_str(&brief_text_of(
+            thread,
+            pair.car(),
+            Style::Write,
+            IRRITANT_BYTES_MAX,
+        ));
+        irritants = pair.cdr();
+        separator = " ";
+    }
+    if irritants.is_pair() {
+        text.push_str(" …");
+    }
+    text
+}
+
+/// `%type-error` and `%range-error`: who, position, what was expected, what was given.
+fn argument_error(
+    thread: &mut Thread,
+    call: Call,
+    raise: fn(&mut Thread, &str, usize, &str, Value) -> Raise,
+) -> Result<Value, Raise> {
+    call.symbol(thread, 0)?;
+    let who = symbol_name(call.at(0)).unwrap_or_default();
+    let position = call.index(thread, 1)?;
+    let expected = string_text(call.string(thread, 2)?.value()).unwrap_or_default();
+    Err(raise(thread, &who, position, &expected, call.at(3)))
+}
+
+fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let object = call.at(0);
+    let report = Uncaught {
+        kind: object.as_kind(Kind::Condition).and_then(kind_of),
+        message: text_of_raised(thread, object),
+        position: position_of(object),
+        frames: thread.describe_frames(FRAMES_MAX),
+        is_continuable: call.at(1).is_true(),
+    };
+    Host::of(thread).report(&report);
+    Err(thread.leave(Exit::Uncaught))
+}
+
+/// File, line and column of a condition.
+fn position_of(object: Value) -> Option<(String, u32, u32)> {
+    let position = object
+        .as_kind(Kind::Condition)?
+        .field(field::POSITION)
+        .as_pair()?;
+    let line = position.cdr().as_pair()?;
+    let column = line.cdr().car()?.as_index()?;
+    let file = string_text(position.car())?;
+    Some((
+        file,
+        u32::try_from(line.car().as_index()?).ok()?,
+        u32::try_from(column).ok()?,
+    ))
+}

@@ -1,0 +1,407 @@
+//! Evaluation: environments, and data or files to thunks that the Scheme caller runs in order.
+//!
+//! Compilation does not touch the Scheme heap, so it runs outside of it. A datum is handed to the
+//! expander as syntax without positions; cycles in it become labels.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use canny_compiler::disassemble::disassemble_code;
+use canny_syntax::datum::Datum;
+use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::reader::{Builder, Special, SyntaxBuilder, read_source};
+use canny_syntax::span::{SourceMap, Span};
+use canny_syntax::syntax::Syntax;
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::numbers::number_of;
+use canny_vm::symbols::symbol_name;
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
+
+use crate::arguments::{Call, implementations};
+use crate::evaluation::{EnvironmentId, INTERACTION, Prepared};
+use crate::features::FEATURES;
+use crate::host::{Host, evaluation, external, sweep_dead};
+use crate::printer::labels::{Labels, Visit};
+use crate::printer::{Style, brief_text_of};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "features" => features;
+    "%environment" => environment;
+    "environment?" => |_, call: Call| Ok(Value::boolean(call.at(0).is_kind(Kind::Environment)));
+    "interaction-environment" => interaction_environment;
+    "%compile" => compile;
+    "%open-source" => open_source;
+    "%compile-next" => compile_next;
+    "%expand" => expand;
+    "%disassemble" => disassemble;
+};
+
+fn features(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let mut list = Value::NIL;
+    for feature in FEATURES.iter().rev() {
+        let feature = thread.symbol(feature);
+        list = thread.cons(feature, list);
+    }
+    Ok(list)
+}
+
+/// Payload words of environments and of loaders.
+mod field {
+    pub(super) const ID: usize = 0;
+    pub(super) const NAME: usize = 1;
+}
+
+/// The object for a host object with this number.
+fn host_object(
+    thread: &mut Thread,
+    kind: Kind,
+    space: u64,
+    number: u64,
+    name: &str,
+) -> Result<Value, Raise> {
+    let name = thread.literal_string(name);
+    let object = thread.try_object(kind, 0, kind.row().fields.len(), Value::FALSE)?;
+    thread.store(object, field::ID, Value::fixnum(number as i64));
+    thread.store(object, field::NAME, name);
+    thread.register_external(object, space | number);
+    Ok(object)
+}
+
+/// The environment that argument `position` is.
+fn environment_at(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<EnvironmentId, Raise> {
+    let object = call.object(thread, position, Kind::Environment, "environment")?;
+    let id = object.field(field::ID).as_index().unwrap_or(0);
+    Ok(EnvironmentId(id as u64))
+}
+
+/// A pair of a new environment and of the list of thunks that instantiate its libraries.
+fn environment(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    sweep_dead(thread);
+    call.list_length(thread, 0)?;
+    let mut sets = Vec::new();
+    let mut rest = call.at(0);
+    while let Some(pair) = rest.as_pair() {
+        sets.push(syntax_of(thread, call, pair.car())?);
+        rest = pair.cdr();
+    }
+    let vm = thread.vm().clone();
+    let made = thread.outside_heap(|| evaluation(&vm).make_environment(&sets));
+    let (id, prepared) = match made {
+        Ok(made) => made,
+        Err(diagnostics) => return Err(syntax_condition(thread, call, &diagnostics)),
+    };
+    let thunks = evaluation(&vm).load(thread, &prepared)?;
+    let object = host_object(
+        thread,
+        Kind::Environment,
+        external::ENVIRONMENT,
+        id.0,
+        "imported",
+    )?;
+    Ok(thread.cons(object, thunks))
+}
+
+fn interaction_environment(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    const ROOT: &str = "interaction-environment";
+    if let Some(object) = thread.vm().root(ROOT) {
+        return Ok(object);
+    }
+    let EnvironmentId(number) = INTERACTION;
+    let object = host_object(
+        thread,
+        Kind::Environment,
+        external::ENVIRONMENT,
+        number,
+        "interaction",
+    )?;
+    thread.vm().set_root(ROOT, object);
+    Ok(object)
+}
+
+fn compile(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let id = environment_at(thread, call, 1)?;
+    let form = syntax_of(thread, call, call.at(0))?;
+    thunks_of(thread, call, id, form)
+}
+
+/// The list of thunks that evaluate a form.
+fn thunks_of(
+    thread: &mut Thread,
+    call: Call,
+    id: EnvironmentId,
+    form: Syntax,
+) -> Result<Value, Raise> {
+    let vm = thread.vm().clone();
+    let prepared: Result<Prepared, Vec<Diagnostic>> =
+        thread.outside_heap(move || evaluation(&vm).prepare_forms(id, &[form]));
+    match prepared {
+        Ok(prepared) => {
+            let vm = thread.vm().clone();
+            evaluation(&vm).load(thread, &prepared)
+        }
+        Err(diagnostics) => Err(syntax_condition(thread, call, &diagnostics)),
+    }
+}
+
+/// A condition of kind `syntax` whose message has all the errors, one on each line.
+fn syntax_condition(thread: &mut Thread, call: Call, diagnostics: &[Diagnostic]) -> Raise {
+    let text = {
+        let sources = evaluation(thread.vm()).sources();
+        let errors = diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.is_error());
+        let lines: Vec<String> = errors.map(|error| described(error, sources)).collect();
+        lines.join("\n")
+    };
+    thread.raise(ConditionKind::Syntax, &text, &[], Some(call.who))
+}
+
+fn described(error: &Diagnostic, sources: &SourceMap) -> String {
+    match sources.describe(error.span) {
+        Some(place) => format!("{place}: {}", error.message),
+        None => error.message.clone(),
+    }
+}
+
+/// Source files that are being loaded, by number.
+#[derive(Default)]
+pub(crate) struct Loaders {
+    inner: Mutex<LoadersInner>,
+}
+
+#[derive(Default)]
+struct LoadersInner {
+    next: u64,
+    loaders: HashMap<u64, Loader>,
+}
+
+/// A file that is being loaded.
+struct Loader {
+    forms: VecDeque<Syntax>,
+    environment: EnvironmentId,
+}
+
+impl Loaders {
+    fn lock(&self) -> MutexGuard<'_, LoadersInner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn insert(&self, loader: Loader) -> u64 {
+        let mut inner = self.lock();
+        inner.next += 1;
+        let number = inner.next;
+        inner.loaders.insert(number, loader);
+        number
+    }
+
+    fn next_form(&self, number: u64) -> Option<(EnvironmentId, Syntax)> {
+        let mut inner = self.lock();
+        let loader = inner.loaders.get_mut(&number)?;
+        let form = loader.forms.pop_front()?;
+        Some((loader.environment, form))
+    }
+
+    /// Forgets a loader.
+    pub(crate) fn remove(&self, number: u64) {
+        let loader = self.lock().loaders.remove(&number);
+        drop(loader);
+    }
+}
+
+/// Reads the whole file, so that all its syntax errors are found before anything of it runs.
+fn open_source(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    sweep_dead(thread);
+    let name = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
+    let environment = environment_at(thread, call, 1)?;
+    let bytes = match thread.outside_heap(|| std::fs::read(Path::new(&name))) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            let error = canny_io::IoError::from_system(canny_io::Operation::Open, &name, error);
+            return Err(super::ports::failed(thread, call.who, None, &error));
+        }
+    };
+    let vm = thread.vm().clone();
+    let forms = thread.outside_heap(|| {
+        let (_, forms) = read_source(evaluation(&vm).sources(), &name, &bytes, false);
+        forms
+    });
+    if forms.has_errors() {
+        return Err(syntax_condition(thread, call, &forms.diagnostics));
+    }
+    let loader = Loader {
+        forms: forms.forms.into(),
+        environment,
+    };
+    let number = Host::of(thread).loaders.insert(loader);
+    host_object(thread, Kind::External, external::LOADER, number, &name)
+}
+
+fn compile_next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let loader = call.object(thread, 0, Kind::External, "loader")?;
+    let number = loader.field(field::ID).as_index().unwrap_or(0) as u64;
+    match Host::of(thread).loaders.next_form(number) {
+        Some((environment, form)) => thunks_of(thread, call, environment, form),
+        None => {
+            Host::of(thread).loaders.remove(number);
+            Ok(Value::EOF)
+        }
+    }
+}
+
+fn expand(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let id = environment_at(thread, call, 1)?;
+    let form = syntax_of(thread, call, call.at(0))?;
+    let vm = thread.vm().clone();
+    let expanded = thread.outside_heap(|| evaluation(&vm).expand_forms_text(id, &[form]));
+    match expanded {
+        Ok(text) => Ok(thread.string(&text)),
+        Err(diagnostics) => Err(syntax_condition(thread, call, &diagnostics)),
+    }
+}
+
+fn disassemble(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let procedure = call.object(thread, 0, Kind::Closure, "procedure")?;
+    let unit = thread.vm().unit_of_procedure(procedure.value(), literal);
+    let text = unit.map_or_else(String::new, |unit| disassemble_code(&unit, 0));
+    Ok(thread.string(&text))
+}
+
+/// The datum that shows an object of a code's pool.
+fn literal(value: Value) -> Datum {
+    let mut builder = SyntaxBuilder::new();
+    let converted = convert(value, &mut builder)
+        .ok()
+        .and_then(|()| builder.take());
+    match (converted, value.as_object()) {
+        (Some(syntax), _) => syntax.to_datum(),
+        (None, Some(object)) => Datum::String(object.kind().row().name.into()),
+        (None, None) => Datum::Unspecified,
+    }
+}
+
+/// What is left to convert.
+enum Work {
+    Datum(Value),
+    List { count: usize, dotted: bool },
+    Vector(usize),
+    FinishLabel(u64),
+}
+
+/// A datum as syntax. Nothing is allocated in the heap until it is complete.
+fn syntax_of(thread: &mut Thread, call: Call, datum: Value) -> Result<Syntax, Raise> {
+    let mut builder = SyntaxBuilder::new();
+    match convert(datum, &mut builder) {
+        Ok(()) => Ok(builder.take().unwrap_or_else(|| Syntax::nil(Span::NONE))),
+        Err(wrong) => {
+            let text = brief_text_of(thread, wrong, Style::Write, 200);
+            let message = format!("{text} cannot be part of a program");
+            Err(thread.raise(ConditionKind::Syntax, &message, &[], Some(call.who)))
+        }
+    }
+}
+
+/// Tells the builder what a datum consists of; an object that is no datum is an error.
+fn convert(datum: Value, builder: &mut SyntaxBuilder) -> Result<(), Value> {
+    const NOWHERE: Span = Span::NONE;
+    let mut labels = Labels::of_cycles(datum);
+    let mut finished = HashSet::new();
+    let mut pending = vec![Work::Datum(datum)];
+    while let Some(work) = pending.pop() {
+        let value = match work {
+            Work::List { count, dotted } => {
+                builder.list(count, dotted, NOWHERE);
+                continue;
+            }
+            Work::Vector(count) => {
+                builder.vector(count, NOWHERE);
+                continue;
+            }
+            Work::FinishLabel(label) => {
+                builder.finish_label(label, NOWHERE);
+                finished.insert(label);
+                continue;
+            }
+            Work::Datum(value) => value,
+        };
+        match labels.visit(value) {
+            Visit::Plain => {}
+            Visit::First(label) => {
+                builder.begin_label(label as u64);
+                pending.push(Work::FinishLabel(label as u64));
+            }
+            Visit::Again(label) => {
+                let label = label as u64;
+                builder.label_reference(label, finished.contains(&label), NOWHERE);
+                continue;
+            }
+        }
+        if value.is_pair() {
+            push_list(value, &labels, &mut pending);
+        } else if let Some(vector) = value.as_kind(Kind::Vector) {
+            pending.push(Work::Vector(vector.length()));
+            pending.extend(
+                (0..vector.length())
+                    .rev()
+                    .map(|index| Work::Datum(vector.field(index))),
+            );
+        } else {
+            convert_atom(value, builder)?;
+        }
+    }
+    Ok(())
+}
+
+fn push_list(list: Value, labels: &Labels, pending: &mut Vec<Work>) {
+    let mut elements = Vec::new();
+    let mut rest = list;
+    while let Some(pair) = rest.as_pair() {
+        // A labelled tail is a datum of its own.
+        if !elements.is_empty() && labels.has(rest) {
+            break;
+        }
+        elements.push(pair.car());
+        rest = pair.cdr();
+    }
+    let dotted = !rest.is_nil();
+    pending.push(Work::List {
+        count: elements.len(),
+        dotted,
+    });
+    if dotted {
+        pending.push(Work::Datum(rest));
+    }
+    pending.extend(elements.into_iter().rev().map(Work::Datum));
+}
+
+fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> Result<(), Value> {
+    const NOWHERE: Span = Span::NONE;
+    if let Some(number) = number_of(value) {
+        builder.number(number, NOWHERE);
+    } else if let Some(character) = value.as_character() {
+        builder.character(character, NOWHERE);
+    } else if let Some(text) = string_text(value) {
+        builder.string(&text, NOWHERE);
+    } else if let Some(name) = symbol_name(value) {
+        builder.symbol(&name, NOWHERE);
+    } else if let Some(keyword) = value.as_kind(Kind::Keyword) {
+        builder.keyword(&symbol_name(keyword.field(0)).unwrap_or_default(), NOWHERE);
+    } else if let Some(bytes) = value.as_kind(Kind::Bytevector) {
+        bytes.with_bytes(|bytes| builder.bytevector(bytes, NOWHERE));
+    } else {
+        match value {
+            Value::TRUE | Value::FALSE => builder.boolean(value.is_true(), NOWHERE),
+            Value::NIL => builder.list(0, false, NOWHERE),
+            Value::EOF => builder.special(Special::Eof, NOWHERE),
+            Value::UNSPECIFIED => builder.special(Special::Unspecified, NOWHERE),
+            Value::DEFAULT => builder.special(Special::DefaultObject, NOWHERE),
+            other => return Err(other),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! The four operations and the divisions of integers.
+
+use canny_number::{self as number, Division, Number, NumberError};
+use canny_value::Value;
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use super::{binary, fold, number_at, refused, unary};
+use crate::arguments::{Call, implementations};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "+" => add;
+    "*" => multiply;
+    "-" => subtract;
+    "/" => divide;
+    "1+" => |thread, call| step(thread, call, 1, number::increment);
+    "-1+" => |thread, call| step(thread, call, -1, number::decrement);
+    "abs" => abs;
+    "quotient" => quotient;
+    "truncate-quotient" => quotient;
+    "remainder" => remainder;
+    "truncate-remainder" => remainder;
+    "modulo" => modulo;
+    "floor-remainder" => modulo;
+    "floor-quotient" => floor_quotient;
+    "floor/" => |thread, call| both_parts(thread, call, Division::Floor);
+    "truncate/" => |thread, call| both_parts(thread, call, Division::Truncate);
+    "gcd" => |thread, call| fold(thread, call, Number::ZERO, number::gcd);
+    "lcm" => |thread, call| fold(thread, call, Number::ONE, number::lcm);
+};
+
+fn add(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match call.count() {
+        1 => itself(thread, call),
+        2 => thread.add(call.at(0), call.at(1)),
+        _ => fold(thread, call, Number::ZERO, number::add),
+    }
+}
+
+fn multiply(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match call.count() {
+        1 => itself(thread, call),
+        2 => thread.multiply(call.at(0), call.at(1)),
+        _ => fold(thread, call, Number::ONE, number::mul),
+    }
+}
+
+fn itself(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    number_at(thread, call, 0)?;
+    Ok(call.at(0))
+}
+
+fn subtract(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match call.count() {
+        1 => unary(thread, call, |operand| Ok(number::negate(operand))),
+        _ => from_first(thread, call, number::sub),
+    }
+}
+
+fn divide(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match call.count() {
+        1 => unary(thread, call, |operand| number::div(&Number::ONE, operand)),
+        _ => from_first(thread, call, number::div),
+    }
+}
+
+/// Folds from the first argument on.
+fn from_first(thread: &mut Thread, call: Call, operation: super::Binary) -> Result<Value, Raise> {
+    let mut result = number_at(thread, call, 0)?;
+    for position in 1..call.count() {
+        let operand = number_at(thread, call, position)?;
+        result = match operation(&result, &operand) {
+            Ok(next) => next,
+            Err(error) => return Err(refused(thread, call, &error)),
+        };
+    }
+    thread.number(&result)
+}
+
+fn step(thread: &mut Thread, call: Call, by: i64, operation: super::Unary) -> Result<Value, Raise> {
+    match call.at(0).as_fixnum() {
+        Some(fixnum) => Ok(thread.integer(fixnum + by)),
+        None => unary(thread, call, operation),
+    }
+}
+
+fn abs(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match call.at(0).as_fixnum() {
+        Some(fixnum) => Ok(thread.integer(fixnum.abs())),
+        None => unary(thread, call, number::abs),
+    }
+}
+
+/// Two fixnums, the second not zero.
+fn fixnums(call: Call) -> Option<(i64, i64)> {
+    match (call.at(0).as_fixnum(), call.at(1).as_fixnum()) {
+        (Some(dividend), Some(divisor)) if divisor != 0 => Some((dividend, divisor)),
+        _ => None,
+    }
+}
+
+fn quotient(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match fixnums(call) {
+        Some((dividend, divisor)) => Ok(thread.integer(dividend / divisor)),
+        None => binary(thread, call, number::quotient),
+    }
+}
+
+fn remainder(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match fixnums(call) {
+        Some((dividend, divisor)) => Ok(thread.integer(dividend % divisor)),
+        None => binary(thread, call, number::remainder),
+    }
+}
+
+fn floor_remainder_of(dividend: i64, divisor: i64) -> i64 {
+    let remainder = dividend % divisor;
+    if remainder != 0 && (remainder < 0) != (divisor < 0) {
+        remainder + divisor
+    } else {
+        remainder
+    }
+}
+
+fn floor_quotient_of(dividend: i64, divisor: i64) -> i64 {
+    let quotient = dividend / divisor;
+    let is_rounded_up = dividend % divisor != 0 && (dividend < 0) != (divisor < 0);
+    if is_rounded_up {
+        quotient - 1
+    } else {
+        quotient
+    }
+}
+
+fn modulo(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match fixnums(call) {
+        Some((dividend, divisor)) => Ok(thread.integer(floor_remainder_of(dividend, divisor))),
+        None => binary(thread, call, number::modulo),
+    }
+}
+
+fn floor_quotient(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match fixnums(call) {
+        Some((dividend, divisor)) => Ok(thread.integer(floor_quotient_of(dividend, divisor))),
+        None => binary(thread, call, |left, right| {
+            number::divide_quotient(Division::Floor, left, right)
+        }),
+    }
+}
+
+fn both_parts(thread: &mut Thread, call: Call, division: Division) -> Result<Value, Raise> {
+    let dividend = number_at(thread, call, 0)?;
+    let divisor = number_at(thread, call, 1)?;
+    let parts: Result<(Number, Number), NumberError> =
+        number::divide(division, &dividend, &divisor);
+    match parts {
+        Ok((quotient, remainder)) => pair_of_values(thread, &quotient, &remainder),
+        Err(error) => Err(refused(thread, call, &error)),
+    }
+}
+
+/// Two numbers as two values.
+pub(super) fn pair_of_values(
+    thread: &mut Thread,
+    first: &Number,
+    second: &Number,
+) -> Result<Value, Raise> {
+    let first = thread.number(first)?;
+    let second = thread.number(second)?;
+    Ok(thread.two_values(first, second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{floor_quotient_of, floor_remainder_of};
+
+    #[test]
+    fn floor_division_agrees_with_its_definition() {
+        for dividend in -20i64..=20 {
+            for divisor in (-7i64..=7).filter(|divisor| *divisor != 0) {
+                let quotient = (dividend as f64 / divisor as f64).floor() as i64;
+                assert_eq!(floor_quotient_of(dividend, divisor), quotient);
+                assert_eq!(
+                    floor_remainder_of(dividend, divisor),
+                    dividend - quotient * divisor
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Order and equality of numbers, for any number of arguments. All arguments are checked, also behind
+//! the place where the answer is known.
+
+use std::cmp::Ordering;
+
+use canny_number as number;
+use canny_value::Value;
+use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
+
+use super::{give, number_at, real_at};
+use crate::arguments::{Call, implementations};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "=" => equal;
+    "<" => |thread, call| ordered(thread, call, Ordering::is_lt);
+    ">" => |thread, call| ordered(thread, call, Ordering::is_gt);
+    "<=" => |thread, call| ordered(thread, call, Ordering::is_le);
+    ">=" => |thread, call| ordered(thread, call, Ordering::is_ge);
+    "max" => |thread, call| extreme(thread, call, number::max);
+    "min" => |thread, call| extreme(thread, call, number::min);
+};
+
+fn ordered(thread: &mut Thread, call: Call, holds: fn(Ordering) -> bool) -> Result<Value, Raise> {
+    if call.count() == 1 {
+        real_at(thread, call, 0)?;
+    }
+    let mut all_hold = true;
+    for position in 1..call.count() {
+        let ordering = match (numeric(call.at(position - 1)), numeric(call.at(position))) {
+            (Some(Numeric::Fixnum(left)), Some(Numeric::Fixnum(right))) => Some(left.cmp(&right)),
+            (Some(Numeric::Flonum(left)), Some(Numeric::Flonum(right))) => left.partial_cmp(&right),
+            _ => {
+                let left = real_at(thread, call, position - 1)?;
+                let right = real_at(thread, call, position)?;
+                // Real numbers are always comparable, NaNs with the answer `None`.
+                number::compare(&left, &right).unwrap_or(None)
+            }
+        };
+        all_hold &= ordering.is_some_and(holds);
+    }
+    Ok(Value::boolean(all_hold))
+}
+
+fn equal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if call.count() == 1 {
+        number_at(thread, call, 0)?;
+    }
+    let mut all_equal = true;
+    for position in 1..call.count() {
+        all_equal &= match (numeric(call.at(position - 1)), numeric(call.at(position))) {
+            (Some(Numeric::Fixnum(left)), Some(Numeric::Fixnum(right))) => left == right,
+            (Some(Numeric::Flonum(left)), Some(Numeric::Flonum(right))) => left == right,
+            _ => {
+                let left = number_at(thread, call, position - 1)?;
+                let right = number_at(thread, call, position)?;
+                number::numeric_equal(&left, &right)
+            }
+        };
+    }
+    Ok(Value::boolean(all_equal))
+}
+
+fn extreme(thread: &mut Thread, call: Call, choose: super::Binary) -> Result<Value, Raise> {
+    let mut best = real_at(thread, call, 0)?;
+    for position in 1..call.count() {
+        let other = real_at(thread, call, position)?;
+        best = match choose(&best, &other) {
+            Ok(next) => next,
+            Err(error) => return Err(super::refused(thread, call, &error)),
+        };
+    }
+    give(thread, call, Ok(best))
+}

@@ -1,0 +1,58 @@
+//! Between exact and inexact, between numbers and text.
+
+use canny_number as number;
+use canny_value::Value;
+use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric, string_text};
+
+use super::{number_at, unary};
+use crate::arguments::{Call, implementations};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "exact" => exact;
+    "inexact" => inexact;
+    "number->string" => number_to_string;
+    "string->number" => string_to_number;
+};
+
+fn exact(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if call.at(0).is_fixnum() {
+        return Ok(call.at(0));
+    }
+    unary(thread, call, number::exact)
+}
+
+fn inexact(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match numeric(call.at(0)) {
+        Some(Numeric::Fixnum(fixnum)) => Ok(thread.flonum(fixnum as f64)),
+        Some(Numeric::Flonum(_)) => Ok(call.at(0)),
+        _ => unary(thread, call, |operand| Ok(number::inexact(operand))),
+    }
+}
+
+/// The radix that argument 1 gives.
+fn radix(thread: &mut Thread, call: Call) -> Result<u32, Raise> {
+    if call.optional(1).is_none() {
+        return Ok(10);
+    }
+    match call.index(thread, 1)? {
+        radix @ 2..=36 => Ok(radix as u32),
+        _ => Err(call.range_error(thread, 1, "a radix is from 2 to 36")),
+    }
+}
+
+fn number_to_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let operand = number_at(thread, call, 0)?;
+    let radix = radix(thread, call)?;
+    let text = number::write_number(&operand, radix);
+    thread.string_from_latin1(text.as_bytes())
+}
+
+fn string_to_number(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
+    let radix = radix(thread, call)?;
+    // A text such as 1/0 has the form of a number but stands for none.
+    match number::parse_number(&text, radix) {
+        Ok(Some(number)) => thread.number(&number),
+        Ok(None) | Err(_) => Ok(Value::FALSE),
+    }
+}

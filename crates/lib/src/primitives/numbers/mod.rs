@@ -1,0 +1,142 @@
+//! The numeric rows. What numbers mean is decided in `canny_number`; here arguments are unpacked,
+//! results made into objects, and refusals turned into conditions that name the argument.
+//!
+//! Fixnums and flonums have short cuts where they pay. Everything else is a [`Number`], a plain Rust
+//! value that no collection disturbs, so that an n-ary operation allocates only its result.
+
+pub(crate) mod arithmetic;
+pub(crate) mod bitwise;
+pub(crate) mod comparison;
+pub(crate) mod conversion;
+pub(crate) mod functions;
+pub(crate) mod predicates;
+pub(crate) mod random;
+
+use canny_number::{self as number, Number, NumberError};
+use canny_value::Value;
+use canny_vm::numbers::number_of;
+use canny_vm::{ConditionKind, Raise, Thread};
+
+use crate::arguments::Call;
+
+type Unary = fn(&Number) -> Result<Number, NumberError>;
+type Binary = fn(&Number, &Number) -> Result<Number, NumberError>;
+
+/// Argument `position`, which must be a number.
+fn number_at(thread: &mut Thread, call: Call, position: usize) -> Result<Number, Raise> {
+    match number_of(call.at(position)) {
+        Some(number) => Ok(number),
+        None => Err(call.type_error(thread, position, "number")),
+    }
+}
+
+/// Argument `position`, which must be a real number.
+fn real_at(thread: &mut Thread, call: Call, position: usize) -> Result<Number, Raise> {
+    match number_of(call.at(position)) {
+        Some(number) if number::is_real(&number) => Ok(number),
+        _ => Err(call.type_error(thread, position, "real number")),
+    }
+}
+
+/// The value of a result.
+fn give(
+    thread: &mut Thread,
+    call: Call,
+    result: Result<Number, NumberError>,
+) -> Result<Value, Raise> {
+    match result {
+        Ok(number) => thread.number(&number),
+        Err(error) => Err(refused(thread, call, &error)),
+    }
+}
+
+/// A function of one number.
+fn unary(thread: &mut Thread, call: Call, operation: Unary) -> Result<Value, Raise> {
+    let operand = number_at(thread, call, 0)?;
+    give(thread, call, operation(&operand))
+}
+
+/// A function of two numbers.
+fn binary(thread: &mut Thread, call: Call, operation: Binary) -> Result<Value, Raise> {
+    let left = number_at(thread, call, 0)?;
+    let right = number_at(thread, call, 1)?;
+    give(thread, call, operation(&left, &right))
+}
+
+/// A function of any number of numbers, from left to right; `neutral` when there are none.
+fn fold(
+    thread: &mut Thread,
+    call: Call,
+    neutral: Number,
+    operation: Binary,
+) -> Result<Value, Raise> {
+    let mut result = neutral;
+    for position in 0..call.count() {
+        let operand = number_at(thread, call, position)?;
+        result = match operation(&result, &operand) {
+            Ok(next) => next,
+            Err(error) => return Err(refused(thread, call, &error)),
+        };
+    }
+    thread.number(&result)
+}
+
+/// The condition for what the tower refused. Where the tower disliked the type of a number, the first
+/// argument of a wrong type is named.
+#[cold]
+fn refused(thread: &mut Thread, call: Call, error: &NumberError) -> Raise {
+    let is_integer = |value: &Number| number::is_integer(value);
+    match error {
+        NumberError::NotReal(_) => wrong(thread, call, "real number", number::is_real),
+        NumberError::NotRational(_) => wrong(thread, call, "rational number", number::is_rational),
+        NumberError::NotInteger(_) => wrong(thread, call, "integer", is_integer),
+        NumberError::NotExactInteger(_) => {
+            wrong(thread, call, "exact integer", number::is_exact_integer)
+        }
+        NumberError::NotExactNonnegativeInteger(_) => {
+            let is_right = number::is_exact_nonnegative_integer;
+            wrong(thread, call, "exact non-negative integer", is_right)
+        }
+        NumberError::NoExactValue(_) => call.range_error(thread, 0, "it has no exact value"),
+        NumberError::DivisionByZero => arithmetic_condition(thread, call, "division by zero"),
+        NumberError::Undefined(_) => arithmetic_condition(
+            thread,
+            call,
+            "the result is not defined for these arguments",
+        ),
+        NumberError::TooLarge { bits } => {
+            let message = format!("the exact result is too large: it would take about {bits} bits");
+            arithmetic_condition(thread, call, &message)
+        }
+        NumberError::BadRadix(_) => {
+            let position = call.count().saturating_sub(1);
+            call.range_error(thread, position, "a radix is from 2 to 36")
+        }
+    }
+}
+
+fn wrong(
+    thread: &mut Thread,
+    call: Call,
+    expected: &str,
+    is_right: impl Fn(&Number) -> bool,
+) -> Raise {
+    let is_wrong = |position: &usize| {
+        number_of(call.at(*position)).is_none_or(|argument| !is_right(&argument))
+    };
+    let position = (0..call.count()).find(is_wrong).unwrap_or(0);
+    call.type_error(thread, position, expected)
+}
+
+/// A condition of kind `arithmetic` about all arguments.
+fn arithmetic_condition(thread: &mut Thread, call: Call, message: &str) -> Raise {
+    let arguments: Vec<Value> = (0..call.count())
+        .map(|position| call.at(position))
+        .collect();
+    thread.raise(
+        ConditionKind::Arithmetic,
+        message,
+        &arguments,
+        Some(call.who),
+    )
+}

@@ -1,0 +1,129 @@
+//! Reading and writing bytes.
+
+use canny_value::Value;
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use super::table::{HostPort, with_port};
+use super::{
+    at_once, flag, id_of, key, on_binary_input, on_binary_output, port_argument, port_failure,
+};
+use crate::arguments::{Call, implementations};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "read-u8" => read_u8;
+    "peek-u8" => peek_u8;
+    "u8-ready?" => is_u8_ready;
+    "read-bytevector" => read_bytevector;
+    "read-bytevector!" => read_bytevector_into;
+    "write-u8" => write_u8;
+    "write-bytevector" => write_bytevector;
+};
+
+fn source(thread: &mut Thread, call: Call, position: usize) -> Result<Value, Raise> {
+    port_argument(
+        thread,
+        call,
+        position,
+        key::INPUT,
+        flag::BINARY | flag::INPUT,
+    )
+}
+
+fn target(thread: &mut Thread, call: Call, position: usize) -> Result<Value, Raise> {
+    port_argument(
+        thread,
+        call,
+        position,
+        key::OUTPUT,
+        flag::BINARY | flag::OUTPUT,
+    )
+}
+
+fn byte_or_end(byte: Option<u8>) -> Result<Value, Raise> {
+    Ok(byte.map_or(Value::EOF, |byte| Value::fixnum(i64::from(byte))))
+}
+
+fn read_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = source(thread, call, 0)?;
+    byte_or_end(on_binary_input(thread, call, port, |input, wait| {
+        input.read_u8(wait)
+    })?)
+}
+
+fn peek_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = source(thread, call, 0)?;
+    byte_or_end(on_binary_input(thread, call, port, |input, wait| {
+        input.peek_u8(wait)
+    })?)
+}
+
+fn is_u8_ready(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = source(thread, call, 0)?;
+    let is_ready = on_binary_input(thread, call, port, |input, _| input.u8_ready())?;
+    Ok(Value::boolean(is_ready))
+}
+
+fn read_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let count = call.index(thread, 0)?;
+    let port = source(thread, call, 1)?;
+    let bytes = read_bytes(thread, call, port, count)?;
+    match bytes {
+        Some(bytes) => thread.bytevector(&bytes),
+        None => Ok(Value::EOF),
+    }
+}
+
+fn read_bytes(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+    count: usize,
+) -> Result<Option<Vec<u8>>, Raise> {
+    on_binary_input(thread, call, port, |input, wait| {
+        Ok(input.read_bytes(count, wait)?.map(<[u8]>::to_vec))
+    })
+}
+
+fn read_bytevector_into(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let length = call.mutable_bytevector(thread, 0)?.length();
+    let port = source(thread, call, 1)?;
+    let range = call.range(thread, 2, length)?;
+    match read_bytes(thread, call, port, range.len())? {
+        Some(bytes) => {
+            call.bytevector(thread, 0)?
+                .copy_bytes_in(range.start, &bytes);
+            Ok(Value::fixnum(bytes.len() as i64))
+        }
+        None => Ok(Value::EOF),
+    }
+}
+
+fn write_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let byte = call.byte(thread, 0)?;
+    let port = target(thread, call, 1)?;
+    on_binary_output(thread, call, port, |output, wait| {
+        output.write_u8(byte, wait)
+    })?;
+    Ok(Value::UNSPECIFIED)
+}
+
+fn write_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (bytes, range) = call.bytevector_range(thread, 0, 2)?;
+    let port = target(thread, call, 1)?;
+    let direct = with_port(thread, id_of(port), |_, host_port| match host_port {
+        HostPort::BinaryOutput(shared) => Ok(at_once(shared, |output, wait| {
+            bytes.with_bytes(|bytes| output.write_bytes(&bytes[range.clone()], wait))
+        })),
+        _ => Err(super::table::unknown_port()),
+    });
+    match direct {
+        Ok(Some(Ok(()))) => return Ok(Value::UNSPECIFIED),
+        Ok(Some(Err(error))) | Err(error) => return Err(port_failure(thread, call, port, &error)),
+        Ok(None) => {}
+    }
+    let copy = bytes.with_bytes(|bytes| bytes[range].to_vec());
+    on_binary_output(thread, call, port, |output, wait| {
+        output.write_bytes(&copy, wait)
+    })?;
+    Ok(Value::UNSPECIFIED)
+}

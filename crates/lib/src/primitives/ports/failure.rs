@@ -1,0 +1,39 @@
+//! Failed operations of `canny_io` as conditions.
+
+use canny_io::IoError;
+use canny_value::Value;
+use canny_vm::{ConditionKind, Raise, Thread};
+
+/// The condition for a failed operation of the procedure `who`, on a port if there is one yet.
+pub(crate) fn failed(
+    thread: &mut Thread,
+    who: &'static str,
+    port: Option<Value>,
+    error: &IoError,
+) -> Raise {
+    let kind = match error {
+        IoError::Interrupted => {
+            thread.interrupts().take_interrupt();
+            return thread.raise(ConditionKind::Interrupt, "interrupted", &[], Some(who));
+        }
+        IoError::Closed(_) => {
+            let irritants: Vec<Value> = port.into_iter().collect();
+            return thread.raise(
+                ConditionKind::Type,
+                "the port is closed",
+                &irritants,
+                Some(who),
+            );
+        }
+        IoError::Malformed(_) => ConditionKind::Read,
+        _ => ConditionKind::File,
+    };
+    let message = error.message();
+    match error.name() {
+        Some(name) => {
+            let name = thread.string(name);
+            thread.raise(kind, &message, &[name], Some(who))
+        }
+        None => thread.raise(kind, &message, &[], Some(who)),
+    }
+}

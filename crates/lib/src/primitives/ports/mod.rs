@@ -1,0 +1,256 @@
+//! Ports. A port object names, by its id, a port of `canny_io` in the machine's [`table`].
+//!
+//! How an operation runs: first with `Wait::NonBlocking`, under the port's lock and without leaving the
+//! heap, which is all there is to it when the buffer has what is wanted. When it would block it is
+//! repeated outside of the heap, so that collections go on, and interruptibly. That is sound since an
+//! operation of `canny_io` completes or has no effect.
+//!
+//! Invariants:
+//! - The lock of a port is never held across an allocation, and never awaited inside of the heap.
+//! - An operation given to [`on_port`] and its kin does not touch the Scheme heap.
+
+pub(crate) mod binary;
+mod failure;
+pub(crate) mod input;
+pub(crate) mod objects;
+pub(crate) mod open;
+pub(crate) mod output;
+pub(crate) mod standard;
+pub(crate) mod table;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Mutex, PoisonError, TryLockError};
+
+use canny_io::{BinaryInput, BinaryOutput, IoError, TextOutput, Wait};
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::{Raise, Thread};
+
+use crate::arguments::Call;
+pub(crate) use failure::failed;
+use table::{HostPort, TextSource};
+
+/// Bits of a port object's flags.
+pub(crate) mod flag {
+    pub(crate) const INPUT: i64 = 1;
+    pub(crate) const OUTPUT: i64 = 2;
+    pub(crate) const TEXTUAL: i64 = 4;
+    pub(crate) const BINARY: i64 = 8;
+    /// What was written stays in memory.
+    pub(crate) const MEMORY: i64 = 16;
+}
+
+/// Payload words of a port object.
+mod field {
+    pub(super) const ID: usize = 0;
+    pub(super) const FLAGS: usize = 1;
+    pub(super) const NAME: usize = 2;
+}
+
+/// Keys of the current ports in the parameters register.
+pub(crate) mod key {
+    pub(crate) const INPUT: usize = 0;
+    pub(crate) const OUTPUT: usize = 1;
+}
+
+/// The flags of a port; 0 for what is no port.
+#[inline]
+pub(crate) fn flags_of(value: Value) -> i64 {
+    let port = value.as_kind(Kind::Port);
+    port.and_then(|port| port.field(field::FLAGS).as_fixnum())
+        .unwrap_or(0)
+}
+
+/// The name of a port, a string.
+pub(crate) fn name_of(port: Value) -> Value {
+    port.as_kind(Kind::Port)
+        .map_or(Value::FALSE, |port| port.field(field::NAME))
+}
+
+#[inline]
+fn id_of(port: Value) -> Option<u64> {
+    let id = port.as_kind(Kind::Port)?.field(field::ID).as_index()?;
+    Some(id as u64)
+}
+
+/// The current port with a key. A thread that was given no standard ports opens them here.
+#[inline]
+pub(crate) fn current_port(thread: &mut Thread, key: usize) -> Result<Value, Raise> {
+    let port = thread.current_port(key);
+    if port.is_true() {
+        return Ok(port);
+    }
+    standard::open_standard_ports(thread)?;
+    Ok(thread.current_port(key))
+}
+
+/// The port that argument `position` gives, or else the current port with the key; it has the flags.
+#[inline]
+pub(crate) fn port_argument(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+    key: usize,
+    flags: i64,
+) -> Result<Value, Raise> {
+    let port = match call.optional(position) {
+        Some(port) => port,
+        None => current_port(thread, key)?,
+    };
+    if flags_of(port) & flags == flags {
+        return Ok(port);
+    }
+    Err(call.type_error_of(thread, position, description(flags), port))
+}
+
+/// The port that argument `position` gives; it has the flags.
+pub(crate) fn required_port(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+    flags: i64,
+) -> Result<Value, Raise> {
+    let port = call.at(position);
+    if port.is_kind(Kind::Port) && flags_of(port) & flags == flags {
+        return Ok(port);
+    }
+    Err(call.type_error(thread, position, description(flags)))
+}
+
+fn description(flags: i64) -> &'static str {
+    const TEXTUAL_INPUT: i64 = flag::TEXTUAL | flag::INPUT;
+    const TEXTUAL_OUTPUT: i64 = flag::TEXTUAL | flag::OUTPUT;
+    const BINARY_INPUT: i64 = flag::BINARY | flag::INPUT;
+    const BINARY_OUTPUT: i64 = flag::BINARY | flag::OUTPUT;
+    const STRING_OUTPUT: i64 = TEXTUAL_OUTPUT | flag::MEMORY;
+    const BYTEVECTOR_OUTPUT: i64 = BINARY_OUTPUT | flag::MEMORY;
+    match flags {
+        TEXTUAL_INPUT => "textual input port",
+        TEXTUAL_OUTPUT => "textual output port",
+        BINARY_INPUT => "binary input port",
+        BINARY_OUTPUT => "binary output port",
+        STRING_OUTPUT => "string output port",
+        BYTEVECTOR_OUTPUT => "bytevector output port",
+        flag::INPUT => "input port",
+        flag::OUTPUT => "output port",
+        _ => "port",
+    }
+}
+
+/// Runs an operation on the io port inside of a lock, as the module's comment says.
+#[inline]
+fn run<P, R>(
+    thread: &mut Thread,
+    port: &Mutex<P>,
+    mut operation: impl FnMut(&mut P, Wait<'_>) -> Result<R, IoError>,
+) -> Result<R, IoError> {
+    if let Ok(mut port) = port.try_lock() {
+        match operation(&mut port, Wait::NonBlocking) {
+            Err(IoError::WouldBlock) => {}
+            outcome => return outcome,
+        }
+    }
+    run_blocking(thread, port, operation)
+}
+
+#[cold]
+#[inline(never)]
+fn run_blocking<P, R>(
+    thread: &mut Thread,
+    port: &Mutex<P>,
+    mut operation: impl FnMut(&mut P, Wait<'_>) -> Result<R, IoError>,
+) -> Result<R, IoError> {
+    let interrupts = thread.interrupts();
+    thread.outside_heap(|| {
+        let mut port = port.lock().unwrap_or_else(PoisonError::into_inner);
+        operation(
+            &mut port,
+            Wait::Interruptible(interrupts.interrupt_waiting()),
+        )
+    })
+}
+
+/// The condition for a failed operation on a port.
+#[cold]
+#[inline(never)]
+fn port_failure(thread: &mut Thread, call: Call, port: Value, error: &IoError) -> Raise {
+    failed(thread, call.who, Some(port), error)
+}
+
+macro_rules! on_port {
+    ($(#[$doc:meta])* $name:ident, $variant:ident, $port:ty) => {
+        $(#[$doc])*
+        #[inline]
+        pub(crate) fn $name<R>(
+            thread: &mut Thread,
+            call: Call,
+            port: Value,
+            operation: impl FnMut(&mut $port, Wait<'_>) -> Result<R, IoError>,
+        ) -> Result<R, Raise> {
+            let outcome = table::with_port(thread, id_of(port), |thread, host_port| match host_port {
+                HostPort::$variant(shared) => run(thread, shared, operation),
+                _ => Err(table::unknown_port()),
+            });
+            outcome.map_err(|error| port_failure(thread, call, port, &error))
+        }
+    };
+}
+
+on_port! {
+    /// Runs an operation on a textual input port.
+    on_text_input, TextInput, TextSource
+}
+on_port! {
+    /// Runs an operation on a textual output port.
+    on_text_output, TextOutput, TextOutput
+}
+on_port! {
+    /// Runs an operation on a binary input port.
+    on_binary_input, BinaryInput, BinaryInput
+}
+on_port! {
+    /// Runs an operation on a binary output port.
+    on_binary_output, BinaryOutput, BinaryOutput
+}
+
+/// Runs work that waits by itself on a textual input port, whose lock it holds throughout. The work may
+/// leave the heap, but not allocate in it.
+pub(crate) fn on_text_input_holding<R>(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+    work: impl FnOnce(&mut Thread, &mut TextSource) -> Result<R, IoError>,
+) -> Result<R, Raise> {
+    let outcome = table::with_port(thread, id_of(port), |thread, host_port| {
+        let HostPort::TextInput(shared) = host_port else {
+            return Err(table::unknown_port());
+        };
+        let mut source = match shared.try_lock() {
+            Ok(source) => source,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                thread.outside_heap(|| shared.lock().unwrap_or_else(PoisonError::into_inner))
+            }
+        };
+        work(thread, &mut source)
+    });
+    outcome.map_err(|error| port_failure(thread, call, port, &error))
+}
+
+/// Whether a lock is free and `operation` could be done at once. `None` means: do it another way.
+/// Unlike elsewhere, the operation may borrow the bytes of Scheme objects, since nothing waits.
+fn at_once<P>(
+    port: &Mutex<P>,
+    operation: impl FnOnce(&mut P, Wait<'_>) -> Result<(), IoError>,
+) -> Option<Result<(), IoError>> {
+    let mut port = match port.try_lock() {
+        Ok(port) => port,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => return None,
+    };
+    match operation(&mut port, Wait::NonBlocking) {
+        Err(IoError::WouldBlock) => None,
+        outcome => Some(outcome),
+    }
+}

@@ -1,0 +1,89 @@
+//! Port objects themselves: what they are, whether they are open, their names and places.
+
+use canny_io::Wait;
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use super::table::with_port;
+use super::{flag, flags_of, id_of, name_of, on_text_input, port_failure, required_port};
+use crate::arguments::{Call, implementations};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%current-port" => current_port;
+    "%set-default-port!" => set_default_port;
+    "port?" => |_, call: Call| Ok(Value::boolean(call.at(0).is_kind(Kind::Port)));
+    "input-port?" => |_, call| has_flag(call, flag::INPUT);
+    "output-port?" => |_, call| has_flag(call, flag::OUTPUT);
+    "textual-port?" => |_, call| has_flag(call, flag::TEXTUAL);
+    "binary-port?" => |_, call| has_flag(call, flag::BINARY);
+    "input-port-open?" => |thread, call| is_open(thread, call, flag::INPUT);
+    "output-port-open?" => |thread, call| is_open(thread, call, flag::OUTPUT);
+    "close-port" => |thread, call| close(thread, call, 0);
+    "close-input-port" => |thread, call| close(thread, call, flag::INPUT);
+    "close-output-port" => |thread, call| close(thread, call, flag::OUTPUT);
+    "port-name" => port_name;
+    "port-line" => |thread, call| place(thread, call, |location| location.line);
+    "port-column" => |thread, call| place(thread, call, |location| location.column);
+};
+
+fn has_flag(call: Call, flag: i64) -> Result<Value, Raise> {
+    Ok(Value::boolean(flags_of(call.at(0)) & flag != 0))
+}
+
+/// The keys are 0 to 2.
+fn key(thread: &mut Thread, call: Call) -> Result<usize, Raise> {
+    call.index_below(thread, 0, 3)
+}
+
+fn current_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let key = key(thread, call)?;
+    super::current_port(thread, key)
+}
+
+fn set_default_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let key = key(thread, call)?;
+    required_port(thread, call, 1, 0)?;
+    thread.set_default_port(key, call.at(1));
+    Ok(Value::UNSPECIFIED)
+}
+
+fn is_open(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, flags)?;
+    let outcome = with_port(thread, id_of(port), |thread, host_port| {
+        Ok(thread.outside_heap(|| host_port.is_open()))
+    });
+    Ok(Value::boolean(outcome.unwrap_or(false)))
+}
+
+fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, flags)?;
+    let outcome = with_port(thread, id_of(port), |thread, host_port| {
+        let interrupts = thread.interrupts();
+        thread.outside_heap(|| host_port.close(Wait::Interruptible(interrupts.interrupt_waiting())))
+    });
+    match outcome {
+        Ok(()) => Ok(Value::UNSPECIFIED),
+        Err(error) => Err(port_failure(thread, call, port, &error)),
+    }
+}
+
+fn port_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    Ok(name_of(port))
+}
+
+fn place(
+    thread: &mut Thread,
+    call: Call,
+    number: fn(canny_io::Location) -> u64,
+) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    if flags_of(port) & (flag::TEXTUAL | flag::INPUT) != flag::TEXTUAL | flag::INPUT {
+        return Ok(Value::FALSE);
+    }
+    let number = on_text_input(thread, call, port, |source, _| {
+        Ok(number(source.text.location()))
+    })?;
+    Ok(thread.integer(number.min(i64::MAX as u64) as i64))
+}

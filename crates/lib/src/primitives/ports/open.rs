@@ -1,0 +1,174 @@
+//! Making ports: files, strings, bytevectors; and what else is done with files by name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use canny_io::file::{delete_file, file_exists, open_input, open_output};
+use canny_io::port::EncodeOptions;
+use canny_io::{
+    BinaryInput, BinaryOutput, DecodeOptions, Handle, IoError, OutputMode, TextInput, TextOutput,
+    Wait,
+};
+use canny_value::Value;
+use canny_vm::{PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
+
+use super::table::{HostPort, make_port};
+use super::{failed, flag, on_binary_output, on_text_output, required_port};
+use crate::arguments::{Call, implementations};
+use crate::host::sweep_dead;
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "open-input-file" => open_text_input;
+    "open-binary-input-file" => open_binary_input;
+    "open-output-file" => |thread, call| open_text_output(thread, call, OutputMode::Truncate);
+    "open-append-file" => |thread, call| open_text_output(thread, call, OutputMode::Append);
+    "open-binary-output-file" => open_binary_output;
+    "open-input-string" => open_input_string;
+    "open-output-string" => open_output_string;
+    "get-output-string" => get_output_string;
+    "open-input-bytevector" => open_input_bytevector;
+    "open-output-bytevector" => open_output_bytevector;
+    "get-output-bytevector" => get_output_bytevector;
+    "file-exists?" => file_exists_row;
+    "delete-file" => delete_file_row;
+};
+
+fn path(thread: &mut Thread, call: Call) -> Result<String, Raise> {
+    let name = call.string(thread, 0)?;
+    Ok(string_text(name.value()).unwrap_or_default())
+}
+
+/// Whether the system refused because too many files are open.
+fn is_out_of_descriptors(error: &IoError) -> bool {
+    const EMFILE: i32 = 24;
+    const ENFILE: i32 = 23;
+    matches!(error.os_code(), Some(EMFILE | ENFILE))
+}
+
+/// Opens the file that argument 0 names. When there are too many open files, those that nobody can
+/// reach any more are closed first.
+fn open(
+    thread: &mut Thread,
+    call: Call,
+    open: impl Fn(&Path, Wait<'_>) -> Result<Arc<Handle>, IoError>,
+) -> Result<Arc<Handle>, Raise> {
+    let name = path(thread, call)?;
+    let interrupts = thread.interrupts();
+    let attempt = || {
+        open(
+            Path::new(&name),
+            Wait::Interruptible(interrupts.interrupt_waiting()),
+        )
+    };
+    let mut outcome = thread.outside_heap(attempt);
+    if outcome.as_ref().is_err_and(is_out_of_descriptors) {
+        thread.collect_garbage(true);
+        sweep_dead(thread);
+        outcome = thread.outside_heap(attempt);
+    }
+    outcome.map_err(|error| failed(thread, call.who, None, &error))
+}
+
+fn open_text_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let handle = open(thread, call, open_input)?;
+    let name = handle.name().to_owned();
+    let port = HostPort::text_input(TextInput::new(handle, DecodeOptions::default()));
+    make_port(thread, port, flag::TEXTUAL | flag::INPUT, &name)
+}
+
+fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let handle = open(thread, call, open_input)?;
+    let name = handle.name().to_owned();
+    let port = HostPort::binary_input(BinaryInput::new(handle));
+    make_port(thread, port, flag::BINARY | flag::INPUT, &name)
+}
+
+fn open_text_output(thread: &mut Thread, call: Call, mode: OutputMode) -> Result<Value, Raise> {
+    let handle = open(thread, call, |path, wait| open_output(path, mode, wait))?;
+    let name = handle.name().to_owned();
+    let port = HostPort::text_output(TextOutput::new(handle, EncodeOptions::default()));
+    make_port(thread, port, flag::TEXTUAL | flag::OUTPUT, &name)
+}
+
+fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let handle = open(thread, call, |path, wait| {
+        open_output(path, OutputMode::Truncate, wait)
+    })?;
+    let name = handle.name().to_owned();
+    let port = HostPort::binary_output(BinaryOutput::new(handle));
+    make_port(thread, port, flag::BINARY | flag::OUTPUT, &name)
+}
+
+fn open_input_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
+    let port = HostPort::text_input(TextInput::from_text(text));
+    make_port(
+        thread,
+        port,
+        flag::TEXTUAL | flag::INPUT | flag::MEMORY,
+        "string",
+    )
+}
+
+fn open_output_string(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let port = HostPort::text_output(TextOutput::memory());
+    make_port(
+        thread,
+        port,
+        flag::TEXTUAL | flag::OUTPUT | flag::MEMORY,
+        "string",
+    )
+}
+
+fn get_output_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let flags = flag::TEXTUAL | flag::OUTPUT | flag::MEMORY;
+    let port = required_port(thread, call, 0, flags)?;
+    let text = on_text_output(thread, call, port, |output, _| {
+        let mut builder = TextBuilder::new();
+        builder.push_str(output.text().as_str());
+        Ok(builder)
+    })?;
+    text.try_finish(thread)
+}
+
+fn open_input_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);
+    let port = HostPort::binary_input(BinaryInput::from_bytes(bytes));
+    make_port(
+        thread,
+        port,
+        flag::BINARY | flag::INPUT | flag::MEMORY,
+        "bytevector",
+    )
+}
+
+fn open_output_bytevector(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let port = HostPort::binary_output(BinaryOutput::memory());
+    make_port(
+        thread,
+        port,
+        flag::BINARY | flag::OUTPUT | flag::MEMORY,
+        "bytevector",
+    )
+}
+
+fn get_output_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let flags = flag::BINARY | flag::OUTPUT | flag::MEMORY;
+    let port = required_port(thread, call, 0, flags)?;
+    let bytes = on_binary_output(thread, call, port, |output, _| Ok(output.bytes().to_vec()))?;
+    thread.bytevector(&bytes)
+}
+
+fn file_exists_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = path(thread, call)?;
+    let exists = thread.outside_heap(|| file_exists(Path::new(&name)));
+    Ok(Value::boolean(exists))
+}
+
+fn delete_file_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = path(thread, call)?;
+    match thread.outside_heap(|| delete_file(Path::new(&name))) {
+        Ok(()) => Ok(Value::UNSPECIFIED),
+        Err(error) => Err(failed(thread, call.who, None, &error)),
+    }
+}

@@ -1,0 +1,198 @@
+//! The io ports behind port objects, by id.
+//!
+//! Ids are never used twice in a process, so that each system thread may keep the ports that it used
+//! last in a small cache of its own, whatever machine they belong to. A port leaves the table when its
+//! object died, or never; its entry in a cache may last longer, which is why the sweep closes it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use canny_io::error::SystemFailure;
+use canny_io::{BinaryInput, BinaryOutput, IoError, Operation, TextInput, TextOutput, Wait};
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::{Raise, Thread};
+
+use super::field;
+use crate::host::{Host, external, sweep_dead};
+
+/// A textual input with what `read` remembers of it.
+pub(crate) struct TextSource {
+    pub(crate) text: TextInput,
+    /// `read` folds symbols to lower case.
+    pub(crate) folds_case: bool,
+}
+
+/// What is behind a port object.
+pub(crate) enum HostPort {
+    TextInput(Mutex<TextSource>),
+    TextOutput(Arc<Mutex<TextOutput>>),
+    BinaryInput(Mutex<BinaryInput>),
+    BinaryOutput(Arc<Mutex<BinaryOutput>>),
+}
+
+impl HostPort {
+    pub(crate) fn text_input(text: TextInput) -> HostPort {
+        HostPort::TextInput(Mutex::new(TextSource {
+            text,
+            folds_case: false,
+        }))
+    }
+
+    pub(crate) fn text_output(output: TextOutput) -> HostPort {
+        HostPort::TextOutput(output.share())
+    }
+
+    pub(crate) fn binary_input(input: BinaryInput) -> HostPort {
+        HostPort::BinaryInput(Mutex::new(input))
+    }
+
+    pub(crate) fn binary_output(output: BinaryOutput) -> HostPort {
+        HostPort::BinaryOutput(output.share())
+    }
+
+    /// Closes the port, after writing out what it holds.
+    pub(crate) fn close(&self, wait: Wait<'_>) -> Result<(), IoError> {
+        match self {
+            HostPort::TextInput(port) => lock(port).text.close(),
+            HostPort::TextOutput(port) => lock(port).close(wait),
+            HostPort::BinaryInput(port) => lock(port).close(),
+            HostPort::BinaryOutput(port) => lock(port).close(wait),
+        }
+    }
+
+    /// What becomes of the port when its object died: closed, unless an output has other users.
+    fn abandon(&self) -> Result<(), IoError> {
+        match self {
+            HostPort::TextOutput(port) if Arc::strong_count(port) > 1 => {
+                lock(port).flush(Wait::NonBlocking)
+            }
+            _ => self.close(Wait::Blocking),
+        }
+    }
+
+    /// Whether the port was not closed.
+    pub(crate) fn is_open(&self) -> bool {
+        match self {
+            HostPort::TextInput(port) => lock(port).text.is_open(),
+            HostPort::TextOutput(port) => lock(port).is_open(),
+            HostPort::BinaryInput(port) => lock(port).is_open(),
+            HostPort::BinaryOutput(port) => lock(port).is_open(),
+        }
+    }
+}
+
+fn lock<P>(port: &Mutex<P>) -> MutexGuard<'_, P> {
+    port.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The ports of a machine.
+#[derive(Default)]
+pub(crate) struct PortTable {
+    ports: Mutex<HashMap<u64, Arc<HostPort>>>,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// Ports that a thread keeps at hand.
+const RECENT_PORTS: usize = 8;
+
+type Recent = [Option<(u64, Arc<HostPort>)>; RECENT_PORTS];
+
+thread_local! {
+    static RECENT: RefCell<Recent> = const { RefCell::new([const { None }; RECENT_PORTS]) };
+}
+
+impl PortTable {
+    fn insert(&self, port: HostPort) -> u64 {
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        lock(&self.ports).insert(id, Arc::new(port));
+        id
+    }
+
+    fn find(&self, id: u64) -> Option<Arc<HostPort>> {
+        lock(&self.ports).get(&id).cloned()
+    }
+
+    fn remove(&self, id: u64) -> Option<Arc<HostPort>> {
+        lock(&self.ports).remove(&id)
+    }
+}
+
+/// Runs `work` on the io port with this id. `work` must not come back here.
+#[inline]
+pub(crate) fn with_port<R>(
+    thread: &mut Thread,
+    id: Option<u64>,
+    work: impl FnOnce(&mut Thread, &HostPort) -> Result<R, IoError>,
+) -> Result<R, IoError> {
+    let Some(id) = id else {
+        return Err(unknown_port());
+    };
+    RECENT.with_borrow_mut(|recent| {
+        let slot = &mut recent[id as usize % RECENT_PORTS];
+        match slot {
+            Some((known, port)) if *known == id => work(thread, port),
+            _ => match find_slowly(thread, id) {
+                Some(port) => work(thread, &slot.insert((id, port)).1),
+                None => Err(unknown_port()),
+            },
+        }
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn find_slowly(thread: &Thread, id: u64) -> Option<Arc<HostPort>> {
+    Host::of(thread).ports.find(id)
+}
+
+/// The failure of an operation on a port object that has nothing behind it.
+#[cold]
+pub(crate) fn unknown_port() -> IoError {
+    IoError::System(Box::new(SystemFailure {
+        operation: Operation::Open,
+        name: "port".into(),
+        error: std::io::Error::other("no such port"),
+    }))
+}
+
+/// Makes the port object for an io port.
+pub(crate) fn make_port(
+    thread: &mut Thread,
+    port: HostPort,
+    flags: i64,
+    name: &str,
+) -> Result<Value, Raise> {
+    sweep_dead(thread);
+    let id = Host::of(thread).ports.insert(port);
+    let name = thread.literal_string(name);
+    match thread.try_object(Kind::Port, 0, Kind::Port.row().fields.len(), Value::ZERO) {
+        Ok(object) => {
+            thread.store(object, field::ID, Value::fixnum(id as i64));
+            thread.store(object, field::FLAGS, Value::fixnum(flags));
+            thread.store(object, field::NAME, name);
+            thread.register_external(object, external::PORT | id);
+            Ok(object)
+        }
+        Err(raise) => {
+            Host::of(thread).ports.remove(id);
+            Err(raise)
+        }
+    }
+}
+
+/// Closes the ports with these ids, whose objects are dead. Nobody is left to hear of an error.
+pub(crate) fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
+    let ports: Vec<Arc<HostPort>> = {
+        let table = &Host::of(thread).ports;
+        ids.iter().filter_map(|id| table.remove(*id)).collect()
+    };
+    thread.outside_heap(|| {
+        for port in ports {
+            let _ = port.abandon();
+        }
+    });
+}

@@ -1,0 +1,164 @@
+//! Time, the process and its environment.
+
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use canny_value::Value;
+use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, string_text};
+
+use crate::arguments::{Call, implementations};
+use crate::host::{Host, finish_output};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "current-jiffy" => current_jiffy;
+    "jiffies-per-second" => |_, _| Ok(Value::fixnum(JIFFIES_PER_SECOND));
+    "current-second" => current_second;
+    "cpu-time" => cpu_time;
+    "command-line" => command_line;
+    "%exit" => exit;
+    "get-environment-variable" => environment_variable;
+    "get-environment-variables" => environment_variables;
+    "%implementation-version" => |thread, _| Ok(thread.literal_string(env!("CARGO_PKG_VERSION")));
+    "%backtrace" => backtrace;
+    "%interrupt-pending?" => is_interrupt_pending;
+};
+
+const JIFFIES_PER_SECOND: i64 = 1_000_000_000;
+
+/// TAI is ahead of UTC by this much since 2017; no further leap second is planned.
+const TAI_AHEAD_OF_UTC_SECONDS: f64 = 37.0;
+
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+fn current_jiffy(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let jiffies = START.elapsed().as_nanos().min(i64::MAX as u128);
+    Ok(thread.integer(jiffies as i64))
+}
+
+fn current_second(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let since_epoch = match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(after) => after.as_secs_f64(),
+        Err(before) => -before.duration().as_secs_f64(),
+    };
+    Ok(thread.flonum(since_epoch + TAI_AHEAD_OF_UTC_SECONDS))
+}
+
+fn cpu_time(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let time = Duration::new(
+        time.tv_sec.max(0) as u64,
+        time.tv_nsec.clamp(0, 999_999_999) as u32,
+    );
+    Ok(thread.flonum(time.as_secs_f64()))
+}
+
+/// A list of strings.
+fn list_of_strings(thread: &mut Thread, texts: &[String]) -> Value {
+    let mut list = Value::NIL;
+    for text in texts.iter().rev() {
+        let text = thread.string(text);
+        list = thread.cons(text, list);
+    }
+    list
+}
+
+fn command_line(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let words = Host::of(thread).command_line().to_vec();
+    Ok(list_of_strings(thread, &words))
+}
+
+/// The exit code that an object stands for.
+fn exit_code(object: Option<Value>) -> i32 {
+    const SUCCESS: i32 = 0;
+    const FAILURE: i32 = 1;
+    const SOFTWARE_ERROR: i32 = 70;
+    match object {
+        None | Some(Value::TRUE) => SUCCESS,
+        Some(Value::FALSE) => FAILURE,
+        Some(object) => match object.as_fixnum() {
+            Some(code) => (code & 0xff) as i32,
+            None => SOFTWARE_ERROR,
+        },
+    }
+}
+
+fn exit(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let code = exit_code(call.optional(0));
+    let code = thread.outside_heap(|| finish_output(code));
+    Err(thread.leave(Exit::Code(code)))
+}
+
+fn environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
+    // The system knows no such names, and asking for them is an error in some.
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Ok(Value::FALSE);
+    }
+    match std::env::var_os(&name) {
+        Some(value) => Ok(thread.string(&value.to_string_lossy())),
+        None => Ok(Value::FALSE),
+    }
+}
+
+fn environment_variables(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let variables: Vec<(String, String)> = std::env::vars_os()
+        .map(|(name, value)| {
+            (
+                name.to_string_lossy().into_owned(),
+                value.to_string_lossy().into_owned(),
+            )
+        })
+        .collect();
+    let mut list = Value::NIL;
+    for (name, value) in variables.iter().rev() {
+        let name = thread.string(name);
+        let value = thread.string(value);
+        let entry = thread.cons(name, value);
+        list = thread.cons(entry, list);
+    }
+    Ok(list)
+}
+
+/// A list with an entry for each frame: the procedure's name or `#f`, and then file, line and column if
+/// they are known.
+fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    const FRAMES_MAX: usize = 1000;
+    let frames = thread.describe_frames(FRAMES_MAX);
+    let mut list = Value::NIL;
+    for frame in frames.iter().rev() {
+        let mut entry = Value::NIL;
+        if let Some((file, line, column)) = &frame.position {
+            entry = thread.cons(Value::fixnum(i64::from(*column)), entry);
+            entry = thread.cons(Value::fixnum(i64::from(*line)), entry);
+            let file = thread.string(file);
+            entry = thread.cons(file, entry);
+        }
+        let name = match &frame.name {
+            Some(name) => thread.symbol(name),
+            None => Value::FALSE,
+        };
+        entry = thread.cons(name, entry);
+        list = thread.cons(entry, list);
+    }
+    Ok(list)
+}
+
+fn is_interrupt_pending(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    Ok(Value::boolean(thread.interrupts().take_interrupt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_are_those_of_r7rs() {
+        assert_eq!(exit_code(None), 0);
+        assert_eq!(exit_code(Some(Value::TRUE)), 0);
+        assert_eq!(exit_code(Some(Value::FALSE)), 1);
+        assert_eq!(exit_code(Some(Value::fixnum(3))), 3);
+        assert_eq!(exit_code(Some(Value::fixnum(256 + 7))), 7);
+        assert_eq!(exit_code(Some(Value::fixnum(-1))), 255);
+        assert_eq!(exit_code(Some(Value::NIL)), 70);
+    }
+}
