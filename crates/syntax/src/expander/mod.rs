@@ -26,7 +26,7 @@ mod transform;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::core::{GlobalDefinition, LibraryName, Unit, VarId, VarTable};
+use crate::core::{GlobalDefinition, GlobalName, LibraryName, Unit, VarId, VarTable};
 use crate::diagnostic::Diagnostic;
 use crate::environment::Environment;
 use crate::expander::macros::Macro;
@@ -113,6 +113,8 @@ pub(crate) struct Expander<'a> {
     globals: Vec<GlobalDefinition>,
     defined: HashSet<Name>,
     assigned: HashSet<Name>,
+    /// Unbound variables that were reported.
+    warned: HashSet<GlobalName>,
     requires: Vec<LibraryName>,
 }
 
@@ -143,6 +145,7 @@ impl<'a> Expander<'a> {
             globals: Vec::new(),
             defined: HashSet::new(),
             assigned: HashSet::new(),
+            warned: HashSet::new(),
             requires: Vec::new(),
         }
     }

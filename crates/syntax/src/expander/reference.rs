@@ -206,6 +206,10 @@ impl Expander<'_> {
         {
             return;
         }
+        // Once for each name: a program may use it a thousand times.
+        if !self.warned.insert(name.clone()) {
+            return;
+        }
         let mut diagnostic =
             Diagnostic::warning("unbound-variable", span, format!("`{symbol}` is not bound"));
         if CoreForm::ALL
