@@ -1,13 +1,17 @@
 //! From a core unit to a compiled unit: the order of the passes.
 
-use canny_syntax::core::Unit;
+use std::sync::Arc;
+
+use canny_syntax::core::{GlobalName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::library::{ExpandedLibrary, Interface, Libraries};
 use canny_syntax::span::SourceMap;
 
 use crate::assembler::AssemblyError;
 use crate::codegen::{UnitBuilder, generate_procedure};
 use crate::lower::lower;
 use crate::optimize;
+use crate::optimize::globals::Imports;
 use crate::unit::CompiledUnit;
 
 /// What the compiler is asked to do.
@@ -68,6 +72,35 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
         unit,
         warnings: report.warnings,
     })
+}
+
+/// Compiles a library that was just expanded, telling the compilation what other libraries' exports
+/// are and keeping for later ones what this one's are. Gives the interface with that added; it is
+/// also the one in `libraries` from then on.
+pub fn compile_library(
+    libraries: &mut Libraries,
+    library: &ExpandedLibrary,
+    options: &Options,
+) -> Result<(Compilation, Arc<Interface>), Vec<Diagnostic>> {
+    let unit = library.unit.clone();
+    let compilation = {
+        let mut options = options.clone();
+        options.optimize.imports = Some(&*libraries);
+        compile_unit(unit, &options)?
+    };
+    let key = library.name.key();
+    for (name, bytes) in &compilation.unit.inlinable {
+        let global = GlobalName { library: key.clone(), name: *name };
+        libraries.set_inline_information(&global, bytes.clone());
+    }
+    let interface = libraries.interface_by_key(&key).unwrap_or(&library.interface).clone();
+    Ok((compilation, interface))
+}
+
+impl Imports for Libraries {
+    fn inline_information(&self, global: &GlobalName) -> Option<Vec<u8>> {
+        Libraries::inline_information(self, global).map(<[u8]>::to_vec)
+    }
 }
 
 fn describe(error: AssemblyError) -> &'static str {
