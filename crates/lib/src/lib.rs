@@ -1,1 +1,29 @@
-//! Primitives in Rust and libraries in Scheme
+//! The library: primitives in Rust, and the libraries in Scheme that are built on them.
+//!
+//! [`primitive_table`] is what a machine is made with. Primitives are grouped as their rows are; what
+//! several groups need (arguments, lists, text, equality) has modules of its own. Primitives are
+//! first-order: none calls a procedure.
+//!
+//! Rules for values in Rust code: a [`Value`](canny_value::Value) in a local variable survives a
+//! collection, one in a Rust collection does not; no slice of an object's content is kept across an
+//! allocation.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod equality;
+pub mod evaluation;
+pub mod features;
+mod hash_table;
+pub mod host;
+mod library_cache;
+mod library_loader;
+mod list;
+mod primitives;
+pub mod printer;
+mod text;
+mod unicode;
+
+pub use evaluation::{Evaluation, EvaluationConfig};
+pub use host::{Report, Uncaught, finish_output, open_standard_ports};
+pub use primitives::primitive_table;

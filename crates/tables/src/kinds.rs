@@ -84,7 +84,9 @@ kinds! {
     /// A slice of the VM stack, from word `slice` on; below it lie the first `parent-words` words of `parent`.
     /// `resume-pc` is where its newest frame goes on, `parent-pc` where the newest of the parent does.
     Continuation "continuation" Scannable 8 ["parent" "parent-words" "parent-pc" "resume-pc"];
-    HashTable "hash-table" Scannable 8 ["type" "weakness" "count" "epoch" "index" "entries" "used" "spare"];
+    /// Entries in the order of insertion, and an index into them; see the library's hash tables.
+    HashTable "hash-table" Scannable 8 ["equivalence" "weakness" "count" "used" "filled" "index" "entries"
+        "identity" "epoch" "full-collections" "settled"];
     /// `id` names the host's object behind it; the collector tells the host when the port died.
     Port "port" Scannable 8 ["id" "flags" "name"];
     /// An environment for `eval`; `id` names the host's object.

@@ -176,6 +176,18 @@ impl ObjectRef {
         unsafe { *(self.slot_address(index) as *const u64) }
     }
 
+    /// Changes payload word `index` of a bytevector. Panics when out of range.
+    #[inline(always)]
+    pub fn set_raw_word(self, index: usize, word: u64) {
+        let header = self.header();
+        assert!(
+            header.kind_byte() == Kind::Bytevector as u8 && index < header.length() / 8,
+            "word index out of range"
+        );
+        // SAFETY: the word is inside the live object; raw bytes need no barrier.
+        unsafe { *(self.slot_address(index) as *mut u64) = word }
+    }
+
     /// Address of the first payload byte.
     #[inline(always)]
     pub fn payload_address(self) -> usize {

@@ -1,0 +1,245 @@
+//! `eqv?` and `equal?` on objects.
+//!
+//! `equal?` keeps what it has still to compare on a stack of its own, so deep data cannot exhaust the
+//! native one. It begins without any bookkeeping; data that takes many steps may be circular or may
+//! share much, and from then on stretches of plain comparison alternate with stretches in which
+//! compared pairs are united in a union-find structure and united ones are skipped (after Adams and
+//! Dybvig, "Efficient nondestructive equality checking for trees and graphs"). Every such stretch
+//! unites new pairs or empties the stack, so the comparison ends.
+//!
+//! Nothing here allocates in the Scheme heap, which is why values may be kept in Rust collections.
+
+use std::collections::HashMap;
+
+use canny_tables::kinds::Kind;
+use canny_value::{ObjectRef, Value};
+use canny_vm::numbers::{Numeric, number_of, numeric};
+
+use crate::text::{same_text, with_units};
+
+/// `eqv?`
+#[inline]
+pub(crate) fn is_eqv(left: Value, right: Value) -> bool {
+    left == right || (left.is_object() && right.is_object() && is_eqv_number(left, right))
+}
+
+/// Whether two objects are the same number.
+fn is_eqv_number(left: Value, right: Value) -> bool {
+    match (numeric(left), numeric(right)) {
+        (Some(Numeric::Flonum(left)), Some(Numeric::Flonum(right))) => {
+            left.to_bits() == right.to_bits() || left.is_nan() && right.is_nan()
+        }
+        (Some(Numeric::Other(left)), Some(Numeric::Other(right))) => {
+            match (number_of(left), number_of(right)) {
+                (Some(left), Some(right)) => canny_number::eqv(&left, &right),
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// What comparing two objects without looking inside found.
+enum Shallow {
+    Same,
+    Different,
+    /// Two pairs.
+    Pairs,
+    /// Two vectors of one length, which is not zero.
+    Vectors,
+}
+
+#[inline]
+fn compare_shallowly(left: Value, right: Value) -> Shallow {
+    if left == right {
+        return Shallow::Same;
+    }
+    if left.is_pair() && right.is_pair() {
+        return Shallow::Pairs;
+    }
+    match (left.as_object(), right.as_object()) {
+        (Some(left), Some(right)) => compare_objects(left, right),
+        _ => Shallow::Different,
+    }
+}
+
+fn compare_objects(left: ObjectRef, right: ObjectRef) -> Shallow {
+    let same = match (left.kind(), right.kind()) {
+        (Kind::String, Kind::String) => {
+            with_units(left, |left| with_units(right, |right| same_text(left, right)))
+        }
+        (Kind::Vector, Kind::Vector) => {
+            if left.length() == right.length() && left.length() > 0 {
+                return Shallow::Vectors;
+            }
+            left.length() == right.length()
+        }
+        (Kind::Bytevector, Kind::Bytevector) => {
+            left.with_bytes(|left| right.with_bytes(|right| left == right))
+        }
+        _ => is_eqv_number(left.value(), right.value()),
+    };
+    if same { Shallow::Same } else { Shallow::Different }
+}
+
+/// What is left to compare.
+enum Task {
+    /// Two pairs or two vectors of one length.
+    Nodes(Value, Value),
+    /// Two vectors of one length, from an element on.
+    Elements(ObjectRef, ObjectRef, usize),
+}
+
+/// Steps of a comparison before anything is remembered.
+const STEPS_UNTIL_SUSPICION: u32 = 1 << 16;
+/// Steps of a stretch in which compared nodes are united.
+const UNITING_STEPS: u32 = 64;
+/// Steps of a plain stretch once there was suspicion; a prime, lest it go in step with a circle.
+const PLAIN_STEPS: u32 = 509;
+
+struct Comparison {
+    tasks: Vec<Task>,
+    united: UnionFind,
+    uniting: bool,
+    steps_left: u32,
+}
+
+/// `equal?`
+pub(crate) fn is_equal(left: Value, right: Value) -> bool {
+    match compare_shallowly(left, right) {
+        Shallow::Same => true,
+        Shallow::Different => false,
+        Shallow::Pairs | Shallow::Vectors => Comparison {
+            tasks: vec![Task::Nodes(left, right)],
+            united: UnionFind::default(),
+            uniting: false,
+            steps_left: STEPS_UNTIL_SUSPICION,
+        }
+        .run(),
+    }
+}
+
+impl Comparison {
+    fn run(mut self) -> bool {
+        while let Some(task) = self.tasks.pop() {
+            let same = match task {
+                Task::Nodes(left, right) => self.compare_nodes(left, right),
+                Task::Elements(left, right, start) => self.compare_elements(left, right, start),
+            };
+            if !same {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Counts a step. Whether the nodes are known to be equal, or to be under comparison already.
+    fn is_settled(&mut self, left: Value, right: Value) -> bool {
+        if self.steps_left == 0 {
+            self.uniting = !self.uniting;
+            self.steps_left = if self.uniting { UNITING_STEPS } else { PLAIN_STEPS };
+        }
+        if self.uniting && self.united.unite(left.bits(), right.bits()) {
+            return true;
+        }
+        self.steps_left -= 1;
+        false
+    }
+
+    /// Compares two pairs or two vectors of one length; what has to wait becomes a task.
+    fn compare_nodes(&mut self, mut left: Value, mut right: Value) -> bool {
+        loop {
+            if self.is_settled(left, right) {
+                return true;
+            }
+            let (Some(left_pair), Some(right_pair)) = (left.as_pair(), right.as_pair()) else {
+                return match (left.as_object(), right.as_object()) {
+                    (Some(left), Some(right)) => self.compare_elements(left, right, 0),
+                    _ => false,
+                };
+            };
+            let (left_car, right_car) = (left_pair.car(), right_pair.car());
+            match compare_shallowly(left_car, right_car) {
+                Shallow::Same => {}
+                Shallow::Different => return false,
+                _ => self.tasks.push(Task::Nodes(left_car, right_car)),
+            }
+            (left, right) = (left_pair.cdr(), right_pair.cdr());
+            match compare_shallowly(left, right) {
+                Shallow::Same => return true,
+                Shallow::Different => return false,
+                _ => {}
+            }
+        }
+    }
+
+    /// Compares the elements of two vectors of one length up to the first that has an inside.
+    fn compare_elements(&mut self, left: ObjectRef, right: ObjectRef, start: usize) -> bool {
+        for index in start..left.length() {
+            let (left_element, right_element) = (left.field(index), right.field(index));
+            match compare_shallowly(left_element, right_element) {
+                Shallow::Same => {}
+                Shallow::Different => return false,
+                _ => {
+                    if index + 1 < left.length() {
+                        self.tasks.push(Task::Elements(left, right, index + 1));
+                    }
+                    self.tasks.push(Task::Nodes(left_element, right_element));
+                    return true;
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Sets of words, united by rank with paths halved.
+#[derive(Default)]
+struct UnionFind {
+    numbers: HashMap<u64, u32>,
+    /// Parent and rank of each number.
+    nodes: Vec<(u32, u8)>,
+}
+
+impl UnionFind {
+    fn number(&mut self, word: u64) -> u32 {
+        let next = self.nodes.len() as u32;
+        let number = *self.numbers.entry(word).or_insert(next);
+        if number == next {
+            self.nodes.push((next, 0));
+        }
+        number
+    }
+
+    fn root(&mut self, mut number: u32) -> u32 {
+        loop {
+            let parent = self.nodes[number as usize].0;
+            if parent == number {
+                return number;
+            }
+            let grandparent = self.nodes[parent as usize].0;
+            self.nodes[number as usize].0 = grandparent;
+            number = grandparent;
+        }
+    }
+
+    /// Unites the sets of two words; whether they were one already.
+    fn unite(&mut self, left: u64, right: u64) -> bool {
+        let (left, right) = (self.number(left), self.number(right));
+        let (left, right) = (self.root(left), self.root(right));
+        if left == right {
+            return true;
+        }
+        let (left_rank, right_rank) = (self.nodes[left as usize].1, self.nodes[right as usize].1);
+        let (child, parent) = if left_rank < right_rank {
+            (left, right)
+        } else {
+            (right, left)
+        };
+        self.nodes[child as usize].0 = parent;
+        if left_rank == right_rank {
+            self.nodes[parent as usize].1 += 1;
+        }
+        false
+    }
+}

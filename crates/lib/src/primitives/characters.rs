@@ -1,0 +1,72 @@
+//! Characters: Unicode scalar values, their properties and simple case mappings.
+
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use crate::arguments::{Call, implementations};
+use crate::unicode;
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "char?" => |_, call| Ok(Value::boolean(call.at(0).is_character()));
+    "char->integer" => |thread, call| Ok(Value::fixnum(i64::from(u32::from(call.character(thread, 0)?))));
+    "integer->char" => integer_to_char;
+    "char=?" => |thread, call| call.neighbours(thread, Call::character, |left, right| left == right);
+    "char<?" => |thread, call| call.neighbours(thread, Call::character, |left, right| left < right);
+    "char>?" => |thread, call| call.neighbours(thread, Call::character, |left, right| left > right);
+    "char<=?" => |thread, call| call.neighbours(thread, Call::character, |left, right| left <= right);
+    "char>=?" => |thread, call| call.neighbours(thread, Call::character, |left, right| left >= right);
+    "char-ci=?" => |thread, call| call.neighbours(thread, folded, |left, right| left == right);
+    "char-ci<?" => |thread, call| call.neighbours(thread, folded, |left, right| left < right);
+    "char-ci>?" => |thread, call| call.neighbours(thread, folded, |left, right| left > right);
+    "char-ci<=?" => |thread, call| call.neighbours(thread, folded, |left, right| left <= right);
+    "char-ci>=?" => |thread, call| call.neighbours(thread, folded, |left, right| left >= right);
+    "char-upcase" => |thread, call| map(thread, call, unicode::upcase);
+    "char-downcase" => |thread, call| map(thread, call, unicode::downcase);
+    "char-foldcase" => |thread, call| map(thread, call, unicode::foldcase);
+    "char-titlecase" => |thread, call| map(thread, call, unicode::titlecase);
+    "char-alphabetic?" => |thread, call| test(thread, call, char::is_alphabetic);
+    "char-numeric?" => |thread, call| test(thread, call, unicode::is_decimal_digit);
+    "char-whitespace?" => |thread, call| test(thread, call, char::is_whitespace);
+    "char-upper-case?" => |thread, call| test(thread, call, char::is_uppercase);
+    "char-lower-case?" => |thread, call| test(thread, call, char::is_lowercase);
+    "digit-value" => digit_value;
+    "char-general-category" => general_category;
+};
+
+fn folded(call: Call, thread: &mut Thread, position: usize) -> Result<char, Raise> {
+    call.character(thread, position).map(unicode::foldcase)
+}
+
+fn map(thread: &mut Thread, call: Call, mapping: fn(char) -> char) -> Result<Value, Raise> {
+    Ok(Value::character(mapping(call.character(thread, 0)?)))
+}
+
+fn test(thread: &mut Thread, call: Call, property: fn(char) -> bool) -> Result<Value, Raise> {
+    Ok(Value::boolean(property(call.character(thread, 0)?)))
+}
+
+fn integer_to_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let value = call.at(0);
+    let character = value
+        .as_index()
+        .and_then(|number| u32::try_from(number).ok())
+        .and_then(char::from_u32);
+    match character {
+        Some(character) => Ok(Value::character(character)),
+        None if value.is_fixnum() || value.is_kind(Kind::Bignum) => {
+            Err(call.range_error(thread, 0, "no character has this scalar value"))
+        }
+        None => Err(call.type_error(thread, 0, "exact integer")),
+    }
+}
+
+fn digit_value(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let digit = unicode::digit_value(call.character(thread, 0)?);
+    Ok(digit.map_or(Value::FALSE, |digit| Value::fixnum(i64::from(digit))))
+}
+
+fn general_category(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let category = unicode::general_category(call.character(thread, 0)?);
+    Ok(thread.symbol(category))
+}

@@ -1,0 +1,107 @@
+//! Procedures, multiple values and the registers of the dynamic state.
+
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::symbols::symbol_name;
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use crate::arguments::{Call, implementations};
+use crate::list::Walk;
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "procedure?" => |_, call| Ok(Value::boolean(call.at(0).is_kind(Kind::Closure)));
+    "values" => values;
+    "%values?" => |_, call| Ok(Value::boolean(call.at(0).is_kind(Kind::Values)));
+    "%values->list" => values_to_list;
+    "%list->values" => list_to_values;
+    "%continuation?" => |_, call| Ok(Value::boolean(call.at(0).is_kind(Kind::Continuation)));
+    "procedure-name" => procedure_name;
+    "procedure-arity" => procedure_arity;
+    "%set-procedure-name!" => set_procedure_name;
+    "%winders" => |thread, _| Ok(thread.winders());
+    "%set-winders!" => |thread, call| done(thread.set_winders(call.at(0)));
+    "%handlers" => |thread, _| Ok(thread.handlers());
+    "%set-handlers!" => |thread, call| done(thread.set_handlers(call.at(0)));
+    "%parameters" => |thread, _| Ok(thread.parameters());
+    "%set-parameters!" => |thread, call| done(thread.set_parameters(call.at(0)));
+    "%parameter-ref" => parameter_ref;
+    "%parameter-entry" => parameter_entry;
+};
+
+fn done(_: ()) -> Result<Value, Raise> {
+    Ok(Value::UNSPECIFIED)
+}
+
+/// A values object, or the one value.
+fn values_of(
+    thread: &mut Thread,
+    count: usize,
+    mut elements: impl Iterator<Item = Value>,
+) -> Result<Value, Raise> {
+    if count == 1 {
+        return Ok(elements.next().unwrap_or(Value::UNSPECIFIED));
+    }
+    let object = thread.try_object(Kind::Values, 0, count, Value::UNSPECIFIED)?;
+    for (index, element) in elements.enumerate() {
+        thread.store(object, index, element);
+    }
+    Ok(object)
+}
+
+fn values(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    values_of(thread, call.count(), (0..call.count()).map(|position| call.at(position)))
+}
+
+fn values_to_list(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let value = call.at(0);
+    let Some(values) = value.as_kind(Kind::Values) else {
+        return Ok(thread.cons(value, Value::NIL));
+    };
+    let mut list = Value::NIL;
+    for index in (0..values.length()).rev() {
+        list = thread.try_cons(values.field(index), list)?;
+    }
+    Ok(list)
+}
+
+fn list_to_values(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let count = call.list_length(thread, 0)?;
+    values_of(thread, count, Walk::new(call.at(0)))
+}
+
+fn procedure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let procedure = call.object(thread, 0, Kind::Closure, "procedure")?;
+    Ok(procedure.value())
+}
+
+fn procedure_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let procedure = procedure(thread, call)?;
+    match thread.vm().procedure_name(procedure) {
+        Some(name) => Ok(thread.symbol(&name)),
+        None => Ok(Value::FALSE),
+    }
+}
+
+fn procedure_arity(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let procedure = procedure(thread, call)?;
+    let (least, greatest) = thread.vm().procedure_arity(procedure).unwrap_or((0, None));
+    let greatest = greatest.map_or(Value::FALSE, |count| Value::fixnum(count as i64));
+    Ok(thread.cons(Value::fixnum(least as i64), greatest))
+}
+
+fn set_procedure_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let procedure = procedure(thread, call)?;
+    let name = call.symbol(thread, 1)?;
+    let name = symbol_name(name.value()).unwrap_or_default();
+    thread.vm().set_procedure_name(procedure, &name);
+    Ok(Value::UNSPECIFIED)
+}
+
+fn parameter_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let value = thread.parameter_entry(call.at(0)).and_then(Value::cdr);
+    Ok(value.unwrap_or_else(|| call.at(1)))
+}
+
+fn parameter_entry(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    Ok(thread.parameter_entry(call.at(0)).unwrap_or(Value::FALSE))
+}

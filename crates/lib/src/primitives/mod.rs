@@ -1,0 +1,109 @@
+//! The primitives, in the groups of their rows.
+
+pub(crate) mod bytevectors;
+pub(crate) mod characters;
+pub(crate) mod control;
+pub(crate) mod equivalence;
+pub(crate) mod hash_tables;
+pub(crate) mod errors;
+pub(crate) mod evaluation;
+pub(crate) mod lists;
+pub(crate) mod memory;
+pub(crate) mod numbers;
+pub(crate) mod pairs;
+pub(crate) mod ports;
+pub(crate) mod reader;
+pub(crate) mod records;
+pub(crate) mod string_case;
+pub(crate) mod string_comparison;
+pub(crate) mod string_search;
+pub(crate) mod strings;
+pub(crate) mod symbols;
+pub(crate) mod system;
+pub(crate) mod vectors;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use canny_tables::primitives::all;
+use canny_value::Value;
+use canny_vm::{Arguments, ConditionKind, PrimitiveFunction, Raise, Thread};
+
+/// Name and function of each row of a topic.
+type Implementations = &'static [(&'static str, PrimitiveFunction)];
+
+/// Every topic. A test checks that they agree with the rows.
+const TOPICS: &[Implementations] = &[
+    bytevectors::IMPLEMENTATIONS,
+    characters::IMPLEMENTATIONS,
+    control::IMPLEMENTATIONS,
+    equivalence::IMPLEMENTATIONS,
+    hash_tables::IMPLEMENTATIONS,
+    errors::IMPLEMENTATIONS,
+    evaluation::IMPLEMENTATIONS,
+    lists::IMPLEMENTATIONS,
+    memory::IMPLEMENTATIONS,
+    numbers::arithmetic::IMPLEMENTATIONS,
+    numbers::bitwise::IMPLEMENTATIONS,
+    numbers::comparison::IMPLEMENTATIONS,
+    numbers::conversion::IMPLEMENTATIONS,
+    numbers::functions::IMPLEMENTATIONS,
+    numbers::predicates::IMPLEMENTATIONS,
+    numbers::random::IMPLEMENTATIONS,
+    pairs::IMPLEMENTATIONS,
+    ports::binary::IMPLEMENTATIONS,
+    ports::input::IMPLEMENTATIONS,
+    ports::objects::IMPLEMENTATIONS,
+    ports::open::IMPLEMENTATIONS,
+    ports::output::IMPLEMENTATIONS,
+    reader::IMPLEMENTATIONS,
+    records::IMPLEMENTATIONS,
+    string_case::IMPLEMENTATIONS,
+    string_comparison::IMPLEMENTATIONS,
+    string_search::IMPLEMENTATIONS,
+    strings::IMPLEMENTATIONS,
+    symbols::IMPLEMENTATIONS,
+    system::IMPLEMENTATIONS,
+    vectors::IMPLEMENTATIONS,
+];
+
+/// One function for each primitive row, in the order of the rows: what a machine is made with.
+pub fn primitive_table() -> Arc<[PrimitiveFunction]> {
+    let by_name: HashMap<&str, PrimitiveFunction> =
+        TOPICS.iter().flat_map(|topic| topic.iter().copied()).collect();
+    all()
+        .iter()
+        .map(|row| by_name.get(row.name).copied().unwrap_or(frame_operation))
+        .collect()
+}
+
+/// Stands in the table for a row that the machine implements itself, and is never called.
+fn frame_operation(thread: &mut Thread, _: Arguments) -> Result<Value, Raise> {
+    let message = "an operation of the machine was called as a primitive";
+    Err(thread.raise(ConditionKind::Error, message, &[], None))
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use canny_tables::primitives::{Flags, lookup};
+
+    #[test]
+    fn every_row_is_implemented_once() {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for (name, _) in TOPICS.iter().flat_map(|topic| topic.iter()) {
+            assert!(lookup(name).is_some(), "no row is called {name}");
+            *counts.entry(name).or_default() += 1;
+        }
+        let wrong: Vec<_> = all()
+            .iter()
+            .map(|row| {
+                let wanted = usize::from(!row.flags.has(Flags::FRAME));
+                (row.name, wanted, counts.get(row.name).copied().unwrap_or(0))
+            })
+            .filter(|(_, wanted, found)| wanted != found)
+            .collect();
+        assert_eq!(wrong, [], "name, functions wanted, functions found");
+    }
+}

@@ -1,0 +1,93 @@
+//! Strings: comparison, by scalar values or after folding.
+
+use std::cmp::Ordering;
+
+use canny_value::{ObjectRef, Value};
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use crate::arguments::{Call, implementations};
+use crate::text::{Units, compare_text, same_text, with_both};
+use crate::unicode::fold_fully;
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "string=?" => |thread, call| call.neighbours(thread, Call::string, is_same);
+    "string<?" => |thread, call| compare(thread, call, Ordering::is_lt);
+    "string>?" => |thread, call| compare(thread, call, Ordering::is_gt);
+    "string<=?" => |thread, call| compare(thread, call, Ordering::is_le);
+    "string>=?" => |thread, call| compare(thread, call, Ordering::is_ge);
+    "string-ci=?" => |thread, call| compare_folded(thread, call, Ordering::is_eq);
+    "string-ci<?" => |thread, call| compare_folded(thread, call, Ordering::is_lt);
+    "string-ci>?" => |thread, call| compare_folded(thread, call, Ordering::is_gt);
+    "string-ci<=?" => |thread, call| compare_folded(thread, call, Ordering::is_le);
+    "string-ci>=?" => |thread, call| compare_folded(thread, call, Ordering::is_ge);
+};
+
+fn is_same(left: &ObjectRef, right: &ObjectRef) -> bool {
+    with_both(*left, *right, same_text)
+}
+
+fn compare(thread: &mut Thread, call: Call, wanted: fn(Ordering) -> bool) -> Result<Value, Raise> {
+    call.neighbours(thread, Call::string, |&left, &right| {
+        wanted(with_both(left, right, compare_text))
+    })
+}
+
+fn compare_folded(
+    thread: &mut Thread,
+    call: Call,
+    wanted: fn(Ordering) -> bool,
+) -> Result<Value, Raise> {
+    call.neighbours(thread, Call::string, |&left, &right| {
+        wanted(with_both(left, right, |left, right| {
+            Folded::of(left).cmp(Folded::of(right))
+        }))
+    })
+}
+
+/// The characters of a text after full folding.
+pub(crate) struct Folded<'a> {
+    units: Units<'a>,
+    next: usize,
+    /// What the last character folded to, and how much of it was given.
+    pending: [char; Folded::LENGTH_MAX],
+    given: usize,
+    count: usize,
+}
+
+impl<'a> Folded<'a> {
+    /// No character folds to more.
+    const LENGTH_MAX: usize = 3;
+
+    pub(crate) fn of(units: Units<'a>) -> Folded<'a> {
+        Folded {
+            units,
+            next: 0,
+            pending: ['\0'; Folded::LENGTH_MAX],
+            given: 0,
+            count: 0,
+        }
+    }
+}
+
+impl Iterator for Folded<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        if self.given == self.count {
+            if self.next == self.units.length() {
+                return None;
+            }
+            let character = crate::text::character(self.units.at(self.next));
+            self.next += 1;
+            (self.given, self.count) = (0, 0);
+            fold_fully(character, |folded| {
+                if let Some(place) = self.pending.get_mut(self.count) {
+                    *place = folded;
+                    self.count += 1;
+                }
+            });
+        }
+        self.given += 1;
+        Some(self.pending[self.given - 1])
+    }
+}
