@@ -1,1 +1,86 @@
-fn main() {}
+//! The `canny` command: flags, environment, exit codes.
+//!
+//! Everything runs on one thread with a large native stack, since the expander and the compiler recurse
+//! along the nesting of code. Another thread waits for Ctrl-C.
+#![forbid(unsafe_code)]
+
+mod help;
+mod inspect;
+mod options;
+mod repl;
+mod report;
+mod session;
+
+use std::process::ExitCode;
+
+use options::{Action, Options};
+
+/// Exit codes of sysexits that the command uses.
+mod exit_code {
+    /// The command line is wrong.
+    pub const USAGE: u8 = 64;
+    /// The program has syntax errors.
+    pub const DATA: u8 = 65;
+    /// A file cannot be read.
+    pub const NO_INPUT: u8 = 66;
+    /// The program ended with an error.
+    pub const SOFTWARE: u8 = 70;
+    /// The operating system refused something.
+    pub const OS: u8 = 71;
+}
+
+/// Native stack of the thread that compiles and runs.
+const STACK_BYTES: usize = 256 << 20;
+
+fn main() -> ExitCode {
+    let options = match options::parse(std::env::args_os()) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("canny: {message}\nTry 'canny --help'.");
+            return ExitCode::from(exit_code::USAGE);
+        }
+    };
+    match &options.action {
+        Action::Help => {
+            print_all(help::TEXT);
+            return ExitCode::SUCCESS;
+        }
+        Action::Version => {
+            print_all(&help::version());
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
+    }
+    let worker = std::thread::Builder::new()
+        .name("canny".into())
+        .stack_size(STACK_BYTES)
+        .spawn(move || run(&options));
+    let code = match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(_)) => exit_code::SOFTWARE,
+        Err(error) => {
+            eprintln!("canny: cannot start: {error}");
+            exit_code::OS
+        }
+    };
+    // What the program wrote is flushed on every way out.
+    let flushed = canny_io::registry::flush_all(canny_io::Wait::Blocking);
+    drop(flushed);
+    ExitCode::from(code)
+}
+
+fn run(options: &Options) -> u8 {
+    match &options.action {
+        Action::Expand(file) => inspect::expand(options, file),
+        Action::Disassemble(file) => inspect::disassemble(options, file),
+        Action::Repl => repl::run(options),
+        Action::Program(source) => session::run_program(options, source),
+        Action::Help | Action::Version => 0,
+    }
+}
+
+/// Prints to standard output; a closed pipe is no error here.
+fn print_all(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}

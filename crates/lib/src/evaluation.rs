@@ -23,6 +23,7 @@ use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
 use crate::features::FEATURES;
+use crate::library_cache::LibraryCache;
 use crate::library_loader::{StandardLoader, standard_library};
 
 /// What a host chooses.
@@ -62,6 +63,7 @@ pub struct Evaluation {
 
 struct Inner {
     libraries: Libraries,
+    cache: Arc<LibraryCache>,
     /// Compiled libraries that are not instantiated yet and are not in the image.
     compiled: HashMap<LibraryKey, CompiledUnit>,
     instantiated: HashSet<LibraryKey>,
@@ -74,13 +76,15 @@ impl Evaluation {
     /// An evaluation with the standard library and nothing instantiated.
     pub fn new(config: &EvaluationConfig) -> Evaluation {
         let sources = Arc::new(SourceMap::new());
-        let loader = StandardLoader::new(config.directories.clone());
+        let cache = Arc::new(LibraryCache::new(config.cache.clone(), config.features.clone()));
+        let loader = StandardLoader::new(config.directories.clone(), cache.clone());
         let mut libraries = Libraries::new(sources.clone(), Box::new(loader), FEATURES);
         for feature in &config.features {
             libraries.add_feature(feature);
         }
         let inner = Inner {
             libraries,
+            cache,
             compiled: HashMap::new(),
             instantiated: HashSet::new(),
             environments: HashMap::new(),
@@ -180,6 +184,32 @@ impl Evaluation {
         Ok(list.cdr().unwrap_or(Value::NIL))
     }
 
+    /// The expanded form of forms in an environment, which does not change by it, as text.
+    pub fn expand_forms_text(&self, id: EnvironmentId, forms: &[Syntax]) -> Result<String, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        let inner = &mut *inner;
+        let mut diagnostics = Vec::new();
+        let mut environment = match inner.environments.get(&id.0) {
+            Some(environment) => environment.clone(),
+            None if id == INTERACTION => {
+                let mut environment = interaction_environment();
+                let import = import_form(&interaction_imports());
+                expand_toplevel_forms(&mut inner.libraries, &mut environment, &[import]);
+                environment
+            }
+            None => {
+                diagnostics.push(Diagnostic::error("environment", Span::NONE, "the environment no longer exists"));
+                return Err(diagnostics);
+            }
+        };
+        let expansion = expand_toplevel_forms(&mut inner.libraries, &mut environment, forms);
+        diagnostics.extend(expansion.diagnostics);
+        match expansion.unit {
+            Some(unit) if !diagnostics.iter().any(Diagnostic::is_error) => Ok(canny_syntax::unexpand::unexpand(&unit)),
+            _ => Err(diagnostics),
+        }
+    }
+
     /// The expanded form of forms in an environment, for people to read.
     pub fn expand_program_text(&self, name: &str, bytes: &[u8]) -> Result<Unit, Vec<Diagnostic>> {
         let (_, forms) = read_source(&self.sources, name, bytes, false);
@@ -208,6 +238,10 @@ fn finish(prepared: Prepared, diagnostics: Vec<Diagnostic>) -> Result<Prepared, 
 /// The import sets of a program without import.
 fn interaction_imports() -> Vec<Syntax> {
     vec![Syntax::list(Span::NONE, INTERACTION_LIBRARY.iter().map(|word| Syntax::symbol(Span::NONE, word)).collect())]
+}
+
+fn interaction_environment() -> Environment {
+    Environment::new(LibraryKey::new("interaction"), EnvironmentKind::Interaction)
 }
 
 fn import_form(sets: &[Syntax]) -> Syntax {
@@ -247,9 +281,10 @@ impl Inner {
     fn compile_expanded_libraries(&mut self, sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
         for library in self.libraries.take_units() {
             let options = Options { sources: Some(sources), ..Options::default() };
-            match compile_unit(library.unit, &options) {
+            match compile_unit(library.unit.clone(), &options) {
                 Ok(compilation) => {
                     diagnostics.extend(compilation.warnings);
+                    self.cache.keep(&library, &library.interface, &compilation.unit);
                     self.compiled.insert(library.name.key(), compilation.unit);
                 }
                 Err(errors) => diagnostics.extend(errors),
@@ -270,6 +305,8 @@ impl Inner {
             return;
         }
         let (unit, is_standard) = if let Some(unit) = self.compiled.remove(&key) {
+            (unit, false)
+        } else if let Some(unit) = self.cache.take_unit(&key) {
             (unit, false)
         } else if let Some(entry) = standard_library(key.as_str()) {
             match image::decode_trusted_unit(entry.unit) {
@@ -299,7 +336,7 @@ impl Inner {
         if self.environments.contains_key(&INTERACTION.0) {
             return;
         }
-        let mut environment = Environment::new(LibraryKey::new("interaction"), EnvironmentKind::Interaction);
+        let mut environment = interaction_environment();
         let import = import_form(&interaction_imports());
         let expansion = expand_toplevel_forms(&mut self.libraries, &mut environment, &[import]);
         diagnostics.extend(expansion.diagnostics);

@@ -21,6 +21,8 @@ mod library_loader;
 mod list;
 mod primitives;
 pub mod printer;
+#[cfg(test)]
+mod testing;
 mod text;
 mod unicode;
 

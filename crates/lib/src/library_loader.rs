@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use canny_compiler::image::{self, ImageEntry};
 use canny_syntax::core::LibraryName;
-use canny_syntax::library::{LibraryLoader, Loaded, SearchPath};
+use canny_syntax::library::{Interface, LibraryLoader, Loaded, SearchPath};
+
+use crate::library_cache::LibraryCache;
 
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/standard-library.image"));
 
@@ -24,15 +26,39 @@ pub(crate) fn standard_library(key: &str) -> Option<&'static ImageEntry<'static>
     standard_libraries().get(key)
 }
 
-/// Finds standard libraries in the image and others in directories.
+/// Identifies the build, for what it leaves in the user's cache.
+pub(crate) fn standard_image_checksum() -> u64 {
+    static CHECKSUM: OnceLock<u64> = OnceLock::new();
+    *CHECKSUM.get_or_init(|| image::checksum(IMAGE))
+}
+
+/// Finds standard libraries in the image and others in the cache or in directories.
 #[derive(Debug)]
 pub(crate) struct StandardLoader {
     path: SearchPath,
+    cache: Arc<LibraryCache>,
 }
 
 impl StandardLoader {
-    pub(crate) fn new(directories: Vec<PathBuf>) -> StandardLoader {
-        StandardLoader { path: SearchPath { directories } }
+    pub(crate) fn new(directories: Vec<PathBuf>, cache: Arc<LibraryCache>) -> StandardLoader {
+        StandardLoader { path: SearchPath { directories }, cache }
+    }
+
+    /// The stamp of a library outside the image: known already, or that of its cached form.
+    fn stamp(&mut self, key: &str) -> Option<u64> {
+        if let Some(stamp) = self.cache.stamp(key) {
+            return Some(stamp);
+        }
+        let words: Vec<&str> = key.strip_prefix('(')?.strip_suffix(')')?.split(' ').collect();
+        let name = LibraryName::from_words(&words);
+        let source = self.path.candidates(&name).into_iter().find(|path| path.is_file())?;
+        self.find_cached(&name, &source)?;
+        self.cache.stamp(key)
+    }
+
+    fn find_cached(&mut self, name: &LibraryName, source: &Path) -> Option<Arc<Interface>> {
+        let cache = self.cache.clone();
+        cache.find(name.key().as_str(), source, |import| self.stamp(import))
     }
 }
 
@@ -43,7 +69,13 @@ impl LibraryLoader for StandardLoader {
                 Ok(interface) => Loaded::Interface(Arc::new(interface)),
                 Err(error) => Loaded::Failed(error.to_string()),
             },
-            None => self.path.load(name),
+            None => match self.path.load(name) {
+                Loaded::Source { path, bytes } => match self.find_cached(name, &path) {
+                    Some(interface) => Loaded::Interface(interface),
+                    None => Loaded::Source { path, bytes },
+                },
+                other => other,
+            },
         }
     }
 

@@ -1,0 +1,67 @@
+//! `canny expand` and `canny disasm`.
+
+use std::path::Path;
+
+use canny_compiler::compile::{Options as CompileOptions, compile_unit};
+use canny_lib::evaluation::{Evaluation, EvaluationConfig};
+use canny_syntax::core::Unit;
+
+use crate::exit_code;
+use crate::options::Options;
+use crate::report;
+
+/// Expands a program and hands it on; the exit code when that fails.
+fn expanded(options: &Options, file: &Path) -> Result<(Unit, Evaluation), u8> {
+    let bytes = std::fs::read(file).map_err(|error| {
+        eprintln!("canny: cannot read {}: {error}", file.display());
+        exit_code::NO_INPUT
+    })?;
+    let config = EvaluationConfig {
+        directories: crate::session::directories(options, Some(file)),
+        features: options.features.clone(),
+        cache: None,
+    };
+    let evaluation = Evaluation::new(&config);
+    match evaluation.expand_program_text(&file.display().to_string(), &bytes) {
+        Ok(unit) => Ok((unit, evaluation)),
+        Err(diagnostics) => {
+            report::diagnostics(&diagnostics, evaluation.sources());
+            Err(exit_code::DATA)
+        }
+    }
+}
+
+/// Prints a program fully expanded.
+pub fn expand(options: &Options, file: &Path) -> u8 {
+    match expanded(options, file) {
+        Ok((unit, _)) => {
+            crate::print_all(&canny_syntax::unexpand::unexpand(&unit));
+            0
+        }
+        Err(code) => code,
+    }
+}
+
+/// Prints a program's bytecode.
+pub fn disassemble(options: &Options, file: &Path) -> u8 {
+    let (unit, evaluation) = match expanded(options, file) {
+        Ok(expanded) => expanded,
+        Err(code) => return code,
+    };
+    let compile = CompileOptions {
+        sources: Some(evaluation.sources()),
+        ..CompileOptions::default()
+    };
+    match compile_unit(unit, &compile) {
+        Ok(compilation) => {
+            crate::print_all(&canny_compiler::disassemble::disassemble_unit(
+                &compilation.unit,
+            ));
+            0
+        }
+        Err(diagnostics) => {
+            report::diagnostics(&diagnostics, evaluation.sources());
+            exit_code::DATA
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The command line and the environment variables.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use lexopt::{Arg, Parser, ValueExt};
+
+/// Where a program's text comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    StandardInput,
+    /// The texts of `-e`.
+    Expressions(Vec<String>),
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Program(Source),
+    Repl,
+    Expand(PathBuf),
+    Disassemble(PathBuf),
+    Help,
+    Version,
+}
+
+/// A parsed command line.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub action: Action,
+    /// What `(command-line)` gives.
+    pub command_line: Vec<String>,
+    /// Directories of `-I`.
+    pub first_directories: Vec<PathBuf>,
+    /// Directories of `-A`.
+    pub last_directories: Vec<PathBuf>,
+    pub features: Vec<String>,
+    pub heap_limit_bytes: Option<usize>,
+    pub stack_limit_bytes: Option<usize>,
+    pub use_cache: bool,
+    pub show_warnings: bool,
+}
+
+/// Parses the command line; the message says what is wrong with it.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, String> {
+    let mut options = Options {
+        action: Action::Repl,
+        command_line: Vec::new(),
+        first_directories: Vec::new(),
+        last_directories: Vec::new(),
+        features: Vec::new(),
+        heap_limit_bytes: None,
+        stack_limit_bytes: None,
+        use_cache: true,
+        show_warnings: true,
+    };
+    let mut expressions: Vec<String> = Vec::new();
+    let mut parser = Parser::from_iter(arguments);
+    let text_of = |error: lexopt::Error| error.to_string();
+    while let Some(argument) = parser.next().map_err(text_of)? {
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => {
+                options.action = Action::Help;
+                return Ok(options);
+            }
+            Arg::Short('V') | Arg::Long("version") => {
+                options.action = Action::Version;
+                return Ok(options);
+            }
+            Arg::Short('A') => options
+                .last_directories
+                .push(parser.value().map_err(text_of)?.into()),
+            Arg::Short('I') => options
+                .first_directories
+                .push(parser.value().map_err(text_of)?.into()),
+            Arg::Short('D') => options
+                .features
+                .push(string(parser.value().map_err(text_of)?)?),
+            Arg::Short('e') => expressions.push(string(parser.value().map_err(text_of)?)?),
+            Arg::Long("heap-limit") => {
+                options.heap_limit_bytes =
+                    Some(size("--heap-limit", parser.value().map_err(text_of)?)?);
+            }
+            Arg::Long("stack-limit") => {
+                options.stack_limit_bytes =
+                    Some(size("--stack-limit", parser.value().map_err(text_of)?)?);
+            }
+            Arg::Long("no-cache") => options.use_cache = false,
+            Arg::Long("no-warnings") => options.show_warnings = false,
+            Arg::Value(first) => {
+                let rest: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
+                return with_operands(options, expressions, first, rest);
+            }
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    if !expressions.is_empty() {
+        options.action = Action::Program(Source::Expressions(expressions));
+    } else if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        options.action = Action::Program(Source::StandardInput);
+    }
+    options.command_line = vec!["canny".to_owned()];
+    Ok(options)
+}
+
+/// The rest of a command line from its first operand on.
+fn with_operands(
+    mut options: Options,
+    expressions: Vec<String>,
+    first: OsString,
+    rest: Vec<OsString>,
+) -> Result<Options, String> {
+    let lossy = |text: &OsString| text.to_string_lossy().into_owned();
+    if !expressions.is_empty() {
+        options.command_line = vec!["canny".to_owned(), lossy(&first)];
+        options.action = Action::Program(Source::Expressions(expressions));
+    } else if (first == "expand" || first == "disasm") && !PathBuf::from(&first).exists() {
+        let [file] = rest.as_slice() else {
+            return Err(format!("'{}' takes one file", lossy(&first)));
+        };
+        let file = PathBuf::from(file);
+        options.action = if first == "expand" {
+            Action::Expand(file)
+        } else {
+            Action::Disassemble(file)
+        };
+        return Ok(options);
+    } else if first == "-" {
+        options.command_line = vec!["-".to_owned()];
+        options.action = Action::Program(Source::StandardInput);
+    } else {
+        options.command_line = vec![lossy(&first)];
+        options.action = Action::Program(Source::File(first.into()));
+    }
+    options.command_line.extend(rest.iter().map(lossy));
+    Ok(options)
+}
+
+fn string(value: OsString) -> Result<String, String> {
+    value.string().map_err(|error| error.to_string())
+}
+
+/// A number of bytes with an optional suffix K, M or G.
+fn size(option: &str, value: OsString) -> Result<usize, String> {
+    let text = string(value)?;
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        _ => (text.as_str(), 0),
+    };
+    let wrong = || format!("{option} wants a number of bytes such as 512M, not '{text}'");
+    let number: usize = digits.parse().map_err(|_| wrong())?;
+    number
+        .checked_shl(shift)
+        .filter(|bytes| bytes >> shift == number && *bytes > 0)
+        .ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<Options, String> {
+        parse(
+            std::iter::once("canny")
+                .chain(words.iter().copied())
+                .map(OsString::from),
+        )
+    }
+
+    #[test]
+    fn a_program_takes_the_rest() {
+        let options = parsed(&["-I", "lib", "p.scm", "-e", "--heap-limit"]).unwrap();
+        assert_eq!(
+            options.action,
+            Action::Program(Source::File("p.scm".into()))
+        );
+        assert_eq!(options.command_line, ["p.scm", "-e", "--heap-limit"]);
+        assert_eq!(options.first_directories, [PathBuf::from("lib")]);
+    }
+
+    #[test]
+    fn sizes_have_suffixes() {
+        assert_eq!(
+            parsed(&["--heap-limit", "2M", "p"])
+                .unwrap()
+                .heap_limit_bytes,
+            Some(2 << 20)
+        );
+        for wrong in [
+            "x",
+            "",
+            "-1",
+            "0",
+            "99999999999999999999G",
+            "9999999999999999G",
+        ] {
+            assert!(parsed(&["--heap-limit", wrong, "p"]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn wrong_words_are_refused() {
+        assert!(parsed(&["--bogus"]).is_err());
+        assert!(parsed(&["expand"]).is_err());
+        assert!(parsed(&["-e"]).is_err());
+    }
+}

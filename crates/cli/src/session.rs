@@ -1,0 +1,230 @@
+//! A machine with its library, and running programs on it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use canny_heap::HeapConfig;
+use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
+use canny_syntax::diagnostic::Diagnostic;
+use canny_value::Value;
+use canny_vm::{Exit, Thread, Vm, VmConfig, VmStack};
+
+use crate::exit_code;
+use crate::options::{Options, Source};
+use crate::report;
+
+/// A thread of a machine, ready to run programs.
+pub struct Session {
+    pub vm: Arc<Vm>,
+    pub thread: Box<Thread>,
+    pub show_warnings: bool,
+}
+
+/// Why something did not run to its end.
+pub enum Failure {
+    /// Syntax errors, already printed.
+    Syntax,
+    /// The machine was left.
+    Exit(Exit),
+}
+
+impl Failure {
+    /// The exit code of a process that ends with this.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Syntax => exit_code::DATA,
+            Failure::Exit(Exit::Code(code)) => *code as u8,
+            Failure::Exit(Exit::Uncaught) => exit_code::SOFTWARE,
+        }
+    }
+}
+
+impl Session {
+    /// Makes a machine. `program` is the file to be run, if there is one.
+    pub fn new(options: &Options, program: Option<&Path>) -> Result<Session, String> {
+        let config = VmConfig {
+            heap: heap_config(options)?,
+            stack_bytes: options
+                .stack_limit_bytes
+                .unwrap_or(VmStack::DEFAULT_FRAME_BYTES),
+        };
+        let vm = Vm::new(config, canny_lib::primitive_table())
+            .map_err(|error| format!("cannot start: {error}"))?;
+        let evaluation = EvaluationConfig {
+            directories: directories(options, program),
+            features: options.features.clone(),
+            cache: if options.use_cache {
+                cache_directory()
+            } else {
+                None
+            },
+        };
+        vm.host(|| Evaluation::new(&evaluation));
+        canny_lib::host::set_command_line(&vm, options.command_line.clone());
+        let thread = vm
+            .attach()
+            .map_err(|error| format!("cannot start: {error}"))?;
+        let sources = evaluation_of(&vm).sources().clone();
+        canny_lib::host::set_report(
+            &vm,
+            Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
+        );
+        crate::repl::handle_interrupts(thread.interrupts());
+        let mut session = Session {
+            vm,
+            thread,
+            show_warnings: options.show_warnings,
+        };
+        let prepared = evaluation_of(&session.vm).prepare_machine();
+        match session.run(prepared) {
+            Ok(_) => Ok(session),
+            Err(_) => Err("the standard library does not start".to_owned()),
+        }
+    }
+
+    /// The compiler's side of the machine.
+    pub fn evaluation(&self) -> &Evaluation {
+        evaluation_of(&self.vm)
+    }
+
+    /// Runs what was prepared; gives the value of the last form.
+    pub fn run(&mut self, prepared: Result<Prepared, Vec<Diagnostic>>) -> Result<Value, Failure> {
+        let vm = self.vm.clone();
+        let evaluation = evaluation_of(&vm);
+        let prepared = match prepared {
+            Ok(prepared) => prepared,
+            Err(diagnostics) => {
+                report::diagnostics(&diagnostics, evaluation.sources());
+                return Err(Failure::Syntax);
+            }
+        };
+        if self.show_warnings {
+            report::diagnostics(&prepared.warnings, evaluation.sources());
+        }
+        let Ok(mut thunks) = evaluation.load(&mut self.thread, &prepared) else {
+            eprintln!("canny: the program does not fit the heap limit");
+            return Err(Failure::Exit(Exit::Uncaught));
+        };
+        drop(prepared);
+        let mut value = Value::UNSPECIFIED;
+        // The list stays on the native stack, which keeps it alive.
+        while let Some(pair) = thunks.as_pair() {
+            value = self.thread.run(pair.car()).map_err(Failure::Exit)?;
+            thunks = pair.cdr();
+        }
+        Ok(value)
+    }
+}
+
+fn evaluation_of(vm: &Vm) -> &Evaluation {
+    vm.host(|| Evaluation::new(&EvaluationConfig::default()))
+}
+
+/// Runs a program to its end; gives the exit code.
+pub fn run_program(options: &Options, source: &Source) -> u8 {
+    let file = match source {
+        Source::File(path) => Some(path.as_path()),
+        _ => None,
+    };
+    let (name, bytes) = match read(source) {
+        Ok(program) => program,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::NO_INPUT;
+        }
+    };
+    let mut session = match Session::new(options, file) {
+        Ok(session) => session,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::OS;
+        }
+    };
+    let result = if matches!(source, Source::Expressions(_)) {
+        crate::repl::evaluate_and_print(&mut session, &name, &bytes)
+    } else {
+        let prepared = session.evaluation().prepare_program(&name, &bytes);
+        session.run(prepared).map(|_| ())
+    };
+    match result {
+        Ok(()) => 0,
+        Err(failure) => failure.exit_code(),
+    }
+}
+
+/// Name and text of a program.
+fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
+    match source {
+        Source::File(path) => {
+            let bytes = std::fs::read(path)
+                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            Ok((path.display().to_string(), bytes))
+        }
+        Source::StandardInput => {
+            use std::io::Read;
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .read_to_end(&mut bytes)
+                .map_err(|error| format!("cannot read standard input: {error}"))?;
+            Ok(("standard input".to_owned(), bytes))
+        }
+        Source::Expressions(texts) => {
+            Ok(("command line".to_owned(), texts.join("\n").into_bytes()))
+        }
+    }
+}
+
+/// Directories to search for libraries, in order.
+pub fn directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
+    let mut directories = options.first_directories.clone();
+    match program.and_then(Path::parent) {
+        Some(parent) if !parent.as_os_str().is_empty() => directories.push(parent.to_owned()),
+        _ => directories.push(PathBuf::from(".")),
+    }
+    if let Some(path) = std::env::var_os("CANNY_LIBRARY_PATH") {
+        directories
+            .extend(std::env::split_paths(&path).filter(|path| !path.as_os_str().is_empty()));
+    }
+    directories.extend(options.last_directories.iter().cloned());
+    directories
+}
+
+/// Where compiled libraries are kept.
+fn cache_directory() -> Option<PathBuf> {
+    if let Some(directory) =
+        std::env::var_os("CANNY_CACHE_DIR").filter(|directory| !directory.is_empty())
+    {
+        return Some(directory.into());
+    }
+    let base = match std::env::var_os("XDG_CACHE_HOME").filter(|directory| !directory.is_empty()) {
+        Some(directory) => PathBuf::from(directory),
+        None => PathBuf::from(std::env::var_os("HOME")?).join(".cache"),
+    };
+    Some(base.join("canny"))
+}
+
+/// The heap's settings from the options and the environment.
+fn heap_config(options: &Options) -> Result<HeapConfig, String> {
+    let number = |name: &str| -> Result<Option<usize>, String> {
+        match std::env::var(name) {
+            Ok(text) if !text.is_empty() => text
+                .parse()
+                .map(Some)
+                .map_err(|_| format!("{name} wants a number, not '{text}'")),
+            _ => Ok(None),
+        }
+    };
+    let mut config = HeapConfig {
+        limit: options.heap_limit_bytes,
+        ..HeapConfig::default()
+    };
+    if let Some(bytes) = number("CANNY_NURSERY")? {
+        config.nursery_bytes = bytes;
+    }
+    if let Some(every) = number("CANNY_GC_STRESS")? {
+        config.stress_every = u32::try_from(every).unwrap_or(u32::MAX);
+    }
+    config.verify = number("CANNY_GC_VERIFY")?.is_some_and(|on| on != 0);
+    config.poison = number("CANNY_GC_POISON")?.is_some_and(|on| on != 0);
+    Ok(config)
+}
