@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use crate::datum::Datum;
 use crate::number;
+use crate::reader::is_malformed_number;
 
 /// What is left to print, last first.
 enum Work<'a> {
@@ -192,4 +193,5 @@ fn needs_bars(text: &str) -> bool {
         || text.contains(['{', '}'])
         || !text.chars().all(plain)
         || !matches!(number::parse(text, 10), Ok(None))
+        || is_malformed_number(text)
 }

@@ -5,6 +5,8 @@
 //! Every case is run twice: as it is, and with the definitions at its beginning moved to a
 //! library whose interface went through serialisation.
 
+#[path = "support/memory.rs"]
+mod memory;
 mod support;
 
 use std::sync::Arc;
@@ -13,7 +15,8 @@ use canny_syntax::datum::Datum;
 use canny_syntax::library::Interface;
 use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;
-use support::{Memory, registry, run};
+use memory::{Memory, registry};
+use support::run;
 
 struct Case {
     name: String,

@@ -1,5 +1,7 @@
 //! Libraries, imports, environments and limits.
 
+#[path = "support/memory.rs"]
+mod memory;
 mod support;
 
 use std::sync::Arc;
@@ -14,7 +16,8 @@ use canny_syntax::name::Name;
 use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;
 use canny_syntax::syntax::{Identifier, Syntax};
-use support::{Machine, Memory, Run, registry, run, show};
+use memory::{Memory, registry};
+use support::{Machine, Run, run, show};
 
 /// Files are given as `("path", "text")`.
 fn run_files(program: &str, files: &[(&str, &str)]) -> Run {
@@ -124,6 +127,26 @@ fn macros_may_mention_keywords_of_a_let_syntax_around_them() {
     let program =
         format!("{BASE} (import (spliced)) (let ((g 1) (if list) (my-if 2)) (list (m g) (n 3)))");
     check(&program, &[("spliced.sld", &lib)], "((f 1) (f 3))");
+}
+
+#[test]
+fn macros_may_mention_other_names_of_imported_macros() {
+    let first = library(
+        "(first)",
+        "plain",
+        "(define (f x) (list 'f x)) (define-syntax plain (syntax-rules () ((_ x) (f x))))",
+    );
+    let second = format!(
+        "(define-library (second) (export m) {BASE} (import (first))
+           (begin (let-syntax ((alias plain))
+                    (define-syntax m (syntax-rules () ((_ x) (alias x)))))))"
+    );
+    let program = format!("{BASE} (import (second)) (let ((alias 1) (plain 2) (f 3)) (m plain))");
+    check(
+        &program,
+        &[("first.sld", &first), ("second.sld", &second)],
+        "(f 2)",
+    );
 }
 
 #[test]

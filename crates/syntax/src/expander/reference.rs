@@ -61,7 +61,16 @@ impl Expander<'_> {
             ScopeKind::Foreign(library) if identifier.alias == AliasId::NONE => {
                 let library = library.clone();
                 let interface = self.libraries.interface_by_key(&library)?;
-                let binding = interface.internal.get(&identifier.name)?.clone();
+                let name = identifier.name;
+                let binding = match interface.internal.get(&name) {
+                    Some(binding) => binding.clone(),
+                    // Another library's macro may stand for a macro that its home never mentions.
+                    None if interface.macros.contains_key(&name) => Binding::Macro(MacroName {
+                        library: library.clone(),
+                        name,
+                    }),
+                    None => return None,
+                };
                 self.denotation_of(&binding, &library)
             }
             _ => None,

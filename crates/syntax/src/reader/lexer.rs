@@ -650,7 +650,7 @@ fn may_be_number(text: &str) -> bool {
 }
 
 /// Tokens made like a number of digits alone that are none (`1/0`, `1.2.3`), surely slips.
-fn is_malformed_number(text: &str) -> bool {
+pub(crate) fn is_malformed_number(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_digit())
         && text
             .chars()

@@ -139,6 +139,23 @@ fn spans_cover_their_data() {
     assert_eq!(text(&result.forms[1]), "'d");
 }
 
+#[test]
+fn symbols_that_look_like_numbers_get_bars() {
+    for name in [
+        "0..", "1.2.3", "1/0", "1/2/3", "12", "+i", "-1.5e3", "+inf.0", ".", "1e400",
+    ] {
+        let text = Datum::symbol(name).to_string();
+        assert!(text.starts_with('|'), "{text}");
+        let result = read_all(&text);
+        assert!(result.diagnostics.is_empty(), "{text}");
+        assert_eq!(result.forms[0].to_datum(), Datum::symbol(name));
+    }
+    for name in ["1+", "-1+", "...", "+", "-", "->x", "..", "2d-array"] {
+        assert_eq!(Datum::symbol(name).to_string(), name);
+        assert_eq!(read_all(name).forms[0].to_datum(), Datum::symbol(name));
+    }
+}
+
 fn arbitrary_datum() -> impl Strategy<Value = Datum> {
     let atom = prop_oneof![
         Just(Datum::Nil),

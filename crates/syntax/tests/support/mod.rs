@@ -4,19 +4,18 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use canny_syntax::core::{
-    Expr, ExprKind, Formals, GlobalName, Lambda, LibraryKey, LibraryName, TopForm, Unit, VarId,
+    Expr, ExprKind, Formals, GlobalName, Lambda, LibraryKey, TopForm, Unit, VarId,
 };
 use canny_syntax::datum::Datum;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::expander::expand_program;
-use canny_syntax::library::{Interface, Libraries, LibraryLoader, Loaded};
+use canny_syntax::library::{Interface, Libraries};
 use canny_syntax::reader::{read_source, read_text};
-use canny_syntax::span::{SourceId, SourceMap};
+use canny_syntax::span::SourceId;
 
 #[derive(Clone)]
 pub enum Value {
@@ -374,41 +373,6 @@ pub fn show(value: &Value) -> String {
     to_datum(value).to_string()
 }
 
-/// Files in memory, and interfaces that were serialised.
-#[derive(Default)]
-pub struct Memory {
-    pub files: HashMap<PathBuf, String>,
-    pub interfaces: HashMap<LibraryKey, Vec<u8>>,
-}
-
-impl LibraryLoader for Memory {
-    fn load(&mut self, name: &LibraryName) -> Loaded {
-        if let Some(bytes) = self.interfaces.get(&name.key()) {
-            let interface: Interface =
-                postcard::from_bytes(bytes).expect("the interface reads back");
-            return Loaded::Interface(Arc::new(interface));
-        }
-        let words: Vec<String> = name.parts().iter().map(ToString::to_string).collect();
-        let path = PathBuf::from(format!("{}.sld", words.join("/")));
-        match self.files.get(&path) {
-            Some(text) => Loaded::Source {
-                path,
-                bytes: text.clone().into_bytes(),
-            },
-            None => Loaded::NotFound {
-                searched: vec![path.display().to_string()],
-            },
-        }
-    }
-
-    fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
-        self.files
-            .get(path)
-            .map(|text| text.clone().into_bytes())
-            .ok_or(std::io::ErrorKind::NotFound.into())
-    }
-}
-
 /// What a program gave: the values of its expressions, or its diagnostics.
 pub struct Run {
     pub values: Vec<String>,
@@ -426,15 +390,6 @@ impl Run {
         }
         self.values.last().cloned().unwrap_or_default()
     }
-}
-
-/// The libraries with `features` for tests.
-pub fn registry(memory: Memory) -> Libraries {
-    Libraries::new(
-        Arc::new(SourceMap::new()),
-        Box::new(memory),
-        &["canny", "r7rs", "full-unicode"],
-    )
 }
 
 /// Expands and runs a program that imports the core forms and primitives unless it says otherwise.
