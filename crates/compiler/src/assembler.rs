@@ -28,11 +28,25 @@ pub enum AssemblyError {
     TooLong,
 }
 
+/// What can stand in place of a jump to a jump.
+enum Shortcut {
+    /// This return.
+    Return(u32),
+    /// A `loop` to this word.
+    Loop(usize),
+    /// A jump to this word.
+    Jump(usize),
+    /// The same branch to this word.
+    Branch(usize),
+}
+
+/// Word index of an offset, word index from which it counts, whether it has 24 bits.
+type Fixup = (usize, usize, bool);
+
 #[derive(Debug, Default)]
 struct LabelState {
     bound: Option<usize>,
-    /// Word index of the offset, word index from which it counts, whether it has 24 bits.
-    fixups: Vec<(usize, usize, bool)>,
+    fixups: Vec<Fixup>,
 }
 
 /// Collects one code.
@@ -44,7 +58,10 @@ pub struct Assembler {
     slots: HashMap<PoolEntry, u32>,
     positions: Vec<(u32, UnitSpan)>,
     unreachable: bool,
-    last_bound: usize,
+    /// Where labels were bound last, which ones, and what was patched for them.
+    bound_at: usize,
+    bound_here: Vec<CodeLabel>,
+    patched_here: Vec<Fixup>,
     /// Start and label of a jump that is the last instruction.
     last_jump: Option<(usize, CodeLabel)>,
 }
@@ -83,30 +100,49 @@ impl Assembler {
 
     /// Gives the label the current place.
     pub fn bind(&mut self, label: CodeLabel) {
-        if let Some((start, target)) = self.last_jump {
-            let redundant = target == label
-                && start + 1 == self.words.len()
-                && self.last_bound != self.words.len();
-            if redundant {
-                self.words.pop();
-                self.labels[label.0 as usize]
-                    .fixups
-                    .retain(|(at, _, _)| *at != start);
-                self.unreachable = false;
-                self.last_jump = None;
-            }
-        }
+        self.take_back_jump(label);
         let here = self.words.len();
+        if self.bound_at != here {
+            self.bound_at = here;
+            self.bound_here.clear();
+            self.patched_here.clear();
+        }
         let state = &mut self.labels[label.0 as usize];
         state.bound = Some(here);
-        if !state.fixups.is_empty() {
-            self.unreachable = false;
-            self.last_bound = here;
-        } else if !self.unreachable {
-            self.last_bound = here;
-        }
-        for (at, from, narrow) in std::mem::take(&mut self.labels[label.0 as usize].fixups) {
+        let fixups = std::mem::take(&mut state.fixups);
+        self.unreachable &= fixups.is_empty();
+        self.bound_here.push(label);
+        for (at, from, narrow) in fixups {
             self.patch(at, from, narrow, here);
+            self.patched_here.push((at, from, narrow));
+        }
+    }
+
+    /// Removes a jump to `label`, which is about to be bound, if it is the last instruction. Labels
+    /// bound behind it move with the end of the code.
+    fn take_back_jump(&mut self, label: CodeLabel) {
+        let Some((start, target)) = self.last_jump else {
+            return;
+        };
+        if target != label || start + 1 != self.words.len() {
+            return;
+        }
+        self.words.pop();
+        self.labels[label.0 as usize]
+            .fixups
+            .retain(|(at, _, _)| *at != start);
+        self.unreachable = false;
+        self.last_jump = None;
+        if self.bound_at == start + 1 {
+            self.bound_at = start;
+            for bound in std::mem::take(&mut self.bound_here) {
+                self.labels[bound.0 as usize].bound = Some(start);
+                self.bound_here.push(bound);
+            }
+            for (at, from, narrow) in std::mem::take(&mut self.patched_here) {
+                self.patch(at, from, narrow, start);
+                self.patched_here.push((at, from, narrow));
+            }
         }
     }
 
@@ -273,6 +309,7 @@ impl Assembler {
         if self.words.len() > FAR_MAX {
             return Err(AssemblyError::TooLong);
         }
+        self.thread_jumps();
         let mut frame_words = parameters;
         for instruction in crate::instruction::instructions(&self.words).flatten() {
             frame_words = frame_words.max(instruction.registers_needed());
@@ -292,6 +329,44 @@ impl Assembler {
             positions: builder.finish(),
             frame_words,
         })
+    }
+
+    /// Lets jumps to jumps go where those go, and puts a return in place of a jump to one.
+    fn thread_jumps(&mut self) {
+        const HOPS_MAX: usize = 8;
+        let mut pc = 0;
+        while let Ok(instruction) = Instruction::decode(&self.words, pc) {
+            let (start, end) = (pc, instruction.next_pc());
+            for _ in 0..HOPS_MAX {
+                match self.shortcut(start) {
+                    Some(Shortcut::Return(word)) => self.words[start] = word,
+                    Some(Shortcut::Loop(goal)) => {
+                        self.words[start] = encode_far(Opcode::Loop, 0);
+                        self.patch(start, end, true, goal);
+                    }
+                    Some(Shortcut::Jump(goal)) => self.patch(start, end, true, goal),
+                    Some(Shortcut::Branch(goal)) => self.patch(end - 1, end, false, goal),
+                    None => break,
+                }
+            }
+            pc = end;
+        }
+    }
+
+    /// A better form of the jump or branch at `start`.
+    fn shortcut(&self, start: usize) -> Option<Shortcut> {
+        let from = Instruction::decode(&self.words, start).ok()?;
+        let target = usize::try_from(from.branch_target()?).ok()?;
+        let after = Instruction::decode(&self.words, target).ok()?;
+        let goal = || usize::try_from(after.branch_target()?).ok();
+        match (from.opcode, after.opcode) {
+            (Opcode::Jump, Opcode::Return) => Some(Shortcut::Return(after.first_word())),
+            (Opcode::Jump, Opcode::Loop) => Some(Shortcut::Loop(goal()?)),
+            (Opcode::Jump, Opcode::Jump) => Some(Shortcut::Jump(goal()?)),
+            (Opcode::Loop, _) => None,
+            (_, Opcode::Jump) => Some(Shortcut::Branch(goal()?)),
+            _ => None,
+        }
     }
 
     fn fill_live_maps(&mut self, frame_words: usize) -> Vec<u64> {

@@ -90,10 +90,16 @@ pub fn compile_library(
     };
     let key = library.name.key();
     for (name, bytes) in &compilation.unit.inlinable {
-        let global = GlobalName { library: key.clone(), name: *name };
+        let global = GlobalName {
+            library: key.clone(),
+            name: *name,
+        };
         libraries.set_inline_information(&global, bytes.clone());
     }
-    let interface = libraries.interface_by_key(&key).unwrap_or(&library.interface).clone();
+    let interface = libraries
+        .interface_by_key(&key)
+        .unwrap_or(&library.interface)
+        .clone();
     Ok((compilation, interface))
 }
 

@@ -16,39 +16,66 @@ fn library_names(root: &Path) -> Vec<LibraryName> {
     let mut names = Vec::new();
     for directory in std::fs::read_dir(root).unwrap().flatten() {
         for file in std::fs::read_dir(directory.path()).unwrap().flatten() {
-            if file.path().extension().is_some_and(|extension| extension == "sld") {
+            if file
+                .path()
+                .extension()
+                .is_some_and(|extension| extension == "sld")
+            {
                 names.push((stem(&directory.path()), stem(&file.path())));
             }
         }
     }
     names.sort();
-    names.iter().map(|(first, second)| LibraryName::from_words(&[first, second])).collect()
+    names
+        .iter()
+        .map(|(first, second)| LibraryName::from_words(&[first, second]))
+        .collect()
 }
 
 fn compile_all(passes: &optimize::Options) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../lib");
     let sources = Arc::new(SourceMap::new());
-    let loader = SearchPath { directories: vec![root.clone()] };
+    let loader = SearchPath {
+        directories: vec![root.clone()],
+    };
     let features = ["canny", "r7rs", "full-unicode", "ratios", "exact-complex"];
     let mut libraries = Libraries::new(sources.clone(), Box::new(loader), &features);
     let mut diagnostics = Vec::new();
     for name in library_names(&root) {
         libraries.load(&name, Span::NONE, &mut diagnostics);
     }
-    let rendered: Vec<String> =
-        diagnostics.iter().map(|one| one.render(&sources, false)).collect();
-    assert!(!diagnostics.iter().any(|one| one.is_error()), "{}", rendered.join("\n"));
+    let rendered: Vec<String> = diagnostics
+        .iter()
+        .map(|one| one.render(&sources, false))
+        .collect();
+    assert!(
+        !diagnostics.iter().any(|one| one.is_error()),
+        "{}",
+        rendered.join("\n")
+    );
     let mut words = 0;
     for library in libraries.take_units() {
-        let options = Options { sources: Some(&sources), optimize: passes.clone() };
+        let options = Options {
+            sources: Some(&sources),
+            optimize: passes.clone(),
+        };
         let (compilation, _) = compile_library(&mut libraries, &library, &options)
             .unwrap_or_else(|errors| panic!("{}: {errors:?}", library.name));
         for warning in &compilation.warnings {
             panic!("{}", warning.render(&sources, false));
         }
-        words += compilation.unit.codes.iter().map(|code| code.instructions.len()).sum::<usize>();
+        words += compilation
+            .unit
+            .codes
+            .iter()
+            .map(|code| code.instructions.len())
+            .sum::<usize>();
         if let Err(error) = verify_unit(&compilation.unit) {
-            panic!("{}: {error}\n{}", library.name, disassemble_unit(&compilation.unit));
+            panic!(
+                "{}: {error}\n{}",
+                library.name,
+                disassemble_unit(&compilation.unit)
+            );
         }
         if std::env::var("CANNY_SHOW").is_ok_and(|name| name == library.name.to_string()) {
             println!("{}", disassemble_unit(&compilation.unit));
@@ -58,7 +85,10 @@ fn compile_all(passes: &optimize::Options) {
 }
 
 fn with_large_stack(run: fn()) {
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(run).unwrap();
+    let thread = std::thread::Builder::new()
+        .stack_size(256 << 20)
+        .spawn(run)
+        .unwrap();
     thread.join().unwrap();
 }
 

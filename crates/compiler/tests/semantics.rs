@@ -407,3 +407,19 @@ fn deep_nesting() {
         .join()
         .unwrap();
 }
+
+#[test]
+fn conditionals_for_effect() {
+    check(
+        "(define (f x) (if (car x) 0 (display 1)) (if (car x) (display 2)) (if (cadr x) 1 2) 'end) (list (f '(#t 1)) (f '(#f 1)))",
+        "21(end end)",
+    );
+    check(
+        "(define (f x) (if (if (car x) (cadr x) (caddr x)) (display 'y) 0) (when (car x) (when (cadr x) (display 'z))) x) (f '(#t #t #f)) (f '(#f #t #f)) (f '(#f #f #t))",
+        "yzy(#f #f #t)",
+    );
+    check(
+        "(define (f n) (let loop ((i 0)) (if (< i n) (begin (if (odd? i) (if (= i 3) (display 'three) (display i))) (loop (+ i 1)))))) (f 6) 'x",
+        "1three5x",
+    );
+}

@@ -54,20 +54,39 @@ impl Generator<'_> {
             self.assembler.label(),
             self.assembler.label(),
         );
-        self.test(
-            test,
-            Exits {
-                yes: then,
-                no: otherwise,
-                next: Some(then),
-            },
-            top,
-        )?;
-        self.assembler.bind(then);
-        self.node(consequent, destination, top)?;
-        self.assembler.jump(end);
-        self.assembler.bind(otherwise);
-        self.node(alternative, destination, top)?;
+        let dropped = matches!(destination, Destination::Effect);
+        let is_idle = |node: &Node| dropped && matches!(node.kind, Kind::Constant(_));
+        if is_idle(consequent) {
+            self.test(
+                test,
+                Exits {
+                    yes: end,
+                    no: otherwise,
+                    next: Some(otherwise),
+                },
+                top,
+            )?;
+        } else {
+            let no = if is_idle(alternative) { end } else { otherwise };
+            self.test(
+                test,
+                Exits {
+                    yes: then,
+                    no,
+                    next: Some(then),
+                },
+                top,
+            )?;
+            self.assembler.bind(then);
+            self.node(consequent, destination, top)?;
+        }
+        if !is_idle(alternative) {
+            if !is_idle(consequent) {
+                self.assembler.jump(end);
+            }
+            self.assembler.bind(otherwise);
+            self.node(alternative, destination, top)?;
+        }
         self.assembler.bind(end);
         Ok(())
     }
