@@ -42,7 +42,15 @@ pub fn sqrt(value: &Number) -> Result<Number, NumberError> {
             {
                 return Ok(root);
             }
-            Ok(ComplexFlonum::from_number(value).sqrt().into_number())
+            let root = ComplexFlonum::from_number(value).sqrt();
+            // R7RS asks for a nonnegative imaginary part when the real part is zero, also for the root of a
+            // negative number with imaginary part -0.0, whatever the branch cut says.
+            let imaginary = if root.re == 0.0 {
+                root.im.abs()
+            } else {
+                root.im
+            };
+            Ok(ComplexFlonum::new(root.re, imaginary).into_number())
         }
         exact => {
             let root = sqrt_of_magnitude(&real::abs(exact)?);

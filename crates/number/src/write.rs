@@ -139,11 +139,9 @@ fn write_decimal_flonum(out: &mut String, value: f64) {
     }
     let (first, rest) = digits.split_at(1);
     out.push_str(first);
-    if !rest.is_empty() {
-        out.push('.');
-        out.push_str(rest);
-    }
-    out.push('e');
+    out.push('.');
+    out.push_str(if rest.is_empty() { "0" } else { rest });
+    out.push_str(if point > 0 { "e+" } else { "e" });
     out.push_str(&(point - 1).to_string());
 }
 

@@ -194,4 +194,12 @@ fn needs_bars(text: &str) -> bool {
         || !text.chars().all(plain)
         || !matches!(number::parse(text, 10), Ok(None))
         || is_malformed_number(text)
+        || begins_like_infinity(text)
+}
+
+/// Whether other readers may take the beginning of the text for an infinity or a NaN.
+fn begins_like_infinity(text: &str) -> bool {
+    let sign = text.starts_with(['+', '-']);
+    let word = text.get(1..6).map(str::to_ascii_lowercase);
+    sign && matches!(word.as_deref(), Some("inf.0" | "nan.0"))
 }
