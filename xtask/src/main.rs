@@ -1,1 +1,49 @@
-fn main() {}
+//! `cargo xtask VERB`: everything about the project that is neither building nor running it.
+//!
+//! Each verb is a module. The crate depends on none of the project's crates, so that it builds in
+//! seconds; what has to run Scheme runs the `canny` binary.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+mod arguments;
+mod bench;
+mod process;
+mod workspace;
+
+const HELP: &str = "\
+usage: cargo xtask VERB [OPTION…]
+
+verbs
+  bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
+
+`cargo xtask VERB --help` explains a verb's options.
+";
+
+/// A verb takes the arguments after its name; what it fails with is printed by [`main`].
+type Verb = fn(&mut arguments::Arguments) -> Result<(), String>;
+
+const VERBS: &[(&str, Verb)] = &[("bench", bench::run)];
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let Some(name) = words.next() else {
+        print!("{HELP}");
+        return ExitCode::from(64);
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        print!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    let Some((_, verb)) = VERBS.iter().find(|(known, _)| *known == name) else {
+        eprintln!("xtask: there is no verb `{name}`\n\n{HELP}");
+        return ExitCode::from(64);
+    };
+    match verb(&mut arguments::Arguments::new(words.collect())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,21 @@
+;;; expect: 8388607 20000000
+;;; Collector: a tree of 8.4 million pairs stays while twenty million are made and dropped.
+(import (scheme base) (scheme write))
+(define (make-tree depth)
+  (if (= depth 0)
+      (cons '() '())
+      (cons (make-tree (- depth 1)) (make-tree (- depth 1)))))
+(define (count-nodes tree)
+  (if (null? (car tree))
+      1
+      (+ 1 (count-nodes (car tree)) (count-nodes (cdr tree)))))
+(define tree (make-tree 22))
+(define (churn n last)
+  (if (= n 0)
+      (+ (car last) 0)
+      (churn (- n 1) (cons (+ (car last) 1) '()))))
+(define churned (churn 20000000 (cons 0 '())))
+(display (count-nodes tree))
+(display " ")
+(display churned)
+(newline)

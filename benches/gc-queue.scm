@@ -1,0 +1,18 @@
+;;; expect: 1000000
+;;; Collector: a queue of a million pairs through which thirty million go.
+(import (scheme base) (scheme write))
+(define (run live total)
+  (let* ((first (cons 0 '())))
+    (let fill ((i 1) (last first))
+      (if (< i live)
+          (let ((new (cons i '())))
+            (set-cdr! last new)
+            (fill (+ i 1) new))
+          (let turn ((i live) (first first) (last last))
+            (if (< i total)
+                (let ((new (cons i '())))
+                  (set-cdr! last new)
+                  (turn (+ i 1) (cdr first) new))
+                (length first)))))))
+(display (run 1000000 30000000))
+(newline)

@@ -1,0 +1,27 @@
+;;; expect: 1000000 6888890
+;;; Building text through a string port and by string-append; characters one by one.
+(import (scheme base) (scheme write))
+(define (digits limit)
+  (let ((port (open-output-string)))
+    (let loop ((i 0))
+      (if (< i limit)
+          (begin
+            (display i port)
+            (write-char #\space port)
+            (loop (+ i 1)))
+          (get-output-string port)))))
+(define (count-spaces text)
+  (let ((length (string-length text)))
+    (let loop ((i 0) (count 0))
+      (cond ((= i length) count)
+            ((char=? (string-ref text i) #\space) (loop (+ i 1) (+ count 1)))
+            (else (loop (+ i 1) count))))))
+(define (doubled text times)
+  (if (= times 0)
+      text
+      (doubled (string-append text text) (- times 1))))
+(define text (digits 1000000))
+(display (count-spaces text))
+(display " ")
+(display (string-length text))
+(newline)

@@ -1,0 +1,22 @@
+;;; expect: 24999975000000
+;;; Reads and writes of vector elements with bounds checks.
+(import (scheme base) (scheme write))
+(define (fill! vector)
+  (do ((i 0 (+ i 1)))
+      ((= i (vector-length vector)))
+    (vector-set! vector i i)))
+(define (sum vector)
+  (let ((length (vector-length vector)))
+    (let loop ((i 0) (total 0))
+      (if (< i length)
+          (loop (+ i 1) (+ total (vector-ref vector i)))
+          total))))
+(define (repeat vector rounds)
+  (let loop ((round 0) (total 0))
+    (if (< round rounds)
+        (begin
+          (fill! vector)
+          (loop (+ round 1) (+ total (sum vector))))
+        total)))
+(display (repeat (make-vector 1000000 0) 50))
+(newline)

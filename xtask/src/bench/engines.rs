@@ -1,0 +1,317 @@
+//! The engines: how each is made to run a program, at its best.
+//!
+//! Compilers run before the clock starts; canny and Lua compile within it. An engine that is not
+//! installed is left out. The dialect files beside this one hold what an engine's own language lacks
+//! of R7RS.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use super::programs::{Program, defined_names, without_imports};
+use crate::process::{Outcome, Run};
+use crate::workspace;
+
+const CHEZ_IMPORT: &str = include_str!("dialect/chez.scm");
+const CHEZ_SHIM: &str = include_str!("dialect/chez-shim.scm");
+const GUILE_PRELUDE: &str = include_str!("dialect/guile.scm");
+const GAMBIT_PRELUDE: &str = include_str!("dialect/gambit.scm");
+
+pub const CANNY: &str = "canny";
+const COMPILE_LIMIT: Duration = Duration::from_secs(300);
+
+pub struct Engine {
+    pub name: &'static str,
+    kind: Kind,
+}
+
+enum Kind {
+    Canny(PathBuf),
+    Guile {
+        jit: bool,
+    },
+    Chez,
+    Gambit,
+    Racket,
+    Lua {
+        program: &'static str,
+        options: &'static [&'static str],
+    },
+}
+
+/// How to start a prepared program, any number of times.
+pub struct Prepared {
+    program: PathBuf,
+    words: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+impl Prepared {
+    fn new(program: impl Into<PathBuf>, words: &[&str]) -> Prepared {
+        Prepared {
+            program: program.into(),
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            environment: Vec::new(),
+        }
+    }
+
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.words)
+            .envs(self.environment.iter().cloned());
+        command
+    }
+}
+
+/// Canny first, then `baseline` if given, then the installed peers (those of `wanted`, if given).
+pub fn all(canny: &Path, baseline: Option<&Path>, wanted: Option<&[String]>) -> Vec<Engine> {
+    let mut engines = vec![Engine {
+        name: CANNY,
+        kind: Kind::Canny(canny.to_path_buf()),
+    }];
+    if let Some(path) = baseline {
+        engines.push(Engine {
+            name: "baseline",
+            kind: Kind::Canny(path.to_path_buf()),
+        });
+    }
+    let peers = [
+        ("guile-nojit", "guile", Kind::Guile { jit: false }),
+        ("guile", "guile", Kind::Guile { jit: true }),
+        ("chez", "chezscheme", Kind::Chez),
+        ("gambit", "gsc", Kind::Gambit),
+        ("racket", "racket", Kind::Racket),
+        (
+            "luajit-nojit",
+            "luajit",
+            Kind::Lua {
+                program: "luajit",
+                options: &["-joff"],
+            },
+        ),
+        (
+            "luajit",
+            "luajit",
+            Kind::Lua {
+                program: "luajit",
+                options: &[],
+            },
+        ),
+        (
+            "lua",
+            "lua5.4",
+            Kind::Lua {
+                program: "lua5.4",
+                options: &[],
+            },
+        ),
+    ];
+    for (name, program, kind) in peers {
+        let chosen = wanted.is_none_or(|names| names.iter().any(|wanted| wanted == name));
+        if chosen && workspace::installed(program) {
+            engines.push(Engine { name, kind });
+        }
+    }
+    engines
+}
+
+impl Engine {
+    /// Writes and compiles the program into `directory`; `None` if the engine has no version of it.
+    pub fn prepare(&self, program: &Program, directory: &Path) -> Result<Option<Prepared>, String> {
+        let stem = directory.join(format!("{}.{}", program.name, self.name));
+        match &self.kind {
+            Kind::Canny(binary) => prepare_canny(binary, program, &stem).map(Some),
+            Kind::Guile { jit } => prepare_guile(*jit, program, &stem).map(Some),
+            Kind::Chez => prepare_chez(program, &stem).map(Some),
+            Kind::Gambit => prepare_gambit(program, &stem).map(Some),
+            Kind::Racket => prepare_racket(program, &stem).map(Some),
+            Kind::Lua {
+                program: lua,
+                options,
+            } => match &program.lua {
+                None => Ok(None),
+                Some(source) => {
+                    let path = with_suffix(&stem, "lua");
+                    workspace::write(&path, source)?;
+                    let mut words = options.to_vec();
+                    let path = path.to_string_lossy();
+                    words.push(&path);
+                    Ok(Some(Prepared::new(*lua, &words)))
+                }
+            },
+        }
+    }
+}
+
+fn with_suffix(stem: &Path, suffix: &str) -> PathBuf {
+    let mut name = stem.as_os_str().to_owned();
+    name.push(".");
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn closing(program: &Program, engine: &str) -> String {
+    program.closing.replace("@ENGINE@", engine)
+}
+
+/// Runs a compiler to its end.
+fn compile(command: Command, stem: &Path) -> Result<Outcome, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let run = Run {
+        command,
+        input: None,
+        capture: with_suffix(stem, "compile"),
+        time_limit: COMPILE_LIMIT,
+    };
+    let outcome = run.run()?;
+    match outcome.succeeded() {
+        true => Ok(outcome),
+        false => Err(format!(
+            "{program} does not compile it ({}): {}",
+            outcome.ending(),
+            outcome.complaint()
+        )),
+    }
+}
+
+fn prepare_canny(binary: &Path, program: &Program, stem: &Path) -> Result<Prepared, String> {
+    let path = with_suffix(stem, "scm");
+    let text = format!("{}\n{}", program.scheme, closing(program, CANNY));
+    workspace::write(&path, text)?;
+    Ok(Prepared::new(binary, &[&path.to_string_lossy()]))
+}
+
+fn prepare_guile(jit: bool, program: &Program, stem: &Path) -> Result<Prepared, String> {
+    let source = with_suffix(stem, "scm");
+    let compiled = with_suffix(stem, "go");
+    let text = format!(
+        "{GUILE_PRELUDE}{}\n{}",
+        without_imports(&program.scheme),
+        closing(program, "guile")
+    );
+    workspace::write(&source, text)?;
+    let mut command = Command::new("guile");
+    command
+        .env("GUILE_AUTO_COMPILE", "0")
+        .arg("-c")
+        .arg(format!(
+            "(use-modules (system base compile)) \
+         (compile-file {source:?} #:output-file {compiled:?} #:optimization-level 3)"
+        ));
+    compile(command, stem)?;
+    let mut prepared = Prepared::new("guile", &["-c", &format!("(load-compiled {compiled:?})")]);
+    let mut set = |name: &str, value: &str| {
+        prepared
+            .environment
+            .push((name.to_owned(), value.to_owned()));
+    };
+    set("GUILE_AUTO_COMPILE", "0");
+    set("GC_INITIAL_HEAP_SIZE", "100000000");
+    if !jit {
+        set("GUILE_JIT_THRESHOLD", "-1");
+    }
+    Ok(prepared)
+}
+
+/// The names that `(chezscheme)` exports; a program that defines one of them must not import it.
+fn chez_exports(stem: &Path) -> Result<&'static [String], String> {
+    static EXPORTS: OnceLock<Result<Vec<String>, String>> = OnceLock::new();
+    let exports = EXPORTS.get_or_init(|| {
+        let script = with_suffix(stem, "exports.ss");
+        workspace::write(
+            &script,
+            "(for-each (lambda (name) (display name) (newline)) (library-exports '(chezscheme)))",
+        )?;
+        let mut command = Command::new("chezscheme");
+        command.arg("--script").arg(&script);
+        let outcome = compile(command, stem)?;
+        Ok(outcome.output_text().lines().map(str::to_owned).collect())
+    });
+    exports.as_deref().map_err(Clone::clone)
+}
+
+fn prepare_chez(program: &Program, stem: &Path) -> Result<Prepared, String> {
+    let source = with_suffix(stem, "ss");
+    let compiled = with_suffix(stem, "so");
+    let script = with_suffix(stem, "compile.ss");
+    let body = format!(
+        "{}\n{}",
+        without_imports(&program.scheme),
+        closing(program, "chez")
+    );
+    let exports = chez_exports(stem)?;
+    let own = defined_names(&body);
+    let except: Vec<&str> = own
+        .iter()
+        .copied()
+        .chain(
+            defined_names(CHEZ_SHIM)
+                .into_iter()
+                .filter(|name| !own.contains(name)),
+        )
+        .filter(|name| *name != "define-record-type" && exports.iter().any(|export| export == name))
+        .collect();
+    let shim: String = top_level_forms(CHEZ_SHIM)
+        .into_iter()
+        .filter(|form| defined_names(form).iter().all(|name| !own.contains(name)))
+        .collect();
+    let import = CHEZ_IMPORT.replace("@EXCEPT@", &except.join(" "));
+    workspace::write(&source, format!("{import}{shim}{body}"))?;
+    workspace::write(
+        &script,
+        format!("(optimize-level 2) (compile-program {source:?} {compiled:?})"),
+    )?;
+    let mut command = Command::new("chezscheme");
+    command.arg("--script").arg(&script);
+    compile(command, stem)?;
+    Ok(Prepared::new(
+        "chezscheme",
+        &["--program", &compiled.to_string_lossy()],
+    ))
+}
+
+/// Splits a dialect file before each line that starts with a parenthesis.
+fn top_level_forms(text: &str) -> Vec<String> {
+    let mut forms: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match forms.last_mut() {
+            Some(form) if !line.starts_with('(') => {
+                form.push_str(line);
+                form.push('\n');
+            }
+            _ => forms.push(format!("{line}\n")),
+        }
+    }
+    forms
+}
+
+fn prepare_gambit(program: &Program, stem: &Path) -> Result<Prepared, String> {
+    let source = with_suffix(stem, "scm");
+    let executable = with_suffix(stem, "exe");
+    let text = format!(
+        "{GAMBIT_PRELUDE}{}\n{}",
+        without_imports(&program.scheme),
+        closing(program, "gambit")
+    );
+    workspace::write(&source, text)?;
+    let mut command = Command::new("gsc");
+    command.arg("-o").arg(&executable).arg("-exe").arg(&source);
+    compile(command, stem)?;
+    Ok(Prepared::new(executable, &[]))
+}
+
+fn prepare_racket(program: &Program, stem: &Path) -> Result<Prepared, String> {
+    let source = with_suffix(stem, "rkt");
+    let text = format!(
+        "#lang r7rs\n{}\n{}",
+        program.scheme,
+        closing(program, "racket")
+    );
+    workspace::write(&source, text)?;
+    let mut command = Command::new("raco");
+    command.arg("make").arg(&source);
+    compile(command, stem)?;
+    Ok(Prepared::new("racket", &[&source.to_string_lossy()]))
+}

@@ -1,0 +1,99 @@
+//! `cargo xtask bench`: programs × engines × rounds, interleaved, reported as ratios.
+//!
+//! Every engine runs the same work: our own programs in `benches/` (with a Lua version where there is
+//! one) and, given its path, the r7rs-benchmarks collection. In a round each engine runs each program
+//! once, so that a slow minute of the machine hits all of them. The figure is the median of the
+//! process's CPU time; ratios are taken net of the engine's start-up. Answers are checked; a wrong one,
+//! an error or a time-out takes the pair out of the tables and is listed. No time is asserted.
+
+mod chart;
+mod engines;
+mod measure;
+mod programs;
+mod report;
+mod suite;
+
+use std::time::Duration;
+
+use crate::arguments::Arguments;
+use crate::workspace::{self, Profile};
+
+const HELP: &str = "\
+usage: cargo xtask bench [OPTION…]
+
+  --suite PATH    also run the r7rs-benchmarks collection checked out at PATH
+  --suite-only    leave out our own programs
+  --rounds N      rounds to take the median of (3)
+  --scale N       divide the iteration counts of r7rs-benchmarks by N (10)
+  --only A,B      only these programs
+  --engines A,B   only these engines besides canny (guile-nojit, chez, luajit-nojit, …)
+  --timeout N     seconds after which a program is stopped (120)
+  --canny PATH    the binary to measure; without it, cargo builds a release binary
+  --baseline PATH another canny to compare with
+  --csv           print the CSV too
+
+CSV and SVG files are written to target/bench/.
+";
+
+pub fn run(arguments: &mut Arguments) -> Result<(), String> {
+    if arguments.flag("--help") {
+        print!("{HELP}");
+        return Ok(());
+    }
+    let suite = arguments.path("--suite")?;
+    let suite_only = arguments.flag("--suite-only");
+    let rounds = arguments.number("--rounds", 3)?.max(1) as usize;
+    let scale = arguments.number("--scale", 10)?.max(1);
+    let only = list(arguments.option("--only")?);
+    let wanted_engines = list(arguments.option("--engines")?);
+    let time_limit = Duration::from_secs(arguments.number("--timeout", 120)?);
+    let print_csv = arguments.flag("--csv");
+    let baseline = arguments.path("--baseline")?;
+    let canny = workspace::canny(arguments, Profile::Release)?;
+    arguments.finish()?;
+
+    let directory = workspace::scratch_directory("bench")?;
+    let mut all = programs::own(&workspace::root().join("benches"))?;
+    if suite_only {
+        all.retain(|program| program.name == programs::START_UP);
+    }
+    if let Some(path) = &suite {
+        all.extend(suite::programs(path, &directory, scale)?);
+    }
+    if let Some(names) = &only {
+        if let Some(unknown) = names
+            .iter()
+            .find(|name| !all.iter().any(|program| program.name == **name))
+        {
+            return Err(format!("there is no program `{unknown}`"));
+        }
+        // The start-up program stays, since ratios are net of it.
+        all.retain(|program| names.contains(&program.name) || program.name == programs::START_UP);
+    }
+    let engines = engines::all(&canny, baseline.as_deref(), wanted_engines.as_deref());
+    let names: Vec<_> = engines.iter().map(|engine| engine.name).collect();
+    eprintln!(
+        "{} programs, {rounds} rounds, engines: {}",
+        all.len(),
+        names.join(", ")
+    );
+    let table = measure::measure(&all, &engines, rounds, time_limit, &directory)?;
+    let out = workspace::target_directory().join("bench");
+    std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    let csv = report::csv(&table);
+    workspace::write(&out.join("results.csv"), &csv)?;
+    workspace::write(&out.join("results.svg"), chart::svg(&table))?;
+    print!("{}", report::text(&table));
+    if print_csv {
+        print!("{csv}");
+    }
+    println!("written: {0}/results.csv, {0}/results.svg", out.display());
+    if table.wrong_answers() > 0 {
+        return Err("canny gave wrong answers or failed".to_owned());
+    }
+    Ok(())
+}
+
+fn list(words: Option<String>) -> Option<Vec<String>> {
+    words.map(|words| words.split(',').map(str::to_owned).collect())
+}

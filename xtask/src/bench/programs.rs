@@ -1,0 +1,191 @@
+//! What is measured: a program in Scheme and perhaps in Lua, its input, and how its answer is checked.
+
+use std::path::{Path, PathBuf};
+
+use crate::workspace;
+
+/// The program whose time every engine is given credit for.
+pub const START_UP: &str = "hello";
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Group {
+    Own,
+    Suite,
+}
+
+#[derive(Clone, Debug)]
+pub enum Check {
+    /// The whole standard output.
+    Output(String),
+    /// Some line starts with the first text and none contains the second.
+    Lines {
+        must_start: &'static str,
+        must_not_contain: &'static str,
+    },
+}
+
+impl Check {
+    pub fn accepts(&self, output: &str) -> bool {
+        match self {
+            Check::Output(expected) => output.trim_end() == expected,
+            Check::Lines {
+                must_start,
+                must_not_contain,
+            } => {
+                output.lines().any(|line| line.starts_with(must_start))
+                    && !output.contains(must_not_contain)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub name: String,
+    pub group: Group,
+    /// R7RS source without anything that is particular to an engine.
+    pub scheme: String,
+    /// Appended after the program for every engine, with `@ENGINE@` standing for its name.
+    pub closing: String,
+    pub lua: Option<String>,
+    pub input: Option<PathBuf>,
+    /// The directory it runs in, if it opens files by relative names.
+    pub directory: Option<PathBuf>,
+    pub check: Check,
+}
+
+/// Reads `benches/*.scm`. The first line of each is `;;; expect: OUTPUT`; `NAME.lua` beside it is the
+/// same program in Lua.
+pub fn own(directory: &Path) -> Result<Vec<Program>, String> {
+    let mut programs = Vec::new();
+    for path in workspace::files(directory, "scm") {
+        let scheme = workspace::read(&path)?;
+        let expected = scheme
+            .lines()
+            .next()
+            .and_then(|line| line.strip_prefix(";;; expect: "))
+            .ok_or_else(|| format!("{}: the first line is not `;;; expect: …`", path.display()))?
+            .to_owned();
+        let lua_path = path.with_extension("lua");
+        let lua = match lua_path.exists() {
+            true => Some(workspace::read(&lua_path)?),
+            false => None,
+        };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        programs.push(Program {
+            name: name.into_owned(),
+            group: Group::Own,
+            scheme,
+            closing: String::new(),
+            lua,
+            input: None,
+            directory: None,
+            check: Check::Output(expected),
+        });
+    }
+    match programs.iter().any(|program| program.name == START_UP) {
+        true => Ok(programs),
+        false => Err(format!(
+            "{}: there is no {START_UP}.scm",
+            directory.display()
+        )),
+    }
+}
+
+/// The names that a program defines at its top level, found by their shape: a definition that starts
+/// in the first column, or an indented one within a top-level `begin`. Peers whose programs may not
+/// redefine imported names import all but these.
+pub fn defined_names(source: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut inside_begin = false;
+    for line in source.lines() {
+        if line.starts_with('(') {
+            inside_begin = line.starts_with("(begin");
+        }
+        let line = match inside_begin {
+            true => line.trim_start(),
+            false => line,
+        };
+        let Some(rest) = ["(define-syntax ", "(define "]
+            .iter()
+            .find_map(|keyword| line.strip_prefix(keyword))
+        else {
+            continue;
+        };
+        let name = rest
+            .trim_start_matches([' ', '('])
+            .split([' ', ')', '(', '\t', ';'])
+            .next()
+            .unwrap_or_default();
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The source without its top-level `(import …)` forms.
+pub fn without_imports(source: &str) -> String {
+    let mut rest = source;
+    let mut kept = String::new();
+    while let Some(start) = find_import(rest) {
+        kept.push_str(&rest[..start]);
+        rest = skip_form(&rest[start..]);
+    }
+    kept.push_str(rest);
+    kept
+}
+
+fn find_import(text: &str) -> Option<usize> {
+    if text.starts_with("(import") {
+        return Some(0);
+    }
+    text.find("\n(import").map(|newline| newline + 1)
+}
+
+/// The text after the parenthesized form it starts with; imports contain no strings or comments.
+fn skip_form(text: &str) -> &str {
+    let mut depth = 0usize;
+    for (index, character) in text.char_indices() {
+        match character {
+            '(' => depth += 1,
+            ')' => {
+                depth -= 1;
+                if depth == 0 {
+                    return &text[index + 1..];
+                }
+            }
+            _ => {}
+        }
+    }
+    ""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_removed_wherever_they_stand() {
+        let source = "(define a 1)\n(import (scheme base)\n  (only (scheme write) display))\n(b)\n";
+        assert_eq!(without_imports(source), "(define a 1)\n\n(b)\n");
+    }
+
+    #[test]
+    fn definitions_are_found_by_their_shape() {
+        let source =
+            "(define (f x)\n  (define inner 1)\n  x)\n(define g 2)\n(begin\n  (define h 1))\n";
+        assert_eq!(defined_names(source), ["f", "g", "h"]);
+    }
+
+    #[test]
+    fn answers_of_the_suite_are_checked_by_line() {
+        let check = Check::Lines {
+            must_start: "+!CSVLINE!+",
+            must_not_contain: "INCORRECT",
+        };
+        assert!(check.accepts("Running\n+!CSVLINE!+canny,fib,1.5\n"));
+        assert!(!check.accepts("+!CSVLINE!+canny,fib,INCORRECT\n"));
+        assert!(!check.accepts("Running\n"));
+    }
+}

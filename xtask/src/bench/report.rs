@@ -1,0 +1,108 @@
+//! The measured table as text for a terminal and as CSV.
+
+use std::fmt::Write as _;
+
+use super::measure::{Cell, Table};
+use super::programs::Group;
+
+/// Per group: canny's seconds and peak, then canny's time as a multiple of each peer's.
+pub fn text(table: &Table) -> String {
+    let mut out = String::new();
+    for group in [Group::Own, Group::Suite] {
+        if table.rows.iter().any(|row| row.group == group) {
+            group_text(table, group, &mut out);
+        }
+    }
+    let mut failures = String::new();
+    for row in &table.rows {
+        for (engine, cell) in table.engines.iter().zip(&row.cells) {
+            if let Cell::Failed(message) = cell {
+                let _ = writeln!(failures, "  {} on {engine}: {message}", row.program);
+            }
+        }
+    }
+    if !failures.is_empty() {
+        let _ = writeln!(out, "not counted:\n{failures}");
+    }
+    out
+}
+
+fn group_text(table: &Table, group: Group, out: &mut String) {
+    let title = match group {
+        Group::Own => "own programs",
+        Group::Suite => "r7rs-benchmarks",
+    };
+    let _ = writeln!(
+        out,
+        "{title}: canny's CPU seconds (median), and canny's time as a multiple of each peer's,\n\
+         net of start-up; below 1.00 canny is faster\n"
+    );
+    let _ = write!(out, "{:<16}{:>9}{:>9}", "program", "seconds", "peak MB");
+    for engine in &table.engines[1..] {
+        let _ = write!(out, "{engine:>14}");
+    }
+    out.push('\n');
+    for row in table.rows.iter().filter(|row| row.group == group) {
+        let _ = match &row.cells[0] {
+            Cell::Measured(samples) => write!(
+                out,
+                "{:<16}{:>9.3}{:>9.1}",
+                row.program,
+                samples.cpu(),
+                samples.peak_bytes as f64 / 1e6
+            ),
+            _ => write!(out, "{:<16}{:>9}{:>9}", row.program, "failed", ""),
+        };
+        for engine in 1..table.engines.len() {
+            let _ = match (table.ratio(row, engine), &row.cells[engine]) {
+                (Some(ratio), _) => write!(out, "{ratio:>14.2}"),
+                (None, Cell::Failed(_)) => write!(out, "{:>14}", "failed"),
+                (None, _) => write!(out, "{:>14}", "–"),
+            };
+        }
+        out.push('\n');
+    }
+    let _ = write!(out, "{:<34}", "geometric mean");
+    for engine in 1..table.engines.len() {
+        let _ = match table.geometric_mean(group, engine) {
+            Some((mean, _)) => write!(out, "{mean:>14.2}"),
+            None => write!(out, "{:>14}", "–"),
+        };
+    }
+    let _ = write!(out, "\n{:<34}", "programs in the mean");
+    for engine in 1..table.engines.len() {
+        let count = table
+            .geometric_mean(group, engine)
+            .map_or(0, |(_, count)| count);
+        let _ = write!(out, "{count:>14}");
+    }
+    out.push_str("\n\n");
+}
+
+pub fn csv(table: &Table) -> String {
+    let mut out = String::from(
+        "group,program,engine,status,rounds,cpu_seconds,net_cpu_seconds,wall_seconds,peak_bytes\n",
+    );
+    for row in &table.rows {
+        for (index, engine) in table.engines.iter().enumerate() {
+            let group = format!("{:?}", row.group).to_lowercase();
+            let head = format!("{group},{},{engine}", row.program);
+            let _ = match &row.cells[index] {
+                Cell::Absent => Ok(()),
+                Cell::Failed(message) => {
+                    writeln!(out, "{head},\"{}\",0,,,,", message.replace('"', "'"))
+                }
+                Cell::Measured(samples) => writeln!(
+                    out,
+                    "{head},ok,{},{:.4},{:.4},{:.4},{}",
+                    samples.rounds(),
+                    samples.cpu(),
+                    table.net(row, index).unwrap_or_default(),
+                    samples.wall(),
+                    samples.peak_bytes
+                ),
+            };
+        }
+    }
+    out
+}

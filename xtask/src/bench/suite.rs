@@ -1,0 +1,221 @@
+//! The r7rs-benchmarks collection, read from where the caller keeps it.
+//!
+//! A program is assembled as the collection's `bench` script does it: the source, the common part, a
+//! part of the implementation's own (here: its name), and the call that starts it. Inputs are copied to
+//! a scratch directory with their iteration count, the first number, divided by `scale`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::programs::{Check, Group, Program};
+use crate::workspace;
+
+/// The programs that the collection's script runs, in its order.
+const NAMES: &[&str] = &[
+    "browse",
+    "deriv",
+    "destruc",
+    "diviter",
+    "divrec",
+    "puzzle",
+    "triangl",
+    "tak",
+    "takl",
+    "ntakl",
+    "cpstak",
+    "ctak",
+    "fib",
+    "fibc",
+    "fibfp",
+    "sum",
+    "sumfp",
+    "fft",
+    "mbrot",
+    "mbrotZ",
+    "nucleic",
+    "pi",
+    "pnpoly",
+    "ray",
+    "simplex",
+    "ack",
+    "array1",
+    "string",
+    "sum1",
+    "cat",
+    "tail",
+    "wc",
+    "read1",
+    "compiler",
+    "conform",
+    "dynamic",
+    "earley",
+    "graphs",
+    "lattice",
+    "matrix",
+    "maze",
+    "mazefun",
+    "nqueens",
+    "paraffins",
+    "parsing",
+    "peval",
+    "primes",
+    "quicksort",
+    "scheme",
+    "slatex",
+    "chudnovsky",
+    "nboyer",
+    "sboyer",
+    "gcbench",
+    "mperm",
+    "equal",
+    "bv2string",
+];
+
+const CLOSING: &str = "(define (this-scheme-implementation-name) \"@ENGINE@\")\n";
+
+pub fn programs(suite: &Path, scratch: &Path, scale: u64) -> Result<Vec<Program>, String> {
+    let sources = suite.join("src");
+    if !sources.join("common.scm").is_file() {
+        return Err(format!(
+            "{} is no copy of r7rs-benchmarks: src/common.scm is missing",
+            suite.display()
+        ));
+    }
+    let directory = scratch.join("suite");
+    prepare_inputs(&suite.join("inputs"), &directory, scale)?;
+    let common = workspace::read(&sources.join("common.scm"))?;
+    let start = workspace::read(&sources.join("common-postlude.scm"))?;
+    NAMES
+        .iter()
+        .map(|name| {
+            Ok(Program {
+                name: (*name).to_owned(),
+                group: Group::Suite,
+                scheme: workspace::read(&sources.join(format!("{name}.scm")))?,
+                closing: format!("{common}\n{CLOSING}{start}"),
+                lua: None,
+                input: Some(directory.join("inputs").join(format!("{name}.input"))),
+                directory: Some(directory.clone()),
+                check: Check::Lines {
+                    must_start: "+!CSVLINE!+",
+                    must_not_contain: "INCORRECT",
+                },
+            })
+        })
+        .collect()
+}
+
+fn prepare_inputs(from: &Path, directory: &Path, scale: u64) -> Result<(), String> {
+    let inputs = directory.join("inputs");
+    for new in [&inputs, &directory.join("outputs")] {
+        std::fs::create_dir_all(new).map_err(|error| format!("{}: {error}", new.display()))?;
+    }
+    copy_directory(from, &inputs)?;
+    for path in workspace::files(&inputs, "input") {
+        let text = workspace::read(&path)?;
+        workspace::write(&path, scaled(&text, scale))?;
+    }
+    let bib = inputs.join("bib");
+    if !bib.exists() {
+        workspace::write(&bib, stand_in_for_bib())?;
+    }
+    Ok(())
+}
+
+fn copy_directory(from: &Path, to: &Path) -> Result<(), String> {
+    let entries =
+        std::fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
+    for entry in entries.flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            std::fs::create_dir_all(&target)
+                .map_err(|error| format!("{}: {error}", target.display()))?;
+            copy_directory(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target)
+                .map_err(|error| format!("{}: {error}", target.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The input with its first number, which stands before everything but comments, divided by `scale`.
+fn scaled(text: &str, scale: u64) -> String {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_start();
+        if content.is_empty() || content.starts_with(';') {
+            start += line.len();
+            continue;
+        }
+        start += line.len() - content.len();
+        break;
+    }
+    let digits = text[start..]
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(text.len() - start);
+    match text[start..start + digits].parse::<u64>() {
+        Ok(count) => format!(
+            "{}{}{}",
+            &text[..start],
+            (count / scale).max(1),
+            &text[start + digits..]
+        ),
+        Err(_) => text.to_owned(),
+    }
+}
+
+const BIB_LINES: usize = 31_102;
+const BIB_WORDS: usize = 851_820;
+const BIB_CHARACTERS: usize = 4_460_056;
+
+/// A text with the lines, words and characters of the collection's `bib`, which some copies lack.
+/// Words and lines are spread evenly; `cat`, `tail` and `wc` care for nothing else.
+fn stand_in_for_bib() -> String {
+    let letters = BIB_CHARACTERS - BIB_WORDS;
+    let mut text = String::with_capacity(BIB_CHARACTERS);
+    let mut word = 0;
+    for line in 0..BIB_LINES {
+        let line_end = BIB_WORDS * (line + 1) / BIB_LINES;
+        while word < line_end {
+            let length = letters * (word + 1) / BIB_WORDS - letters * word / BIB_WORDS;
+            for index in 0..length {
+                let letter = b'a' + ((word * 7 + index * 3) % 26) as u8;
+                text.push(char::from(letter));
+            }
+            word += 1;
+            let separator = if word == line_end { '\n' } else { ' ' };
+            let _ = text.write_char(separator);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_divided_and_comments_kept() {
+        assert_eq!(scaled("200\n13\n", 10), "20\n13\n");
+        assert_eq!(scaled("5\n40\n", 10), "1\n40\n");
+        assert_eq!(
+            scaled("; note 9\n\n20 ; M\n10\n", 10),
+            "; note 9\n\n2 ; M\n10\n"
+        );
+        assert_eq!(scaled("(a b)\n", 10), "(a b)\n");
+    }
+
+    #[test]
+    fn the_stand_in_has_the_size_of_the_original() {
+        let text = stand_in_for_bib();
+        assert_eq!(text.lines().count(), BIB_LINES);
+        assert_eq!(text.split_whitespace().count(), BIB_WORDS);
+        assert_eq!(text.len(), BIB_CHARACTERS);
+    }
+
+    #[test]
+    fn there_are_fifty_seven_programs() {
+        assert_eq!(NAMES.len(), 57);
+    }
+}
