@@ -104,7 +104,8 @@ fn program() -> impl Strategy<Value = String> {
     proptest::collection::vec(form, 1..6).prop_map(|forms| forms.join("\n"))
 }
 
-fn check(text: &str) -> Result<(), TestCaseError> {
+/// Whether the program was accepted.
+fn check(text: &str) -> Result<bool, TestCaseError> {
     let mut libraries = registry(Memory::default());
     let map = libraries.sources().clone();
     let (_, source) = read_source(&map, "program.scm", text.as_bytes(), false);
@@ -120,7 +121,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
             expansion.diagnostics.iter().any(|one| one.is_error()),
             "silent: {text}"
         );
-        return Ok(());
+        return Ok(false);
     };
     let printed = unexpand(&unit);
     let again = read_text(&printed, SourceId::NONE, false);
@@ -132,19 +133,91 @@ fn check(text: &str) -> Result<(), TestCaseError> {
     let bytes = postcard::to_stdvec(&unit).expect("a unit serialises");
     let back: Unit = postcard::from_bytes(&bytes).expect("a unit reads back");
     prop_assert_eq!(unexpand(&back), printed);
+    Ok(true)
+}
+
+/// Expressions that are right: every form gets what it asks for. Nothing generated stands inside a
+/// template, where a pattern variable around it would rightly replace names of inner patterns. The variables `x`, `y` and `n`
+/// are bound by the program around them.
+fn expression() -> impl Strategy<Value = String> {
+    let leaf = proptest::sample::select(
+        &[
+            "x", "y", "n", "1", "-2.5", "\"s\"", "#\\a", "#t", "'(a . b)", "'#(1 x)", "#u8(1 2)",
+            "car", "'()",
+        ][..],
+    )
+    .prop_map(str::to_owned);
+    let name = || proptest::sample::select(&["x", "y", "n", "if", "list", "t"][..]);
+    leaf.prop_recursive(6, 96, 4, move |inner| {
+        let one = inner.clone();
+        let two = (inner.clone(), inner.clone());
+        let three = (inner.clone(), inner.clone(), inner.clone());
+        prop_oneof![
+            three
+                .clone()
+                .prop_map(|(a, b, c)| format!("(if {a} {b} {c})")),
+            (name(), two.clone()).prop_map(|(v, (a, b))| format!("(let (({v} {a})) {b})")),
+            (name(), two.clone())
+                .prop_map(|(v, (a, b))| format!("(let* (({v} {a}) (z {v})) {b} z)")),
+            (name(), two.clone())
+                .prop_map(|(v, (a, b))| format!("(letrec (({v} (lambda () {a}))) {b})")),
+            (name(), one.clone()).prop_map(|(v, a)| format!("(lambda ({v} . rest) {a})")),
+            one.clone()
+                .prop_map(|a| format!("(lambda* (a #:optional (b a) #:key (c b)) {a})")),
+            two.clone()
+                .prop_map(|(a, b)| format!("(case-lambda ((p) {a}) ((p . q) {b}))")),
+            three
+                .clone()
+                .prop_map(|(a, b, c)| format!("(cond ({a} {b}) ({c}) ({a} => {b}) (else {c}))")),
+            three
+                .clone()
+                .prop_map(|(a, b, c)| format!("(case {a} ((1 2) {b}) ((z) => {c}) (else {b}))")),
+            two.clone()
+                .prop_map(|(a, b)| format!("(let loop ((i 0) (j {a})) (loop j {b}))")),
+            two.clone()
+                .prop_map(|(a, b)| format!("(do ((i 0 {a}) (j 1)) ({b} j) i)")),
+            two.clone()
+                .prop_map(|(a, b)| format!("(let-values (((p . q) {a}) (r {b})) (list p q r))")),
+            two.clone()
+                .prop_map(|(a, b)| format!("(let () (define p {a}) (define (q) (p)) {b})")),
+            two.clone()
+                .prop_map(|(a, b)| format!("(let () (define-values (p . q) {a}) {b} (list p q))")),
+            two.clone()
+                .prop_map(|(a, b)| format!("(begin (set! x {a}) (and {b} {a}) (or {a} {b}))")),
+            two.clone()
+                .prop_map(|(a, b)| format!("`(k ,{a} #(v ,@{b}) `(n ,(m ,{a})) . ,{b})")),
+            two.clone().prop_map(|(a, b)| format!("(swap {a} {b})")),
+            two.clone().prop_map(|(a, b)| format!(
+                "(let-syntax ((w (syntax-rules () ((_ e) (let ((x e)) (list x y)))))) (list {a} (w {b})))"
+            )),
+            two.prop_map(|(a, b)| format!("(list {a} {b})")),
+        ]
+    })
+}
+
+/// What is right is accepted, and says the same after serialisation.
+fn check_accepted(body: &str) -> Result<(), TestCaseError> {
+    let text = format!(
+        "(define-syntax swap (syntax-rules () ((_ a b) (let ((t a)) (list b t)))))
+         (define (f x y n) {body})"
+    );
+    prop_assert!(check(&text)?, "refused: {text}");
     Ok(())
 }
 
-#[test]
-fn generated_programs() {
-    let body = || {
+/// Runs a test on generated text, on a stack of the size that the expander asks for.
+fn run_cases<S>(cases: u32, strategy: fn() -> S, check: fn(&str) -> Result<(), TestCaseError>)
+where
+    S: Strategy<Value = String> + 'static,
+{
+    let body = move || {
         let config = Config {
-            cases: 6_000,
+            cases,
             failure_persistence: None,
             ..Config::default()
         };
         TestRunner::new(config)
-            .run(&program(), |text| check(&text))
+            .run(&strategy(), |text| check(&text))
             .expect("no counterexample");
     };
     let thread = std::thread::Builder::new()
@@ -154,4 +227,15 @@ fn generated_programs() {
     if let Err(panic) = thread.join() {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// Nearly all of these are refused: this is about never panicking and never refusing silently.
+#[test]
+fn malformed_programs_are_refused_with_a_reason() {
+    run_cases(6_000, program, |text| check(text).map(|_| ()));
+}
+
+#[test]
+fn well_formed_programs_are_accepted_and_survive_serialisation() {
+    run_cases(3_000, expression, check_accepted);
 }
