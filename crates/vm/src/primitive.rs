@@ -1,5 +1,6 @@
 //! How primitives are called.
 
+use canny_tables::primitives::PrimitiveId;
 use canny_value::Value;
 
 use crate::thread::Thread;
@@ -58,5 +59,28 @@ impl Arguments {
             first: unsafe { self.first.add(start) },
             count: self.count - start,
         }
+    }
+}
+
+impl Thread {
+    /// Calls a primitive from Rust, for tests and hosts: only while no Scheme code of the thread runs.
+    /// Panics when the row does not take so many arguments.
+    pub fn apply_primitive<const COUNT: usize>(
+        &mut self,
+        id: PrimitiveId,
+        arguments: [Value; COUNT],
+    ) -> Result<Value, Raise> {
+        assert!(id.row().accepts(COUNT), "wrong number of arguments");
+        let function = self.primitives[id.0 as usize];
+        // The native stack, where the array lies, keeps its objects alive and in place.
+        let words = std::hint::black_box(&arguments);
+        // SAFETY: the words stay in place during the call, and what they refer to does not move.
+        let arguments = unsafe { Arguments::new(words.as_ptr(), COUNT) };
+        function(self, arguments)
+    }
+
+    /// The object that a primitive raised, which is pending no longer.
+    pub fn take_raised(&mut self, _: Raise) -> Value {
+        std::mem::replace(&mut self.pending, Value::FALSE)
     }
 }

@@ -51,7 +51,7 @@ pub(crate) fn call_primitive(site: &mut Site) -> Next {
     let first = site.a_index();
     // SAFETY: the registers are operands of this instruction, hence live and precise roots.
     let arguments = unsafe { Arguments::new(site.thread.fp.add(first), site.b_index()) };
-    let value = site.thread.apply_primitive(id, arguments)?;
+    let value = site.thread.enter_primitive(id, arguments)?;
     site.set_a(value);
     Ok(site.next())
 }
@@ -60,7 +60,7 @@ pub(crate) fn call_primitive_1(site: &mut Site) -> Next {
     let id = PrimitiveId(site.extension(0) as u16);
     // SAFETY: as for `call_primitive`.
     let arguments = unsafe { Arguments::new(site.thread.fp.add(site.b_index()), 1) };
-    let value = site.thread.apply_primitive(id, arguments)?;
+    let value = site.thread.enter_primitive(id, arguments)?;
     site.set_a(value);
     Ok(site.next())
 }
@@ -72,7 +72,7 @@ pub(crate) fn call_primitive_2(site: &mut Site) -> Next {
     // native stack, which pins them.
     // SAFETY: the array outlives the call.
     let arguments = unsafe { Arguments::new(operands.as_ptr(), 2) };
-    let value = site.thread.apply_primitive(id, arguments)?;
+    let value = site.thread.enter_primitive(id, arguments)?;
     site.set_a(value);
     Ok(site.next())
 }
@@ -87,7 +87,7 @@ pub(crate) fn primitive_stub(site: &mut Site) -> Next {
     }
     // SAFETY: the arguments are this frame's first registers; stubs keep them live.
     let arguments = unsafe { Arguments::new(site.thread.fp, count) };
-    let value = site.thread.apply_primitive(id, arguments)?;
+    let value = site.thread.enter_primitive(id, arguments)?;
     Ok(site.thread.return_value(value))
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn apply_stub(site: &mut Site) -> Next {
 impl Thread {
     /// Calls a primitive whose arguments have the right number.
     #[inline]
-    pub(crate) fn apply_primitive(
+    pub(crate) fn enter_primitive(
         &mut self,
         id: PrimitiveId,
         arguments: Arguments,
