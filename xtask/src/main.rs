@@ -9,6 +9,7 @@ use std::process::ExitCode;
 mod arguments;
 mod bench;
 mod process;
+mod tidy;
 mod workspace;
 
 const HELP: &str = "\
@@ -23,7 +24,7 @@ verbs
 /// A verb takes the arguments after its name; what it fails with is printed by [`main`].
 type Verb = fn(&mut arguments::Arguments) -> Result<(), String>;
 
-const VERBS: &[(&str, Verb)] = &[("bench", bench::run)];
+const VERBS: &[(&str, Verb)] = &[("bench", bench::run), ("tidy", tidy::run)];
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

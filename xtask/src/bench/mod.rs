@@ -27,7 +27,7 @@ usage: cargo xtask bench [OPTION…]
   --scale N       divide the iteration counts of r7rs-benchmarks by N (10)
   --only A,B      only these programs
   --engines A,B   only these engines besides canny (guile-nojit, chez, luajit-nojit, …)
-  --timeout N     seconds after which a program is stopped (120)
+  --timeout N     seconds after which a program is stopped (300)
   --canny PATH    the binary to measure; without it, cargo builds a release binary
   --baseline PATH another canny to compare with
   --csv           print the CSV too
@@ -46,7 +46,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let scale = arguments.number("--scale", 10)?.max(1);
     let only = list(arguments.option("--only")?);
     let wanted_engines = list(arguments.option("--engines")?);
-    let time_limit = Duration::from_secs(arguments.number("--timeout", 120)?);
+    let time_limit = Duration::from_secs(arguments.number("--timeout", 300)?);
     let print_csv = arguments.flag("--csv");
     let baseline = arguments.path("--baseline")?;
     let canny = workspace::canny(arguments, Profile::Release)?;
