@@ -310,6 +310,7 @@ impl Assembler {
             return Err(AssemblyError::TooLong);
         }
         self.thread_jumps();
+        self.compact();
         let mut frame_words = parameters;
         for instruction in crate::instruction::instructions(&self.words).flatten() {
             frame_words = frame_words.max(instruction.registers_needed());
@@ -351,6 +352,90 @@ impl Assembler {
             }
             pc = end;
         }
+    }
+
+    /// Removes instructions that nothing reaches any more, and jumps to the next instruction.
+    fn compact(&mut self) {
+        let mut reached = self.reachable();
+        // A jump to what follows it, apart from what goes away, does nothing.
+        let mut pc = 0;
+        while let Ok(instruction) = Instruction::decode(&self.words, pc) {
+            if let (Opcode::Jump, Some(target)) = (instruction.opcode, instruction.branch_target())
+            {
+                let between = pc + 1..(target as usize).min(reached.len());
+                if !reached[between].contains(&true) {
+                    reached[pc] = false;
+                }
+            }
+            pc = instruction.next_pc();
+        }
+        let mut moved = vec![0; self.words.len() + 1];
+        let (mut pc, mut length) = (0, 0);
+        while let Ok(instruction) = Instruction::decode(&self.words, pc) {
+            let next = instruction.next_pc();
+            moved[pc..next].fill(length);
+            if reached[pc] {
+                length += next - pc;
+            }
+            pc = next;
+        }
+        moved[self.words.len()] = length;
+        if length == self.words.len() {
+            return;
+        }
+        let old = std::mem::take(&mut self.words);
+        let mut pc = 0;
+        while let Ok(instruction) = Instruction::decode(&old, pc) {
+            let next = instruction.next_pc();
+            if reached[pc] {
+                self.words.extend_from_slice(&old[pc..next]);
+                self.relocate(&instruction, moved[pc], &moved);
+            }
+            pc = next;
+        }
+        for (pc, _) in &mut self.positions {
+            *pc = moved[*pc as usize] as u32;
+        }
+    }
+
+    /// Adjusts the distances of an instruction that was moved to `start`.
+    fn relocate(&mut self, old: &Instruction, start: usize, moved: &[usize]) {
+        let end = start + old.next_pc() - old.pc;
+        if let Some(target) = old.branch_target() {
+            let narrow = matches!(old.opcode, Opcode::Jump | Opcode::Loop);
+            let at = if narrow { start } else { end - 1 };
+            self.patch(at, end, narrow, moved[target as usize]);
+        }
+        if let Some((distance, _)) = old.pool_reference() {
+            let distance = distance as usize - (old.pc - start);
+            match old.extension_pc(Extension::Pool) {
+                Some(at) => self.words[start + at - old.pc] = distance as u32,
+                None => self.words[start] = encode_wide(old.opcode, old.a() as u8, distance as u16),
+            }
+        }
+    }
+
+    /// For each word, whether it starts an instruction that control can reach.
+    fn reachable(&self) -> Vec<bool> {
+        let mut reached = vec![false; self.words.len() + 1];
+        let mut pending = vec![0];
+        while let Some(pc) = pending.pop() {
+            let Ok(instruction) = Instruction::decode(&self.words, pc) else {
+                continue;
+            };
+            if std::mem::replace(&mut reached[pc], true) {
+                continue;
+            }
+            pending.extend(
+                instruction
+                    .branch_target()
+                    .and_then(|at| usize::try_from(at).ok()),
+            );
+            if instruction.falls_through() {
+                pending.push(instruction.next_pc());
+            }
+        }
+        reached
     }
 
     /// A better form of the jump or branch at `start`.

@@ -13,6 +13,9 @@ use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 use canny_tables::primitives::PrimitiveId;
 
+/// Nodes that a search looks at before it gives up.
+pub const SEARCH_BUDGET: usize = 200;
+
 /// Index into [`Program::procedures`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProcedureId(pub u32);
@@ -174,16 +177,58 @@ impl Node {
         Node { span, kind }
     }
 
-    /// Whether evaluating the node does nothing but read: no call, no assignment, no allocation.
-    pub fn is_leaf(&self) -> bool {
-        matches!(
-            self.kind,
+    /// Whether `test` holds for this node or one inside it, not counting inner procedures. Says
+    /// yes when the search takes too long.
+    pub fn any(&self, budget: &mut usize, test: &mut dyn FnMut(&Node) -> bool) -> bool {
+        if *budget == 0 {
+            return true;
+        }
+        *budget -= 1;
+        let mut among = |nodes: &[Node]| nodes.iter().any(|node| node.any(budget, test));
+        let inside = match &self.kind {
             Kind::Constant(_)
-                | Kind::Unbound
-                | Kind::Local(_)
-                | Kind::Unbox { .. }
-                | Kind::Global(_)
-                | Kind::PrimitiveValue(_)
+            | Kind::Unbound
+            | Kind::Local(_)
+            | Kind::Unbox { .. }
+            | Kind::Global(_)
+            | Kind::PrimitiveValue(_)
+            | Kind::Closure(_) => false,
+            Kind::SetLocal(_, value)
+            | Kind::SetBox(_, value)
+            | Kind::SetGlobal(_, value)
+            | Kind::DefineGlobal(_, value) => among(std::slice::from_ref(value)),
+            Kind::If(parts) => among(parts.as_slice()),
+            Kind::Sequence(parts) => among(parts),
+            Kind::Let(bindings, body) => {
+                bindings
+                    .iter()
+                    .any(|(_, init)| among(std::slice::from_ref(init)))
+                    || among(std::slice::from_ref(body))
+            }
+            Kind::Fix(_, body) => among(std::slice::from_ref(body)),
+            Kind::Labels { labels, body } => {
+                labels
+                    .iter()
+                    .any(|label| among(std::slice::from_ref(&label.body)))
+                    || among(std::slice::from_ref(body))
+            }
+            Kind::Goto { arguments, .. } => among(arguments),
+            Kind::Call { operator, operands } => {
+                among(std::slice::from_ref(operator)) || among(operands)
+            }
+            Kind::Primitive { operands, .. } => among(operands),
+            Kind::LetValues { init, body, .. } => {
+                among(std::slice::from_ref(init)) || among(std::slice::from_ref(body))
+            }
+        };
+        inside || test(self)
+    }
+
+    /// Whether evaluating the node may assign a variable that lives in a register.
+    pub fn may_assign(&self, var: VarId, budget: &mut usize) -> bool {
+        self.any(
+            budget,
+            &mut |node| matches!(node.kind, Kind::SetLocal(other, _) if other == var),
         )
     }
 }

@@ -8,11 +8,8 @@ use canny_tables::primitives::{self, PrimitiveId};
 use super::entry::byte;
 use super::{Destination, Generator, JumpTarget, Outcome, Place, register};
 use crate::assembler::AssemblyError;
-use crate::ir::{Kind, Label, Node};
+use crate::ir::{self, Kind, Label, Node};
 use crate::parallel_move::{Move, sequentialise};
-
-/// Nodes looked at when deciding whether an expression reads a register.
-const READS_BUDGET: usize = 200;
 
 /// What a jump's argument needs.
 enum Argument<'n> {
@@ -228,11 +225,7 @@ impl Generator<'_> {
             Kind::Constant(_) | Kind::PrimitiveValue(_) => Some(Argument::Late(argument)),
             Kind::Closure(id) if self.unit.is_closed(*id) => Some(Argument::Late(argument)),
             Kind::Local(var) => match self.place(*var) {
-                Place::Register(from) => {
-                    let stable =
-                        !self.program.assigned[var.0 as usize] || rest.iter().all(Node::is_leaf);
-                    stable.then_some(Argument::Move(from))
-                }
+                Place::Register(from) => self.is_stable(*var, rest).then_some(Argument::Move(from)),
                 _ => Some(Argument::Late(argument)),
             },
             _ => None,
@@ -241,50 +234,19 @@ impl Generator<'_> {
 
     /// Whether evaluating the node may read the register. Says yes when that takes too long.
     fn reads(&self, node: &Node, register: u8) -> bool {
-        let mut budget = READS_BUDGET;
-        self.may_read(node, register, &mut budget)
-    }
-
-    fn may_read(&self, node: &Node, register: u8, budget: &mut usize) -> bool {
-        if *budget == 0 {
-            return true;
-        }
-        *budget -= 1;
-        let at = |var: &VarId| self.registers.get(var) == Some(&register);
-        let mut any = |nodes: &[Node]| {
-            nodes
-                .iter()
-                .any(|node| self.may_read(node, register, budget))
-        };
-        match &node.kind {
-            Kind::Constant(_) | Kind::Unbound | Kind::Global(_) | Kind::PrimitiveValue(_) => false,
-            Kind::Local(var) | Kind::Unbox { var, .. } => at(var),
-            Kind::SetLocal(var, value) | Kind::SetBox(var, value) => {
-                at(var) || any(std::slice::from_ref(value))
+        let mut budget = ir::SEARCH_BUDGET;
+        node.any(&mut budget, &mut |node| {
+            let at = |var: &VarId| self.registers.get(var) == Some(&register);
+            match &node.kind {
+                Kind::Local(var)
+                | Kind::Unbox { var, .. }
+                | Kind::SetLocal(var, _)
+                | Kind::SetBox(var, _) => at(var),
+                Kind::Closure(id) => self.program.procedures[id.0 as usize].free.iter().any(at),
+                // Rare among arguments of jumps.
+                Kind::Fix(..) | Kind::Labels { .. } | Kind::LetValues { .. } => true,
+                _ => false,
             }
-            Kind::SetGlobal(_, value) | Kind::DefineGlobal(_, value) => {
-                any(std::slice::from_ref(value))
-            }
-            Kind::If(parts) => any(parts.as_slice()),
-            Kind::Sequence(parts) => any(parts),
-            Kind::Primitive { operands, .. } => any(operands),
-            Kind::Call { operator, operands } => {
-                any(std::slice::from_ref(operator)) || any(operands)
-            }
-            Kind::Closure(id) => {
-                let free = &self.program.procedures[id.0 as usize].free;
-                free.iter().any(at)
-            }
-            Kind::Let(bindings, body) => {
-                bindings
-                    .iter()
-                    .any(|(_, init)| any(std::slice::from_ref(init)))
-                    || any(std::slice::from_ref(body))
-            }
-            // Rare among arguments of jumps.
-            Kind::Fix(..) | Kind::Labels { .. } | Kind::Goto { .. } | Kind::LetValues { .. } => {
-                true
-            }
-        }
+        })
     }
 }

@@ -30,7 +30,7 @@ use canny_tables::layout;
 use canny_tables::opcodes::Opcode;
 
 use crate::assembler::{Assembler, AssemblyError, CodeLabel};
-use crate::ir::{Kind, Node, Procedure, ProcedureId, Program};
+use crate::ir::{self, Kind, Node, Procedure, ProcedureId, Program};
 use crate::unit::PoolEntry;
 
 use closures::Slot;
@@ -238,15 +238,20 @@ impl Generator<'_> {
     ) -> Result<(u8, usize), AssemblyError> {
         if let Kind::Local(var) = node.kind
             && let Place::Register(from) = self.place(var)
+            && self.is_stable(var, rest)
         {
-            let stable = !self.program.assigned[var.0 as usize] || rest.iter().all(Node::is_leaf);
-            if stable {
-                return Ok((from, top));
-            }
+            return Ok((from, top));
         }
         let to = register(top)?;
         self.node(node, Destination::Register(to), top)?;
         Ok((to, top + 1))
+    }
+
+    /// Whether the variable keeps its value while `rest` is evaluated.
+    fn is_stable(&self, var: VarId, rest: &[Node]) -> bool {
+        let mut budget = ir::SEARCH_BUDGET;
+        !self.program.assigned[var.0 as usize]
+            || !rest.iter().any(|node| node.may_assign(var, &mut budget))
     }
 
     /// Evaluates operands in order, each into some register.

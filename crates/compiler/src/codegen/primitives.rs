@@ -205,7 +205,13 @@ impl Generator<'_> {
         top: usize,
         span: Span,
     ) -> Outcome {
-        let stable = kind.is_leaf() && value.is_leaf();
+        let stable = match object.kind {
+            Kind::Local(var) => {
+                self.is_stable(var, std::slice::from_ref(kind))
+                    && self.is_stable(var, std::slice::from_ref(value))
+            }
+            _ => false,
+        };
         let (a, next) = if stable {
             self.operand(object, &[], top)?
         } else {

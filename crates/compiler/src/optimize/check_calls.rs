@@ -102,7 +102,10 @@ impl Checker<'_> {
                 Some(arities) => (global.name.to_string(), arities.clone()),
                 None => match self.globals.get(global) {
                     Some(Known::Imported(procedure)) => {
-                        let arities = procedure.clauses.iter().map(arity).collect();
+                        let clauses = procedure.clauses.iter();
+                        let arities = clauses
+                            .map(|clause| (clause.least, clause.greatest))
+                            .collect();
                         (global.name.to_string(), arities)
                     }
                     _ => return,

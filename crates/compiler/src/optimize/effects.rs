@@ -43,6 +43,28 @@ pub fn is_boolean(expr: &Expr) -> bool {
     }
 }
 
+/// Whether the expression certainly gives one value: not none, and not several.
+pub fn is_single_valued(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(_)
+        | ExprKind::PrimitiveRef(_)
+        | ExprKind::Lambda(_)
+        | ExprKind::CaseLambda(_) => true,
+        ExprKind::Call { .. } => primitive_call(expr).is_some_and(|(id, _)| {
+            let result = id
+                .row()
+                .signature
+                .rsplit("->")
+                .next()
+                .unwrap_or_default()
+                .trim();
+            // An accessor may find an object that stands for several values.
+            !result.starts_with("values") && result != "any" && !id.row().flags.has(Flags::FRAME)
+        }),
+        _ => false,
+    }
+}
+
 /// Whether the value is certainly true or certainly false.
 pub fn truth(expr: &Expr) -> Option<bool> {
     match &expr.kind {

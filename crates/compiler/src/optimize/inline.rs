@@ -166,9 +166,17 @@ impl Candidates {
         let mut mentions: Vec<Vec<usize>> = Vec::new();
         for source in sources {
             let mut found = Vec::new();
-            let (clauses, own): (&[Lambda], bool) = match source {
-                Source::Own(clauses) => (clauses, true),
-                Source::Imported(procedure) => (&procedure.clauses, false),
+            let (clauses, own): (Vec<&Lambda>, bool) = match source {
+                Source::Own(clauses) => (clauses.iter().collect(), true),
+                Source::Imported(procedure) => {
+                    let clauses = procedure.clauses.iter();
+                    (
+                        clauses
+                            .filter_map(|clause| clause.lambda.as_ref())
+                            .collect(),
+                        false,
+                    )
+                }
             };
             let mut visit = |expr: &Expr| match &expr.kind {
                 ExprKind::LocalRef(var) if own => found.extend(local_index.get(var)),
@@ -227,16 +235,19 @@ impl Inliner<'_> {
         let Some(source) = source.cloned() else {
             return;
         };
-        let clauses: &[Lambda] = match &source {
-            Source::Own(clauses) => clauses,
-            Source::Imported(procedure) => &procedure.clauses,
+        let count = operands.len();
+        let clause = match &source {
+            Source::Own(clauses) => clauses.iter().find(|clause| is_applicable(clause, count)),
+            Source::Imported(procedure) => {
+                let clause = procedure
+                    .clauses
+                    .iter()
+                    .find(|clause| clause.accepts(count));
+                let lambda = clause.and_then(|clause| clause.lambda.as_ref());
+                lambda.filter(|lambda| is_applicable(lambda, count))
+            }
         };
-        let Some(clause) = clauses
-            .iter()
-            .find(|clause| is_applicable(clause, operands.len()))
-        else {
-            return;
-        };
+        let Some(clause) = clause else { return };
         let cost = body_size(clause, self.growth.0 + 1);
         if cost > self.allowance(operands) || cost > self.growth.0 || !self.budget.spend() {
             return;

@@ -152,10 +152,14 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
     expand_values::run(unit);
     sort_letrec::run(unit);
     let mut growth = inline::Growth::of(unit);
+    let mut portable = portable::Portable::new();
     for round in 0..ROUNDS {
         let mut changed = false;
         if options.runs("simplify") {
             changed |= simplify::run(unit, &globals, folder, &mut budget);
+        }
+        if round == 0 {
+            portable = portable::collect_portable(unit);
         }
         if options.runs("inline") && round + 1 < ROUNDS {
             globals = Globals::collect(unit, options.imports);
@@ -167,9 +171,10 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
         sort_letrec::run(unit);
         globals = Globals::collect(unit, options.imports);
     }
-    report.exports = portable::describe_exports(unit, &globals);
+    let kept = portable::mentioned_globals(&portable);
+    report.exports = portable::describe_exports(unit, &globals, portable);
     if options.runs("remove-globals") {
-        remove_globals::run(unit, &mut budget);
+        remove_globals::run(unit, &kept, &mut budget);
     }
     fit_limits::run(unit);
     report

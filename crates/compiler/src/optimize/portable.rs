@@ -14,8 +14,8 @@ use canny_syntax::span::Span;
 use serde::{Deserialize, Serialize};
 
 use super::copy::copy_lambda;
-use super::globals::{Globals, Known};
-use super::size::{body_size, lambda_size};
+use super::globals::{Globals, Known, mentions};
+use super::size::body_size;
 use super::walk::{for_each_child, for_each_lambda_child};
 
 /// Greatest size of a procedure that travels.
@@ -40,8 +40,40 @@ pub struct PortableProcedure {
     /// Its variables.
     pub locals: VarTable,
     /// Its clauses.
-    pub clauses: Vec<Lambda>,
+    pub clauses: Vec<PortableClause>,
 }
+
+/// One clause.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PortableClause {
+    /// Least number of arguments.
+    pub least: usize,
+    /// Greatest number of arguments, if there is one.
+    pub greatest: Option<usize>,
+    /// The clause itself, if it can travel.
+    pub lambda: Option<Lambda>,
+}
+
+impl PortableClause {
+    fn new(lambda: &Lambda) -> PortableClause {
+        let least = lambda.required.len();
+        let open = lambda.rest.is_some() || !lambda.keywords.is_empty() || lambda.allow_other_keys;
+        let greatest = (!open).then(|| least + lambda.optional.len());
+        PortableClause {
+            least,
+            greatest,
+            lambda: None,
+        }
+    }
+
+    /// Whether the clause takes so many arguments.
+    pub fn accepts(&self, count: usize) -> bool {
+        count >= self.least && self.greatest.is_none_or(|greatest| count <= greatest)
+    }
+}
+
+/// The procedures of a unit that can travel, by name.
+pub type Portable = HashMap<Name, PortableProcedure>;
 
 /// Reads what [`describe_exports`] wrote.
 pub fn decode(bytes: &[u8]) -> Option<Exported> {
@@ -53,17 +85,58 @@ pub fn decode(bytes: &[u8]) -> Option<Exported> {
     }
 }
 
+/// The exported procedures of a library that can travel, as they are now. This is asked for before
+/// inlining: calls of small helpers are worth more to an importer than copies of them.
+pub fn collect_portable(unit: &Unit) -> Portable {
+    let mut result = Portable::new();
+    if unit.kind != UnitKind::Library {
+        return result;
+    }
+    let exported: HashSet<Name> = unit
+        .globals
+        .iter()
+        .filter(|global| global.exported && !global.assigned)
+        .map(|global| global.name)
+        .collect();
+    for form in &unit.body {
+        if let TopForm::Define(global, expr) = form
+            && exported.contains(&global.name)
+            && let Some(procedure) = portable(expr, unit)
+        {
+            result.insert(global.name, procedure);
+        }
+    }
+    result
+}
+
+/// The globals that importers will mention when they copy these procedures.
+pub fn mentioned_globals(portable: &Portable) -> HashSet<Name> {
+    let mut found = Vec::new();
+    for clause in portable.values().flat_map(|procedure| &procedure.clauses) {
+        if let Some(lambda) = &clause.lambda {
+            for_each_lambda_child(lambda, &mut |child| mentions(child, &mut found));
+        }
+    }
+    found.into_iter().map(|global| global.name).collect()
+}
+
 /// What to tell about each export of an optimized unit.
-pub fn describe_exports(unit: &Unit, globals: &Globals) -> Vec<(Name, Vec<u8>)> {
+pub fn describe_exports(
+    unit: &Unit,
+    globals: &Globals,
+    mut portable: Portable,
+) -> Vec<(Name, Vec<u8>)> {
     if unit.kind != UnitKind::Library {
         return Vec::new();
     }
-    let mut definitions: HashMap<Name, &Expr> = HashMap::new();
-    for form in &unit.body {
-        if let TopForm::Define(global, expr) = form {
-            definitions.insert(global.name, expr);
-        }
-    }
+    let defined: HashSet<Name> = unit
+        .body
+        .iter()
+        .filter_map(|form| match form {
+            TopForm::Define(global, _) => Some(global.name),
+            TopForm::Expression(_) => None,
+        })
+        .collect();
     let mut result = Vec::new();
     for definition in &unit.globals {
         if definition.assigned || !definition.exported {
@@ -76,12 +149,11 @@ pub fn describe_exports(unit: &Unit, globals: &Globals) -> Vec<(Name, Vec<u8>)> 
         let exported = match globals.get(&global) {
             Some(Known::Constant(datum)) if is_atomic(datum) => Exported::Constant(datum.clone()),
             Some(Known::Primitive(id)) => Exported::Primitive(id.row().name.to_owned()),
-            Some(Known::Procedure) => definitions
-                .get(&definition.name)
-                .and_then(|expr| portable(expr, unit))
+            Some(Known::Procedure) => portable
+                .remove(&definition.name)
                 .map_or(Exported::Value, Exported::Procedure),
             // After the unit was instantiated every definition has run.
-            _ if definitions.contains_key(&definition.name) => Exported::Value,
+            _ if defined.contains(&definition.name) => Exported::Value,
             _ => continue,
         };
         if let Ok(bytes) = postcard::to_allocvec(&exported) {
@@ -97,29 +169,23 @@ fn portable(expr: &Expr, unit: &Unit) -> Option<PortableProcedure> {
         ExprKind::CaseLambda(clauses) => clauses,
         _ => return None,
     };
-    let size: usize = clauses
-        .iter()
-        .map(|clause| lambda_size(clause, PORTABLE_SIZE_MAX + 1))
-        .sum();
-    let fits = clauses
-        .iter()
-        .all(|clause| body_size(clause, PORTABLE_SIZE_MAX + 1) <= PORTABLE_SIZE_MAX);
-    if size > 2 * PORTABLE_SIZE_MAX || !fits {
-        return None;
+    let mut procedure = PortableProcedure {
+        locals: VarTable::default(),
+        clauses: Vec::new(),
+    };
+    for lambda in clauses {
+        let mut clause = PortableClause::new(lambda);
+        let mut can_travel = body_size(lambda, PORTABLE_SIZE_MAX + 1) <= PORTABLE_SIZE_MAX;
+        for_each_lambda_child(lambda, &mut |child| {
+            can_travel = can_travel && travels(child)
+        });
+        if can_travel {
+            let nowhere = Some(Span::NONE);
+            let copy = copy_lambda(lambda, Some(&unit.locals), &mut procedure.locals, nowhere);
+            clause.lambda = Some(copy);
+        }
+        procedure.clauses.push(clause);
     }
-    let mut can_travel = true;
-    for clause in clauses {
-        for_each_lambda_child(clause, &mut |child| can_travel &= travels(child));
-    }
-    if !can_travel {
-        return None;
-    }
-    let mut locals = VarTable::default();
-    let clauses = clauses
-        .iter()
-        .map(|clause| copy_lambda(clause, Some(&unit.locals), &mut locals, Some(Span::NONE)))
-        .collect();
-    let procedure = PortableProcedure { locals, clauses };
     is_closed(&procedure).then_some(procedure)
 }
 
@@ -153,8 +219,12 @@ fn is_closed(procedure: &PortableProcedure) -> bool {
         bound: HashSet::new(),
         good: true,
     };
-    for clause in &procedure.clauses {
-        check.lambda(clause);
+    for lambda in procedure
+        .clauses
+        .iter()
+        .filter_map(|clause| clause.lambda.as_ref())
+    {
+        check.lambda(lambda);
     }
     check.good
 }

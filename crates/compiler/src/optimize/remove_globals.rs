@@ -11,8 +11,8 @@ use canny_syntax::name::Name;
 use super::Budget;
 use super::globals::mentions;
 
-/// Removes unused definitions of a library or program.
-pub fn run(unit: &mut Unit, budget: &mut Budget) {
+/// Removes unused definitions of a library or program. Other units will mention `kept`.
+pub fn run(unit: &mut Unit, kept: &HashSet<Name>, budget: &mut Budget) {
     if unit.kind == UnitKind::Toplevel {
         return;
     }
@@ -21,6 +21,7 @@ pub fn run(unit: &mut Unit, budget: &mut Budget) {
         .iter()
         .filter(|global| global.exported)
         .map(|global| global.name)
+        .chain(kept.iter().copied())
         .collect();
     let mut pending: Vec<usize> = Vec::new();
     let mut definitions: HashMap<Name, Vec<usize>> = HashMap::new();

@@ -4,7 +4,7 @@ use canny_syntax::core::{Expr, ExprKind, VarId};
 use canny_syntax::datum::Datum;
 
 use super::{Context, NOTHING, Simplifier, take};
-use crate::optimize::effects::{is_boolean, primitive_call};
+use crate::optimize::effects::{is_boolean, is_single_valued, primitive_call};
 use crate::optimize::sort_letrec::is_fixed;
 
 impl Simplifier<'_> {
@@ -218,6 +218,14 @@ impl Simplifier<'_> {
             let body = Box::new(take(body));
             expr.kind = ExprKind::Let { bindings, body };
             return self.visit(expr, context);
+        }
+        if formals.rest.is_none() && is_single_valued(init) && self.budget.spend() {
+            if let [var] = formals.required.as_slice() {
+                self.changed = true;
+                let (bindings, body) = (vec![(*var, take(init))], Box::new(take(body)));
+                expr.kind = ExprKind::Let { bindings, body };
+                return self.visit(expr, context);
+            }
         }
         self.visit(init, Context::Value);
         self.visit(body, context);

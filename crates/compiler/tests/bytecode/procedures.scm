@@ -1,0 +1,10 @@
+;; Entries, closures, boxes, calls.
+(define (adder n) (lambda (x) (+ x n)))
+(define (counter) (let ((n 0)) (lambda () (set! n (+ n 1)) n)))
+(define* (options a #:optional (b a) #:key (c 5) d) (list a b c d))
+(define cases (case-lambda ((a) a) ((a b . c) (list a b c))))
+(define (spread f . rest) (apply f 1 rest))
+(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))
+(define (shared x) (display x) (set! x (+ x 1)) x)
+(define (assigned x) (set! x (+ x 1)) x)
+(display (list ((adder 1) 2) ((counter)) (options 1) (cases 1 2) (spread list 2) (fib 5) (shared 1) (assigned 1)))

@@ -1,0 +1,13 @@
+;; Tests branch without making booleans.
+(define (classify x)
+  (cond ((and (pair? x) (not (null? (cdr x)))) 'long)
+        ((or (string? x) (symbol? x) (eq? x 'never)) 'text)
+        ((and (char? x) (char<? x #\b)) 'early)
+        ((eqv? x 12) 'dozen)
+        ((if (vector? x) (< 0 (vector-length x)) #f) 'filled)
+        (else (boolean? x))))
+(define (compare a b) (list (< a b) (>= a 3) (= 0 b) (zero? a)))
+(define (maybe x) (if (car x) (display 1)) (unless (cdr x) (display 2)))
+(define-record-type point (make-point x y) point? (x point-x set-point-x!) (y point-y))
+(define (norm p) (if (point? p) (begin (set-point-x! p 0) (+ (point-x p) (point-y p))) 0))
+(display (list (classify 1) (compare 1 2) (maybe '(1 . 2)) (norm (make-point 1 2))))

@@ -1,0 +1,13 @@
+;; Constants are folded; errors stay.
+(display (+ 1 2 (* 3 4)))
+(display (- 5))
+(display (quotient 7 0))
+(display (if (< 1 2) 'yes 'no))
+(display (char->integer #\a))
+(display (+ 1/2 0.5))
+(display (eq? 'a 'a))
+(display (+ 'a 1))
+(define (f x) (if (not (null? x)) (car x) (+ 2 2)))
+(display (f '(1)))
+(display (expt 2 100))
+(display (arithmetic-shift 1 20))

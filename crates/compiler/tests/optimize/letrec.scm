@@ -1,0 +1,11 @@
+;; Internal definitions become the simplest binding that will do.
+(define (f n)
+  (define a 1)
+  (define (even? n) (if (= n 0) #t (odd? (- n 1))))
+  (define (odd? n) (if (= n 0) #f (even? (- n 1))))
+  (define b (list a n))
+  (define (late) (car c))
+  (define c (list (late) b))
+  (display late)
+  (if (even? n) b c))
+(display (f 3))
