@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn bits_are_selected() {
-        let selected = select(&0b1100.into(), &0b1010.into(), &0b0101.into());
+        let selected = select(&0b1100i64.into(), &0b1010i64.into(), &0b0101i64.into());
         assert_eq!(selected.expect("exact integers"), Number::Fixnum(0b1001));
     }
 }

@@ -11,6 +11,8 @@ pub(crate) mod conversion;
 pub(crate) mod functions;
 pub(crate) mod predicates;
 pub(crate) mod random;
+#[cfg(test)]
+mod tests;
 
 use canny_number::{self as number, Number, NumberError};
 use canny_value::Value;

@@ -1,5 +1,8 @@
 //! Condition objects, their text, and the end of programs whose objects nobody takes.
 
+#[cfg(test)]
+mod tests;
+
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::field;

@@ -8,6 +8,9 @@
 //! A reference to a label whose datum is not finished becomes a box for the time being; boxes occur
 //! nowhere else in data, and the boxes are replaced by a walk over the finished datum.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, HashSet};
 
 use canny_io::{IoError, Wait};
@@ -19,10 +22,10 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Protected, Raise, Thread};
 
-use super::ports::input::source;
-use super::ports::table::TextSource;
-use super::ports::{failed, name_of, on_text_input_holding};
 use crate::arguments::{Call, implementations};
+use crate::primitives::ports::input::source;
+use crate::primitives::ports::table::TextSource;
+use crate::primitives::ports::{failed, name_of, on_text_input_holding};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "read" => read;
