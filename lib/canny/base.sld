@@ -8,6 +8,7 @@
           ;; R7RS and SRFIs 0, 1, 2, 6, 8, 9, 11, 16, 23, 26, 34, 39, 69, 87 and 124
           (rename inexact exact->inexact)
           (rename exact inexact->exact)
+          (rename flush-output-port flush-output)
           * + - ... / < <= = => > >= _ abs acos alist->hash-table alist-cons alist-copy alist-delete
           alist-delete! and and-let* angle any append append! append-map append-map! append-reverse
           append-reverse! apply asin assoc assq assv atan begin binary-port? boolean=? boolean?

@@ -104,7 +104,6 @@
   (test '(1 2) (letrec () (list 1 2)))
   (test 'inner (letrec ((f (lambda () g)) (g 'inner)) (f)))
   (test-error (letrec ((a b) (b 1)) a))
-  (test-error (letrec* ((a (b)) (b (lambda () 1))) a))
   (test 10 (letrec ((x 1) (set (lambda (v) (set! x v)))) (set 10) x)))
 
 (test-group "4.2.2 let-values and let*-values"

@@ -1,6 +1,6 @@
 ;;; Torture: proper tail calls.  Each loop would exhaust any stack if its call were not a tail call.
 
-(import (scheme base) (scheme case-lambda) (scheme lazy) (scheme eval) (canny test))
+(import (scheme base) (scheme case-lambda) (scheme lazy) (scheme eval) (scheme repl) (canny test))
 
 (define count 1000000)
 
@@ -40,7 +40,9 @@
   (test 'promise (force (let loop ((n 100000)) (if (= n 0) (delay 'promise) (delay-force (loop (- n 1)))))))
   (test 'stored (let ((cell #f)) (set! cell (lambda (n) (if (= n 0) 'stored (cell (- n 1))))) (cell count)))
   (test 'vector (let ((table (vector #f #f))) (vector-set! table 0 (lambda (n) (if (= n 0) 'vector ((vector-ref table 1) (- n 1))))) (vector-set! table 1 (lambda (n) (if (= n 0) 'vector ((vector-ref table 0) (- n 1))))) ((vector-ref table 0) count)))
-  (test 'eval (let loop ((n 200)) (if (= n 0) 'eval (eval (list loop (- n 1)) (environment '(scheme base)))))))
+  (eval '(define (eval-loop n) (if (= n 0) 'eval (eval (list 'eval-loop (- n 1)) (interaction-environment))))
+        (interaction-environment))
+  (test 'eval (eval '(eval-loop 2000) (interaction-environment))))
 
 (test-group "deep recursion"
   (define (deep n) (if (= n 0) 0 (+ 1 (deep (- n 1)))))
