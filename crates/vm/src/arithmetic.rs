@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use canny_number::{self as number, Number, NumberError};
+use canny_tables::kinds::Kind;
 use canny_value::Value;
 
 use crate::numbers::{Numeric, number_of, numeric};
@@ -20,7 +21,43 @@ fn both(thread: &mut Thread, who: &str, x: Value, y: Value) -> Result<(Number, N
     Ok((left, right))
 }
 
+/// The parts of an inexact complex number, or of a flonum.
+fn flonum_parts(x: Value) -> Option<(f64, f64)> {
+    if let Some(object) = x.as_kind(Kind::Compnum) {
+        return Some((object.field(0).as_flonum()?, object.field(1).as_flonum()?));
+    }
+    Some((x.as_flonum()?, 0.0))
+}
+
 impl Thread {
+    /// An inexact complex number.
+    fn compnum(&mut self, re: f64, im: f64) -> Value {
+        let re = self.flonum(re);
+        let re = self.protect(re);
+        let im = self.flonum(im);
+        let im = self.protect(im);
+        let object = self.object(Kind::Compnum, 0, 2, Value::ZERO);
+        self.store(object, 0, self.protected(re));
+        self.store(object, 1, self.protected(im));
+        self.release(re);
+        object
+    }
+
+    /// Sum, difference or product when both operands are inexact complex numbers with finite parts, which is
+    /// where the tower's rules and the schoolbook's formulas agree.
+    fn complex(
+        &mut self,
+        x: Value,
+        y: Value,
+        operation: fn((f64, f64), (f64, f64)) -> (f64, f64),
+    ) -> Option<Value> {
+        if !x.is_kind(Kind::Compnum) || !y.is_kind(Kind::Compnum) {
+            return None;
+        }
+        let (re, im) = operation(flonum_parts(x)?, flonum_parts(y)?);
+        (re.is_finite() && im.is_finite()).then(|| self.compnum(re, im))
+    }
+
     fn tower(
         &mut self,
         who: &str,
@@ -40,7 +77,10 @@ impl Thread {
         match (numeric(x), numeric(y)) {
             (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a + b)),
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a + b)),
-            _ => self.tower("+", x, y, number::add),
+            _ => match self.complex(x, y, |(a, b), (c, d)| (a + c, b + d)) {
+                Some(result) => Ok(result),
+                None => self.tower("+", x, y, number::add),
+            },
         }
     }
 
@@ -49,7 +89,10 @@ impl Thread {
         match (numeric(x), numeric(y)) {
             (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a - b)),
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a - b)),
-            _ => self.tower("-", x, y, number::sub),
+            _ => match self.complex(x, y, |(a, b), (c, d)| (a - c, b - d)) {
+                Some(result) => Ok(result),
+                None => self.tower("-", x, y, number::sub),
+            },
         }
     }
 
@@ -61,7 +104,10 @@ impl Thread {
                 None => self.number(&Number::from_i128(i128::from(a) * i128::from(b))),
             },
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a * b)),
-            _ => self.tower("*", x, y, number::mul),
+            _ => match self.complex(x, y, |(a, b), (c, d)| (a * c - b * d, a * d + b * c)) {
+                Some(result) => Ok(result),
+                None => self.tower("*", x, y, number::mul),
+            },
         }
     }
 

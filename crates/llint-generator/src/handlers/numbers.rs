@@ -135,8 +135,7 @@ pub fn write_flonum(opcode: Opcode, h: &mut Handler) {
 
 impl Handler<'_, '_> {
     /// First operand of staged arithmetic: a flonum, or a fixnum when the second is a flonum.
-    /// Two fixnums get here when they overflowed, and multiplication by exact zero stays exact:
-    /// both go on to the slow path.
+    /// Two fixnums get here when they overflowed and go on to the slow path.
     fn guard_flonum_or_fixnum_pair(&mut self, x: Value, opcode: Opcode) -> Value {
         if opcode == Opcode::AddImmediate {
             return self.guard_flonum(x);
@@ -146,12 +145,6 @@ impl Handler<'_, '_> {
         let tag = self.and_constant(both, 3);
         let fixnums = self.compare_constant(IntCC::Equal, tag, 0);
         self.slow_if(fixnums);
-        if opcode == Opcode::Multiply {
-            for operand in [x, y] {
-                let exact_zero = self.compare_constant(IntCC::Equal, operand, 0);
-                self.slow_if(exact_zero);
-            }
-        }
         self.guard_number(x)
     }
 }
