@@ -65,9 +65,9 @@ fn compare_shallowly(left: Value, right: Value) -> Shallow {
 
 fn compare_objects(left: ObjectRef, right: ObjectRef) -> Shallow {
     let same = match (left.kind(), right.kind()) {
-        (Kind::String, Kind::String) => {
-            with_units(left, |left| with_units(right, |right| same_text(left, right)))
-        }
+        (Kind::String, Kind::String) => with_units(left, |left| {
+            with_units(right, |right| same_text(left, right))
+        }),
         (Kind::Vector, Kind::Vector) => {
             if left.length() == right.length() && left.length() > 0 {
                 return Shallow::Vectors;
@@ -79,7 +79,11 @@ fn compare_objects(left: ObjectRef, right: ObjectRef) -> Shallow {
         }
         _ => is_eqv_number(left.value(), right.value()),
     };
-    if same { Shallow::Same } else { Shallow::Different }
+    if same {
+        Shallow::Same
+    } else {
+        Shallow::Different
+    }
 }
 
 /// What is left to compare.
@@ -137,7 +141,11 @@ impl Comparison {
     fn is_settled(&mut self, left: Value, right: Value) -> bool {
         if self.steps_left == 0 {
             self.uniting = !self.uniting;
-            self.steps_left = if self.uniting { UNITING_STEPS } else { PLAIN_STEPS };
+            self.steps_left = if self.uniting {
+                UNITING_STEPS
+            } else {
+                PLAIN_STEPS
+            };
         }
         if self.uniting && self.united.unite(left.bits(), right.bits()) {
             return true;
@@ -241,5 +249,89 @@ impl UnionFind {
             self.nodes[parent as usize].1 += 1;
         }
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{machine, read};
+
+    fn check(left: &str, right: &str, expected: bool) {
+        let mut thread = machine();
+        let left_value = read(&mut thread, left);
+        let right_value = read(&mut thread, right);
+        assert_eq!(
+            is_equal(left_value, right_value),
+            expected,
+            "{left} {right}"
+        );
+        assert_eq!(
+            is_equal(right_value, left_value),
+            expected,
+            "{right} {left}"
+        );
+    }
+
+    #[test]
+    fn structures() {
+        check(
+            "(1 #(2 \"drei\") #u8(4) . 5.5)",
+            "(1 #(2 \"drei\") #u8(4) . 5.5)",
+            true,
+        );
+        check("(1 2)", "(1 2 3)", false);
+        check("#(1 (2))", "#(1 (3))", false);
+        check("#()", "#()", true);
+        check("#()", "\"\"", false);
+        check("2", "2.0", false);
+        check("100000000000000000000", "100000000000000000000", true);
+        check("1/3", "1/3", true);
+        check("0.0", "-0.0", false);
+        check("+nan.0", "+nan.0", true);
+    }
+
+    #[test]
+    fn circular_structures() {
+        check("#0=(1 . #0#)", "#0=(1 . #0#)", true);
+        check("#0=(1 . #0#)", "#0=(1 1 . #0#)", true);
+        check("#0=(1 2 . #0#)", "#0=(1 1 . #0#)", false);
+        check("#0=#(1 #0# 3)", "#0=#(1 #(1 #0# 3) 3)", true);
+        check("#0=#(1 #0# 3)", "#0=#(1 #(1 #0# 4) 3)", false);
+        check("#0=((#0# . #0#) . #0#)", "#0=(#0# . #0#)", true);
+        check("#0=(a b . #0#)", "(a b a b a b)", false);
+    }
+
+    /// Lists that share so much that their unfolding has 2 to the 200th parts.
+    #[test]
+    fn shared_structures() {
+        let mut thread = machine();
+        let double = |thread: &mut canny_vm::Thread| {
+            let mut value = Value::NIL;
+            for _ in 0..200 {
+                value = thread.cons(value, value);
+            }
+            value
+        };
+        let left = double(&mut thread);
+        let right = double(&mut thread);
+        assert!(is_equal(left, right));
+    }
+
+    #[test]
+    fn deep_structures() {
+        let mut thread = machine();
+        let nest = |thread: &mut canny_vm::Thread, innermost: i64| {
+            let mut value = Value::fixnum(innermost);
+            for _ in 0..1_000_000 {
+                value = thread.cons(value, Value::NIL);
+            }
+            value
+        };
+        let left = nest(&mut thread, 1);
+        let same = nest(&mut thread, 1);
+        let other = nest(&mut thread, 2);
+        assert!(is_equal(left, same));
+        assert!(!is_equal(left, other));
     }
 }

@@ -157,3 +157,114 @@ pub(crate) fn tail(list: Value, count: usize) -> Option<Value> {
     }
     Some(rest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, failure, machine, read, written};
+
+    #[test]
+    fn extents() {
+        let mut thread = machine();
+        for (text, expected) in [
+            ("()", Extent::Proper(0)),
+            ("(1 2 3)", Extent::Proper(3)),
+            ("7", Extent::Dotted(0)),
+            ("(1 2 . 3)", Extent::Dotted(2)),
+            ("#0=(1 . #0#)", Extent::Circular),
+            ("(1 2 3 . #0=(4 5 . #0#))", Extent::Circular),
+        ] {
+            let list = read(&mut thread, text);
+            assert_eq!(measure(list), expected, "{text}");
+        }
+        let mut long = Value::NIL;
+        for _ in 0..100_000 {
+            long = thread.cons(Value::NIL, long);
+        }
+        assert_eq!(measure(long), Extent::Proper(100_000));
+    }
+
+    #[test]
+    fn results() {
+        let mut thread = machine();
+        let thread = &mut *thread;
+        let one = Value::fixnum(1);
+        for (name, text, expected) in [
+            ("append", "(1 2 . 3)", "(1 2 . 3)"),
+            ("list-copy", "(1 2 . 3)", "(1 2 . 3)"),
+            ("reverse", "(1 2 3)", "(3 2 1)"),
+            ("reverse!", "(1 2 3)", "(3 2 1)"),
+            ("concatenate", "((1 2) () (3) 4)", "(1 2 3 . 4)"),
+            ("concatenate!", "(() (1 2) () (3) 4)", "(1 2 3 . 4)"),
+            ("last-pair", "(1 2 . 3)", "(2 . 3)"),
+            ("length+", "#0=(1 . #0#)", "#f"),
+            ("third", "(1 2 3)", "3"),
+        ] {
+            let list = read(thread, text);
+            let result = call(thread, name, [list]);
+            assert_eq!(written(thread, result), expected, "{name} {text}");
+        }
+        for (name, text, expected) in [
+            ("take", "(1 2 3)", "(1)"),
+            ("take!", "(1 2 3)", "(1)"),
+            ("drop", "(1 2 3)", "(2 3)"),
+            ("take-right", "(1 2 . 3)", "(2 . 3)"),
+            ("drop-right", "(1 2 . 3)", "(1)"),
+            ("drop-right!", "(1 2 . 3)", "(1)"),
+            ("list-tail", "(1 2)", "(2)"),
+            ("list-ref", "(1 2)", "2"),
+        ] {
+            let list = read(thread, text);
+            let result = call(thread, name, [list, one]);
+            assert_eq!(written(thread, result), expected, "{name} {text}");
+        }
+        let numbers = call(thread, "iota", [Value::fixnum(4), one, Value::fixnum(-2)]);
+        assert_eq!(written(thread, numbers), "(1 -1 -3 -5)");
+        let half = thread.flonum(0.5);
+        let numbers = call(thread, "iota", [Value::fixnum(3), one, half]);
+        assert_eq!(written(thread, numbers), "(1.0 1.5 2.0)");
+    }
+
+    #[test]
+    fn failures() {
+        let mut thread = machine();
+        let thread = &mut *thread;
+        let circle = read(thread, "#0=(1 2 . #0#)");
+        let short = read(thread, "(1 2)");
+        let nine = Value::fixnum(9);
+        assert_eq!(
+            failure(thread, "length", [circle]),
+            "type length: argument 1 is not a list"
+        );
+        assert_eq!(
+            failure(thread, "list-copy", [circle]),
+            "type list-copy: argument 1 is not a finite list"
+        );
+        assert_eq!(
+            failure(thread, "append", [circle, nine]),
+            "type append: argument 1 is not a list"
+        );
+        assert_eq!(
+            failure(thread, "memq", [nine, circle]),
+            "type memq: argument 2 is not a list"
+        );
+        assert_eq!(
+            failure(thread, "list-ref", [short, nine]),
+            "range list-ref: argument 2 is out of range: the length of the list is 2"
+        );
+        assert_eq!(
+            failure(thread, "reverse!", [nine]),
+            "type reverse!: argument 1 is not a list"
+        );
+        assert_eq!(
+            failure(thread, "caddr", [short]),
+            "type caddr: argument 1 is not an object that has a caddr"
+        );
+        assert_eq!(
+            failure(thread, "append!", [short, short, short, nine]),
+            "type append!: argument 3 is not a list"
+        );
+        let huge = Value::fixnum(1 << 60);
+        assert!(failure(thread, "make-list", [huge, nine]).starts_with("memory make-list"));
+    }
+}

@@ -54,7 +54,9 @@ impl<'a> Units<'a> {
 
     /// The units in order.
     #[inline]
-    pub(crate) fn iter(self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + Clone + 'a {
+    pub(crate) fn iter(
+        self,
+    ) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + Clone + 'a {
         (0..self.length()).map(move |index| self.at(index))
     }
 
@@ -69,7 +71,9 @@ impl<'a> Units<'a> {
     /// The text as a Rust string.
     pub(crate) fn to_text(self) -> String {
         match self {
-            Units::Narrow(bytes) if bytes.is_ascii() => bytes.iter().map(|&byte| byte as char).collect(),
+            Units::Narrow(bytes) if bytes.is_ascii() => {
+                bytes.iter().map(|&byte| byte as char).collect()
+            }
             units => units.characters().collect(),
         }
     }
@@ -78,7 +82,9 @@ impl<'a> Units<'a> {
     pub(crate) fn append_to(self, builder: &mut TextBuilder) {
         match self {
             Units::Narrow(bytes) => builder.push_latin1(bytes),
-            Units::Wide(_) => self.characters().for_each(|character| builder.push(character)),
+            Units::Wide(_) => self
+                .characters()
+                .for_each(|character| builder.push(character)),
         }
     }
 }
@@ -102,7 +108,9 @@ pub(crate) fn with_both<R>(
     right: ObjectRef,
     use_units: impl FnOnce(Units<'_>, Units<'_>) -> R,
 ) -> R {
-    with_units(left, |left| with_units(right, |right| use_units(left, right)))
+    with_units(left, |left| {
+        with_units(right, |right| use_units(left, right))
+    })
 }
 
 /// Whether two texts have the same characters.

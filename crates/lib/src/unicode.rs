@@ -151,3 +151,100 @@ pub(crate) fn general_category(character: char) -> &'static str {
         _ => "Cn",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(text: &str) -> String {
+        let mut result = String::new();
+        text.chars()
+            .for_each(|character| fold_fully(character, |folded| result.push(folded)));
+        result
+    }
+
+    #[test]
+    fn simple_mappings() {
+        for (character, upper, lower, title, fold) in [
+            ('a', 'A', 'a', 'A', 'a'),
+            ('Σ', 'Σ', 'σ', 'Σ', 'σ'),
+            ('ς', 'Σ', 'ς', 'Σ', 'σ'),
+            ('ß', 'ß', 'ß', 'ß', 'ß'),
+            ('ẞ', 'ẞ', 'ß', 'ẞ', 'ß'),
+            ('İ', 'İ', 'i', 'İ', 'İ'),
+            ('ı', 'I', 'ı', 'I', 'ı'),
+            ('ǆ', 'Ǆ', 'ǆ', 'ǅ', 'ǆ'),
+            ('ǅ', 'Ǆ', 'ǆ', 'ǅ', 'ǆ'),
+            ('ᾀ', 'ᾈ', 'ᾀ', 'ᾈ', 'ᾀ'),
+            ('ᾳ', 'ᾼ', 'ᾳ', 'ᾼ', 'ᾳ'),
+            ('ა', 'Ა', 'ა', 'ა', 'ა'),
+            ('Ꭰ', 'Ꭰ', 'ꭰ', 'Ꭰ', 'Ꭰ'),
+            ('ꭰ', 'Ꭰ', 'ꭰ', 'Ꭰ', 'Ꭰ'),
+            ('ﬀ', 'ﬀ', 'ﬀ', 'ﬀ', 'ﬀ'),
+            ('ŉ', 'ŉ', 'ŉ', 'ŉ', 'ŉ'),
+            ('\u{212a}', '\u{212a}', 'k', '\u{212a}', 'k'),
+        ] {
+            assert_eq!(
+                (
+                    upcase(character),
+                    downcase(character),
+                    titlecase(character),
+                    foldcase(character)
+                ),
+                (upper, lower, title, fold),
+                "{character}"
+            );
+        }
+    }
+
+    #[test]
+    fn full_folding() {
+        for (text, expected) in [
+            ("Straße", "strasse"),
+            ("STRAẞE", "strasse"),
+            ("ΑΣ ας", "ασ ασ"),
+            ("İ", "i\u{307}"),
+            ("ﬃ", "ffi"),
+            ("ᾀ", "ἀι"),
+            ("Ꭰꭰ", "ᎠᎠ"),
+            ("ŉ", "ʼn"),
+            ("և", "եւ"),
+        ] {
+            assert_eq!(folded(text), expected, "{text}");
+        }
+    }
+
+    /// Folding is idempotent, and maps upper and lower case to the same.
+    #[test]
+    fn folding_laws() {
+        for character in '\0'..=char::MAX {
+            let once = folded(&character.to_string());
+            assert_eq!(folded(&once), once, "{character:?}");
+            let simple = foldcase(character);
+            assert_eq!(foldcase(simple), simple, "{character:?}");
+            if !matches!(character, 'ı' | 'İ') {
+                assert_eq!(foldcase(upcase(character)), simple, "{character:?}");
+                assert_eq!(foldcase(downcase(character)), simple, "{character:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn digits() {
+        for (character, expected) in [
+            ('0', Some(0)),
+            ('7', Some(7)),
+            ('a', None),
+            ('²', None),
+            ('Ⅷ', None),
+            ('٤', Some(4)),
+            ('९', Some(9)),
+            ('\u{1d7ce}', Some(0)),
+            ('\u{1d7d9}', Some(1)),
+            ('\u{1d7ff}', Some(9)),
+            ('\u{1fbf5}', Some(5)),
+        ] {
+            assert_eq!(digit_value(character), expected, "{character}");
+        }
+    }
+}

@@ -38,9 +38,9 @@ pub(crate) fn hash_text(seed: u64, units: Units<'_>) -> u64 {
     match units {
         Units::Narrow(bytes) => {
             let (words, rest) = bytes.as_chunks::<8>();
-            let state = words
-                .iter()
-                .fold(mix(seed, length), |state, word| mix(state, u64::from_le_bytes(*word)));
+            let state = words.iter().fold(mix(seed, length), |state, word| {
+                mix(state, u64::from_le_bytes(*word))
+            });
             if rest.is_empty() {
                 return state;
             }
@@ -50,13 +50,16 @@ pub(crate) fn hash_text(seed: u64, units: Units<'_>) -> u64 {
         }
         Units::Wide(units) if units.iter().all(|&unit| unit <= 0xff) => {
             units.chunks(8).fold(mix(seed, length), |state, chunk| {
-                let word = chunk.iter().rev().fold(0, |word, &unit| word << 8 | u64::from(unit));
+                let word = chunk
+                    .iter()
+                    .rev()
+                    .fold(0, |word, &unit| word << 8 | u64::from(unit));
                 mix(state, word)
             })
         }
-        Units::Wide(units) => units
-            .iter()
-            .fold(mix(seed, length), |state, &unit| mix(state, u64::from(unit))),
+        Units::Wide(units) => units.iter().fold(mix(seed, length), |state, &unit| {
+            mix(state, u64::from(unit))
+        }),
     }
 }
 
@@ -166,7 +169,9 @@ impl KeyHasher {
         };
         match object.kind() {
             Kind::String => with_units(object, |units| hash_text(self.seed, units)),
-            Kind::Bytevector => object.with_bytes(|bytes| hash_text(!self.seed, Units::Narrow(bytes))),
+            Kind::Bytevector => {
+                object.with_bytes(|bytes| hash_text(!self.seed, Units::Narrow(bytes)))
+            }
             Kind::Vector => {
                 let mut state = mix(self.seed, object.length() as u64);
                 for index in 0..object.length() {

@@ -66,7 +66,9 @@ impl Equivalence {
     }
 
     pub(crate) fn named(name: &str) -> Option<Equivalence> {
-        Equivalence::ALL.into_iter().find(|equivalence| equivalence.name() == name)
+        Equivalence::ALL
+            .into_iter()
+            .find(|equivalence| equivalence.name() == name)
     }
 }
 
@@ -99,7 +101,9 @@ impl Weakness {
     }
 
     pub(crate) fn named(name: &str) -> Option<Weakness> {
-        Weakness::ALL.into_iter().find(|weakness| weakness.name() == Some(name))
+        Weakness::ALL
+            .into_iter()
+            .find(|weakness| weakness.name() == Some(name))
     }
 
     fn flags(self) -> u8 {
@@ -168,7 +172,10 @@ impl Table {
         weakness: Weakness,
         expected: usize,
     ) -> Result<Value, Raise> {
-        let capacity = expected.min(CAPACITY_HINTED_MAX).next_power_of_two().max(CAPACITY_MIN);
+        let capacity = expected
+            .min(CAPACITY_HINTED_MAX)
+            .next_power_of_two()
+            .max(CAPACITY_MIN);
         let entries = make_entries(thread, weakness, capacity)?;
         let index = make_index(thread, capacity)?;
         let table = thread.try_object(Kind::HashTable, 0, field::COUNT_OF_FIELDS, Value::ZERO)?;
@@ -209,7 +216,9 @@ impl Table {
         if self.weakness() == Weakness::None {
             return self.number(field::COUNT);
         }
-        (0..self.used()).filter(|&entry| self.association(entry).is_some()).count()
+        (0..self.used())
+            .filter(|&entry| self.association(entry).is_some())
+            .count()
     }
 
     /// Associations are numbered, in the order of insertion, below this.
@@ -325,7 +334,10 @@ impl Table {
     #[cold]
     fn catch_up(self, thread: &mut Thread) {
         let heap = thread.vm().heap().clone();
-        let (epoch, full) = (heap.epoch() as usize, heap.statistics().full_collections as usize);
+        let (epoch, full) = (
+            heap.epoch() as usize,
+            heap.statistics().full_collections as usize,
+        );
         if full == self.number(field::FULL_COLLECTIONS) {
             for entry in self.number(field::SETTLED)..self.used() {
                 let Some((key, _)) = self.association(entry) else {
@@ -458,7 +470,11 @@ impl Table {
         if self.0.field(field::IDENTITY).is_true() {
             let heap = thread.vm().heap().clone();
             let full = heap.statistics().full_collections as usize;
-            self.set_number(thread, field::SETTLED, if was_up_to_date { settled } else { kept });
+            self.set_number(
+                thread,
+                field::SETTLED,
+                if was_up_to_date { settled } else { kept },
+            );
             self.set_number(thread, field::EPOCH, heap.epoch() as usize);
             self.set_number(thread, field::FULL_COLLECTIONS, full);
         }
@@ -490,7 +506,11 @@ impl Table {
         let entries = self.part(field::ENTRIES).value();
         thread.store(entries, 2 * entry, Value::VACANT);
         thread.store(entries, 2 * entry + 1, Value::VACANT);
-        self.set_number(thread, field::COUNT, self.number(field::COUNT).saturating_sub(1));
+        self.set_number(
+            thread,
+            field::COUNT,
+            self.number(field::COUNT).saturating_sub(1),
+        );
         true
     }
 

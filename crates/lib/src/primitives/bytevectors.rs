@@ -53,7 +53,9 @@ fn bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn byte_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?;
     let index = call.index_below(thread, 1, bytes.length())?;
-    Ok(Value::fixnum(bytes.with_bytes(|bytes| i64::from(bytes[index]))))
+    Ok(Value::fixnum(
+        bytes.with_bytes(|bytes| i64::from(bytes[index])),
+    ))
 }
 
 fn byte_set(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -127,7 +129,10 @@ fn list_to_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let length = call.list_length(thread, 0)?;
     let mut bytes = Vec::with_capacity(length);
     for element in Walk::new(call.at(0)) {
-        match element.as_index().and_then(|number| u8::try_from(number).ok()) {
+        match element
+            .as_index()
+            .and_then(|number| u8::try_from(number).ok())
+        {
             Some(byte) => bytes.push(byte),
             None => return Err(call.type_error_of(thread, 0, "list of bytes", element)),
         }

@@ -49,7 +49,11 @@ fn values_of(
 }
 
 fn values(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    values_of(thread, call.count(), (0..call.count()).map(|position| call.at(position)))
+    values_of(
+        thread,
+        call.count(),
+        (0..call.count()).map(|position| call.at(position)),
+    )
 }
 
 fn values_to_list(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

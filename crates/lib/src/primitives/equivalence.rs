@@ -30,5 +30,7 @@ fn boolean(call: Call, thread: &mut Thread, position: usize) -> Result<Value, Ra
 
 fn is_default_object(_: &mut Thread, call: Call) -> Result<Value, Raise> {
     let value = call.at(0);
-    Ok(Value::boolean(value == Value::DEFAULT || value == Value::ABSENT))
+    Ok(Value::boolean(
+        value == Value::DEFAULT || value == Value::ABSENT,
+    ))
 }

@@ -15,7 +15,9 @@ use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use super::string_comparison::Folded;
 use crate::arguments::{Call, implementations};
-use crate::hash_table::{Equivalence, Identity, KeyHasher, Table, Weakness, hash_of_name, hash_text, mix};
+use crate::hash_table::{
+    Equivalence, Identity, KeyHasher, Table, Weakness, hash_of_name, hash_text, mix,
+};
 use crate::text::with_units;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -194,7 +196,9 @@ fn hash_by(
 fn hash(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let object = call.at(0);
     let has_structure = object.is_pair()
-        || [Kind::Vector, Kind::String, Kind::Bytevector].iter().any(|&kind| object.is_kind(kind));
+        || [Kind::Vector, Kind::String, Kind::Bytevector]
+            .iter()
+            .any(|&kind| object.is_kind(kind));
     if !has_structure {
         return hash_by(thread, call, KeyHasher::eqv);
     }

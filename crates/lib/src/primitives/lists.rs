@@ -399,7 +399,8 @@ fn iota(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// The last number and the step, if start, step and every number, also one beyond either end, are
 /// fixnums.
 fn fixnum_progression(count: usize, start: Value, step: Value) -> Option<(i64, i64)> {
-    let (Some(Numeric::Fixnum(start)), Some(Numeric::Fixnum(step))) = (numeric(start), numeric(step))
+    let (Some(Numeric::Fixnum(start)), Some(Numeric::Fixnum(step))) =
+        (numeric(start), numeric(step))
     else {
         return None;
     };

@@ -4,9 +4,9 @@ pub(crate) mod bytevectors;
 pub(crate) mod characters;
 pub(crate) mod control;
 pub(crate) mod equivalence;
-pub(crate) mod hash_tables;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
+pub(crate) mod hash_tables;
 pub(crate) mod lists;
 pub(crate) mod memory;
 pub(crate) mod numbers;
@@ -69,8 +69,10 @@ const TOPICS: &[Implementations] = &[
 
 /// One function for each primitive row, in the order of the rows: what a machine is made with.
 pub fn primitive_table() -> Arc<[PrimitiveFunction]> {
-    let by_name: HashMap<&str, PrimitiveFunction> =
-        TOPICS.iter().flat_map(|topic| topic.iter().copied()).collect();
+    let by_name: HashMap<&str, PrimitiveFunction> = TOPICS
+        .iter()
+        .flat_map(|topic| topic.iter().copied())
+        .collect();
     all()
         .iter()
         .map(|row| by_name.get(row.name).copied().unwrap_or(frame_operation))
@@ -82,7 +84,6 @@ fn frame_operation(thread: &mut Thread, _: Arguments) -> Result<Value, Raise> {
     let message = "an operation of the machine was called as a primitive";
     Err(thread.raise(ConditionKind::Error, message, &[], None))
 }
-
 
 #[cfg(test)]
 mod tests {

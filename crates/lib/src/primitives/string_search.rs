@@ -181,22 +181,30 @@ fn index_of(
 fn is_prefix(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let prefix = call.string(thread, 0)?;
     let string = call.string(thread, 1)?;
-    Ok(Value::boolean(with_both(prefix, string, |prefix, string| {
-        let length = prefix.length();
-        length <= string.length() && same_text(prefix, string.slice(0..length))
-    })))
+    Ok(Value::boolean(with_both(
+        prefix,
+        string,
+        |prefix, string| {
+            let length = prefix.length();
+            length <= string.length() && same_text(prefix, string.slice(0..length))
+        },
+    )))
 }
 
 fn is_suffix(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let suffix = call.string(thread, 0)?;
     let string = call.string(thread, 1)?;
-    Ok(Value::boolean(with_both(suffix, string, |suffix, string| {
-        let length = string.length();
-        match length.checked_sub(suffix.length()) {
-            Some(start) => same_text(suffix, string.slice(start..length)),
-            None => false,
-        }
-    })))
+    Ok(Value::boolean(with_both(
+        suffix,
+        string,
+        |suffix, string| {
+            let length = string.length();
+            match length.checked_sub(suffix.length()) {
+                Some(start) => same_text(suffix, string.slice(start..length)),
+                None => false,
+            }
+        },
+    )))
 }
 
 fn join(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -2,6 +2,9 @@
 //!
 //! Comparison, case, and search have modules of their own.
 
+#[cfg(test)]
+mod tests;
+
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_character, string_length};
@@ -88,7 +91,10 @@ fn copy_into(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (source, range) = call.string_range(thread, 2, 3)?;
     let room = string_length(target) - at;
     if range.len() > room {
-        let expected = format!("{} characters do not fit, there is room for {room}", range.len());
+        let expected = format!(
+            "{} characters do not fit, there is room for {room}",
+            range.len()
+        );
         return Err(call.range_error(thread, 1, &expected));
     }
     let widest = with_units(source, |units| units.slice(range.clone()).iter().max());
@@ -128,7 +134,11 @@ impl Joined {
 
     /// A string to copy the parts into.
     fn allocate(&self, thread: &mut Thread) -> Result<Value, Raise> {
-        let kind = if self.wide { Kind::String32 } else { Kind::String8 };
+        let kind = if self.wide {
+            Kind::String32
+        } else {
+            Kind::String8
+        };
         let data = thread.try_leaf(kind, 0, self.length)?;
         Ok(thread.string_of_data(data, self.length, 0))
     }
@@ -281,7 +291,9 @@ fn reverse(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut builder = TextBuilder::new();
     with_units(string, |units| {
         let part = units.slice(range);
-        part.characters().rev().for_each(|character| builder.push(character));
+        part.characters()
+            .rev()
+            .for_each(|character| builder.push(character));
     });
     builder.try_finish(thread)
 }

@@ -113,7 +113,10 @@ fn copy_into(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (source, range) = call.vector_range(thread, 2, 3)?;
     let room = target.length() - at;
     if range.len() > room {
-        let expected = format!("{} elements do not fit, there is room for {room}", range.len());
+        let expected = format!(
+            "{} elements do not fit, there is room for {room}",
+            range.len()
+        );
         return Err(call.range_error(thread, 1, &expected));
     }
     thread.copy_fields(source, range, target, at);
@@ -166,7 +169,12 @@ fn reverse(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let vector = call.mutable_vector(thread, 0)?;
     let range = call.range(thread, 1, vector.length())?;
     for distance in 0..range.len() / 2 {
-        exchange(thread, vector, range.start + distance, range.end - 1 - distance);
+        exchange(
+            thread,
+            vector,
+            range.start + distance,
+            range.end - 1 - distance,
+        );
     }
     Ok(Value::UNSPECIFIED)
 }
