@@ -181,38 +181,7 @@ impl Expander<'_> {
                 otherwise = Some(self.sequence(&elements[1..], scope, clause.span));
                 continue;
             }
-            let test = self.expand(&elements[0], scope);
-            let arrow = elements
-                .get(1)
-                .is_some_and(|second| self.is_auxiliary(second, CoreForm::Arrow, scope));
-            if arrow {
-                if elements.len() != 3 {
-                    self.bad_form(
-                        CoreForm::Cond,
-                        clause.span,
-                        "a clause with => must be (test => procedure)",
-                    );
-                    continue;
-                }
-                let receiver = self.expand(&elements[2], scope);
-                parts.push(Clause::Arrow {
-                    test,
-                    receiver,
-                    span: clause.span,
-                });
-            } else if elements.len() == 1 {
-                parts.push(Clause::Test {
-                    test,
-                    span: clause.span,
-                });
-            } else {
-                let body = self.sequence(&elements[1..], scope, clause.span);
-                parts.push(Clause::Body {
-                    test,
-                    body,
-                    span: clause.span,
-                });
-            }
+            parts.extend(self.cond_clause(&elements, clause.span, scope));
         }
         self.leave(clauses.len());
         let mut result = otherwise.unwrap_or_else(|| Expr::unspecified(span));
@@ -240,6 +209,32 @@ impl Expander<'_> {
             };
         }
         result
+    }
+
+    /// A clause that is not the else clause; `None` after an error.
+    fn cond_clause(&mut self, elements: &[Syntax], span: Span, scope: ScopeId) -> Option<Clause> {
+        let test = self.expand(&elements[0], scope);
+        let arrow = elements
+            .get(1)
+            .is_some_and(|second| self.is_auxiliary(second, CoreForm::Arrow, scope));
+        if arrow {
+            if elements.len() != 3 {
+                let message = "a clause with => must be (test => procedure)";
+                self.bad_form(CoreForm::Cond, span, message);
+                return None;
+            }
+            let receiver = self.expand(&elements[2], scope);
+            return Some(Clause::Arrow {
+                test,
+                receiver,
+                span,
+            });
+        }
+        if elements.len() == 1 {
+            return Some(Clause::Test { test, span });
+        }
+        let body = self.sequence(&elements[1..], scope, span);
+        Some(Clause::Body { test, body, span })
     }
 }
 
