@@ -62,6 +62,23 @@ impl Arguments {
         }
     }
 
+    /// Takes the first `--name PATH`, for an option that may be repeated.
+    pub fn first_path(&mut self, name: &str) -> Result<Option<PathBuf>, String> {
+        let Some(at) = self.words.iter().position(|word| word == name) else {
+            return Ok(None);
+        };
+        let rest = self.words.split_off(at);
+        let mut one = Arguments::new(rest.iter().take(2).cloned().collect());
+        let path = one.path(name)?;
+        self.words.extend(rest.into_iter().skip(2));
+        Ok(path)
+    }
+
+    /// All words not yet taken, for a program that reads them itself.
+    pub fn rest(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.words)
+    }
+
     /// Takes the positional words; what looks like an option is an error.
     pub fn finish(&mut self) -> Result<Vec<String>, String> {
         match self.words.iter().find(|word| word.starts_with('-')) {

@@ -8,7 +8,12 @@ use std::process::ExitCode;
 
 mod arguments;
 mod bench;
+mod bless;
+mod conformance;
+mod differential;
+mod fuzz;
 mod process;
+mod test;
 mod tidy;
 mod workspace;
 
@@ -16,7 +21,13 @@ const HELP: &str = "\
 usage: cargo xtask VERB [OPTION…]
 
 verbs
+  test           everything that a change has to pass: tidy, all tests, a share of differential
+  tidy           rules about the tree that the compiler does not check
+  bless          let the filetests write their expected output anew
+  differential   the test programs under collector stress must behave as without
+  conformance    run suites that others wrote
   bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
+  fuzz           throw generated input at reader, expander, verifier and number parser
 
 `cargo xtask VERB --help` explains a verb's options.
 ";
@@ -24,7 +35,15 @@ verbs
 /// A verb takes the arguments after its name; what it fails with is printed by [`main`].
 type Verb = fn(&mut arguments::Arguments) -> Result<(), String>;
 
-const VERBS: &[(&str, Verb)] = &[("bench", bench::run), ("tidy", tidy::run)];
+const VERBS: &[(&str, Verb)] = &[
+    ("test", test::run),
+    ("tidy", tidy::run),
+    ("bless", bless::run),
+    ("differential", differential::run),
+    ("conformance", conformance::run),
+    ("bench", bench::run),
+    ("fuzz", fuzz::run),
+];
 
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

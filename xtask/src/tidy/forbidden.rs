@@ -103,7 +103,7 @@ fn examples(root: &Path) -> Result<Vec<Complaint>, String> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let expected = PathBuf::from("examples/expected").join(format!("{name}.out"));
+        let expected = PathBuf::from("examples/expected").join(format!("{name}.txt"));
         if !root.join(&expected).exists() {
             complaints.push(Complaint {
                 path: relative(root, &path),

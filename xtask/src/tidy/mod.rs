@@ -11,6 +11,8 @@ mod layers;
 mod ratchet;
 mod rust_source;
 
+pub use layers::crate_names;
+
 use std::path::{Path, PathBuf};
 
 use crate::arguments::Arguments;

@@ -1,0 +1,289 @@
+//! `cargo xtask differential`: every test program must behave the same whatever the collector does.
+//!
+//! Each program runs once plainly and once per stress mode; standard output, standard error and exit
+//! code are compared byte by byte. The stress modes are the environment variables that `canny --help`
+//! lists. Without `--all` a share that fits a CI run is taken.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::arguments::Arguments;
+use crate::process::{Outcome, Run};
+use crate::workspace::{self, Profile};
+
+const HELP: &str = "\
+usage: cargo xtask differential [OPTION…] [FILE…]
+
+Runs tests/conformance, tests/torture, tests/regress and examples, or the files given, plainly and
+under collector stress, and compares what they do.
+  --all          every mode, also collection at very many allocations; takes long
+  --timeout N    seconds for one run (300)
+  --canny PATH   the binary to test; without it, cargo builds a debug binary
+  --release      let cargo build a release binary
+";
+
+/// Where the programs are.
+const DIRECTORIES: &[&str] = &[
+    "tests/conformance",
+    "tests/torture",
+    "tests/regress",
+    "examples",
+];
+
+pub struct Mode {
+    pub name: &'static str,
+    pub environment: &'static [(&'static str, &'static str)],
+}
+
+const PLAIN: Mode = Mode {
+    name: "plain",
+    environment: &[],
+};
+
+/// The modes of the CI share.
+const SHARE: &[Mode] = &[Mode {
+    name: "stress",
+    environment: &[
+        ("CANNY_GC_STRESS", "997"),
+        ("CANNY_GC_POISON", "1"),
+        ("CANNY_NURSERY", "262144"),
+    ],
+}];
+
+/// The modes of `--all`.
+const ALL: &[Mode] = &[
+    Mode {
+        name: "stress-often",
+        environment: &[("CANNY_GC_STRESS", "61"), ("CANNY_GC_POISON", "1")],
+    },
+    Mode {
+        name: "verify",
+        environment: &[
+            ("CANNY_GC_STRESS", "4999"),
+            ("CANNY_GC_VERIFY", "1"),
+            ("CANNY_GC_POISON", "1"),
+        ],
+    },
+    Mode {
+        name: "small-nursery",
+        environment: &[("CANNY_NURSERY", "65536")],
+    },
+    Mode {
+        name: "stress",
+        environment: &[("CANNY_GC_STRESS", "997"), ("CANNY_GC_POISON", "1")],
+    },
+];
+
+pub fn run(arguments: &mut Arguments) -> Result<(), String> {
+    if arguments.flag("--help") {
+        print!("{HELP}");
+        return Ok(());
+    }
+    let all = arguments.flag("--all");
+    let time_limit = Duration::from_secs(arguments.number("--timeout", 300)?);
+    let canny = workspace::canny(arguments, Profile::Debug)?;
+    let given = arguments.finish()?;
+    let programs = match given.is_empty() {
+        true => programs(),
+        false => given
+            .iter()
+            .map(|file| std::fs::canonicalize(file).map_err(|error| format!("{file}: {error}")))
+            .collect::<Result<_, _>>()?,
+    };
+    compare_all(&canny, &programs, if all { ALL } else { SHARE }, time_limit)
+}
+
+/// The share that `cargo xtask test` runs.
+pub fn share(canny: &Path) -> Result<(), String> {
+    compare_all(canny, &programs(), SHARE, Duration::from_secs(300))
+}
+
+fn programs() -> Vec<PathBuf> {
+    let root = workspace::root();
+    DIRECTORIES
+        .iter()
+        .flat_map(|directory| {
+            let directory = root.join(directory);
+            // Files of subdirectories are inputs of the programs.
+            workspace::files(&directory, "scm")
+                .into_iter()
+                .filter(move |path| path.parent() == Some(directory.as_path()))
+        })
+        .collect()
+}
+
+fn compare_all(
+    canny: &Path,
+    programs: &[PathBuf],
+    modes: &[Mode],
+    time_limit: Duration,
+) -> Result<(), String> {
+    let scratch = workspace::scratch_directory("differential")?;
+    let next = AtomicUsize::new(0);
+    let differences = Mutex::new(Vec::new());
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for worker in 0..workers {
+            let place = scratch.join(format!("worker-{worker}"));
+            let (next, differences) = (&next, &differences);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(program) = programs.get(index) else {
+                        break;
+                    };
+                    let found = compare(canny, program, modes, time_limit, &place)
+                        .unwrap_or_else(|error| vec![error]);
+                    if let Ok(mut differences) = differences.lock() {
+                        differences.extend(found);
+                    }
+                }
+            });
+        }
+    });
+    let differences = differences.into_inner().unwrap_or_default();
+    for difference in &differences {
+        eprintln!("{difference}");
+    }
+    match differences.len() {
+        0 => {
+            println!(
+                "differential: {} programs in {} modes, no difference",
+                programs.len(),
+                modes.len() + 1
+            );
+            Ok(())
+        }
+        count => Err(format!("{count} differences")),
+    }
+}
+
+/// The differences between the plain run of a program and its other runs.
+fn compare(
+    canny: &Path,
+    program: &Path,
+    modes: &[Mode],
+    time_limit: Duration,
+    place: &Path,
+) -> Result<Vec<String>, String> {
+    let plain = run_in_mode(canny, program, &PLAIN, time_limit, place)?;
+    let mut differences = Vec::new();
+    if plain.timed_out {
+        return Ok(vec![format!(
+            "{}: the plain run times out",
+            program.display()
+        )]);
+    }
+    for mode in modes {
+        let other = run_in_mode(canny, program, mode, time_limit, place)?;
+        if let Some(difference) = difference(&plain, &other) {
+            differences.push(format!(
+                "{} in mode {}: {difference}",
+                program.display(),
+                mode.name
+            ));
+        }
+    }
+    Ok(differences)
+}
+
+fn difference(plain: &Outcome, other: &Outcome) -> Option<String> {
+    if plain.code != other.code || other.timed_out {
+        return Some(format!(
+            "{} instead of {}; {}",
+            other.ending(),
+            plain.ending(),
+            other.complaint()
+        ));
+    }
+    let streams = [
+        ("standard output", plain.output_text(), other.output_text()),
+        ("standard error", plain.errors_text(), other.errors_text()),
+    ];
+    streams.iter().find_map(|(name, plain, other)| {
+        if plain == other {
+            return None;
+        }
+        let pairs = plain.lines().zip(other.lines()).enumerate();
+        let first = pairs.into_iter().find(|(_, (plain, other))| plain != other);
+        Some(match first {
+            Some((index, (plain, other))) => {
+                format!(
+                    "line {} of {name} is `{other}` instead of `{plain}`",
+                    index + 1
+                )
+            }
+            None => format!(
+                "{name} has {} bytes instead of {}",
+                other.len(),
+                plain.len()
+            ),
+        })
+    })
+}
+
+/// Runs a program of the tree. The programs write files into the current directory, so each worker
+/// has a place of its own; what they read is found through links there.
+fn run_in_mode(
+    canny: &Path,
+    program: &Path,
+    mode: &Mode,
+    time_limit: Duration,
+    place: &Path,
+) -> Result<Outcome, String> {
+    std::fs::create_dir_all(place).map_err(|error| format!("{}: {error}", place.display()))?;
+    let mut command = Command::new(canny);
+    command
+        .arg(program)
+        .current_dir(place)
+        .env("CANNY_CACHE_DIR", place.join("cache"))
+        .envs(mode.environment.iter().copied());
+    let input = example_input(program);
+    let capture = place.join("capture");
+    Run {
+        command,
+        input: input.as_deref(),
+        capture,
+        time_limit,
+    }
+    .run()
+}
+
+/// `examples/input/NAME.txt` is the standard input of `examples/NAME.scm`.
+fn example_input(program: &Path) -> Option<PathBuf> {
+    let name = program.file_stem()?.to_string_lossy().into_owned();
+    let path = program.parent()?.join("input").join(format!("{name}.txt"));
+    path.is_file().then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(code: i32, output: &str) -> Outcome {
+        Outcome {
+            code: Some(code),
+            timed_out: false,
+            output: output.as_bytes().to_vec(),
+            errors: Vec::new(),
+            cpu: Duration::ZERO,
+            wall: Duration::ZERO,
+            peak_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn the_first_difference_is_told() {
+        assert_eq!(
+            difference(&outcome(0, "a\nb\n"), &outcome(0, "a\nb\n")),
+            None
+        );
+        let told = difference(&outcome(0, "a\nb\n"), &outcome(0, "a\nc\n")).unwrap_or_default();
+        assert!(told.contains("line 2"), "{told}");
+        assert!(difference(&outcome(0, "a"), &outcome(1, "a")).is_some());
+        assert!(difference(&outcome(0, "a\n"), &outcome(0, "a\nb\n")).is_some());
+    }
+}
