@@ -61,9 +61,12 @@ fn compile_all(passes: &optimize::Options) {
         };
         let (compilation, _) = compile_library(&mut libraries, &library, &options)
             .unwrap_or_else(|errors| panic!("{}: {errors:?}", library.name));
-        for warning in &compilation.warnings {
-            panic!("{}", warning.render(&sources, false));
-        }
+        let warnings: Vec<String> = compilation
+            .warnings
+            .iter()
+            .map(|one| one.render(&sources, false))
+            .collect();
+        assert!(warnings.is_empty(), "{}", warnings.join("\n"));
         words += compilation
             .unit
             .codes

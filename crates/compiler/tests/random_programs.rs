@@ -263,10 +263,10 @@ impl Generator {
     }
 
     fn procedure(&mut self, arity: usize, depth: usize) -> String {
-        if self.random.chance(25) {
-            if let Some(name) = self.variable(Type::Procedure(arity)) {
-                return name;
-            }
+        if self.random.chance(25)
+            && let Some(name) = self.variable(Type::Procedure(arity))
+        {
+            return name;
         }
         let names: Vec<String> = (0..arity).map(|_| self.fresh()).collect();
         let new = names

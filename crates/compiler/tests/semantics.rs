@@ -423,3 +423,31 @@ fn conditionals_for_effect() {
         "1three5x",
     );
 }
+
+/// The expander lets code nest ten thousand levels deep.
+#[test]
+fn nesting_to_the_limit() {
+    let run = || {
+        let depth = 9_990;
+        for (open, middle, close) in [
+            ("(cons 1 ", "'()", ")"),
+            ("(let ((x (car '(1)))) ", "x", ")"),
+            ("(if (car '(#t)) ", "1", " 2)"),
+            ("(begin (display \"\") ", "1", ")"),
+            ("(lambda () ", "1", ")"),
+            ("((lambda (x) ", "1", ") 1)"),
+            ("(car (cons ", "1", " 2))"),
+        ] {
+            let text = format!("{}{middle}{}", open.repeat(depth), close.repeat(depth));
+            for passes in [optimize::Options::none(), optimize::Options::default()] {
+                compile(&text, passes);
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .stack_size(256 << 20)
+        .spawn(run)
+        .unwrap()
+        .join()
+        .unwrap();
+}

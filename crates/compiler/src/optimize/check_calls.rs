@@ -28,10 +28,10 @@ pub fn run(unit: &Unit, globals: &Globals) -> Vec<Diagnostic> {
                 .any(|row| row.name == global.name && row.assigned)
         };
         for form in &unit.body {
-            if let TopForm::Define(global, expr) = form {
-                if let (Some(arities), false) = (arities(expr), assigned(global)) {
-                    pass.definitions.insert(global.clone(), arities);
-                }
+            if let TopForm::Define(global, expr) = form
+                && let (Some(arities), false) = (arities(expr), assigned(global))
+            {
+                pass.definitions.insert(global.clone(), arities);
             }
         }
     }

@@ -138,21 +138,22 @@ fn collect_own(unit: &Unit, known: &mut HashMap<GlobalName, Known>) {
         if !is_inert {
             let mut pending = mentioned[index].clone();
             while let Some(name) = pending.pop() {
-                if reached.insert(name) {
-                    if let Some(at) = definition.get(&name) {
-                        pending.extend(&mentioned[*at]);
-                    }
+                if reached.insert(name)
+                    && let Some(at) = definition.get(&name)
+                {
+                    pending.extend(&mentioned[*at]);
                 }
             }
         }
-        if let TopForm::Define(global, expr) = form {
-            if own(global) && fixed.contains(&global.name) {
-                // A procedure is defined without running anything, so mentions by its own body are
-                // harmless; other definitions were followed above.
-                let value = value_of(expr, known);
-                if !reached.contains(&global.name) {
-                    known.insert(global.clone(), value);
-                }
+        if let TopForm::Define(global, expr) = form
+            && own(global)
+            && fixed.contains(&global.name)
+        {
+            // A procedure is defined without running anything, so mentions by its own body are
+            // harmless; other definitions were followed above.
+            let value = value_of(expr, known);
+            if !reached.contains(&global.name) {
+                known.insert(global.clone(), value);
             }
         }
     }

@@ -121,11 +121,11 @@ impl Candidates {
                     .for_each(|(var, init)| self.propose(*var, init));
             }
             ExprKind::Call { operator, .. } => {
-                if let ExprKind::GlobalRef(global) = &operator.kind {
-                    if let Some(Known::Imported(procedure)) = globals.get(global) {
-                        let source = Source::Imported(procedure.clone());
-                        self.globals.insert(global.clone(), source);
-                    }
+                if let ExprKind::GlobalRef(global) = &operator.kind
+                    && let Some(Known::Imported(procedure)) = globals.get(global)
+                {
+                    let source = Source::Imported(procedure.clone());
+                    self.globals.insert(global.clone(), source);
                 }
             }
             _ => {}

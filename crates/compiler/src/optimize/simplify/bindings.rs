@@ -44,22 +44,25 @@ impl Simplifier<'_> {
             if unused && self.facts().is_discardable(&init) && self.spend() {
                 continue;
             }
-            if self.facts().is_atom(&init) && self.spend() {
-                if let Some(slot) = self.replacement.get_mut(var.0 as usize) {
-                    *slot = Some(init.kind);
-                    continue;
-                }
+            if self.facts().is_atom(&init)
+                && self.spend()
+                && let Some(slot) = self.replacement.get_mut(var.0 as usize)
+            {
+                *slot = Some(init.kind);
+                continue;
             }
             kept.push((var, init));
         }
         self.visit(&mut body, context);
-        if let [(var, _)] = kept.as_slice() {
-            if self.usage(*var).reads == 0 && !self.locals[*var].assigned && self.spend() {
-                let mut parts: Vec<Expr> = kept.into_iter().map(|(_, init)| init).collect();
-                parts.push(body);
-                *expr = self.sequence(parts, span);
-                return;
-            }
+        if let [(var, _)] = kept.as_slice()
+            && self.usage(*var).reads == 0
+            && !self.locals[*var].assigned
+            && self.spend()
+        {
+            let mut parts: Vec<Expr> = kept.into_iter().map(|(_, init)| init).collect();
+            parts.push(body);
+            *expr = self.sequence(parts, span);
+            return;
         }
         *expr = if kept.is_empty() {
             body
@@ -152,11 +155,11 @@ impl Simplifier<'_> {
     }
 
     /// Looks at parts in the order of evaluation, as long as those before can wait.
-    fn move_into_first<'e>(
+    fn move_into_first(
         &self,
         var: VarId,
         init: &mut Expr,
-        parts: &mut dyn Iterator<Item = &'e mut Expr>,
+        parts: &mut dyn Iterator<Item = &mut Expr>,
     ) -> bool {
         for part in parts {
             if self.move_into(var, init, part) {
@@ -219,13 +222,15 @@ impl Simplifier<'_> {
             expr.kind = ExprKind::Let { bindings, body };
             return self.visit(expr, context);
         }
-        if formals.rest.is_none() && is_single_valued(init) && self.budget.spend() {
-            if let [var] = formals.required.as_slice() {
-                self.changed = true;
-                let (bindings, body) = (vec![(*var, take(init))], Box::new(take(body)));
-                expr.kind = ExprKind::Let { bindings, body };
-                return self.visit(expr, context);
-            }
+        if formals.rest.is_none()
+            && is_single_valued(init)
+            && self.budget.spend()
+            && let [var] = formals.required.as_slice()
+        {
+            self.changed = true;
+            let (bindings, body) = (vec![(*var, take(init))], Box::new(take(body)));
+            expr.kind = ExprKind::Let { bindings, body };
+            return self.visit(expr, context);
         }
         self.visit(init, Context::Value);
         self.visit(body, context);

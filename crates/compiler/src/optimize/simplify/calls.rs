@@ -169,13 +169,14 @@ impl Simplifier<'_> {
         let folds = row.flags.has(Flags::FOLDABLE)
             || matches!(row.name, "list" | "append") && operands.is_empty()
             || row.name == "equal?";
-        if folds && literals.len() == operands.len() {
-            if let Some(value) = self.folder.fold(id, &literals) {
-                if self.spend() {
-                    *expr = Expr::constant(span, value);
-                }
-                return;
+        if folds
+            && literals.len() == operands.len()
+            && let Some(value) = self.folder.fold(id, &literals)
+        {
+            if self.spend() {
+                *expr = Expr::constant(span, value);
             }
+            return;
         }
         if context == Context::Effect && has_no_effect(id) {
             if self.spend() {
@@ -193,10 +194,10 @@ impl Simplifier<'_> {
                 }
             }
             ("eqv?" | "equal?", [left, right]) if is_identity(left) || is_identity(right) => {
-                if self.spend() {
-                    if let ExprKind::Call { operator, .. } = &mut expr.kind {
-                        **operator = primitive("eq?", span);
-                    }
+                if self.spend()
+                    && let ExprKind::Call { operator, .. } = &mut expr.kind
+                {
+                    **operator = primitive("eq?", span);
                 }
             }
             ("not", [operand]) => {
@@ -209,14 +210,12 @@ impl Simplifier<'_> {
                 }
             }
             ("memq" | "memv" | "%member", [_, list]) if context == Context::Test => {
-                if let ExprKind::Constant(datum) = &list.kind {
-                    if let Some(elements) = literal_elements(datum)
+                if let ExprKind::Constant(datum) = &list.kind
+                    && let Some(elements) = literal_elements(datum)
                         .filter(|all| all.len() <= MEMBERS_MAX && all.iter().all(has_word_identity))
-                    {
-                        if self.spend() {
-                            self.unroll_membership(expr, elements, span);
-                        }
-                    }
+                    && self.spend()
+                {
+                    self.unroll_membership(expr, elements, span);
                 }
             }
             _ => {}

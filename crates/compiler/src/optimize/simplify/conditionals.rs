@@ -18,22 +18,22 @@ impl Simplifier<'_> {
                 break;
             }
             self.changed = true;
-            if let ExprKind::Call { operands, .. } = &mut test.kind {
-                if let Some(operand) = operands.pop() {
-                    *test = operand;
-                }
+            if let ExprKind::Call { operands, .. } = &mut test.kind
+                && let Some(operand) = operands.pop()
+            {
+                *test = operand;
             }
             std::mem::swap(consequent, alternative);
         }
-        if let Some(known) = truth(test) {
-            if self.budget.spend() {
-                self.changed = true;
-                let mut branch = take(if known { consequent } else { alternative });
-                self.visit(&mut branch, context);
-                let (test, span) = (take(test), expr.span);
-                *expr = self.sequence(vec![test, branch], span);
-                return;
-            }
+        if let Some(known) = truth(test)
+            && self.budget.spend()
+        {
+            self.changed = true;
+            let mut branch = take(if known { consequent } else { alternative });
+            self.visit(&mut branch, context);
+            let (test, span) = (take(test), expr.span);
+            *expr = self.sequence(vec![test, branch], span);
+            return;
         }
         let fact = match test.kind {
             ExprKind::LocalRef(var) if self.facts().is_stable(var) => Some(var),
@@ -84,17 +84,13 @@ impl Simplifier<'_> {
         };
         let keeps_test = context == Context::Test || is_boolean(test);
         match (literal(consequent), literal(alternative)) {
-            (Some(true), Some(false)) if keeps_test => {
-                if self.spend() {
-                    *expr = take_test(expr);
-                }
+            (Some(true), Some(false)) if keeps_test && self.spend() => {
+                *expr = take_test(expr);
             }
-            (Some(false), Some(true)) => {
-                if self.spend() {
-                    let test = take_test(expr);
-                    let not = crate::optimize::build::primitive("not", span);
-                    *expr = Expr::call(span, not, vec![test]);
-                }
+            (Some(false), Some(true)) if self.spend() => {
+                let test = take_test(expr);
+                let not = crate::optimize::build::primitive("not", span);
+                *expr = Expr::call(span, not, vec![test]);
             }
             _ => {}
         }

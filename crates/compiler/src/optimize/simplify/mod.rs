@@ -116,10 +116,10 @@ impl Simplifier<'_> {
                 self.visit_local(expr, var, context);
             }
             ExprKind::GlobalRef(global) => {
-                if let Some(kind) = self.globals.replacement(global) {
-                    if self.spend() {
-                        expr.kind = kind;
-                    }
+                if let Some(kind) = self.globals.replacement(global)
+                    && self.spend()
+                {
+                    expr.kind = kind;
                 }
             }
             ExprKind::LocalSet(_, value) | ExprKind::GlobalSet(_, value) => {
@@ -144,10 +144,10 @@ impl Simplifier<'_> {
 
     fn visit_local(&mut self, expr: &mut Expr, var: VarId, context: Context) {
         if let Some(kind) = self.replacement.get(var.0 as usize).and_then(Clone::clone) {
-            if let ExprKind::LocalRef(other) = kind {
-                if let Some(usage) = self.usage.get_mut(other.0 as usize) {
-                    usage.reads = usage.reads.saturating_add(1);
-                }
+            if let ExprKind::LocalRef(other) = kind
+                && let Some(usage) = self.usage.get_mut(other.0 as usize)
+            {
+                usage.reads = usage.reads.saturating_add(1);
             }
             expr.kind = kind;
             if let ExprKind::LocalRef(other) = expr.kind {
