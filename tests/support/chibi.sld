@@ -1,7 +1,7 @@
 ;;; (chibi): what suites written for chibi-scheme expect of its core library, from R7RS libraries.
 
 (define-library (chibi)
-  (export make-exception exact->inexact inexact->exact
+  (export make-exception exception-kind exact->inexact inexact->exact
           * + - ... / < <= = => > >= _ abs acos and angle append apply asin assoc assq assv atan
           begin binary-port? boolean=? boolean? bytevector bytevector-append bytevector-copy
           bytevector-copy! bytevector-length bytevector-u8-ref bytevector-u8-set! bytevector? caaaar
