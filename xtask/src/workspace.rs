@@ -118,6 +118,24 @@ pub fn installed(program: &str) -> bool {
     })
 }
 
+/// Copies everything below `from` into the existing directory `to`.
+pub fn copy_directory(from: &Path, to: &Path) -> Result<(), String> {
+    let entries =
+        std::fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
+    for entry in entries.flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            std::fs::create_dir_all(&target)
+                .map_err(|error| format!("{}: {error}", target.display()))?;
+            copy_directory(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), &target)
+                .map_err(|error| format!("{}: {error}", target.display()))?;
+        }
+    }
+    Ok(())
+}
+
 /// The text cut to at most `characters` characters.
 pub fn shortened(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {

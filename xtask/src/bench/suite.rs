@@ -110,7 +110,7 @@ fn prepare_inputs(from: &Path, directory: &Path, scale: u64) -> Result<(), Strin
     for new in [&inputs, &directory.join("outputs")] {
         std::fs::create_dir_all(new).map_err(|error| format!("{}: {error}", new.display()))?;
     }
-    copy_directory(from, &inputs)?;
+    workspace::copy_directory(from, &inputs)?;
     for path in workspace::files(&inputs, "input") {
         let text = workspace::read(&path)?;
         workspace::write(&path, scaled(&text, scale))?;
@@ -118,23 +118,6 @@ fn prepare_inputs(from: &Path, directory: &Path, scale: u64) -> Result<(), Strin
     let bib = inputs.join("bib");
     if !bib.exists() {
         workspace::write(&bib, stand_in_for_bib())?;
-    }
-    Ok(())
-}
-
-fn copy_directory(from: &Path, to: &Path) -> Result<(), String> {
-    let entries =
-        std::fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
-    for entry in entries.flatten() {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            std::fs::create_dir_all(&target)
-                .map_err(|error| format!("{}: {error}", target.display()))?;
-            copy_directory(&entry.path(), &target)?;
-        } else {
-            std::fs::copy(entry.path(), &target)
-                .map_err(|error| format!("{}: {error}", target.display()))?;
-        }
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ pub fn jobs(path: &Path, scratch: &Path) -> Result<Vec<Job>, String> {
     if path.join("tests/r7rs-tests.scm").is_file() {
         chibi(path, scratch)
     } else if path.join("test/R7RS/Lib/tests").is_dir() {
-        larceny(&path.join("test/R7RS/Lib"))
+        larceny(&path.join("test/R7RS/Lib"), scratch)
     } else if !workspace::files(&path.join("data"), "txt").is_empty() {
         numbers(path, scratch)
     } else {
@@ -79,9 +79,7 @@ fn chibi(path: &Path, scratch: &Path) -> Result<Vec<Job>, String> {
         if let Some(words) = test_library(&path.join("lib"), &library) {
             let name = words.join(" ");
             let program = scratch.join(format!("{}.scm", words.join("-")));
-            let text = format!(
-                "(import (scheme base) (chibi test) ({name}))\n(run-tests)\n"
-            );
+            let text = format!("(import (scheme base) (chibi test) ({name}))\n(run-tests)\n");
             workspace::write(&program, text)?;
             let mut job = job(
                 &format!("lib/{}", words.join("/")),
@@ -110,7 +108,16 @@ fn test_library(root: &Path, file: &Path) -> Option<Vec<String>> {
     )
 }
 
-fn larceny(path: &Path) -> Result<Vec<Job>, String> {
+/// Works on a copy: the tests of `include` name files relative to the directory of the suite, where
+/// Canny looks beside the including file, so the copy has a link there that leads back.
+fn larceny(original: &Path, scratch: &Path) -> Result<Vec<Job>, String> {
+    let path = scratch.join("larceny");
+    std::fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    workspace::copy_directory(original, &path)?;
+    let link = path.join("tests/scheme/tests");
+    std::os::unix::fs::symlink(path.join("tests"), &link)
+        .map_err(|error| format!("{}: {error}", link.display()))?;
+    // The walk would follow the link for ever if it started higher.
     let programs = workspace::files(&path.join("tests/scheme/run"), "sps");
     Ok(programs
         .into_iter()
@@ -118,9 +125,8 @@ fn larceny(path: &Path) -> Result<Vec<Job>, String> {
             name: format!("larceny/{}", stem(&program)),
             program,
             arguments: Vec::new(),
-            library_directories: vec![path.to_path_buf()],
-            // Its tests of `include` and `load` name files relative to this.
-            directory: path.to_path_buf(),
+            library_directories: vec![path.clone()],
+            directory: path.clone(),
             format: Format::Larceny,
             reference: None,
         })
