@@ -44,6 +44,9 @@ pub enum Datum {
     Labelled(u32, Arc<Labelled>),
     /// `#n#`
     LabelRef(u32),
+    /// An object of the running machine that no text denotes, by the number that the machine knows it
+    /// by: `eval` may be given procedures and the like. Never in code that is kept.
+    Object(u32),
 }
 
 /// The two halves of a pair.
@@ -238,6 +241,7 @@ fn atoms_equal(left: &Datum, right: &Datum) -> bool {
         (Datum::Keyword(left), Datum::Keyword(right)) => left == right,
         (Datum::Bytevector(left), Datum::Bytevector(right)) => left == right,
         (Datum::LabelRef(left), Datum::LabelRef(right)) => left == right,
+        (Datum::Object(left), Datum::Object(right)) => left == right,
         (Datum::Nil, Datum::Nil)
         | (Datum::Eof, Datum::Eof)
         | (Datum::Unspecified, Datum::Unspecified)

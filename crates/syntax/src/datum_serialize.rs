@@ -29,6 +29,7 @@ enum Node {
     Vector(u32),
     /// Takes the content.
     Labelled(u32),
+    Object(u32),
 }
 
 /// The nodes of `datum` in postfix order.
@@ -50,6 +51,7 @@ fn flatten(datum: &Datum) -> Vec<Node> {
             Datum::Unspecified => Node::Unspecified,
             Datum::DefaultObject => Node::DefaultObject,
             Datum::LabelRef(label) => Node::LabelRef(*label),
+            Datum::Object(number) => Node::Object(*number),
             Datum::Pair(pair) => {
                 pending.extend([&pair.car, &pair.cdr]);
                 Node::Pair
@@ -85,6 +87,7 @@ fn rebuild(nodes: Vec<Node>) -> Option<Datum> {
             Node::Unspecified => Datum::Unspecified,
             Node::DefaultObject => Datum::DefaultObject,
             Node::LabelRef(label) => Datum::LabelRef(label),
+            Node::Object(number) => Datum::Object(number),
             Node::Pair => {
                 let cdr = stack.pop()?;
                 Datum::cons(stack.pop()?, cdr)

@@ -67,6 +67,7 @@ fn print_datum<'a>(
         Datum::Unspecified => out.write_str("#!unspecific"),
         Datum::DefaultObject => out.write_str("#!default"),
         Datum::LabelRef(label) => write!(out, "#{label}#"),
+        Datum::Object(number) => write!(out, "#<object {number}>"),
         Datum::Labelled(label, labelled) => {
             pending.push(Work::Datum(labelled.content()));
             write!(out, "#{label}=")

@@ -20,6 +20,7 @@ pub mod condition;
 mod continuation;
 mod disassemble;
 mod dynamic_state;
+mod embedded;
 mod frames;
 mod globals;
 mod interrupt;

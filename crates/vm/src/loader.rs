@@ -381,6 +381,7 @@ fn atom_value(thread: &mut Thread, datum: &Datum) -> Result<Value, Raise> {
         }
         Datum::Eof => Value::EOF,
         Datum::DefaultObject => Value::DEFAULT,
+        Datum::Object(number) => thread.embedded(*number)?,
         _ => Value::UNSPECIFIED,
     })
 }

@@ -93,6 +93,9 @@ impl Roots for Thread {
         }
         visitor.visit(&mut self.pending);
         visitor.visit(&mut self.below.continuation);
+        for value in self.embedded.values_mut() {
+            visitor.visit(value);
+        }
         for value in &mut self.scratch {
             visitor.visit(value);
         }

@@ -52,6 +52,8 @@ pub struct Thread {
     pub(crate) interrupts: Arc<InterruptState>,
     /// Values that Rust code holds across allocations, precisely.
     pub(crate) scratch: Vec<Value>,
+    /// Objects that code being compiled contains.
+    pub(crate) embedded: crate::embedded::Embedded,
     /// The stack's reserve is in use: a stack condition was raised and not yet left.
     pub(crate) reserve_open: bool,
 }
@@ -151,6 +153,7 @@ impl Thread {
             },
             interrupts: Arc::new(InterruptState::default()),
             scratch: Vec::new(),
+            embedded: crate::embedded::Embedded::default(),
             reserve_open: false,
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);

@@ -108,6 +108,7 @@ fn constant_key(datum: &Datum) -> ConstantKey {
         Datum::Unspecified => ConstantKey::Atom(4, 0),
         Datum::DefaultObject => ConstantKey::Atom(5, 0),
         Datum::LabelRef(label) => ConstantKey::Atom(6, *label),
+        Datum::Object(number) => ConstantKey::Atom(7, *number),
         Datum::Number(number) => ConstantKey::Number(format!("{number:?}")),
         Datum::Symbol(name) => ConstantKey::Name(false, *name),
         Datum::Keyword(name) => ConstantKey::Name(true, *name),

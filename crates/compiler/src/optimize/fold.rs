@@ -191,7 +191,10 @@ fn type_test(name: &str, datum: &Datum) -> Option<bool> {
         "eof-object?" => matches!(datum, Datum::Eof),
         "%unspecified?" => matches!(datum, Datum::Unspecified),
         "%default-object?" => matches!(datum, Datum::DefaultObject),
-        "procedure?" => false,
+        "procedure?" => match datum {
+            Datum::Object(_) => return None,
+            _ => false,
+        },
         "vector?" => match datum {
             Datum::Labelled(..) | Datum::LabelRef(_) => return None,
             _ => matches!(datum, Datum::Vector(_)),

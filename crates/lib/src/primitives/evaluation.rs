@@ -24,7 +24,6 @@ use crate::evaluation::{EnvironmentId, INTERACTION, Prepared};
 use crate::features::FEATURES;
 use crate::host::{Host, evaluation, external, sweep_dead};
 use crate::printer::labels::{Labels, Visit};
-use crate::printer::{Style, brief_text_of};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "features" => features;
@@ -87,9 +86,10 @@ fn environment(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut sets = Vec::new();
     let mut rest = call.at(0);
     while let Some(pair) = rest.as_pair() {
-        sets.push(syntax_of(thread, call, pair.car())?);
+        sets.push(syntax_of(thread, pair.car()));
         rest = pair.cdr();
     }
+    thread.forget_embedded();
     let vm = thread.vm().clone();
     let made = thread.outside_heap(|| evaluation(&vm).make_environment(&sets));
     let (id, prepared) = match made {
@@ -126,7 +126,7 @@ fn interaction_environment(thread: &mut Thread, _call: Call) -> Result<Value, Ra
 
 fn compile(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let id = environment_at(thread, call, 1)?;
-    let form = syntax_of(thread, call, call.at(0))?;
+    let form = syntax_of(thread, call.at(0));
     thunks_of(thread, call, id, form)
 }
 
@@ -140,13 +140,15 @@ fn thunks_of(
     let vm = thread.vm().clone();
     let prepared: Result<Prepared, Vec<Diagnostic>> =
         thread.outside_heap(move || evaluation(&vm).prepare_forms(id, &[form]));
-    match prepared {
+    let thunks = match prepared {
         Ok(prepared) => {
             let vm = thread.vm().clone();
             evaluation(&vm).load(thread, &prepared)
         }
         Err(diagnostics) => Err(syntax_condition(thread, call, &diagnostics)),
-    }
+    };
+    thread.forget_embedded();
+    thunks
 }
 
 /// A condition of kind `syntax` whose message has all the errors, one on each line.
@@ -256,7 +258,8 @@ fn compile_next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn expand(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let id = environment_at(thread, call, 1)?;
-    let form = syntax_of(thread, call, call.at(0))?;
+    let form = syntax_of(thread, call.at(0));
+    thread.forget_embedded();
     let vm = thread.vm().clone();
     let expanded = thread.outside_heap(|| evaluation(&vm).expand_forms_text(id, &[form]));
     match expanded {
@@ -275,14 +278,15 @@ fn disassemble(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// The datum that shows an object of a code's pool.
 fn literal(value: Value) -> Datum {
     let mut builder = SyntaxBuilder::new();
-    let converted = convert(value, &mut builder)
-        .ok()
-        .and_then(|()| builder.take());
-    match (converted, value.as_object()) {
-        (Some(syntax), _) => syntax.to_datum(),
-        (None, Some(object)) => Datum::String(object.kind().row().name.into()),
-        (None, None) => Datum::Unspecified,
-    }
+    convert(value, &mut builder, |builder, object| {
+        let kind = object
+            .as_object()
+            .map_or("object", |object| object.kind().row().name);
+        builder.string(kind, Span::NONE);
+    });
+    builder
+        .take()
+        .map_or(Datum::Unspecified, |syntax| syntax.to_datum())
 }
 
 /// What is left to convert.
@@ -294,20 +298,20 @@ enum Work {
 }
 
 /// A datum as syntax. Nothing is allocated in the heap until it is complete.
-fn syntax_of(thread: &mut Thread, call: Call, datum: Value) -> Result<Syntax, Raise> {
+fn syntax_of(thread: &mut Thread, datum: Value) -> Syntax {
     let mut builder = SyntaxBuilder::new();
-    match convert(datum, &mut builder) {
-        Ok(()) => Ok(builder.take().unwrap_or_else(|| Syntax::nil(Span::NONE))),
-        Err(wrong) => {
-            let text = brief_text_of(thread, wrong, Style::Write, 200);
-            let message = format!("{text} cannot be part of a program");
-            Err(thread.raise(ConditionKind::Syntax, &message, &[], Some(call.who)))
-        }
-    }
+    convert(datum, &mut builder, |builder, object| {
+        builder.object(thread.embed(object));
+    });
+    builder.take().unwrap_or_else(|| Syntax::nil(Span::NONE))
 }
 
-/// Tells the builder what a datum consists of; an object that is no datum is an error.
-fn convert(datum: Value, builder: &mut SyntaxBuilder) -> Result<(), Value> {
+/// Tells the builder what a datum consists of; objects that are no data are pushed by `push_other`.
+fn convert(
+    datum: Value,
+    builder: &mut SyntaxBuilder,
+    mut push_other: impl FnMut(&mut SyntaxBuilder, Value),
+) {
     const NOWHERE: Span = Span::NONE;
     let mut labels = Labels::of_cycles(datum);
     let mut finished = HashSet::new();
@@ -350,11 +354,10 @@ fn convert(datum: Value, builder: &mut SyntaxBuilder) -> Result<(), Value> {
                     .rev()
                     .map(|index| Work::Datum(vector.field(index))),
             );
-        } else {
-            convert_atom(value, builder)?;
+        } else if !convert_atom(value, builder) {
+            push_other(builder, value);
         }
     }
-    Ok(())
 }
 
 fn push_list(list: Value, labels: &Labels, pending: &mut Vec<Work>) {
@@ -379,7 +382,8 @@ fn push_list(list: Value, labels: &Labels, pending: &mut Vec<Work>) {
     pending.extend(elements.into_iter().rev().map(Work::Datum));
 }
 
-fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> Result<(), Value> {
+/// Pushes an atom, unless the object is no datum.
+fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> bool {
     const NOWHERE: Span = Span::NONE;
     if let Some(number) = number_of(value) {
         builder.number(number, NOWHERE);
@@ -400,8 +404,8 @@ fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> Result<(), Value> 
             Value::EOF => builder.special(Special::Eof, NOWHERE),
             Value::UNSPECIFIED => builder.special(Special::Unspecified, NOWHERE),
             Value::DEFAULT => builder.special(Special::DefaultObject, NOWHERE),
-            other => return Err(other),
+            _ => return false,
         }
     }
-    Ok(())
+    true
 }

@@ -84,6 +84,16 @@ pub(crate) fn text_of(thread: &Thread, value: Value, style: Style) -> String {
     printer.take_text()
 }
 
+/// The text of an object that has no parts, for which there need be no printer.
+pub(crate) fn text_of_atom(thread: &Thread, value: Value, style: Style) -> Option<String> {
+    if labels::has_parts(value) {
+        return None;
+    }
+    let mut text = String::new();
+    atoms::print(&mut text, thread.vm(), value, style == Style::Display);
+    Some(text)
+}
+
 /// The text of an object, cut off after about so many bytes.
 pub(crate) fn brief_text_of(
     thread: &Thread,

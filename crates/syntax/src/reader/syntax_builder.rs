@@ -33,6 +33,11 @@ impl SyntaxBuilder {
         self.stack.pop()
     }
 
+    /// Pushes an object of the running machine.
+    pub fn object(&mut self, number: u32) {
+        self.atom(Datum::Object(number), Span::NONE);
+    }
+
     fn pop_many(&mut self, count: usize) -> Vec<Syntax> {
         self.stack.split_off(self.stack.len() - count)
     }

@@ -150,6 +150,10 @@ fn display(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// an end takes memory for its whole text.
 fn print(thread: &mut Thread, call: Call, style: Style) -> Result<Value, Raise> {
     let port = target(thread, call, 1)?;
+    if let Some(text) = crate::printer::text_of_atom(thread, call.at(0), style) {
+        put_text(thread, call, port, &text)?;
+        return Ok(Value::UNSPECIFIED);
+    }
     let mut printer = Printer::new(thread.vm(), call.at(0), style);
     loop {
         let is_done = printer.print_some();
