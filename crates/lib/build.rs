@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use canny_compiler::compile::{Options, compile_library};
 use canny_compiler::image::{ImageEntry, encode_image, encode_interface, encode_unit};
-use canny_compiler::compile::{Options, compile_unit};
 use canny_syntax::core::LibraryName;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::library::{Libraries, SearchPath};
@@ -35,7 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn build_image(root: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     let sources = Arc::new(SourceMap::new());
-    let loader = SearchPath { directories: vec![root.to_owned()] };
+    let loader = SearchPath {
+        directories: vec![root.to_owned()],
+    };
     let mut libraries = Libraries::new(sources.clone(), Box::new(loader), features::FEATURES);
     let mut diagnostics = Vec::new();
     for name in library_names(root)? {
@@ -44,19 +46,34 @@ fn build_image(root: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     report(&diagnostics, &sources)?;
     let mut encoded = Vec::new();
     for library in libraries.take_units() {
-        let options = Options { sources: Some(&sources), ..Options::default() };
-        let compilation = compile_unit(library.unit, &options).map_err(|errors| render(&errors, &sources))?;
+        let options = Options {
+            sources: Some(&sources),
+            ..Options::default()
+        };
+        let (compilation, interface) = compile_library(&mut libraries, &library, &options)
+            .map_err(|errors| render(&errors, &sources))?;
         for warning in &compilation.warnings {
-            println!("cargo:warning={}", warning.render(&sources, false).replace('\n', " "));
+            println!(
+                "cargo:warning={}",
+                warning.render(&sources, false).replace('\n', " ")
+            );
         }
         canny_compiler::verifier::verify_unit(&compilation.unit)
             .map_err(|error| format!("{}: {error}", library.name))?;
-        let interface = encode_interface(&library.interface)?;
-        encoded.push((library.name.key(), interface, encode_unit(&compilation.unit)?));
+        let interface = encode_interface(&interface)?;
+        encoded.push((
+            library.name.key(),
+            interface,
+            encode_unit(&compilation.unit)?,
+        ));
     }
     let entries: Vec<ImageEntry> = encoded
         .iter()
-        .map(|(key, interface, unit)| ImageEntry { key: key.as_str(), interface, unit })
+        .map(|(key, interface, unit)| ImageEntry {
+            key: key.as_str(),
+            interface,
+            unit,
+        })
         .collect();
     Ok(encode_image(&entries)?)
 }
@@ -78,15 +95,24 @@ fn library_names(root: &Path) -> Result<Vec<LibraryName>, Box<dyn Error>> {
         }
     }
     names.sort();
-    Ok(names.iter().map(|(first, second)| LibraryName::from_words(&[first, second])).collect())
+    Ok(names
+        .iter()
+        .map(|(first, second)| LibraryName::from_words(&[first, second]))
+        .collect())
 }
 
 fn file_stem(path: &Path) -> String {
-    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+    path.file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 fn render(diagnostics: &[Diagnostic], sources: &SourceMap) -> String {
-    diagnostics.iter().map(|diagnostic| diagnostic.render(sources, false)).collect::<Vec<_>>().join("\n")
+    diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.render(sources, false))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn report(diagnostics: &[Diagnostic], sources: &SourceMap) -> Result<(), String> {
@@ -94,7 +120,10 @@ fn report(diagnostics: &[Diagnostic], sources: &SourceMap) -> Result<(), String>
         return Err(render(diagnostics, sources));
     }
     for warning in diagnostics {
-        println!("cargo:warning={}", warning.render(sources, false).replace('\n', " "));
+        println!(
+            "cargo:warning={}",
+            warning.render(sources, false).replace('\n', " ")
+        );
     }
     Ok(())
 }

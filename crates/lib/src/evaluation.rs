@@ -8,8 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use canny_compiler::compile::{Options, compile_unit};
+use canny_compiler::compile::{Options, compile_library, compile_unit};
 use canny_compiler::image;
+use canny_compiler::optimize;
 use canny_compiler::unit::CompiledUnit;
 use canny_syntax::core::{LibraryKey, LibraryName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
@@ -250,6 +251,10 @@ fn import_form(sets: &[Syntax]) -> Syntax {
     Syntax::list(Span::NONE, elements)
 }
 
+fn compiler_options(sources: &SourceMap) -> Options<'_> {
+    Options { sources: Some(sources), optimize: optimize::Options::from_environment() }
+}
+
 impl Inner {
     /// Compiles a unit, and before it every library that it needs and that is not instantiated.
     fn compile(
@@ -267,7 +272,8 @@ impl Inner {
         for library in unit.requires.clone() {
             self.require(sources, &library, prepared, diagnostics);
         }
-        let options = Options { sources: Some(sources), ..Options::default() };
+        let mut options = compiler_options(sources);
+        options.optimize.imports = Some(&self.libraries);
         match compile_unit(unit, &options) {
             Ok(compilation) => {
                 prepared.warnings.extend(compilation.warnings);
@@ -280,11 +286,11 @@ impl Inner {
     /// Compiles the libraries that the expander met since the last time.
     fn compile_expanded_libraries(&mut self, sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
         for library in self.libraries.take_units() {
-            let options = Options { sources: Some(sources), ..Options::default() };
-            match compile_unit(library.unit.clone(), &options) {
-                Ok(compilation) => {
+            let options = compiler_options(sources);
+            match compile_library(&mut self.libraries, &library, &options) {
+                Ok((compilation, interface)) => {
                     diagnostics.extend(compilation.warnings);
-                    self.cache.keep(&library, &library.interface, &compilation.unit);
+                    self.cache.keep(&library, &interface, &compilation.unit);
                     self.compiled.insert(library.name.key(), compilation.unit);
                 }
                 Err(errors) => diagnostics.extend(errors),
