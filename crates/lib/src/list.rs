@@ -18,7 +18,7 @@ pub(crate) enum Extent {
 pub(crate) fn measure(list: Value) -> Extent {
     let mut walk = Walk::new(list);
     let mut length = 0;
-    while walk.next().is_some() {
+    while walk.next_pair().is_some() {
         length += 1;
     }
     match walk.end() {
@@ -83,6 +83,7 @@ impl Walk {
     }
 
     /// How the walk ended, once there is no next pair.
+    #[inline(always)]
     pub(crate) fn end(&self) -> End {
         if self.circular {
             End::Circular

@@ -19,16 +19,21 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "procedure-arity" => procedure_arity;
     "%set-procedure-name!" => set_procedure_name;
     "%winders" => |thread, _| Ok(thread.winders());
-    "%set-winders!" => |thread, call| done(thread.set_winders(call.at(0)));
+    "%set-winders!" => |thread, call| change(thread, call, Thread::set_winders);
     "%handlers" => |thread, _| Ok(thread.handlers());
-    "%set-handlers!" => |thread, call| done(thread.set_handlers(call.at(0)));
+    "%set-handlers!" => |thread, call| change(thread, call, Thread::set_handlers);
     "%parameters" => |thread, _| Ok(thread.parameters());
-    "%set-parameters!" => |thread, call| done(thread.set_parameters(call.at(0)));
+    "%set-parameters!" => |thread, call| change(thread, call, Thread::set_parameters);
     "%parameter-ref" => parameter_ref;
     "%parameter-entry" => parameter_entry;
 };
 
-fn done(_: ()) -> Result<Value, Raise> {
+fn change(
+    thread: &mut Thread,
+    call: Call,
+    register: fn(&mut Thread, Value),
+) -> Result<Value, Raise> {
+    register(thread, call.at(0));
     Ok(Value::UNSPECIFIED)
 }
 

@@ -129,7 +129,7 @@ fn list(
 }
 
 /// Mixed into the hashes that programs see.
-const SEED: u64 = 0x6361_6e6e_79;
+const SEED: u64 = 0x0063_616e_6e79;
 
 /// A hash as a program sees it: below the bound that argument 1 may give.
 fn bounded(thread: &mut Thread, call: Call, hash: u64) -> Result<Value, Raise> {
