@@ -27,6 +27,8 @@ mod exit_code {
     pub const SOFTWARE: u8 = 70;
     /// The operating system refused something.
     pub const OS: u8 = 71;
+    /// Ctrl-C, as shells say it.
+    pub const INTERRUPTED: u8 = 130;
 }
 
 /// Native stack of the thread that compiles and runs.

@@ -1,6 +1,7 @@
 //! Messages on standard error: diagnostics and uncaught objects with their place in the source.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use canny_lib::host::Uncaught;
 use canny_syntax::diagnostic::Diagnostic;
@@ -31,8 +32,17 @@ fn flush_output() {
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
 }
 
+/// Whether the last uncaught object was the condition of an interrupt.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program ended because Ctrl-C was not handled.
+pub fn was_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 /// Prints an object that no handler took: message, source line with a caret, backtrace.
 pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
+    INTERRUPTED.store(uncaught.kind.as_deref() == Some("interrupt"), Ordering::Relaxed);
     flush_output();
     let mut text = uncaught.plain_text();
     text.push('\n');
@@ -72,7 +82,11 @@ fn backtrace(frames: &[FrameDescription]) -> String {
     let shown = frames.iter().filter(|frame| !frame.is_library);
     let total = shown.clone().count();
     for frame in shown.take(FRAMES_MAX) {
-        let name = frame.name.as_deref().unwrap_or("(anonymous)");
+        let name = match frame.name.as_deref() {
+            Some("body") => "the program",
+            Some(name) => name,
+            None => "an anonymous procedure",
+        };
         match &frame.position {
             Some((file, line, column)) => {
                 text.push_str(&format!("  in {name} at {file}:{line}:{column}\n"))

@@ -34,6 +34,7 @@ impl Failure {
         match self {
             Failure::Syntax => exit_code::DATA,
             Failure::Exit(Exit::Code(code)) => *code as u8,
+            Failure::Exit(Exit::Uncaught) if report::was_interrupted() => exit_code::INTERRUPTED,
             Failure::Exit(Exit::Uncaught) => exit_code::SOFTWARE,
         }
     }

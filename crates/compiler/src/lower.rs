@@ -47,7 +47,9 @@ pub fn lower(unit: &mut Unit) -> Program {
             TopForm::Expression(expr) => pass.lower(expr),
         });
     }
-    if forms.is_empty() {
+    // The value of a program's last form is not used; with something behind it its calls are no tail calls, so
+    // that backtraces show it. What `eval` evaluates must be in tail position.
+    if forms.is_empty() || unit.kind != UnitKind::Toplevel {
         forms.push(Node::new(span, Kind::Constant(Datum::Unspecified)));
     }
     let body = Node::new(span, Kind::Sequence(forms));
