@@ -66,9 +66,7 @@ fn main() -> ExitCode {
         }
     };
     // What the program wrote is flushed on every way out.
-    let flushed = canny_io::registry::flush_all(canny_io::Wait::Blocking);
-    drop(flushed);
-    ExitCode::from(code)
+    ExitCode::from(canny_lib::host::finish_output(i32::from(code)) as u8)
 }
 
 fn run(options: &Options) -> u8 {

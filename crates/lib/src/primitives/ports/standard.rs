@@ -1,5 +1,6 @@
 //! The standard ports.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use canny_io::port::EncodeOptions;
@@ -48,13 +49,16 @@ pub fn open_standard_ports(thread: &mut Thread) -> Result<(), Raise> {
 }
 
 /// Writes out everything that output ports hold back. Every way out of the process leads through here.
-/// What could not be written is told on standard error, and an exit code of success becomes that of
-/// an input or output error.
+/// What could not be written is told on standard error, by the first call that meets it, and an exit
+/// code of success becomes that of an input or output error.
 pub fn finish_output(code: i32) -> i32 {
     const INPUT_OUTPUT_ERROR: i32 = 74;
+    static WAS_TOLD: AtomicBool = AtomicBool::new(false);
     let errors: Vec<IoError> = flush_all(Wait::Blocking);
-    for error in &errors {
-        eprintln!("canny: {error}");
+    if !errors.is_empty() && !WAS_TOLD.swap(true, Ordering::Relaxed) {
+        for error in &errors {
+            eprintln!("canny: {error}");
+        }
     }
     if code == 0 && !errors.is_empty() {
         INPUT_OUTPUT_ERROR
