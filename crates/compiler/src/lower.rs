@@ -20,6 +20,7 @@ use crate::variables::{classify, is_direct_call, parameters, primitive_row};
 
 /// Lowers a unit's body; leaves the unit without body.
 pub fn lower(unit: &mut Unit) -> Program {
+    let last = name_last_value(unit);
     let labels = find_labels(unit);
     let variables = classify(unit, &labels);
     let count = unit.locals.len();
@@ -47,10 +48,16 @@ pub fn lower(unit: &mut Unit) -> Program {
             TopForm::Expression(expr) => pass.lower(expr),
         });
     }
-    // The value of a program's last form is not used; with something behind it its calls are no tail calls, so
-    // that backtraces show it. What `eval` evaluates must be in tail position.
-    if forms.is_empty() || unit.kind != UnitKind::Toplevel {
+    if forms.is_empty() {
         forms.push(Node::new(span, Kind::Constant(Datum::Unspecified)));
+    }
+    if let Some(variable) = last
+        && let Some(value) = forms.pop()
+    {
+        let at = value.span;
+        let result = Node::new(at, Kind::Local(variable));
+        let named = Kind::Let(vec![(variable, value)], Box::new(result));
+        forms.push(Node::new(at, named));
     }
     let body = Node::new(span, Kind::Sequence(forms));
     let clause = Clause {
@@ -70,6 +77,17 @@ pub fn lower(unit: &mut Unit) -> Program {
         assigned: pass.assigned,
         known: pass.known,
         names,
+    }
+}
+
+/// A variable for the value of a program's last form: bound to it, the form's calls are no tail calls, so
+/// that backtraces show where they are. What `eval` evaluates must stay in tail position.
+fn name_last_value(unit: &mut Unit) -> Option<VarId> {
+    match (unit.kind, unit.body.last()) {
+        (UnitKind::Program | UnitKind::Library, Some(TopForm::Expression(expr))) => {
+            Some(unit.locals.add(Name::new("result"), expr.span))
+        }
+        _ => None,
     }
 }
 
