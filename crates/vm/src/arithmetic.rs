@@ -21,8 +21,11 @@ fn both(thread: &mut Thread, who: &str, x: Value, y: Value) -> Result<(Number, N
     Ok((left, right))
 }
 
+/// Real and imaginary part.
+type Parts = (f64, f64);
+
 /// The parts of an inexact complex number, or of a flonum.
-fn flonum_parts(x: Value) -> Option<(f64, f64)> {
+fn flonum_parts(x: Value) -> Option<Parts> {
     if let Some(object) = x.as_kind(Kind::Compnum) {
         return Some((object.field(0).as_flonum()?, object.field(1).as_flonum()?));
     }
@@ -49,7 +52,7 @@ impl Thread {
         &mut self,
         x: Value,
         y: Value,
-        operation: fn((f64, f64), (f64, f64)) -> (f64, f64),
+        operation: fn(Parts, Parts) -> Parts,
     ) -> Option<Value> {
         if !x.is_kind(Kind::Compnum) || !y.is_kind(Kind::Compnum) {
             return None;

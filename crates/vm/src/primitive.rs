@@ -55,8 +55,9 @@ impl Arguments {
     pub fn from(self, start: usize) -> Arguments {
         assert!(start <= self.count);
         // SAFETY: still inside the same words.
+        let first = unsafe { self.first.add(start) };
         Arguments {
-            first: unsafe { self.first.add(start) },
+            first,
             count: self.count - start,
         }
     }

@@ -82,7 +82,7 @@ impl Thread {
             }
             self.fp = callee;
         }
-        debug_assert!(TRAP_CALL_BASE < TRAP_FRAME_WORDS);
+        const { assert!(TRAP_CALL_BASE < TRAP_FRAME_WORDS) };
         self.argument_count = arguments.len() as u64;
         target.entry()
     }

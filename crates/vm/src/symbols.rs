@@ -37,7 +37,7 @@ impl WeakRoots for SymbolTableHandle {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let Symbols { by_name, recent } = &mut *symbols;
-        let mut update = |symbol: &mut Value| match visitor.forwarded_if_alive(*symbol) {
+        let update = |symbol: &mut Value| match visitor.forwarded_if_alive(*symbol) {
             Some(forwarded) => {
                 *symbol = forwarded;
                 true

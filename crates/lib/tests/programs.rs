@@ -1,4 +1,4 @@
-//! Small programs through expander, compiler, loader and interpreter, without any library.
+//! Small programs through expander, compiler, loader and interpreter, over primitives alone.
 
 use std::sync::Arc;
 
@@ -9,11 +9,7 @@ use canny_syntax::library::{Libraries, SearchPath};
 use canny_syntax::reader::read_source;
 use canny_syntax::span::SourceMap;
 use canny_value::Value;
-use canny_vm::{Arguments, PrimitiveFunction, Raise, Thread, Vm, VmConfig};
-
-fn missing(thread: &mut Thread, _: Arguments) -> Result<Value, Raise> {
-    Err(thread.raise_object(Value::FALSE))
-}
+use canny_vm::{Vm, VmConfig};
 
 /// Runs a program over `(canny syntax)` and `(canny primitives)` alone.
 fn run(config: VmConfig, text: &str) -> Value {
@@ -41,8 +37,7 @@ fn run(config: VmConfig, text: &str) -> Value {
     if std::env::var_os("CANNY_TEST_DISASSEMBLE").is_some() {
         println!("{}", canny_compiler::disassemble::disassemble_unit(&unit));
     }
-    let table: Vec<PrimitiveFunction> = vec![missing; canny_tables::primitives::count()];
-    let vm = Vm::new(config, table.into()).expect("a machine");
+    let vm = Vm::new(config, canny_lib::primitive_table()).expect("a machine");
     let mut thread = vm.attach().expect("a thread");
     let thunk = thread
         .load_unit(&unit, false)
