@@ -42,7 +42,10 @@ pub fn was_interrupted() -> bool {
 
 /// Prints an object that no handler took: message, source line with a caret, backtrace.
 pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
-    INTERRUPTED.store(uncaught.kind.as_deref() == Some("interrupt"), Ordering::Relaxed);
+    INTERRUPTED.store(
+        uncaught.kind.as_deref() == Some("interrupt"),
+        Ordering::Relaxed,
+    );
     flush_output();
     let mut text = uncaught.plain_text();
     text.push('\n');

@@ -338,13 +338,17 @@ fn optimized_programs_mean_the_same() {
         let text = generator.program();
         let (plain, _) = outcome(&text, optimize::Options::none());
         let (optimized, listing) = outcome(&text, optimize::Options::default());
+        // Stopping the optimizer anywhere must leave a correct program.
+        let few = optimize::Options {
+            limit: Some(seed as u64 % 40),
+            ..Default::default()
+        };
+        let (partly, _) = outcome(&text, few);
         // A loop that does not end is cut off at different places.
         if plain.contains("too many steps") || optimized.contains("too many steps") {
             continue;
         }
-        if std::env::var("CANNY_SHOW").is_ok() {
-            println!("{seed} {plain}");
-        }
+        assert_eq!(plain, partly, "seed {seed}, few steps\n{text}");
         assert_eq!(plain, optimized, "seed {seed}\n{text}\n{listing}");
     }
 }

@@ -430,11 +430,7 @@ impl Mutator {
             .set_state(block, content | state::YOUNG | state::CONDEMNED);
         let start = heap.space.start_of(block);
         let (next, end) = (start + bytes, start + BLOCK_BYTES);
-        let shown = if heap.stress_every() > 0 {
-            next
-        } else {
-            end
-        };
+        let shown = if heap.stress_every() > 0 { next } else { end };
         match kind {
             AreaKind::Scannable => {
                 (area.scan_cursor, area.scan_limit) = (next, shown);

@@ -77,7 +77,10 @@ impl Evaluation {
     /// An evaluation with the standard library and nothing instantiated.
     pub fn new(config: &EvaluationConfig) -> Evaluation {
         let sources = Arc::new(SourceMap::new());
-        let cache = Arc::new(LibraryCache::new(config.cache.clone(), config.features.clone()));
+        let cache = Arc::new(LibraryCache::new(
+            config.cache.clone(),
+            config.features.clone(),
+        ));
         let loader = StandardLoader::new(config.directories.clone(), cache.clone());
         let mut libraries = Libraries::new(sources.clone(), Box::new(loader), FEATURES);
         for feature in &config.features {
@@ -92,7 +95,10 @@ impl Evaluation {
             next_environment: 1,
             programs: 0,
         };
-        Evaluation { sources, inner: Mutex::new(inner) }
+        Evaluation {
+            sources,
+            inner: Mutex::new(inner),
+        }
     }
 
     /// The texts of everything read so far.
@@ -109,7 +115,11 @@ impl Evaluation {
         let mut inner = self.lock();
         let mut prepared = Prepared::default();
         let mut diagnostics = Vec::new();
-        inner.require(&self.sources, &LibraryName::from_words(&["canny", "control"]), &mut prepared, &mut diagnostics);
+        inner.require(
+            &LibraryName::from_words(&["canny", "control"]),
+            &mut prepared,
+            &mut diagnostics,
+        );
         finish(prepared, diagnostics)
     }
 
@@ -124,12 +134,21 @@ impl Evaluation {
         let expansion = expand_program(&mut inner.libraries, key, &forms.forms, &imports);
         diagnostics.extend(expansion.diagnostics);
         let mut prepared = Prepared::default();
-        inner.compile(&self.sources, expansion.unit, &mut prepared, &mut diagnostics);
+        inner.compile(
+            &self.sources,
+            expansion.unit,
+            &mut prepared,
+            &mut diagnostics,
+        );
         finish(prepared, diagnostics)
     }
 
     /// Prepares forms in an environment that later forms will see.
-    pub fn prepare_forms(&self, id: EnvironmentId, forms: &[Syntax]) -> Result<Prepared, Vec<Diagnostic>> {
+    pub fn prepare_forms(
+        &self,
+        id: EnvironmentId,
+        forms: &[Syntax],
+    ) -> Result<Prepared, Vec<Diagnostic>> {
         let mut inner = self.lock();
         let mut diagnostics = Vec::new();
         let mut prepared = Prepared::default();
@@ -138,17 +157,27 @@ impl Evaluation {
         }
         let inner = &mut *inner;
         let Some(environment) = inner.environments.get_mut(&id.0) else {
-            diagnostics.push(Diagnostic::error("environment", Span::NONE, "the environment no longer exists"));
+            diagnostics.push(Diagnostic::error(
+                "environment",
+                Span::NONE,
+                "the environment no longer exists",
+            ));
             return Err(diagnostics);
         };
-        let Expansion { unit, diagnostics: more } = expand_toplevel_forms(&mut inner.libraries, environment, forms);
+        let Expansion {
+            unit,
+            diagnostics: more,
+        } = expand_toplevel_forms(&mut inner.libraries, environment, forms);
         diagnostics.extend(more);
         inner.compile(&self.sources, unit, &mut prepared, &mut diagnostics);
         finish(prepared, diagnostics)
     }
 
     /// Makes a read-only environment of import sets.
-    pub fn make_environment(&self, import_sets: &[Syntax]) -> Result<(EnvironmentId, Prepared), Vec<Diagnostic>> {
+    pub fn make_environment(
+        &self,
+        import_sets: &[Syntax],
+    ) -> Result<(EnvironmentId, Prepared), Vec<Diagnostic>> {
         let mut inner = self.lock();
         let number = inner.next_environment;
         inner.next_environment += 1;
@@ -159,7 +188,12 @@ impl Evaluation {
         let import = import_form(import_sets);
         let expansion = expand_toplevel_forms(&mut inner.libraries, &mut environment, &[import]);
         diagnostics.extend(expansion.diagnostics);
-        inner.compile(&self.sources, expansion.unit, &mut prepared, &mut diagnostics);
+        inner.compile(
+            &self.sources,
+            expansion.unit,
+            &mut prepared,
+            &mut diagnostics,
+        );
         environment.freeze();
         inner.environments.insert(number, environment);
         finish(prepared, diagnostics).map(|prepared| (EnvironmentId(number), prepared))
@@ -186,7 +220,11 @@ impl Evaluation {
     }
 
     /// The expanded form of forms in an environment, which does not change by it, as text.
-    pub fn expand_forms_text(&self, id: EnvironmentId, forms: &[Syntax]) -> Result<String, Vec<Diagnostic>> {
+    pub fn expand_forms_text(
+        &self,
+        id: EnvironmentId,
+        forms: &[Syntax],
+    ) -> Result<String, Vec<Diagnostic>> {
         let mut inner = self.lock();
         let inner = &mut *inner;
         let mut diagnostics = Vec::new();
@@ -199,14 +237,20 @@ impl Evaluation {
                 environment
             }
             None => {
-                diagnostics.push(Diagnostic::error("environment", Span::NONE, "the environment no longer exists"));
+                diagnostics.push(Diagnostic::error(
+                    "environment",
+                    Span::NONE,
+                    "the environment no longer exists",
+                ));
                 return Err(diagnostics);
             }
         };
         let expansion = expand_toplevel_forms(&mut inner.libraries, &mut environment, forms);
         diagnostics.extend(expansion.diagnostics);
         match expansion.unit {
-            Some(unit) if !diagnostics.iter().any(Diagnostic::is_error) => Ok(canny_syntax::unexpand::unexpand(&unit)),
+            Some(unit) if !diagnostics.iter().any(Diagnostic::is_error) => {
+                Ok(canny_syntax::unexpand::unexpand(&unit))
+            }
             _ => Err(diagnostics),
         }
     }
@@ -218,7 +262,12 @@ impl Evaluation {
         let mut inner = self.lock();
         inner.programs += 1;
         let key = LibraryKey::new(&format!("program {}", inner.programs));
-        let expansion = expand_program(&mut inner.libraries, key, &forms.forms, &interaction_imports());
+        let expansion = expand_program(
+            &mut inner.libraries,
+            key,
+            &forms.forms,
+            &interaction_imports(),
+        );
         diagnostics.extend(expansion.diagnostics);
         match expansion.unit {
             Some(unit) if !diagnostics.iter().any(Diagnostic::is_error) => Ok(unit),
@@ -238,7 +287,13 @@ fn finish(prepared: Prepared, diagnostics: Vec<Diagnostic>) -> Result<Prepared, 
 
 /// The import sets of a program without import.
 fn interaction_imports() -> Vec<Syntax> {
-    vec![Syntax::list(Span::NONE, INTERACTION_LIBRARY.iter().map(|word| Syntax::symbol(Span::NONE, word)).collect())]
+    vec![Syntax::list(
+        Span::NONE,
+        INTERACTION_LIBRARY
+            .iter()
+            .map(|word| Syntax::symbol(Span::NONE, word))
+            .collect(),
+    )]
 }
 
 fn interaction_environment() -> Environment {
@@ -252,7 +307,10 @@ fn import_form(sets: &[Syntax]) -> Syntax {
 }
 
 fn compiler_options(sources: &SourceMap) -> Options<'_> {
-    Options { sources: Some(sources), optimize: optimize::Options::from_environment() }
+    Options {
+        sources: Some(sources),
+        optimize: optimize::Options::from_environment(),
+    }
 }
 
 impl Inner {
@@ -270,7 +328,7 @@ impl Inner {
             return;
         }
         for library in unit.requires.clone() {
-            self.require(sources, &library, prepared, diagnostics);
+            self.require(&library, prepared, diagnostics);
         }
         let mut options = compiler_options(sources);
         options.optimize.imports = Some(&self.libraries);
@@ -284,7 +342,11 @@ impl Inner {
     }
 
     /// Compiles the libraries that the expander met since the last time.
-    fn compile_expanded_libraries(&mut self, sources: &SourceMap, diagnostics: &mut Vec<Diagnostic>) {
+    fn compile_expanded_libraries(
+        &mut self,
+        sources: &SourceMap,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
         for library in self.libraries.take_units() {
             let options = compiler_options(sources);
             match compile_library(&mut self.libraries, &library, &options) {
@@ -301,7 +363,6 @@ impl Inner {
     /// Prepares a library and what it needs, unless that was done before.
     fn require(
         &mut self,
-        sources: &SourceMap,
         name: &LibraryName,
         prepared: &mut Prepared,
         diagnostics: &mut Vec<Diagnostic>,
@@ -318,7 +379,11 @@ impl Inner {
             match image::decode_trusted_unit(entry.unit) {
                 Ok(unit) => (unit, true),
                 Err(error) => {
-                    diagnostics.push(Diagnostic::error("image", Span::NONE, format!("{name}: {error}")));
+                    diagnostics.push(Diagnostic::error(
+                        "image",
+                        Span::NONE,
+                        format!("{name}: {error}"),
+                    ));
                     return;
                 }
             }
@@ -327,7 +392,7 @@ impl Inner {
             return;
         };
         for library in unit.requires.clone() {
-            self.require(sources, &library, prepared, diagnostics);
+            self.require(&library, prepared, diagnostics);
         }
         prepared.units.push((unit, is_standard));
     }

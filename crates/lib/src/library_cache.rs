@@ -53,7 +53,11 @@ struct State {
 
 impl LibraryCache {
     pub(crate) fn new(directory: Option<PathBuf>, features: Vec<String>) -> LibraryCache {
-        LibraryCache { directory, features, state: Mutex::default() }
+        LibraryCache {
+            directory,
+            features,
+            state: Mutex::default(),
+        }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -80,8 +84,14 @@ impl LibraryCache {
         let fresh = cached.build == standard_image_checksum()
             && cached.key == key
             && cached.features == self.features
-            && cached.files.iter().all(|(path, sum)| file_checksum(path) == Some(*sum))
-            && cached.imports.iter().all(|(import, stamp)| import_stamp(import) == Some(*stamp));
+            && cached
+                .files
+                .iter()
+                .all(|(path, sum)| file_checksum(path) == Some(*sum))
+            && cached
+                .imports
+                .iter()
+                .all(|(import, stamp)| import_stamp(import) == Some(*stamp));
         if !fresh {
             return None;
         }
@@ -105,13 +115,26 @@ impl LibraryCache {
     }
 
     /// Keeps a library that was just compiled. What cannot be written is not kept.
-    pub(crate) fn keep(&self, library: &ExpandedLibrary, interface: &Interface, unit: &CompiledUnit) {
+    pub(crate) fn keep(
+        &self,
+        library: &ExpandedLibrary,
+        interface: &Interface,
+        unit: &CompiledUnit,
+    ) {
         let key = library.name.key();
-        let Some(cached) = self.describe(key.as_str(), library, interface, unit) else { return };
+        let Some(cached) = self.describe(key.as_str(), library, interface, unit) else {
+            return;
+        };
         let path = self.state().paths.get(key.as_str()).cloned();
-        self.state().stamps.insert(key.as_str().to_owned(), stamp(&cached));
-        let Some(file) = path.and_then(|path| self.file(key.as_str(), &path)) else { return };
-        let Ok(bytes) = postcard::to_stdvec(&cached) else { return };
+        self.state()
+            .stamps
+            .insert(key.as_str().to_owned(), stamp(&cached));
+        let Some(file) = path.and_then(|path| self.file(key.as_str(), &path)) else {
+            return;
+        };
+        let Ok(bytes) = postcard::to_stdvec(&cached) else {
+            return;
+        };
         // A reader sees the old file or the new one, never half of one.
         let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
         let written = self
@@ -132,12 +155,18 @@ impl LibraryCache {
         interface: &Interface,
         unit: &CompiledUnit,
     ) -> Option<CachedLibrary> {
-        let files = library.files.iter().map(|path| Some((path.clone(), file_checksum(path)?))).collect::<Option<_>>()?;
+        let files = library
+            .files
+            .iter()
+            .map(|path| Some((path.clone(), file_checksum(path)?)))
+            .collect::<Option<_>>()?;
         let imports = interface
             .requires
             .iter()
             .map(|name| name.key())
-            .filter(|import| standard_library(import.as_str()).is_none() && !is_built_in(import.as_str()))
+            .filter(|import| {
+                standard_library(import.as_str()).is_none() && !is_built_in(import.as_str())
+            })
             .map(|import| Some((import.as_str().to_owned(), self.stamp(import.as_str())?)))
             .collect::<Option<_>>()?;
         Some(CachedLibrary {
@@ -162,8 +191,15 @@ fn file_checksum(path: &Path) -> Option<u64> {
 }
 
 fn stamp(cached: &CachedLibrary) -> u64 {
-    let parts = [image::checksum(&cached.interface), image::checksum(&cached.unit)];
+    let parts = [
+        image::checksum(&cached.interface),
+        image::checksum(&cached.unit),
+    ];
     let imports = cached.imports.iter().map(|(_, stamp)| *stamp);
-    let bytes: Vec<u8> = parts.into_iter().chain(imports).flat_map(u64::to_le_bytes).collect();
+    let bytes: Vec<u8> = parts
+        .into_iter()
+        .chain(imports)
+        .flat_map(u64::to_le_bytes)
+        .collect();
     image::checksum(&bytes)
 }

@@ -17,7 +17,10 @@ fn standard_libraries() -> &'static HashMap<&'static str, ImageEntry<'static>> {
     static LIBRARIES: OnceLock<HashMap<&'static str, ImageEntry<'static>>> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
         let entries = image::decode_image(IMAGE).unwrap_or_default();
-        entries.into_iter().map(|entry| (entry.key, entry)).collect()
+        entries
+            .into_iter()
+            .map(|entry| (entry.key, entry))
+            .collect()
     })
 }
 
@@ -41,7 +44,10 @@ pub(crate) struct StandardLoader {
 
 impl StandardLoader {
     pub(crate) fn new(directories: Vec<PathBuf>, cache: Arc<LibraryCache>) -> StandardLoader {
-        StandardLoader { path: SearchPath { directories }, cache }
+        StandardLoader {
+            path: SearchPath { directories },
+            cache,
+        }
     }
 
     /// The stamp of a library outside the image: known already, or that of its cached form.
@@ -49,9 +55,17 @@ impl StandardLoader {
         if let Some(stamp) = self.cache.stamp(key) {
             return Some(stamp);
         }
-        let words: Vec<&str> = key.strip_prefix('(')?.strip_suffix(')')?.split(' ').collect();
+        let words: Vec<&str> = key
+            .strip_prefix('(')?
+            .strip_suffix(')')?
+            .split(' ')
+            .collect();
         let name = LibraryName::from_words(&words);
-        let source = self.path.candidates(&name).into_iter().find(|path| path.is_file())?;
+        let source = self
+            .path
+            .candidates(&name)
+            .into_iter()
+            .find(|path| path.is_file())?;
         self.find_cached(&name, &source)?;
         self.cache.stamp(key)
     }

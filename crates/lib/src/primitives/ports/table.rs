@@ -27,7 +27,7 @@ pub(crate) struct TextSource {
 
 /// What is behind a port object.
 pub(crate) enum HostPort {
-    TextInput(Mutex<TextSource>),
+    TextInput(Box<Mutex<TextSource>>),
     TextOutput(Arc<Mutex<TextOutput>>),
     BinaryInput(Mutex<BinaryInput>),
     BinaryOutput(Arc<Mutex<BinaryOutput>>),
@@ -35,10 +35,10 @@ pub(crate) enum HostPort {
 
 impl HostPort {
     pub(crate) fn text_input(text: TextInput) -> HostPort {
-        HostPort::TextInput(Mutex::new(TextSource {
+        HostPort::TextInput(Box::new(Mutex::new(TextSource {
             text,
             folds_case: false,
-        }))
+        })))
     }
 
     pub(crate) fn text_output(output: TextOutput) -> HostPort {
