@@ -1,0 +1,235 @@
+//! The command line: where a program comes from, options, exit codes.
+
+mod support;
+
+use support::{canny, program};
+
+const HELLO: &str = "(import (scheme base) (scheme write))\n(display \"hello\")\n(newline)\n";
+
+#[test]
+fn a_file_is_run() {
+    program(HELLO).run().exits_with(0).prints("hello\n");
+}
+
+#[test]
+fn a_program_comes_from_standard_input() {
+    canny(&[])
+        .input(HELLO)
+        .run()
+        .exits_with(0)
+        .prints("hello\n");
+    canny(&["-"])
+        .input(HELLO)
+        .run()
+        .exits_with(0)
+        .prints("hello\n");
+}
+
+#[test]
+fn an_expression_is_evaluated_and_its_value_printed() {
+    canny(&["-e", "(+ 1 2)"]).run().exits_with(0).prints("3\n");
+    canny(&["-e", "(define x 5)", "-e", "(* x x)"])
+        .run()
+        .exits_with(0)
+        .prints("25\n");
+    canny(&["-e", "\"a\\nb\""])
+        .run()
+        .exits_with(0)
+        .prints("\"a\\nb\"\n");
+}
+
+#[test]
+fn several_values_are_printed_one_by_one() {
+    canny(&["-e", "(values 1 2)"])
+        .run()
+        .exits_with(0)
+        .prints("1\n2\n");
+    canny(&["-e", "(values)"]).run().exits_with(0).prints("");
+}
+
+#[test]
+fn a_program_without_import_gets_the_interaction_environment() {
+    program("(define-record-type point (make-point x) point? (x point-x))\n(display (point-x (make-point 7)))")
+        .run()
+        .exits_with(0)
+        .prints("7");
+}
+
+#[test]
+fn the_first_line_may_name_the_interpreter() {
+    program(format!("#!/usr/bin/env canny\n{HELLO}"))
+        .run()
+        .exits_with(0)
+        .prints("hello\n");
+}
+
+#[test]
+fn arguments_reach_the_program() {
+    let text =
+        "(import (scheme base) (scheme write) (scheme process-context))\n(write (command-line))";
+    canny(&["program.scm", "a", "--b", "-e"])
+        .file("program.scm", text)
+        .run()
+        .exits_with(0)
+        .prints("(\"program.scm\" \"a\" \"--b\" \"-e\")");
+}
+
+#[test]
+fn help_and_version_are_worth_reading() {
+    let help = canny(&["--help"]).run().exits_with(0);
+    for word in [
+        "-A",
+        "-I",
+        "-D",
+        "-e",
+        "--heap-limit",
+        "--stack-limit",
+        "expand",
+        "disasm",
+        "-V",
+        "CANNY_LIBRARY_PATH",
+        "NO_COLOR",
+        "Exit codes",
+    ] {
+        assert!(
+            help.output.contains(word),
+            "{word} is missing in\n{}",
+            help.output
+        );
+    }
+    assert_eq!(canny(&["-h"]).run().output, help.output);
+    let version = canny(&["-V"]).run().exits_with(0);
+    assert!(version.output.starts_with("canny 0."), "{version:?}");
+    assert!(
+        version.output.contains("(languages scheme r5rs r7rs)"),
+        "{version:?}"
+    );
+    assert!(version.output.contains("(scheme.features "), "{version:?}");
+}
+
+#[test]
+fn a_wrong_command_line_is_64() {
+    canny(&["--bogus"])
+        .run()
+        .exits_with(64)
+        .complains("--bogus");
+    canny(&["-e"]).run().exits_with(64);
+    canny(&["expand"]).run().exits_with(64);
+    canny(&["--heap-limit", "much", "x.scm"])
+        .run()
+        .exits_with(64)
+        .complains("--heap-limit");
+}
+
+#[test]
+fn a_missing_file_is_66() {
+    canny(&["missing.scm"])
+        .run()
+        .exits_with(66)
+        .complains("missing.scm");
+    canny(&["."]).run().exits_with(66);
+    canny(&["expand", "missing.scm"])
+        .run()
+        .exits_with(66)
+        .complains("missing.scm");
+    canny(&["disasm", "missing.scm"])
+        .run()
+        .exits_with(66)
+        .complains("missing.scm");
+}
+
+#[test]
+fn exit_codes_are_those_of_r7rs() {
+    let exits = |expression: &str, code: i32| {
+        let text = format!(
+            "(import (scheme base) (scheme write) (scheme process-context))\n\
+             (display \"kept\")\n{expression}\n(display \"lost\")"
+        );
+        program(text).run().exits_with(code).prints("kept");
+    };
+    exits("(exit)", 0);
+    exits("(exit #t)", 0);
+    exits("(exit #f)", 1);
+    exits("(exit 0)", 0);
+    exits("(exit 7)", 7);
+    exits("(emergency-exit 9)", 9);
+    exits(
+        "(dynamic-wind (lambda () #f) (lambda () (exit 3)) (lambda () #f))",
+        3,
+    );
+}
+
+#[test]
+fn exit_runs_the_outermost_winders() {
+    program(
+        "(import (scheme base) (scheme write) (scheme process-context))\n\
+         (dynamic-wind (lambda () (display 1)) (lambda () (exit 4)) (lambda () (display 2)))",
+    )
+    .run()
+    .exits_with(4)
+    .prints("12");
+}
+
+#[test]
+fn output_before_an_error_is_not_lost() {
+    program("(import (scheme base) (scheme write))\n(display \"before\")\n(car 5)")
+        .run()
+        .exits_with(70)
+        .prints("before")
+        .complains("program.scm:3:1");
+}
+
+#[test]
+fn output_to_a_file_is_flushed_at_an_error() {
+    let run = program(
+        "(import (scheme base) (scheme file))\n\
+         (define port (open-output-file \"out.txt\"))\n\
+         (write-string \"kept\" port)\n\
+         (error \"stop\")",
+    );
+    let directory = run.directory.clone();
+    run.run().exits_with(70).complains("stop");
+    assert_eq!(
+        std::fs::read_to_string(directory.join("out.txt")).unwrap_or_default(),
+        "kept"
+    );
+}
+
+#[test]
+fn features_can_be_added() {
+    let text = "(import (scheme base) (scheme write))\n(cond-expand (tiger (display 1)) (else (display 2)))";
+    program(text).run().exits_with(0).prints("2");
+    canny(&["-D", "tiger", "program.scm"])
+        .file("program.scm", text)
+        .run()
+        .exits_with(0)
+        .prints("1");
+}
+
+#[test]
+fn expand_prints_a_program_that_means_the_same() {
+    let text = "(import (scheme base) (scheme write))\n(define-syntax twice (syntax-rules () ((_ e) (begin e e))))\n(twice (display 1))";
+    let expanded = canny(&["expand", "program.scm"])
+        .file("program.scm", text)
+        .run()
+        .exits_with(0);
+    assert!(!expanded.output.contains("(twice"), "{expanded:?}");
+    assert!(expanded.output.contains("display"), "{expanded:?}");
+}
+
+#[test]
+fn disasm_prints_bytecode_with_positions() {
+    let text = "(import (scheme base))\n(define (f x) (+ x 1))\n(f 2)";
+    let listing = canny(&["disasm", "program.scm"])
+        .file("program.scm", text)
+        .run()
+        .exits_with(0);
+    assert!(listing.output.contains("return"), "{listing:?}");
+    assert!(listing.output.contains('f'), "{listing:?}");
+}
+
+#[test]
+fn messages_have_no_colour_when_they_go_to_a_file() {
+    let outcome = program("(car 5)").run().exits_with(70);
+    assert!(!outcome.errors.contains('\u{1b}'), "{outcome:?}");
+}

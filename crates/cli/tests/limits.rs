@@ -1,0 +1,246 @@
+//! Limits and interruptions: nothing makes the command crash, and what was printed is kept.
+
+mod support;
+
+use std::io::Read;
+use std::process::Stdio;
+
+use support::{Canny, canny, program};
+
+fn with_options(options: &[&str], text: &str) -> Canny {
+    let words: Vec<&str> = options.iter().copied().chain(["program.scm"]).collect();
+    canny(&words).file("program.scm", text)
+}
+
+const IMPORTS: &str = "(import (scheme base) (scheme write))\n";
+
+#[test]
+fn a_million_frames_are_nothing_special() {
+    let text = "(define (depth n) (if (= n 0) 0 (+ 1 (depth (- n 1)))))\n(display (depth 1000000))";
+    program(format!("{IMPORTS}{text}"))
+        .run()
+        .exits_with(0)
+        .prints("1000000");
+}
+
+#[test]
+fn runaway_recursion_is_a_condition() {
+    let text =
+        format!("{IMPORTS}(display \"before\")\n(define (run n) (+ 1 (run (+ n 1))))\n(run 0)");
+    with_options(&["--stack-limit", "16M"], &text)
+        .run()
+        .exits_with(70)
+        .prints("before")
+        .complains("program.scm:3:")
+        .complains("stack limit")
+        .complains("in run at");
+}
+
+#[test]
+fn a_program_can_handle_runaway_recursion() {
+    let text = format!(
+        "{IMPORTS}(define (run n) (+ 1 (run (+ n 1))))\n\
+         (define (try) (guard (e (#t (error-object? e))) (run 0)))\n\
+         (display (list (try) (try) (try)))"
+    );
+    with_options(&["--stack-limit", "16M"], &text)
+        .run()
+        .exits_with(0)
+        .prints("(#t #t #t)");
+    // The default limit, with its gigabyte of frames.
+    program(text).run().exits_with(0).prints("(#t #t #t)");
+}
+
+#[test]
+fn the_heap_limit_is_a_condition() {
+    let text =
+        format!("{IMPORTS}(display \"before\")\n(let loop ((list '()))\n  (loop (cons 1 list)))");
+    with_options(&["--heap-limit", "64M"], &text)
+        .run()
+        .exits_with(70)
+        .prints("before")
+        .complains("program.scm:")
+        .complains("heap limit");
+}
+
+#[test]
+fn a_program_can_handle_the_heap_limit() {
+    let text = format!(
+        "{IMPORTS}(define (fill) (let loop ((list '())) (loop (cons 1 list))))\n\
+         (define (try) (guard (e (#t (error-object? e))) (fill)))\n\
+         (display (list (try) (try)))\n\
+         (display (guard (e (#t 'refused)) (vector-length (make-vector 1000000000 0))))\n\
+         (display (length (make-list 100000 0)))"
+    );
+    with_options(&["--heap-limit", "64M"], &text)
+        .run()
+        .exits_with(0)
+        .prints("(#t #t)refused100000");
+}
+
+#[test]
+fn deeply_nested_data_can_be_read_written_and_compared() {
+    let text = format!(
+        "(import (scheme base) (scheme read) (scheme write))\n\
+         (define depth 200000)\n\
+         (define text (string-append (make-string depth #\\() (make-string depth #\\))))\n\
+         (define a (read (open-input-string text)))\n\
+         (define b (read (open-input-string text)))\n\
+         (display (equal? a b))\n\
+         (define port (open-output-string))\n\
+         (write a port)\n\
+         (display (string=? (get-output-string port) text))"
+    );
+    program(text).run().exits_with(0).prints("#t#t");
+}
+
+#[test]
+fn two_hundred_thousand_open_parentheses_are_an_error() {
+    let outcome = program("(".repeat(200_000)).run().exits_with(65);
+    assert!(
+        outcome.errors.contains("program.scm:1:"),
+        "{}",
+        &outcome.errors[..200]
+    );
+}
+
+#[test]
+fn two_hundred_thousand_nested_quotations_are_a_program() {
+    let text = format!(
+        "{IMPORTS}(define x '{}{})\n(display (pair? x))",
+        "(".repeat(200_000),
+        ")".repeat(200_000)
+    );
+    program(text).run().exits_with(0).prints("#t");
+}
+
+#[test]
+fn deeply_nested_code_runs_or_is_refused() {
+    let text = format!(
+        "{IMPORTS}(display {}1{})",
+        "(+ 1 ".repeat(200_000),
+        ")".repeat(200_000)
+    );
+    let outcome = program(text).run();
+    match outcome.code {
+        Some(0) => assert_eq!(outcome.output, "200001"),
+        Some(65) => assert!(
+            outcome.errors.contains("program.scm:"),
+            "{}",
+            outcome.errors
+        ),
+        _ => panic!(
+            "{:?}: {}",
+            outcome.code,
+            &outcome.errors[..outcome.errors.len().min(500)]
+        ),
+    }
+}
+
+#[test]
+fn huge_literals_are_read() {
+    let digits = "9".repeat(100_000);
+    let text = format!("{IMPORTS}(define n {digits})\n(display (= (+ n 1) (expt 10 100000)))");
+    program(text).run().exits_with(0).prints("#t");
+    let string = "x".repeat(1_000_000);
+    let text = format!("{IMPORTS}(display (string-length \"{string}\"))");
+    program(text).run().exits_with(0).prints("1000000");
+}
+
+#[test]
+fn a_closed_pipe_on_standard_output_ends_quietly() {
+    let text = format!(
+        "{IMPORTS}(let loop ((i 0))\n  (display \"line \")\n  (display i)\n  (newline)\n  (loop (+ i 1)))"
+    );
+    let mut command = program(text).command();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("canny starts");
+    let mut first = [0; 7];
+    let mut pipe = child.stdout.take().expect("it was piped");
+    pipe.read_exact(&mut first).expect("the first line comes");
+    assert_eq!(&first, b"line 0\n");
+    drop(pipe);
+    let status = support::wait(&mut child).expect("it ends when nobody reads");
+    assert!(!status.success());
+    let mut errors = String::new();
+    child
+        .stderr
+        .take()
+        .expect("it was piped")
+        .read_to_string(&mut errors)
+        .expect("messages are UTF-8");
+    assert!(!errors.contains("panicked"), "{errors}");
+}
+
+/// Starts the program, waits for its `ready` and interrupts it.
+fn interrupted(text: &str) -> support::Outcome {
+    let text = format!("{IMPORTS}{text}");
+    let mut running = program(text).start();
+    running.wait_for_output("ready");
+    running.signal("INT");
+    running.wait()
+}
+
+#[test]
+fn control_c_ends_a_loop() {
+    interrupted("(display \"ready\")\n(flush-output-port)\n(let loop ((i 0)) (loop (+ i 1)))")
+        .exits_with(130)
+        .prints("ready");
+}
+
+#[test]
+fn control_c_ends_a_loop_of_calls() {
+    interrupted(
+        "(define (even n) (if (= n 0) #t (odd (- n 1))))\n\
+         (define (odd n) (if (= n 0) #f (even (- n 1))))\n\
+         (display \"ready\")\n(flush-output-port)\n\
+         (define (forever) (even 1000000) (forever))\n(forever)",
+    )
+    .exits_with(130);
+}
+
+#[test]
+fn control_c_ends_a_primitive_that_waits() {
+    let text = format!("{IMPORTS}(display \"ready\")\n(flush-output-port)\n(read-line)");
+    let mut command = program(text).command();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("canny starts");
+    let mut ready = [0; 5];
+    let mut output = child.stdout.take().expect("it was piped");
+    output.read_exact(&mut ready).expect("it gets ready");
+    let kill = std::process::Command::new("kill")
+        .args(["-s", "INT", &child.id().to_string()])
+        .status()
+        .expect("kill runs");
+    assert!(kill.success());
+    let status = support::wait(&mut child).expect("the interrupt ends the wait");
+    assert_eq!(status.code(), Some(130));
+}
+
+#[test]
+fn control_c_ends_a_long_primitive() {
+    interrupted(
+        "(display \"ready\")\n(flush-output-port)\n\
+         (define big (expt 7 3000000))\n\
+         (let loop ((n big)) (loop (quotient (* n n) big)))",
+    )
+    .exits_with(130);
+}
+
+#[test]
+fn output_is_kept_when_control_c_comes() {
+    interrupted(
+        "(display \"ready\")\n(flush-output-port)\n(display \", and this too\")\n\
+         (let loop ((i 0)) (loop (+ i 1)))",
+    )
+    .exits_with(130)
+    .prints("ready, and this too");
+}

@@ -1,0 +1,8 @@
+(import (scheme base) (scheme write))
+(define)
+(if)
+(let ((x)) x)
+(lambda (x x) x)
+(set! 5 6)
+(else)
+(display "never")

@@ -1,0 +1,8 @@
+(import (scheme base) (scheme write))
+(define (inner x)
+  (if (> x 100) (vector-ref (vector x) 1) (+ 1 (middle (* x 2)))))
+(define (middle x)
+  (+ 1 (inner (+ x 1))))
+(define (outer x)
+  (list (inner x)))
+(display (outer 10))

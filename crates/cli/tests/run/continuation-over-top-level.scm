@@ -1,0 +1,7 @@
+(import (scheme base) (scheme write))
+(define k #f)
+(define count 0)
+(display (call-with-current-continuation (lambda (c) (set! k c) 'first)))
+(newline)
+(set! count (+ count 1))
+(if (< count 3) (k count))

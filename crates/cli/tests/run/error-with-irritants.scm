@@ -1,0 +1,8 @@
+(import (scheme base) (scheme write))
+(define (check x)
+  (if (< x 0)
+      (error "negative number:" x "in" 'check)
+      x))
+(define (go numbers)
+  (for-each (lambda (x) (display (check x)) (newline)) numbers))
+(go '(1 2 -3))

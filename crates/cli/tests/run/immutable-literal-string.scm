@@ -1,0 +1,2 @@
+(import (scheme base))
+(string-set! "literal" 0 #\L)

@@ -1,0 +1,2 @@
+(import (scheme base) (scheme write))
+(display "ÿþ")

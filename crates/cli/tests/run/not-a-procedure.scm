@@ -1,0 +1,3 @@
+(import (scheme base))
+(define (call f) (f 1))
+(call 5)

@@ -1,0 +1,4 @@
+(import (scheme base))
+(define (fail)
+  (raise (list 'my-condition 42)))
+(fail)

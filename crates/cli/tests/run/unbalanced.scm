@@ -1,0 +1,5 @@
+(import (scheme base) (scheme write))
+(define (f x)
+  (let ((y (* x x))
+    (+ y 1)))
+(display (f 3))

@@ -1,0 +1,6 @@
+(import (scheme base) (scheme write))
+(define (area width height)
+  (* width heigth))
+(display "before")
+(newline)
+(display (area 3 4))

@@ -1,0 +1,6 @@
+(import (scheme base))
+(define (f)
+  (letrec ((a (lambda () b))
+           (b (a)))
+    b))
+(f)

@@ -1,0 +1,5 @@
+(import (scheme base) (scheme write))
+(define (add a b) (+ a b))
+(display "start")
+(newline)
+(display (add 1))

@@ -1,0 +1,6 @@
+(import (scheme base) (scheme write))
+(define (add a b) (+ a b))
+(define operations (list add))
+(display ((car operations) 1 2))
+(newline)
+((car operations) 1)

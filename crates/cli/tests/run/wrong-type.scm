@@ -1,0 +1,10 @@
+(import (scheme base) (scheme write))
+(define (total numbers)
+  (if (null? numbers)
+      0
+      (+ (car numbers) (total (cdr numbers)))))
+(define (report numbers)
+  (display (total numbers))
+  (newline))
+(report '(1 2 3))
+(report '(1 two 3))

@@ -1,0 +1,47 @@
+//! The suites in Scheme: `tests/conformance`, `tests/torture` and `tests/regress`. Each file is a
+//! program that leaves with 0 if all its tests pass.
+
+mod support;
+
+use std::path::Path;
+
+use support::{Canny, programs, root, scratch};
+
+/// Runs every program of a directory; gives the reports of those that fail.
+fn failures(directory: &Path) -> Vec<String> {
+    programs(directory)
+        .iter()
+        .filter_map(|path| {
+            let word = path.to_str().expect("paths of the project are UTF-8");
+            let outcome = Canny::new(scratch(), &[word]).run();
+            (outcome.code != Some(0)).then(|| {
+                format!(
+                    "{word}: {:?}\n{}{}",
+                    outcome.code, outcome.output, outcome.errors
+                )
+            })
+        })
+        .collect()
+}
+
+#[track_caller]
+fn all_pass(directory: &str) {
+    let directory = root().join("tests").join(directory);
+    let failures = failures(&directory);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn conformance() {
+    all_pass("conformance");
+}
+
+#[test]
+fn torture() {
+    all_pass("torture");
+}
+
+#[test]
+fn regressions() {
+    all_pass("regress");
+}
