@@ -199,7 +199,7 @@ fn signed_operand(instruction: &Instruction) -> String {
 }
 
 /// A tagged immediate word as a literal.
-fn show_word(word: u64) -> String {
+pub(crate) fn show_word(word: u64) -> String {
     let name = match word {
         layout::FALSE => "#f",
         layout::TRUE => "#t",
@@ -223,19 +223,26 @@ fn pool_operand(unit: &CompiledUnit, code: &CodeBlock, instruction: &Instruction
     let entry = instruction
         .pool_index(code.pool.len())
         .and_then(|index| code.pool.get(index));
+    entry.map_or_else(
+        || "bad-slot".to_owned(),
+        |entry| show_pool_entry(unit, entry),
+    )
+}
+
+/// A pool slot as an operand.
+pub(crate) fn show_pool_entry(unit: &CompiledUnit, entry: &PoolEntry) -> String {
     match entry {
-        None => "bad-slot".to_owned(),
-        Some(PoolEntry::Constant(index)) => match unit.constants.get(*index as usize) {
+        PoolEntry::Constant(index) => match unit.constants.get(*index as usize) {
             Some(datum) => format!("'{datum}"),
             None => "bad-constant".to_owned(),
         },
-        Some(PoolEntry::Global(global)) => format!("{}:{}", global.library, global.name),
-        Some(PoolEntry::Code(index)) => format!("code-{index}"),
-        Some(PoolEntry::Closure(index)) => format!("closure-{index}"),
-        Some(PoolEntry::Primitive(number)) => {
+        PoolEntry::Global(global) => format!("{}:{}", global.library, global.name),
+        PoolEntry::Code(index) => format!("code-{index}"),
+        PoolEntry::Closure(index) => format!("closure-{index}"),
+        PoolEntry::Primitive(number) => {
             format!("primitive-{}", primitive_name(u32::from(*number)))
         }
-        Some(PoolEntry::Keywords(description)) => {
+        PoolEntry::Keywords(description) => {
             let names: Vec<&str> = description.names.iter().map(|name| name.as_str()).collect();
             format!("keywords ({})", names.join(" "))
         }

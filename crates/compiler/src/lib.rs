@@ -3,6 +3,7 @@
 //! Knows nothing of the machine beyond the rows of `canny_tables`.
 #![forbid(unsafe_code)]
 
+pub mod assemble;
 pub(crate) mod assembler;
 pub(crate) mod codegen;
 pub mod compile;

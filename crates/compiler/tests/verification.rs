@@ -2,6 +2,8 @@
 
 mod support;
 
+use canny_compiler::assemble::assemble_code;
+use canny_compiler::disassemble::disassemble_code;
 use canny_compiler::image::{decode_unit, encode_unit};
 use canny_compiler::optimize;
 use canny_compiler::unit::{CompiledUnit, PoolEntry};
@@ -24,6 +26,21 @@ const PROGRAM: &str = "
 
 fn unit() -> CompiledUnit {
     compile(PROGRAM, optimize::Options::default()).unit
+}
+
+#[test]
+fn listings_assemble_to_the_same_code() {
+    let unit = unit();
+    for (index, code) in unit.codes.iter().enumerate() {
+        let text = disassemble_code(&unit, index);
+        let words = assemble_code(&unit, index, &text)
+            .unwrap_or_else(|error| panic!("{}: {}\n{text}", error.line, error.message));
+        assert_eq!(words.instructions, code.instructions, "{text}");
+        assert_eq!(words.wide_maps, code.wide_maps);
+    }
+    assert!(assemble_code(&unit, 0, "move r1").is_err());
+    assert!(assemble_code(&unit, 0, "jump L7").is_err());
+    assert!(assemble_code(&unit, 0, "frobnicate r1").is_err());
 }
 
 struct Random(u64);
