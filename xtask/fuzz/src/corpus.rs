@@ -1,0 +1,59 @@
+//! What generators start from: the project's own Scheme sources.
+
+use std::path::Path;
+
+use crate::oracle;
+
+pub struct Corpus {
+    /// Texts of programs and libraries, sorted by path so that cases repeat.
+    pub texts: Vec<Vec<u8>>,
+    /// Encoded compiled units of small programs.
+    pub units: Vec<Vec<u8>>,
+}
+
+/// Programs that together use every form the compiler knows.
+const PROGRAMS: &[&str] = &[
+    "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib 10)",
+    "(define (f . rest) (apply + rest)) (f 1 2 3)",
+    "(define k (case-lambda ((a) a) ((a b) (+ a b)) ((a b . c) c))) (k 1) (k 1 2 3)",
+    "(let loop ((i 0) (v (make-vector 3 'x))) (if (< i 3) (begin (vector-set! v i i) (loop (+ i 1) v)) v))",
+    "(define x 1) (define (bump!) (set! x (+ x 1)) x) (let ((y (bump!))) (lambda () (set! y (+ x y)) y))",
+    "(call-with-values (lambda () (values 1 2 3)) (lambda (a b c) (list a b c)))",
+    "(define-record-type point (make-point x y) point? (x px) (y py set-py!)) (set-py! (make-point 1 2) 3)",
+    "(define* (g a #:optional (b 2) #:key (c 3)) (list a b c)) (g 1 #:c 5)",
+    "(string-append \"abc\" (symbol->string 'd) (number->string 1.5)) '(1 #\\a \"s\" #u8(1 2) 1/2 1.0 (x . y))",
+    "(letrec ((even? (lambda (n) (or (= n 0) (odd? (- n 1))))) (odd? (lambda (n) (and (> n 0) (even? (- n 1)))))) (even? 9))",
+];
+
+impl Corpus {
+    pub fn read(root: &Path) -> Corpus {
+        let mut paths = Vec::new();
+        for directory in ["tests", "lib", "examples", "benches", "crates/syntax/tests"] {
+            collect(&root.join(directory), &mut paths);
+        }
+        paths.sort();
+        let texts = paths
+            .iter()
+            .filter_map(|path| std::fs::read(path).ok())
+            .collect();
+        let units = PROGRAMS
+            .iter()
+            .filter_map(|text| oracle::compiled(text))
+            .collect();
+        Corpus { texts, units }
+    }
+}
+
+fn collect(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "scm" || extension == "sld")
+        {
+            found.push(path);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The fuzzer: `cargo xtask fuzz`.
+//!
+//! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the code
+//! under test; oracles ([`oracle`]) know nothing of where an input came from. A case is a function of
+//! the seed and its number, so that a finding is repeated by `--seed S --first N --cases 1`. A panic,
+//! a broken promise or a case that does not end is a finding; its input is kept in a file.
+#![forbid(unsafe_code)]
+
+mod corpus;
+mod generate;
+mod oracle;
+mod random;
+mod watch;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use random::Random;
+
+const HELP: &str = "\
+usage: cargo xtask fuzz [OPTION…] [reader|expander|bytecode|number|all]
+
+  --seconds N   time for each target (20)
+  --seed N      where the random numbers start (from the clock)
+  --first N     number of the first case (0)
+  --cases N     stop after so many cases
+";
+
+/// The expander and the compiler recurse along the nesting of code.
+const STACK_BYTES: usize = 256 << 20;
+
+type Generator = fn(&mut Random, &corpus::Corpus) -> Vec<u8>;
+type Oracle = fn(&[u8]) -> Result<(), String>;
+
+struct Target {
+    name: &'static str,
+    generate: Generator,
+    check: Oracle,
+}
+
+const TARGETS: &[Target] = &[
+    Target {
+        name: "reader",
+        generate: generate::text,
+        check: oracle::reader,
+    },
+    Target {
+        name: "expander",
+        generate: generate::program,
+        check: oracle::expander,
+    },
+    Target {
+        name: "bytecode",
+        generate: generate::unit,
+        check: oracle::bytecode,
+    },
+    Target {
+        name: "number",
+        generate: generate::number,
+        check: oracle::number,
+    },
+];
+
+struct Options {
+    seconds: u64,
+    seed: u64,
+    first: u64,
+    cases: u64,
+    target: String,
+}
+
+fn main() -> ExitCode {
+    let options = match parse(std::env::args().skip(1)) {
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(message) => {
+            eprintln!("{message}\n{HELP}");
+            return ExitCode::from(64);
+        }
+    };
+    let worker = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || run(&options));
+    match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(0)) => ExitCode::SUCCESS,
+        Ok(Ok(findings)) => {
+            eprintln!("{findings} findings");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn parse(words: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
+    let clock = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default();
+    let mut options = Options {
+        seconds: 20,
+        seed: clock.as_nanos() as u64,
+        first: 0,
+        cases: u64::MAX,
+        target: "all".to_owned(),
+    };
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        let mut number = || -> Result<u64, String> {
+            let value = words
+                .next()
+                .ok_or_else(|| format!("{word} needs a value"))?;
+            value
+                .parse()
+                .map_err(|_| format!("{word} needs a number, not `{value}`"))
+        };
+        match word.as_str() {
+            "--help" | "-h" => return Ok(None),
+            "--seconds" => options.seconds = number()?,
+            "--seed" => options.seed = number()?,
+            "--first" => options.first = number()?,
+            "--cases" => options.cases = number()?,
+            name if name == "all" || TARGETS.iter().any(|target| target.name == name) => {
+                options.target = word;
+            }
+            _ => return Err(format!("there is no target `{word}`")),
+        }
+    }
+    Ok(Some(options))
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs the chosen targets; gives the number of findings.
+fn run(options: &Options) -> usize {
+    let corpus = corpus::Corpus::read(&root());
+    let mut findings = 0;
+    for target in TARGETS {
+        if options.target == "all" || options.target == target.name {
+            findings += run_target(target, options, &corpus);
+        }
+    }
+    findings
+}
+
+fn run_target(target: &Target, options: &Options, corpus: &corpus::Corpus) -> usize {
+    let end = Instant::now() + Duration::from_secs(options.seconds);
+    let watch = watch::Watch::start(target.name);
+    let mut findings = 0;
+    let mut done = 0;
+    while done < options.cases && Instant::now() < end {
+        let number = options.first + done;
+        let input = (target.generate)(&mut Random::new(options.seed, number), corpus);
+        watch.begin(&input, options.seed, number);
+        let result = std::panic::catch_unwind(|| (target.check)(&input));
+        watch.end();
+        let problem = match result {
+            Ok(Ok(())) => None,
+            Ok(Err(problem)) => Some(problem),
+            Err(_) => Some("panic".to_owned()),
+        };
+        if let Some(problem) = problem {
+            findings += 1;
+            let path = watch::keep(target.name, &input, number);
+            eprintln!(
+                "{}: {problem}\n  input kept in {path}; again: --seed {} --first {number} --cases 1",
+                target.name, options.seed
+            );
+        }
+        done += 1;
+    }
+    println!(
+        "{}: {done} cases from seed {}, {findings} findings",
+        target.name, options.seed
+    );
+    findings
+}
