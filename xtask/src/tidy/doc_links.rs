@@ -1,7 +1,7 @@
 //! Links and paths in documents lead somewhere.
 //!
 //! Checked are the targets of relative links, and every code span that is a path below one of the
-//! project's directories. A span with a placeholder (`NAME`, `*`, `<…>`, `…`) is not a path.
+//! project's directories. A span with a placeholder (`NAME`, `NUMBER`, `*`, `<…>`, `…`) is not a path.
 
 use std::path::Path;
 
@@ -81,6 +81,7 @@ fn is_path(span: &str) -> bool {
             .chars()
             .all(|character| character.is_ascii_alphanumeric() || "./-_+".contains(character))
         && !span.contains("NAME")
+        && !span.contains("NUMBER")
 }
 
 #[cfg(test)]
