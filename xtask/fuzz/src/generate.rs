@@ -264,7 +264,7 @@ fn mutated(random: &mut Random, mut bytes: Vec<u8>, pieces: &[&str]) -> Vec<u8> 
                 }
             }
             4 => {
-                let brackets = *random.choose(&[b'(', b')']);
+                let brackets = *random.choose(b"()");
                 let count = 1 + random.below(30);
                 bytes.splice(at..at, std::iter::repeat_n(brackets, count));
             }

@@ -179,3 +179,31 @@ fn run_target(target: &Target, options: &Options, corpus: &corpus::Corpus) -> us
     );
     findings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fixed share of what `cargo xtask fuzz` does.
+    #[test]
+    fn a_few_cases_of_each_target_hold() {
+        let worker = std::thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn(|| {
+                let corpus = corpus::Corpus::read(&root());
+                assert!(!corpus.texts.is_empty() && !corpus.units.is_empty());
+                for target in TARGETS {
+                    for case in 0..300 {
+                        let input = (target.generate)(&mut Random::new(1, case), &corpus);
+                        if let Err(problem) = (target.check)(&input) {
+                            panic!("{} case {case}: {problem}", target.name);
+                        }
+                    }
+                }
+            });
+        worker
+            .expect("a thread starts")
+            .join()
+            .expect("every case holds");
+    }
+}
