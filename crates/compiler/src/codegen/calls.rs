@@ -3,7 +3,7 @@
 use canny_syntax::core::VarId;
 use canny_syntax::span::Span;
 use canny_tables::opcodes::Opcode;
-use canny_tables::primitives::{self, PrimitiveId};
+use canny_tables::primitives::{self, Flags, PrimitiveId};
 
 use super::entry::byte;
 use super::{Destination, Generator, JumpTarget, Outcome, Place, register};
@@ -169,13 +169,19 @@ impl Generator<'_> {
         arguments: &[Node],
         mut top: usize,
     ) -> Outcome {
+        let order = self.jump_order(target, arguments);
+        let ordered: Vec<&Node> = order.iter().map(|index| &arguments[*index]).collect();
+        let parameters: Vec<u8> = order
+            .iter()
+            .map(|index| target.parameters[*index])
+            .collect();
         let mut plans: Vec<Argument> = Vec::with_capacity(arguments.len());
-        for (index, argument) in arguments.iter().enumerate() {
-            let rest = &arguments[index + 1..];
+        for (index, argument) in ordered.iter().copied().enumerate() {
+            let rest = &ordered[index + 1..];
             let plan = match self.postponed(argument, rest) {
                 Some(plan) => plan,
                 None => {
-                    let to = target.parameters[index];
+                    let to = parameters[index];
                     let waits =
                         |plan: &Argument| matches!(plan, Argument::Move(from) if *from == to);
                     let free = !plans.iter().any(waits)
@@ -198,7 +204,7 @@ impl Generator<'_> {
             plans.push(plan);
         }
         let mut moves = Vec::new();
-        for (plan, to) in plans.iter().zip(&target.parameters) {
+        for (plan, to) in plans.iter().zip(&parameters) {
             if let Argument::Move(from) = plan {
                 moves.push(Move {
                     to: *to,
@@ -210,7 +216,7 @@ impl Generator<'_> {
         for step in sequentialise(&moves, scratch) {
             self.copy(step.to, step.from);
         }
-        for (plan, to) in plans.iter().zip(&target.parameters) {
+        for (plan, to) in plans.iter().zip(&parameters) {
             if let Argument::Late(node) = plan {
                 self.node(node, Destination::Register(*to), top)?;
             }
@@ -219,13 +225,53 @@ impl Generator<'_> {
         Ok(())
     }
 
+    /// The order in which a jump's arguments are computed: as written, but for computations whose place nobody
+    /// can observe, which come last and so that, where possible, each may overwrite its parameter at once
+    /// because no later one reads it.
+    fn jump_order(&self, target: &JumpTarget, arguments: &[Node]) -> Vec<usize> {
+        let all_pure = arguments
+            .iter()
+            .all(|argument| self.may_move(argument, Flags::PURE));
+        let wanted = if all_pure {
+            Flags::PURE
+        } else {
+            Flags::FOLDABLE
+        };
+        let (mut last, mut order): (Vec<usize>, Vec<usize>) =
+            (0..arguments.len()).partition(|index| self.may_move(&arguments[*index], wanted));
+        while !last.is_empty() {
+            let unread = last.iter().position(|index| {
+                let to = target.parameters[*index];
+                last.iter()
+                    .all(|other| other == index || !self.reads(&arguments[*other], to))
+            });
+            order.push(last.remove(unread.unwrap_or(0)));
+        }
+        order
+    }
+
+    /// Whether the node is made of primitives with the flag, literals and variables that are never assigned.
+    fn may_move(&self, node: &Node, flag: Flags) -> bool {
+        match &node.kind {
+            Kind::Constant(_) => true,
+            Kind::Local(var) => !self.program.assigned[var.0 as usize],
+            Kind::Primitive { id, operands } => {
+                primitives::by_id(*id).flags.has(flag)
+                    && operands.iter().all(|operand| self.may_move(operand, flag))
+            }
+            _ => false,
+        }
+    }
+
     /// How an argument can wait until the others are computed, if it can.
-    fn postponed<'n>(&self, argument: &'n Node, rest: &[Node]) -> Option<Argument<'n>> {
+    fn postponed<'n>(&self, argument: &'n Node, rest: &[&Node]) -> Option<Argument<'n>> {
         match &argument.kind {
             Kind::Constant(_) | Kind::PrimitiveValue(_) => Some(Argument::Late(argument)),
             Kind::Closure(id) if self.unit.is_closed(*id) => Some(Argument::Late(argument)),
             Kind::Local(var) => match self.place(*var) {
-                Place::Register(from) => self.is_stable(*var, rest).then_some(Argument::Move(from)),
+                Place::Register(from) => self
+                    .is_stable(*var, rest.iter().copied())
+                    .then_some(Argument::Move(from)),
                 _ => Some(Argument::Late(argument)),
             },
             _ => None,

@@ -248,10 +248,12 @@ impl Generator<'_> {
     }
 
     /// Whether the variable keeps its value while `rest` is evaluated.
-    fn is_stable(&self, var: VarId, rest: &[Node]) -> bool {
+    fn is_stable<'n>(&self, var: VarId, rest: impl IntoIterator<Item = &'n Node>) -> bool {
         let mut budget = ir::SEARCH_BUDGET;
         !self.program.assigned[var.0 as usize]
-            || !rest.iter().any(|node| node.may_assign(var, &mut budget))
+            || !rest
+                .into_iter()
+                .any(|node| node.may_assign(var, &mut budget))
     }
 
     /// Evaluates operands in order, each into some register.

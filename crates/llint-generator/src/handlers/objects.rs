@@ -202,13 +202,18 @@ fn write_record(opcode: Opcode, h: &mut Handler) {
     }
 }
 
-/// Base of the field that extension word 0 numbers, for a record of exactly the wanted type.
+/// Base of the field that extension word 0 numbers, for a record of exactly the wanted type that has it.
 fn record_slot(h: &mut Handler, record: Value, wanted: Value) -> Value {
-    h.guard_kind(record, Kind::Record);
+    let header = h.guard_kind_header(record, Kind::Record, 0);
     let type_of = h.load(record, FIELD0);
     let other = h.compare(IntCC::NotEqual, type_of, wanted);
     h.slow_if(other);
     let index = h.load_u32(h.pc, 0);
+    // The type is field 0 of the payload.
+    let length = h.shift_right(header, HEADER_LENGTH_SHIFT as i64);
+    let last = h.add_constant(length, -1);
+    let outside = h.compare(IntCC::UnsignedGreaterThanOrEqual, index, last);
+    h.slow_if(outside);
     let bytes = h.shift_left(index, 3);
     h.add(record, bytes)
 }
