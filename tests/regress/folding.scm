@@ -1,6 +1,6 @@
 ;;; Folding a call at compile time gives what the call gives at run time.
 
-(import (scheme base) (canny test))
+(import (scheme base) (scheme case-lambda) (canny test))
 
 (define minus-zero (string->number "-0.0"))
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::measure::{Cell, Table};
-use super::programs::Group;
+use super::programs::{Group, START_UP};
 
 /// Per group: canny's seconds and peak, then canny's time as a multiple of each peer's.
 pub fn text(table: &Table) -> String {
@@ -13,6 +13,7 @@ pub fn text(table: &Table) -> String {
             group_text(table, group, &mut out);
         }
     }
+    out.push_str(&start_up_text(table));
     let mut failures = String::new();
     for row in &table.rows {
         for (engine, cell) in table.engines.iter().zip(&row.cells) {
@@ -24,6 +25,31 @@ pub fn text(table: &Table) -> String {
     if !failures.is_empty() {
         let _ = writeln!(out, "not counted:\n{failures}");
     }
+    out
+}
+
+/// What it costs to print a line: wall time and peak memory of every engine.
+fn start_up_text(table: &Table) -> String {
+    let mut out = String::from("start-up (hello world): wall ms / peak MB\n");
+    let row = table
+        .rows
+        .iter()
+        .find(|row| row.group == Group::Own && row.program == START_UP);
+    for (engine, cell) in table
+        .engines
+        .iter()
+        .zip(row.map_or(&[][..], |row| &row.cells))
+    {
+        if let Cell::Measured(samples) = cell {
+            let _ = writeln!(
+                out,
+                "  {engine:<14}{:>8.1} / {:.1}",
+                samples.wall() * 1e3,
+                samples.peak_bytes as f64 / 1e6
+            );
+        }
+    }
+    out.push('\n');
     out
 }
 
