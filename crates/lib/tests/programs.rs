@@ -23,7 +23,8 @@ fn run(config: VmConfig, text: &str) -> Value {
         &forms.forms,
         &[],
     );
-    for diagnostic in forms.diagnostics.iter().chain(&expansion.diagnostics) {
+    let mut diagnostics = forms.diagnostics.iter().chain(&expansion.diagnostics);
+    if let Some(diagnostic) = diagnostics.next() {
         panic!("{}", diagnostic.render(&sources, false));
     }
     let options = Options {
