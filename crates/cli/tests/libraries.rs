@@ -173,7 +173,9 @@ fn a_damaged_cache_is_as_good_as_none() {
         .iter()
         .map(|path| std::fs::read(path).expect("the cache can be read"))
         .collect();
-    let damages: [fn(&[u8]) -> Vec<u8>; 5] = [
+    /// A way to damage the bytes of a file.
+    type Damage = fn(&[u8]) -> Vec<u8>;
+    let damages: [Damage; 5] = [
         |_| Vec::new(),
         |bytes| bytes[..bytes.len() / 2].to_vec(),
         |bytes| bytes.iter().map(|byte| byte ^ 0x55).collect(),
