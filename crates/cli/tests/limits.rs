@@ -80,8 +80,7 @@ fn a_program_can_handle_the_heap_limit() {
 
 #[test]
 fn deeply_nested_data_can_be_read_written_and_compared() {
-    let text = format!(
-        "(import (scheme base) (scheme read) (scheme write))\n\
+    let text = "(import (scheme base) (scheme read) (scheme write))\n\
          (define depth 200000)\n\
          (define text (string-append (make-string depth #\\() (make-string depth #\\))))\n\
          (define a (read (open-input-string text)))\n\
@@ -89,8 +88,7 @@ fn deeply_nested_data_can_be_read_written_and_compared() {
          (display (equal? a b))\n\
          (define port (open-output-string))\n\
          (write a port)\n\
-         (display (string=? (get-output-string port) text))"
-    );
+         (display (string=? (get-output-string port) text))";
     program(text).run().exits_with(0).prints("#t#t");
 }
 
