@@ -7,6 +7,7 @@ use canny_lib::evaluation::INTERACTION;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::reader::{SourceForms, read_source};
 use canny_syntax::syntax::Syntax;
+use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Exit, InterruptState};
 
@@ -55,14 +56,28 @@ fn evaluate_form(session: &mut Session, form: &Syntax) -> Result<(), Failure> {
         .evaluation()
         .prepare_forms(INTERACTION, std::slice::from_ref(form));
     let value = session.run(prepared)?;
-    if value != Value::UNSPECIFIED {
-        let text = canny_lib::printer::written(&mut session.thread, value);
-        let mut out = std::io::stdout().lock();
-        // A closed pipe ends the program at the next write of its own.
-        let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
-        let _ = writeln!(out, "{text}");
+    let values = value.as_kind(Kind::Values);
+    let count = values.map_or(1, |values| values.length());
+    for index in 0..count {
+        // The printer may collect: the elements are read through the word that the native stack holds.
+        let element = match value.as_kind(Kind::Values) {
+            Some(values) => values.field(index),
+            None => value,
+        };
+        print(session, element);
     }
     Ok(())
+}
+
+fn print(session: &mut Session, value: Value) {
+    if value == Value::UNSPECIFIED {
+        return;
+    }
+    let text = canny_lib::printer::written(&mut session.thread, value);
+    let mut out = std::io::stdout().lock();
+    // A closed pipe ends the program at the next write of its own.
+    let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
+    let _ = writeln!(out, "{text}");
 }
 
 /// Reads, evaluates and prints until the end of input or `(exit)`.

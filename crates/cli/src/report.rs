@@ -47,6 +47,12 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         Ordering::Relaxed,
     );
     flush_output();
+    // An object that is no condition carries no position; it was raised where the program stands.
+    let mut uncaught = uncaught.clone();
+    if uncaught.position.is_none() {
+        let mut frames = uncaught.frames.iter().filter(|frame| !frame.is_library);
+        uncaught.position = frames.find_map(|frame| frame.position.clone());
+    }
     let mut text = uncaught.plain_text();
     text.push('\n');
     if let Some((file, line, column)) = &uncaught.position

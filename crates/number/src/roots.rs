@@ -42,10 +42,11 @@ pub fn sqrt(value: &Number) -> Result<Number, NumberError> {
             {
                 return Ok(root);
             }
-            let root = ComplexFlonum::from_number(value).sqrt();
+            let square = ComplexFlonum::from_number(value);
+            let root = square.sqrt();
             // R7RS asks for a nonnegative imaginary part when the real part is zero, also for the root of a
             // negative number with imaginary part -0.0, whatever the branch cut says.
-            let imaginary = if root.re == 0.0 {
+            let imaginary = if root.re == 0.0 && square.im == 0.0 {
                 root.im.abs()
             } else {
                 root.im

@@ -65,9 +65,10 @@ fn fold_numbers(name: &str, operands: &[&Datum]) -> Option<Datum> {
         [number] => function(number).ok().map(Datum::Boolean),
         _ => None,
     };
-    let zero = Number::Fixnum(0);
     match name {
-        "+" => reduce(Some(zero), canny_number::add),
+        // Not from exact zero on: the sum of negative zeros is one.
+        "+" if numbers.is_empty() => literal(Number::ZERO),
+        "+" => reduce(None, canny_number::add),
         "*" => reduce(Some(Number::Fixnum(1)), canny_number::mul),
         "-" if numbers.len() == 1 => literal(canny_number::negate(numbers[0])),
         "-" => reduce(None, canny_number::sub),
@@ -100,8 +101,8 @@ fn fold_numbers(name: &str, operands: &[&Datum]) -> Option<Datum> {
         "rational?" => test(|number| Ok(canny_number::is_rational(number))),
         "real?" => test(|number| Ok(canny_number::is_real(number))),
         "bitwise-and" => reduce(Some(Number::Fixnum(-1)), canny_number::bitwise_and),
-        "bitwise-ior" => reduce(Some(zero), canny_number::bitwise_or),
-        "bitwise-xor" => reduce(Some(zero), canny_number::bitwise_xor),
+        "bitwise-ior" => reduce(Some(Number::ZERO), canny_number::bitwise_or),
+        "bitwise-xor" => reduce(Some(Number::ZERO), canny_number::bitwise_xor),
         "bitwise-not" => one(canny_number::bitwise_not),
         "arithmetic-shift" => match numbers.as_slice() {
             [Number::Fixnum(_), Number::Fixnum(by)] if by.abs() < 64 => {

@@ -49,7 +49,10 @@ fn set_default_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn is_open(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
-    let port = required_port(thread, call, 0, flags)?;
+    let port = required_port(thread, call, 0, 0)?;
+    if flags_of(port) & flags == 0 {
+        return Ok(Value::FALSE);
+    }
     let outcome = with_port(thread, id_of(port), |thread, host_port| {
         Ok(thread.outside_heap(|| host_port.is_open()))
     });
