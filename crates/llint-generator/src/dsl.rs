@@ -333,6 +333,19 @@ impl<'a, 'b> Handler<'a, 'b> {
         self.builder.switch_to_block(no);
     }
 
+    /// Like [`Handler::when`], `then` standing out of the way of the other case.
+    pub fn unlikely(&mut self, condition: Value, then: impl FnOnce(&mut Self)) {
+        let yes = self.builder.create_block();
+        self.builder.set_cold_block(yes);
+        let no = self.builder.create_block();
+        self.builder.ins().brif(condition, yes, &[], no, &[]);
+        let (pc, fp) = (self.pc, self.fp);
+        self.builder.switch_to_block(yes);
+        then(self);
+        (self.pc, self.fp) = (pc, fp);
+        self.builder.switch_to_block(no);
+    }
+
     /// Leaves to the fallback if the condition holds.
     pub fn slow_if(&mut self, condition: Value) {
         let slow = self.fallback_block();
@@ -512,6 +525,28 @@ impl<'a, 'b> Handler<'a, 'b> {
         self.builder.ins().jump(join, &[decoded.into()]);
         self.builder.switch_to_block(join);
         result
+    }
+
+    /// Leaves unless both words are flonums of usual magnitude, which one test of two bits tells; gives the
+    /// machine numbers.
+    pub fn guard_usual_flonums(&mut self, x: Value, y: Value) -> (Value, Value) {
+        let from_x = self.builder.ins().bxor_imm_s(x, 2);
+        let from_y = self.builder.ins().bxor_imm_s(y, 2);
+        let either = self.builder.ins().bor(from_x, from_y);
+        let other = self.and_constant(either, 6);
+        self.slow_if(other);
+        (self.decode_flonum(x), self.decode_flonum(y))
+    }
+
+    /// The flonum word of a machine number; leaves if its magnitude is unusual.
+    pub fn encode_usual_flonum(&mut self, f: Value) -> Value {
+        let bits = self.builder.ins().bitcast(I64, MemFlagsData::new(), f);
+        let bits = self.builder.ins().rotl_imm_u(bits, 4);
+        let word = self.add_constant(bits, -1);
+        let class = self.and_constant(word, 6);
+        let other = self.compare_constant(IntCC::NotEqual, class, 2);
+        self.slow_if(other);
+        word
     }
 
     /// The flonum word of a machine number; leaves if it needs a box.

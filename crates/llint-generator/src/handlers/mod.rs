@@ -55,10 +55,9 @@ pub fn implementation(opcode: Opcode) -> Implementation {
         JumpCharacterEqual | JumpNotCharacterEqual | JumpCharacterLess | JumpNotCharacterLess => {
             Fast(numbers::write_character_comparison)
         }
-        Add | Subtract | Multiply | AddImmediate => {
-            Staged(numbers::write_fixnum, numbers::write_flonum)
-        }
-        Divide => Fast(numbers::write_flonum_division),
+        Add | Subtract | Multiply => Staged(numbers::write_arithmetic, numbers::write_flonum),
+        AddImmediate => Staged(numbers::write_fixnum, numbers::write_flonum),
+        Divide => Staged(numbers::write_division_of_flonums, numbers::write_flonum),
         Quotient | Remainder | Modulo | BitAnd | BitOr | BitXor | ShiftLeft => {
             Fast(numbers::write_fixnum)
         }

@@ -18,6 +18,31 @@ fn second(opcode: Opcode, h: &mut Handler) -> Value {
     }
 }
 
+/// Arithmetic of two fixnums or two flonums of usual magnitude.
+pub fn write_arithmetic(opcode: Opcode, h: &mut Handler) {
+    let (x, y) = (h.rb(), h.rc());
+    let either = h.builder.ins().bor(x, y);
+    let tag = h.and_constant(either, 3);
+    h.unlikely(tag, |h| {
+        let (x, y) = h.guard_usual_flonums(x, y);
+        let result = flonum_operation(opcode, h, x, y);
+        let word = h.encode_usual_flonum(result);
+        h.set_a(word);
+        h.next();
+    });
+    write_fixnum_operation(opcode, h, x, y);
+}
+
+/// Division of two flonums of usual magnitude.
+pub fn write_division_of_flonums(opcode: Opcode, h: &mut Handler) {
+    let (x, y) = (h.rb(), h.rc());
+    let (x, y) = h.guard_usual_flonums(x, y);
+    let result = flonum_operation(opcode, h, x, y);
+    let word = h.encode_usual_flonum(result);
+    h.set_a(word);
+    h.next();
+}
+
 /// Fixnum arithmetic.
 pub fn write_fixnum(opcode: Opcode, h: &mut Handler) {
     let x = h.rb();
@@ -27,6 +52,10 @@ pub fn write_fixnum(opcode: Opcode, h: &mut Handler) {
     } else {
         h.guard_fixnums(x, y)
     }
+    write_fixnum_operation(opcode, h, x, y);
+}
+
+fn write_fixnum_operation(opcode: Opcode, h: &mut Handler, x: Value, y: Value) {
     let result = match opcode {
         Opcode::Add | Opcode::AddImmediate => {
             let (sum, overflow) = h.builder.ins().sadd_overflow(x, y);
@@ -111,7 +140,17 @@ fn write_shift(h: &mut Handler, x: Value, y: Value) {
     h.next();
 }
 
-/// Flonum arithmetic; one operand may be a fixnum.
+fn flonum_operation(opcode: Opcode, h: &mut Handler, x: Value, y: Value) -> Value {
+    match opcode {
+        Opcode::Add | Opcode::AddImmediate => h.builder.ins().fadd(x, y),
+        Opcode::Subtract => h.builder.ins().fsub(x, y),
+        Opcode::Multiply => h.builder.ins().fmul(x, y),
+        Opcode::Divide => h.builder.ins().fdiv(x, y),
+        other => unreachable!("{} is not flonum arithmetic", other.row().name),
+    }
+}
+
+/// Arithmetic of flonums of any magnitude; one operand may be a fixnum.
 pub fn write_flonum(opcode: Opcode, h: &mut Handler) {
     let x = h.rb();
     let x = h.guard_flonum_or_fixnum_pair(x, opcode);
@@ -122,12 +161,7 @@ pub fn write_flonum(opcode: Opcode, h: &mut Handler) {
         let y = h.rc();
         h.guard_number(y)
     };
-    let result = match opcode {
-        Opcode::Add | Opcode::AddImmediate => h.builder.ins().fadd(x, y),
-        Opcode::Subtract => h.builder.ins().fsub(x, y),
-        Opcode::Multiply => h.builder.ins().fmul(x, y),
-        other => unreachable!("{} is not flonum arithmetic", other.row().name),
-    };
+    let result = flonum_operation(opcode, h, x, y);
     let word = h.encode_flonum(result);
     h.set_a(word);
     h.next();
@@ -147,17 +181,6 @@ impl Handler<'_, '_> {
         self.slow_if(fixnums);
         self.guard_number(x)
     }
-}
-
-/// Division of two flonums.
-pub fn write_flonum_division(_: Opcode, h: &mut Handler) {
-    let (x, y) = (h.rb(), h.rc());
-    let x = h.guard_flonum(x);
-    let y = h.guard_flonum(y);
-    let quotient = h.builder.ins().fdiv(x, y);
-    let word = h.encode_flonum(quotient);
-    h.set_a(word);
-    h.next();
 }
 
 /// Conditions of a comparison: the fixnum one, the flonum one, and whether the branch is on failure.
@@ -215,14 +238,19 @@ fn branch_flonums(opcode: Opcode, h: &mut Handler, x: Value, y: Value) {
     h.branch(holds);
 }
 
-/// Comparison of two fixnums.
+/// Comparison of two fixnums or of two flonums of usual magnitude.
 pub fn write_comparison(opcode: Opcode, h: &mut Handler) {
     let (x, y) = (h.ra(), h.rb());
-    h.guard_fixnums(x, y);
+    let either = h.builder.ins().bor(x, y);
+    let tag = h.and_constant(either, 3);
+    h.unlikely(tag, |h| {
+        let (x, y) = h.guard_usual_flonums(x, y);
+        branch_flonums(opcode, h, x, y);
+    });
     branch_integers(opcode, h, x, y);
 }
 
-/// Comparison of two flonums. A flonum and a fixnum compare exactly, which the runtime does.
+/// Comparison of two flonums of any magnitude. A flonum and a fixnum compare exactly, which the runtime does.
 pub fn write_flonum_comparison(opcode: Opcode, h: &mut Handler) {
     let (x, y) = (h.ra(), h.rb());
     let x = h.guard_flonum(x);
