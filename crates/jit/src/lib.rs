@@ -1,0 +1,1 @@
+//! Machine code from the specializer's graphs, and the memory that holds it.

@@ -1,0 +1,102 @@
+//! What the specializer knows of a code object: an immutable copy of everything that compilation reads.
+//!
+//! Code objects do not move, so their addresses, and those of their pool slots, are plain numbers here. A slot
+//! that refers to a movable object is read by compiled code when it runs; a snapshot says only what kind
+//! of object is there.
+
+use std::sync::Arc;
+
+use canny_compiler::liveness::LivenessTable;
+use canny_tables::layout::code;
+
+use crate::types::Type;
+
+/// A code object's tagged word, which names it: code does not move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CodeWord(pub u64);
+
+/// An immutable view of a code object.
+#[derive(Debug)]
+pub struct CodeSnapshot {
+    /// The code object.
+    pub word: CodeWord,
+    /// Address of the first instruction of the bytecode.
+    pub entry: u64,
+    /// Name of the procedure, for people.
+    pub name: String,
+    /// The bytecode, without patches.
+    pub instructions: Arc<[u32]>,
+    /// The pool, by slot.
+    pub pool: Vec<PoolItem>,
+    /// Exact number of arguments, or `layout::code::VARIADIC`; true also for code with a large frame.
+    pub arity: u32,
+    /// Registers.
+    pub frame_words: u32,
+    /// Live registers.
+    pub liveness: LivenessTable,
+}
+
+/// What a pool slot holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PoolItem {
+    /// A word that is no reference: fixnum, flonum in the word, immediate.
+    Word(u64),
+    /// A literal object or closure; a closure comes with its code.
+    Object { ty: Type, code: Option<CodeWord> },
+    /// The cell of a global variable.
+    Cell(CellSnapshot),
+    /// A code object for `make-closure`.
+    Code(CodeWord),
+    /// Anything else (descriptions of keyword parameters).
+    Other,
+}
+
+/// A global variable as it was when the snapshot was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellSnapshot {
+    /// Type of the value; [`Type::NONE`] while the variable is unbound.
+    pub ty: Type,
+    /// The code of the closure that is its value.
+    pub code: Option<CodeWord>,
+    /// A change of the value will retract code that relied on it, so compiled code may.
+    pub is_watched: bool,
+    /// The word itself, if it is no reference.
+    pub word: Option<u64>,
+    /// Names the cell to the machine, for [`crate::graph::Graph::watched`].
+    pub number: u32,
+}
+
+impl CodeSnapshot {
+    /// Address of a pool slot.
+    pub fn pool_address(&self, slot: usize) -> u64 {
+        (self.word.0 as i64 + i64::from(code::POOL)) as u64 + 8 * slot as u64
+    }
+
+    /// The pool slot that lies `distance` words before word index `from` of the instructions.
+    pub fn pool_slot(&self, from: usize, distance: usize) -> Option<usize> {
+        let address = (self.entry + 4 * from as u64).checked_sub(4 * distance as u64)?;
+        let slot = address.checked_sub(self.pool_address(0))? / 8;
+        (slot < self.pool.len() as u64).then_some(slot as usize)
+    }
+
+    /// Address of the instruction at a word index.
+    pub fn address(&self, pc: usize) -> u64 {
+        self.entry + 4 * pc as u64
+    }
+}
+
+/// Where the specializer finds the code that logs speak of.
+pub trait CodeSource {
+    /// The snapshot of a code object.
+    fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>>;
+}
+
+/// What running the program has told about code.
+pub trait Profile {
+    /// Types seen of the value that the instruction at `pc` produced; `None` when nothing was logged there.
+    fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type>;
+    /// The code that nearly every call at `pc` entered.
+    fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord>;
+    /// Whether speculation at `pc` failed too often: the builder takes the general way there.
+    fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
+}

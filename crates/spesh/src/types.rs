@@ -1,0 +1,207 @@
+//! What is known of a value's type: a set of the disjoint kinds that it may have.
+
+use canny_tables::kinds::Kind;
+use canny_tables::layout;
+
+/// A set of kinds of values. The empty set belongs to values that cannot exist.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Type(u32);
+
+macro_rules! types {
+    ($($name:ident $bit:literal $text:literal;)*) => {
+        impl Type {
+            $(#[doc = concat!("Values that are: ", $text, ".")] pub const $name: Type = Type(1 << $bit);)*
+            const NAMES: &'static [(u32, &'static str)] = &[$(($bit, $text)),*];
+        }
+    };
+}
+
+types! {
+    FIXNUM 0 "fixnum";
+    FLONUM 1 "flonum";
+    PAIR 2 "pair";
+    NIL 3 "()";
+    FALSE 4 "#f";
+    TRUE 5 "#t";
+    CHARACTER 6 "character";
+    OTHER_IMMEDIATE 7 "immediate";
+    CLOSURE 8 "procedure";
+    VECTOR 9 "vector";
+    STRING 10 "string";
+    SYMBOL 11 "symbol";
+    BYTEVECTOR 12 "bytevector";
+    RECORD 13 "record";
+    RECORD_TYPE 14 "record-type";
+    BOX 15 "box";
+    CELL 16 "cell";
+    BIGNUM 17 "bignum";
+    OTHER_NUMBER 18 "other-number";
+    VALUES 19 "values";
+    OTHER_OBJECT 20 "object";
+}
+
+impl Type {
+    /// No value.
+    pub const NONE: Type = Type(0);
+    /// Any value.
+    pub const ANY: Type = Type((1 << 21) - 1);
+    /// `#t` or `#f`.
+    pub const BOOLEAN: Type = Type(Type::FALSE.0 | Type::TRUE.0);
+    /// Any number.
+    pub const NUMBER: Type =
+        Type(Type::FIXNUM.0 | Type::FLONUM.0 | Type::BIGNUM.0 | Type::OTHER_NUMBER.0);
+
+    /// Both sets together.
+    pub const fn or(self, other: Type) -> Type {
+        Type(self.0 | other.0)
+    }
+
+    /// What both have.
+    pub const fn and(self, other: Type) -> Type {
+        Type(self.0 & other.0)
+    }
+
+    /// What this has and the other has not.
+    pub const fn without(self, other: Type) -> Type {
+        Type(self.0 & !other.0)
+    }
+
+    /// Whether every value of this type is of the other.
+    pub const fn is(self, other: Type) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    /// Whether some value may be of both types.
+    pub const fn may_be(self, other: Type) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether there is no such value.
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether no value of this type lives in the heap.
+    pub const fn is_immediate(self) -> bool {
+        self.is(Type(
+            Type::FIXNUM.0
+                | Type::NIL.0
+                | Type::FALSE.0
+                | Type::TRUE.0
+                | Type::CHARACTER.0
+                | Type::OTHER_IMMEDIATE.0,
+        ))
+    }
+
+    /// The type of objects of a kind.
+    pub fn of_kind(kind: Kind) -> Type {
+        match kind {
+            Kind::Closure => Type::CLOSURE,
+            Kind::Vector => Type::VECTOR,
+            Kind::String => Type::STRING,
+            Kind::Symbol => Type::SYMBOL,
+            Kind::Bytevector => Type::BYTEVECTOR,
+            Kind::Record => Type::RECORD,
+            Kind::RecordType => Type::RECORD_TYPE,
+            Kind::Box => Type::BOX,
+            Kind::Cell => Type::CELL,
+            Kind::Flonum => Type::FLONUM,
+            Kind::Bignum => Type::BIGNUM,
+            Kind::Ratnum | Kind::Compnum => Type::OTHER_NUMBER,
+            Kind::Values => Type::VALUES,
+            _ => Type::OTHER_OBJECT,
+        }
+    }
+
+    /// The kind of all objects of this type, if it is one kind whose objects always have a header.
+    pub fn kind(self) -> Option<Kind> {
+        Some(match self {
+            Type::CLOSURE => Kind::Closure,
+            Type::VECTOR => Kind::Vector,
+            Type::STRING => Kind::String,
+            Type::SYMBOL => Kind::Symbol,
+            Type::BYTEVECTOR => Kind::Bytevector,
+            Type::RECORD => Kind::Record,
+            Type::RECORD_TYPE => Kind::RecordType,
+            Type::BOX => Kind::Box,
+            Type::CELL => Kind::Cell,
+            Type::BIGNUM => Kind::Bignum,
+            Type::VALUES => Kind::Values,
+            _ => return None,
+        })
+    }
+
+    /// The type of a word that is no reference into the heap; `None` for pairs and objects.
+    pub fn of_immediate(word: u64) -> Option<Type> {
+        Some(match word & layout::TAG_MASK {
+            0 | 4 => Type::FIXNUM,
+            layout::TAG_PAIR | layout::TAG_OBJECT => return None,
+            layout::TAG_IMMEDIATE => match word {
+                layout::FALSE => Type::FALSE,
+                layout::TRUE => Type::TRUE,
+                layout::NIL => Type::NIL,
+                _ if word & 0xff == layout::CHARACTER_LOW_BYTE => Type::CHARACTER,
+                _ => Type::OTHER_IMMEDIATE,
+            },
+            _ => Type::FLONUM,
+        })
+    }
+}
+
+impl std::fmt::Debug for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::fmt::Display for Type {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Type::NONE => return f.write_str("none"),
+            Type::ANY => return f.write_str("any"),
+            _ => {}
+        }
+        let mut first = true;
+        for (bit, name) in Type::NAMES {
+            if self.0 >> bit & 1 == 1 {
+                if !first {
+                    f.write_str("|")?;
+                }
+                f.write_str(name)?;
+                first = false;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_the_types_that_the_layout_says() {
+        assert_eq!(Type::of_immediate(12), Some(Type::FIXNUM));
+        assert_eq!(Type::of_immediate(layout::NIL), Some(Type::NIL));
+        assert_eq!(Type::of_immediate(layout::EOF), Some(Type::OTHER_IMMEDIATE));
+        assert_eq!(
+            Type::of_immediate('a' as u64 * 256 + layout::CHARACTER_LOW_BYTE),
+            Some(Type::CHARACTER)
+        );
+        assert_eq!(Type::of_immediate(0x1005), None);
+        assert_eq!(Type::of_immediate(0x1003), Some(Type::FLONUM));
+    }
+
+    #[test]
+    fn kinds_and_types_agree() {
+        for kind in Kind::ALL {
+            if let Some(back) = Type::of_kind(*kind).kind() {
+                assert_eq!(back, *kind);
+            }
+        }
+        assert_eq!(
+            Type::NUMBER.to_string(),
+            "fixnum|flonum|bignum|other-number"
+        );
+    }
+}
