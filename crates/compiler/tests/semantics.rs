@@ -379,6 +379,56 @@ fn many_variables_operands_and_captures() {
 }
 
 #[test]
+fn many_values_loop_variables_and_mutual_procedures() {
+    let names: Vec<String> = (0..300).map(|n| format!("v{n}")).collect();
+    let all = names.join(" ");
+    let sum = format!("(+ {all})");
+    let numbers: Vec<String> = (0..300).map(|n| n.to_string()).collect();
+    let numbers = numbers.join(" ");
+    check(
+        &format!("(call-with-values (lambda () (values {numbers})) (lambda ({all}) {sum}))"),
+        "44850",
+    );
+    let rest = format!("({all} . r) (cons (car r) {sum})");
+    check(
+        &format!("(call-with-values (lambda () (values {numbers} 1 2)) (lambda {rest}))"),
+        "(1 . 44850)",
+    );
+    let bindings: Vec<String> = (0..300).map(|n| format!("(v{n} {n})")).collect();
+    let steps: Vec<String> = names.iter().map(|name| format!("(+ {name} 1)")).collect();
+    check(
+        &format!(
+            "(define (f n) (let loop ((i n) {}) (if (= i 0) {sum} (loop (- i 1) {})))) (f 10)",
+            bindings.join(" "),
+            steps.join(" ")
+        ),
+        "47850",
+    );
+    let procedures: Vec<String> = (0..300)
+        .map(|n| {
+            let next = (n + 1) % 300;
+            format!("(define (v{n} y) (if (= y 0) (list x {n}) (v{next} (- y 1))))")
+        })
+        .collect();
+    let procedures = procedures.join(" ");
+    check(
+        &format!("(define (f x) {procedures} (v0 1000)) (f 'a)"),
+        "(a 100)",
+    );
+    check(
+        &format!("(define (f x) {procedures} ((vector-ref (vector {all}) 7) 1000)) (f 'a)"),
+        "(a 107)",
+    );
+    check(
+        &format!(
+            "(define (f x) {procedures} (define w (vector v0 (lambda () w) {all})) \
+             (list (eq? w ((vector-ref w 1))) (v0 1000))) (f 'a)"
+        ),
+        "(#t (a 100))",
+    );
+}
+
+#[test]
 fn deep_nesting() {
     std::thread::Builder::new()
         .stack_size(256 << 20)

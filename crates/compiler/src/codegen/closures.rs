@@ -15,6 +15,10 @@ use crate::unit::PoolEntry;
 /// Greatest number of slots of a closure.
 const SLOTS_MAX: usize = 250;
 
+/// Greatest number of boxes among them. A closure inside one with packed captures needs a register
+/// for each while it is made, see [`Generator::preload_boxes`].
+const BOXES_MAX: usize = 40;
+
 /// Values per vector of a closure with packed captures.
 const PACK_WORDS: usize = 40;
 
@@ -44,7 +48,8 @@ pub(crate) fn captures(unit: &UnitBuilder, program: &Program, procedure: &Proced
         |var: &VarId| program.known[var.0 as usize].is_none_or(|known| !unit.is_closed(known));
     let is_box = |var: &VarId| program.boxed[var.0 as usize];
     let all: Vec<VarId> = procedure.free.iter().copied().filter(is_value).collect();
-    let (direct, packed) = if all.len() <= SLOTS_MAX {
+    let few_boxes = all.iter().filter(|var| is_box(var)).count() <= BOXES_MAX;
+    let (direct, packed) = if all.len() <= SLOTS_MAX && few_boxes {
         (all, Vec::new())
     } else {
         (Vec::new(), all)

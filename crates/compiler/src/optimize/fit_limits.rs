@@ -3,12 +3,17 @@
 //! Registers are numbered with a byte, so that a frame has room for about 250 values. On exit
 //! - no call has more than [`OPERANDS_MAX`] operands: longer argument lists are built in pieces
 //!   and applied;
-//! - no procedure has more than [`OPERANDS_MAX`] required parameters: the others are taken from a
-//!   rest list by an inner procedure;
+//! - no procedure has more than [`OPERANDS_MAX`] required parameters, and nothing takes more values
+//!   at once: the others are taken from a rest list by an inner procedure;
+//! - no group of closures has more than [`OPERANDS_MAX`] members: larger ones live in boxes;
 //! - where more than [`DEPTH_MAX`] values would be alive at once, the expression at hand moves to
 //!   a procedure of its own, called at once, which captures what it needs.
 //!
-//! Not optional, and the last pass before code generation: inlining would undo it.
+//! Optional and keyword parameters are not split: a procedure with more than some 150 of them is
+//! refused.
+//!
+//! Calls and parameters come first, since splitting them changes which procedures are labels; then
+//! depth is measured. Not optional, and the last pass before code generation: inlining would undo it.
 
 use canny_syntax::core::{Expr, ExprKind, Lambda, Unit, VarId, VarTable};
 use canny_syntax::datum::Datum;
@@ -29,8 +34,17 @@ const BINDINGS_MAX: usize = 40;
 /// Greatest number of values that an expression may find alive.
 pub const DEPTH_MAX: usize = 110;
 
+/// Greatest number of values alive where operands are evaluated.
+const FRAME_MAX: usize = DEPTH_MAX + BINDINGS_MAX;
+
 /// Rewrites a unit.
 pub fn run(unit: &mut Unit) {
+    let mut pass = Splitting {
+        locals: &mut unit.locals,
+    };
+    for form in &mut unit.body {
+        pass.visit(super::form_expr_mut(form));
+    }
     let labels = find_labels(unit);
     let mut pass = Fitting {
         locals: &mut unit.locals,
@@ -41,6 +55,106 @@ pub fn run(unit: &mut Unit) {
     }
 }
 
+/// Shortens calls, parameter lists and formals.
+struct Splitting<'a> {
+    locals: &'a mut VarTable,
+}
+
+impl Splitting<'_> {
+    fn visit(&mut self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Lambda(lambda) => self.split_parameters(lambda),
+            ExprKind::CaseLambda(clauses) => {
+                clauses.iter_mut().for_each(|c| self.split_parameters(c));
+            }
+            ExprKind::LetValues { .. } => self.split_formals(expr),
+            ExprKind::Call { operands, .. } if operands.len() > OPERANDS_MAX => {
+                self.split_call(expr);
+            }
+            _ => {}
+        }
+        for_each_child_mut(expr, &mut |child| self.visit(child));
+    }
+
+    /// Makes the surplus parameters those of an inner procedure, applied to a rest list.
+    fn split_parameters(&mut self, lambda: &mut Lambda) {
+        if lambda.required.len() <= OPERANDS_MAX {
+            return;
+        }
+        let span = lambda.span;
+        let required = lambda.required.split_off(OPERANDS_MAX);
+        let rest = self.locals.add(Name::new("rest"), span);
+        let inner = Lambda {
+            name: lambda.name,
+            required,
+            optional: std::mem::take(&mut lambda.optional),
+            keywords: std::mem::take(&mut lambda.keywords),
+            rest: lambda.rest.replace(rest),
+            allow_other_keys: std::mem::take(&mut lambda.allow_other_keys),
+            body: take(&mut lambda.body),
+            span,
+        };
+        lambda.body = apply(inner, rest);
+    }
+
+    /// `(f a …)` as `(let* ((f f) (l (list a …)) …) (%apply f (append l …)))`.
+    fn split_call(&mut self, expr: &mut Expr) {
+        let span = expr.span;
+        let ExprKind::Call { operator, operands } = std::mem::replace(&mut expr.kind, NOTHING)
+        else {
+            return;
+        };
+        let mut bindings = Vec::new();
+        let operator = match operator.kind {
+            ExprKind::PrimitiveRef(_) => *operator,
+            _ => {
+                let var = self.locals.add(Name::new("operator"), span);
+                bindings.push((var, *operator));
+                local(var, span)
+            }
+        };
+        let mut pieces = Vec::new();
+        let mut operands = operands.into_iter().peekable();
+        while operands.peek().is_some() {
+            let piece = operands.by_ref().take(OPERANDS_MAX).collect();
+            let var = self.locals.add(Name::new("operands"), span);
+            bindings.push((var, Expr::call(span, primitive("list", span), piece)));
+            pieces.push(local(var, span));
+        }
+        let list = Expr::call(span, primitive("append", span), pieces);
+        let body = Expr::call(span, primitive("%apply", span), vec![operator, list]);
+        expr.kind = ExprKind::Let {
+            bindings,
+            body: Box::new(body),
+        };
+    }
+
+    /// As [`Self::split_parameters`] for the variables of a `let-values`.
+    fn split_formals(&mut self, expr: &mut Expr) {
+        let span = expr.span;
+        let ExprKind::LetValues { formals, body, .. } = &mut expr.kind else {
+            return;
+        };
+        if formals.required.len() <= OPERANDS_MAX {
+            return;
+        }
+        let required = formals.required.split_off(OPERANDS_MAX);
+        let rest = self.locals.add(Name::new("rest"), span);
+        let inner = Lambda {
+            name: None,
+            required,
+            optional: Vec::new(),
+            keywords: Vec::new(),
+            rest: formals.rest.replace(rest),
+            allow_other_keys: false,
+            body: take(body),
+            span,
+        };
+        **body = apply(inner, rest);
+    }
+}
+
+/// Moves what would need too many registers at once.
 struct Fitting<'a> {
     locals: &'a mut VarTable,
     /// Procedures that may become labels, whose parameters then need registers here.
@@ -52,9 +166,38 @@ impl Fitting<'_> {
         self.labels.get(var.0 as usize) == Some(&true)
     }
 
+    fn are_labels(&self, bindings: &[(VarId, Expr)]) -> bool {
+        is_fixed(bindings, self.locals) && bindings.iter().all(|(var, _)| self.is_label(*var))
+    }
+
+    /// Whether a group needs so many registers that its procedures have to live in boxes. Labels
+    /// count as closures too: they become closures where a call of one moves into another procedure.
+    fn is_oversized(&self, bindings: &[(VarId, Expr)]) -> bool {
+        let count = bindings
+            .iter()
+            .filter(|(_, init)| is_procedure(init))
+            .count();
+        if self.are_labels(bindings) {
+            count.max(label_words(bindings)) > FRAME_MAX
+        } else {
+            count > OPERANDS_MAX
+        }
+    }
+
+    /// Registers for the variables that the expression binds all at once.
+    fn bound_words(&self, expr: &Expr) -> usize {
+        match &expr.kind {
+            ExprKind::Letrec { bindings, .. } if self.are_labels(bindings) => label_words(bindings),
+            ExprKind::Letrec { bindings, .. } => bindings.len(),
+            ExprKind::LetValues { formals, .. } => formals.required.len() + 1,
+            _ => 0,
+        }
+    }
+
     /// Visits an expression that is evaluated while `depth` values are alive.
     fn visit(&mut self, expr: &mut Expr, depth: usize) {
-        if depth > DEPTH_MAX && !is_small(expr) {
+        let crowded = depth > DEPTH_MAX || depth + self.bound_words(expr) > FRAME_MAX;
+        if crowded && depth > 0 && !is_small(expr) {
             let span = expr.span;
             let body = take(expr);
             *expr = Expr::call(span, thunk(body), Vec::new());
@@ -67,9 +210,12 @@ impl Fitting<'_> {
             ExprKind::Lambda(lambda) => self.visit_lambda(lambda),
             ExprKind::CaseLambda(clauses) => clauses.iter_mut().for_each(|c| self.visit_lambda(c)),
             ExprKind::Let { .. } => self.visit_let(expr, depth),
+            ExprKind::Letrec { bindings, .. } if self.is_oversized(bindings) => {
+                self.box_procedures(expr);
+                self.visit(expr, depth);
+            }
             ExprKind::Letrec { bindings, body, .. } => {
-                let labels = is_fixed(bindings, self.locals)
-                    && bindings.iter().all(|(var, _)| self.is_label(*var));
+                let labels = self.are_labels(bindings);
                 let inner = depth
                     + if labels {
                         label_words(bindings)
@@ -90,14 +236,7 @@ impl Fitting<'_> {
                 self.visit(init, depth);
                 self.visit(body, depth + count);
             }
-            ExprKind::Call { operands, .. } => {
-                if operands.len() > OPERANDS_MAX {
-                    self.split_call(expr);
-                    return self.visit(expr, depth);
-                }
-                let ExprKind::Call { operator, operands } = &mut expr.kind else {
-                    return;
-                };
+            ExprKind::Call { operator, operands } => {
                 self.visit(operator, depth);
                 for (index, operand) in operands.iter_mut().enumerate() {
                     self.visit(operand, depth + 2 + index);
@@ -105,6 +244,44 @@ impl Fitting<'_> {
             }
             _ => for_each_child_mut(expr, &mut |child| self.visit(child, depth)),
         }
+    }
+
+    /// `(letrec ((p (lambda …)) … (v init) …) body)` as
+    /// `(let ((p #f) …) (letrec ((first (begin (set! p (lambda …)) …)) (v init) …) body))`.
+    fn box_procedures(&mut self, expr: &mut Expr) {
+        let span = expr.span;
+        let ExprKind::Letrec { bindings, body, .. } = &mut expr.kind else {
+            return;
+        };
+        let mut variables = Vec::new();
+        let mut steps = Vec::new();
+        let mut values = Vec::new();
+        for (var, init) in std::mem::take(bindings) {
+            if is_procedure(&init) {
+                let at = init.span;
+                self.locals[var].assigned = true;
+                variables.push((var, Expr::new(at, NOTHING)));
+                steps.push(Expr::new(at, ExprKind::LocalSet(var, Box::new(init))));
+            } else {
+                values.push((var, init));
+            }
+        }
+        let inner = if values.is_empty() {
+            steps.push(take(body));
+            Expr::new(span, ExprKind::Sequence(steps))
+        } else {
+            let first = self.locals.add(Name::new("procedures"), span);
+            values.insert(0, (first, Expr::new(span, ExprKind::Sequence(steps))));
+            *bindings = values;
+            take(expr)
+        };
+        *expr = Expr::new(
+            span,
+            ExprKind::Let {
+                bindings: variables,
+                body: Box::new(inner),
+            },
+        );
     }
 
     /// An initial value; the body of a label runs in this frame.
@@ -151,9 +328,6 @@ impl Fitting<'_> {
     }
 
     fn visit_lambda(&mut self, lambda: &mut Lambda) {
-        if lambda.required.len() > OPERANDS_MAX {
-            self.split_parameters(lambda);
-        }
         let count = lambda.required.len()
             + lambda.optional.len()
             + lambda.keywords.len()
@@ -166,67 +340,27 @@ impl Fitting<'_> {
         }
         self.visit(&mut lambda.body, count);
     }
-
-    /// Makes the surplus parameters those of an inner procedure, applied to a rest list.
-    fn split_parameters(&mut self, lambda: &mut Lambda) {
-        let span = lambda.span;
-        let required = lambda.required.split_off(OPERANDS_MAX);
-        let rest = self.locals.add(Name::new("rest"), span);
-        let inner = Lambda {
-            name: lambda.name,
-            required,
-            optional: std::mem::take(&mut lambda.optional),
-            keywords: std::mem::take(&mut lambda.keywords),
-            rest: lambda.rest.replace(rest),
-            allow_other_keys: std::mem::take(&mut lambda.allow_other_keys),
-            body: take(&mut lambda.body),
-            span,
-        };
-        let inner = Expr::new(span, ExprKind::Lambda(Box::new(inner)));
-        lambda.body = Expr::call(
-            span,
-            primitive("%apply", span),
-            vec![inner, local(rest, span)],
-        );
-    }
-
-    /// `(f a …)` as `(let* ((f f) (l (list a …)) …) (%apply f (append l …)))`.
-    fn split_call(&mut self, expr: &mut Expr) {
-        let span = expr.span;
-        let ExprKind::Call { operator, operands } = std::mem::replace(&mut expr.kind, NOTHING)
-        else {
-            return;
-        };
-        let mut bindings = Vec::new();
-        let operator = match operator.kind {
-            ExprKind::PrimitiveRef(_) => *operator,
-            _ => {
-                let var = self.locals.add(Name::new("operator"), span);
-                bindings.push((var, *operator));
-                local(var, span)
-            }
-        };
-        let mut pieces = Vec::new();
-        let mut operands = operands.into_iter().peekable();
-        while operands.peek().is_some() {
-            let piece = operands.by_ref().take(OPERANDS_MAX).collect();
-            let var = self.locals.add(Name::new("operands"), span);
-            bindings.push((var, Expr::call(span, primitive("list", span), piece)));
-            pieces.push(local(var, span));
-        }
-        let list = Expr::call(span, primitive("append", span), pieces);
-        let body = Expr::call(span, primitive("%apply", span), vec![operator, list]);
-        expr.kind = ExprKind::Let {
-            bindings,
-            body: Box::new(body),
-        };
-    }
 }
 
 const NOTHING: ExprKind = ExprKind::Constant(Datum::Nil);
 
 fn take(expr: &mut Expr) -> Expr {
     std::mem::replace(expr, Expr::new(Span::NONE, NOTHING))
+}
+
+/// Applies a procedure to the elements of the list in a variable.
+fn apply(procedure: Lambda, list: VarId) -> Expr {
+    let span = procedure.span;
+    let procedure = Expr::new(span, ExprKind::Lambda(Box::new(procedure)));
+    Expr::call(
+        span,
+        primitive("%apply", span),
+        vec![procedure, local(list, span)],
+    )
+}
+
+fn is_procedure(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Lambda(_) | ExprKind::CaseLambda(_))
 }
 
 /// Registers for the parameters of a group of labels.
