@@ -342,8 +342,9 @@ pub enum Terminator {
     },
     /// Returns from the outermost frame.
     Return(NodeId),
-    /// Calls in place of the outermost frame.
-    TailCall(Callee, Vec<NodeId>),
+    /// Calls in place of the outermost frame. The state is that before the instruction, in the outermost frame, with the
+    /// callee and the arguments in the instruction's window: there the machine goes on when the call is unusual.
+    TailCall(Callee, Vec<NodeId>, StateId),
     /// Leaves for the interpreter, which goes on from the state.
     Exit(StateId),
 }
@@ -713,7 +714,9 @@ impl Terminator {
     /// The state to which the end leaves, or that it publishes.
     pub fn state(&self) -> Option<StateId> {
         match self {
-            Terminator::RuntimeBranch { state, .. } | Terminator::Exit(state) => Some(*state),
+            Terminator::RuntimeBranch { state, .. }
+            | Terminator::Exit(state)
+            | Terminator::TailCall(_, _, state) => Some(*state),
             _ => None,
         }
     }
@@ -723,7 +726,7 @@ impl Terminator {
         let mut change = |id: &mut NodeId| *id = map(*id);
         match self {
             Terminator::Return(x) => change(x),
-            Terminator::TailCall(callee, arguments) => {
+            Terminator::TailCall(callee, arguments, _) => {
                 callee.map_inputs(&mut change);
                 arguments.iter_mut().for_each(&mut change);
             }
