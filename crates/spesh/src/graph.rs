@@ -202,7 +202,8 @@ pub enum Callee {
 pub enum Op {
     /// A block's parameter.
     BlockParameter(Representation),
-    /// What the slot of a register of the outermost frame holds on entry.
+    /// What the slot so many words above the outermost fp holds: on entry of the graph, or right after an
+    /// [`Op::Runtime`] whose instruction writes several registers (another such node may stand between).
     Slot(u32),
     /// The closure of the outermost frame on entry.
     Closure,

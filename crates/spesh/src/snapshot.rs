@@ -97,6 +97,8 @@ pub trait Profile {
     fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type>;
     /// The code that nearly every call at `pc` entered.
     fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord>;
+    /// Types of operands with which speculation at `pc` failed, together; [`Type::NONE`] if it never failed.
+    fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation at `pc` failed too often: the builder takes the general way there.
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
 }

@@ -1,0 +1,311 @@
+//! Numbers: which kind of arithmetic an instruction is compiled to.
+
+use canny_compiler::instruction::Instruction;
+use canny_tables::opcodes::Opcode;
+
+use super::control::{Facts, constant_double};
+use super::{Activation, Builder};
+use crate::graph::{
+    Comparison, Condition, FixnumOperation, FloatOperation, NodeId, Op, Representation, Test,
+};
+use crate::types::Type;
+
+/// How to compute with two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As fixnums.
+    Fixnums,
+    /// As doubles.
+    Floats,
+    /// As the runtime does.
+    General,
+}
+
+impl Builder<'_> {
+    /// Chooses from types, and where they are open from what is likely; a choice that needs a check that
+    /// failed before is not made again.
+    fn way(&self, activation: &Activation, x: NodeId, y: NodeId) -> Way {
+        let (code, pc) = (activation.code.word, activation.pc);
+        let (tx, ty) = (self.ty(x), self.ty(y));
+        let real = Type::FIXNUM.or(Type::FLONUM);
+        if tx.is(Type::FIXNUM) && ty.is(Type::FIXNUM) {
+            return if self.profile.is_unstable(code, pc) {
+                Way::General
+            } else {
+                Way::Fixnums
+            };
+        }
+        if tx.is(real) && ty.is(real) && (tx.is(Type::FLONUM) || ty.is(Type::FLONUM)) {
+            return Way::Floats;
+        }
+        let failed = self.profile.failed_operands(code, pc);
+        let (gx, gy) = (
+            self.guess(x).or(failed.and(tx)),
+            self.guess(y).or(failed.and(ty)),
+        );
+        let unstable = self.profile.is_unstable(code, pc);
+        let is_float = |guess: Type, exact: Type| {
+            exact.is(Type::FLONUM) || (guess.is(Type::FLONUM) && !guess.is_none())
+        };
+        let is_fixnum = |guess: Type, exact: Type| {
+            exact.is(Type::FIXNUM) || (guess.is(Type::FIXNUM) && !guess.is_none())
+        };
+        if unstable {
+            return Way::General;
+        }
+        if !failed.is_none() {
+            // Trust what failed before what was guessed.
+            if failed.is(Type::FLONUM) && tx.may_be(Type::FLONUM) | ty.may_be(Type::FLONUM) {
+                return Way::Floats;
+            }
+            if !failed.is(real) {
+                return Way::General;
+            }
+        }
+        match (is_float(gx, tx), is_float(gy, ty)) {
+            (true, true) => return Way::Floats,
+            (true, false) if gy == Type::ANY || gy.is(real) => return Way::Floats,
+            (false, true) if gx == Type::ANY || gx.is(real) => return Way::Floats,
+            _ => {}
+        }
+        let open = |guess: Type| guess == Type::ANY || guess.may_be(Type::FIXNUM);
+        if is_fixnum(gx, tx) && open(gy) || is_fixnum(gy, ty) && open(gx) || open(gx) && open(gy) {
+            return Way::Fixnums;
+        }
+        Way::General
+    }
+
+    /// The operand as a fixnum.
+    fn as_fixnum(&mut self, activation: &mut Activation, x: NodeId) -> NodeId {
+        self.guard(activation, Test::Fixnum, x)
+    }
+
+    /// The operand as a double: a flonum unless it is known to be a fixnum, or may be one.
+    fn as_float(&mut self, activation: &mut Activation, x: NodeId) -> NodeId {
+        if self.graph.representation(x) == Representation::Float {
+            return x;
+        }
+        if let Some(value) = self.constant(x).and_then(constant_double) {
+            return self.pure(Op::Float(value), Type::FLONUM);
+        }
+        let ty = self.ty(x);
+        if ty.is(Type::FIXNUM) {
+            return self.pure(Op::FixnumToFloat(x), Type::FLONUM);
+        }
+        if ty.is(Type::FLONUM) {
+            return self.float(x);
+        }
+        if ty.is(Type::FIXNUM.or(Type::FLONUM)) {
+            return self.pure(Op::NumberToFloat(x), Type::FLONUM);
+        }
+        let guarded = self.guard(activation, Test::Flonum, x);
+        if self.block.is_none() {
+            return x;
+        }
+        self.float(guarded)
+    }
+
+    /// An arithmetic instruction on two values; none where it is left to the runtime.
+    pub(super) fn arithmetic(
+        &mut self,
+        activation: &mut Activation,
+        opcode: Opcode,
+        x: NodeId,
+        y: NodeId,
+    ) -> Option<NodeId> {
+        let way = self.way(activation, x, y);
+        match (way, fixnum_operation(opcode), float_operation(opcode)) {
+            (Way::Fixnums, Some(operation), _) => {
+                let x = self.as_fixnum(activation, x);
+                let y = if self.block.is_some() {
+                    self.as_fixnum(activation, y)
+                } else {
+                    y
+                };
+                if self.block.is_none() {
+                    return Some(x);
+                }
+                Some(self.fixnum_operation(activation, operation, x, y))
+            }
+            (Way::Floats, _, Some(operation)) => {
+                let x = self.as_float(activation, x);
+                let y = if self.block.is_some() {
+                    self.as_float(activation, y)
+                } else {
+                    y
+                };
+                if self.block.is_none() {
+                    return Some(x);
+                }
+                Some(self.pure(Op::FloatArithmetic(operation, x, y), Type::FLONUM))
+            }
+            _ => None,
+        }
+    }
+
+    fn fixnum_operation(
+        &mut self,
+        activation: &mut Activation,
+        operation: FixnumOperation,
+        x: NodeId,
+        y: NodeId,
+    ) -> NodeId {
+        let zero = Some(0);
+        match operation {
+            FixnumOperation::Add if self.constant(y) == zero => return x,
+            FixnumOperation::Add if self.constant(x) == zero => return y,
+            FixnumOperation::Subtract if self.constant(y) == zero => return x,
+            _ => {}
+        }
+        if let (Some(a), Some(b)) = (self.constant(x), self.constant(y))
+            && let Some(result) = fold(operation, a as i64, b as i64)
+        {
+            return self.word(result as u64);
+        }
+        let key = Op::Fixnum(operation, x, y, super::environment::NO_STATE);
+        if let Some(node) = self.numbering.find(&key) {
+            return node;
+        }
+        let state = self.state(activation);
+        self.pure(Op::Fixnum(operation, x, y, state), Type::FIXNUM)
+    }
+
+    /// A comparison that branches. `opcode` has its operands in `x` and `y`.
+    pub(super) fn comparison(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        comparison: Comparison,
+        negated: bool,
+        x: NodeId,
+        y: NodeId,
+    ) {
+        let target = instruction.branch_target().unwrap_or(0) as usize;
+        let next = instruction.next_pc();
+        let condition = match self.way(activation, x, y) {
+            Way::Fixnums => {
+                let x = self.as_fixnum(activation, x);
+                let y = if self.block.is_some() {
+                    self.as_fixnum(activation, y)
+                } else {
+                    y
+                };
+                if let (Some(a), Some(b)) = (self.constant(x), self.constant(y)) {
+                    let holds = compare(comparison, a as i64, b as i64);
+                    let way = if holds != negated { target } else { next };
+                    return self.jump(activation, way);
+                }
+                Condition::Fixnums(comparison, x, y)
+            }
+            Way::Floats if self.exact_float_comparison(x, y) => {
+                let x = self.as_float(activation, x);
+                let y = if self.block.is_some() {
+                    self.as_float(activation, y)
+                } else {
+                    y
+                };
+                Condition::Floats(comparison, x, y)
+            }
+            _ => return self.runtime_branch(activation, target, next),
+        };
+        if self.block.is_none() {
+            return;
+        }
+        let (holds, fails) = if negated {
+            (next, target)
+        } else {
+            (target, next)
+        };
+        self.branch(
+            activation,
+            condition,
+            (holds, Facts::new()),
+            (fails, Facts::new()),
+        );
+    }
+
+    /// Whether comparing as doubles compares the numbers: not for a fixnum that a double may not hold.
+    fn exact_float_comparison(&self, x: NodeId, y: NodeId) -> bool {
+        let exact = |node: NodeId| match self.constant(node) {
+            Some(bits) => constant_double(bits).is_some_and(|value| value.abs() < 9e15),
+            // What is not known to be a flonum is guarded to be one.
+            None => {
+                !self.ty(node).is(Type::FIXNUM.or(Type::FLONUM)) || self.ty(node).is(Type::FLONUM)
+            }
+        };
+        exact(x) && exact(y)
+    }
+}
+
+fn compare(comparison: Comparison, a: i64, b: i64) -> bool {
+    match comparison {
+        Comparison::Less => a < b,
+        Comparison::LessEqual => a <= b,
+        Comparison::Equal => a == b,
+        Comparison::Greater => a > b,
+        Comparison::GreaterEqual => a >= b,
+    }
+}
+
+/// Constant sum, difference or bitwise operation of tagged fixnums, if it is a fixnum.
+fn fold(operation: FixnumOperation, a: i64, b: i64) -> Option<i64> {
+    match operation {
+        FixnumOperation::Add => a.checked_add(b),
+        FixnumOperation::Subtract => a.checked_sub(b),
+        FixnumOperation::And => Some(a & b),
+        FixnumOperation::Or => Some(a | b),
+        FixnumOperation::Xor => Some(a ^ b),
+        _ => None,
+    }
+}
+
+fn fixnum_operation(opcode: Opcode) -> Option<FixnumOperation> {
+    Some(match opcode {
+        Opcode::Add | Opcode::AddImmediate => FixnumOperation::Add,
+        Opcode::Subtract => FixnumOperation::Subtract,
+        Opcode::Multiply => FixnumOperation::Multiply,
+        Opcode::Quotient => FixnumOperation::Quotient,
+        Opcode::Remainder => FixnumOperation::Remainder,
+        Opcode::Modulo => FixnumOperation::Modulo,
+        Opcode::BitAnd => FixnumOperation::And,
+        Opcode::BitOr => FixnumOperation::Or,
+        Opcode::BitXor => FixnumOperation::Xor,
+        Opcode::ShiftLeft => FixnumOperation::Shift,
+        _ => return None,
+    })
+}
+
+fn float_operation(opcode: Opcode) -> Option<FloatOperation> {
+    Some(match opcode {
+        Opcode::Add | Opcode::AddImmediate => FloatOperation::Add,
+        Opcode::Subtract => FloatOperation::Subtract,
+        Opcode::Multiply => FloatOperation::Multiply,
+        Opcode::Divide => FloatOperation::Divide,
+        _ => return None,
+    })
+}
+
+/// The comparison of a branching opcode, whether it branches on failure, and whether its second operand is
+/// immediate.
+pub(super) fn comparison_of(opcode: Opcode) -> Option<(Comparison, bool, bool)> {
+    use Opcode::*;
+    Some(match opcode {
+        JumpLess => (Comparison::Less, false, false),
+        JumpNotLess => (Comparison::Less, true, false),
+        JumpLessEqual => (Comparison::LessEqual, false, false),
+        JumpNotLessEqual => (Comparison::LessEqual, true, false),
+        JumpNumberEqual => (Comparison::Equal, false, false),
+        JumpNotNumberEqual => (Comparison::Equal, true, false),
+        JumpLessImmediate => (Comparison::Less, false, true),
+        JumpNotLessImmediate => (Comparison::Less, true, true),
+        JumpLessEqualImmediate => (Comparison::LessEqual, false, true),
+        JumpNotLessEqualImmediate => (Comparison::LessEqual, true, true),
+        JumpGreaterImmediate => (Comparison::Greater, false, true),
+        JumpNotGreaterImmediate => (Comparison::Greater, true, true),
+        JumpGreaterEqualImmediate => (Comparison::GreaterEqual, false, true),
+        JumpNotGreaterEqualImmediate => (Comparison::GreaterEqual, true, true),
+        JumpNumberEqualImmediate => (Comparison::Equal, false, true),
+        JumpNotNumberEqualImmediate => (Comparison::Equal, true, true),
+        _ => return None,
+    })
+}

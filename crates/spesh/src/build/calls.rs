@@ -1,0 +1,309 @@
+//! Calls, and procedures inlined in their place.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use canny_compiler::instruction::Instruction;
+use canny_tables::layout::code::VARIADIC;
+use canny_tables::layout::frame::LINK_WORDS;
+use canny_tables::opcodes::Opcode;
+
+use super::environment::{Arrival, Environment};
+use super::{Activation, BuildError, Builder, Return};
+use crate::graph::{Callee, Edge, Frame, NodeId, Op, State, StateId, Terminator, Test};
+use crate::snapshot::CodeSnapshot;
+use crate::types::Type;
+
+/// What takes the place of a call.
+struct Site {
+    /// The callee, checked as far as it is known.
+    closure: NodeId,
+    arguments: Vec<NodeId>,
+    is_tail: bool,
+}
+
+impl Builder<'_> {
+    pub(super) fn call(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let (base, count) = (instruction.a(), instruction.b());
+        let callee = self.register(activation, base)?;
+        let mut arguments = Vec::with_capacity(count);
+        for index in 0..count {
+            arguments.push(self.register(activation, base + LINK_WORDS + index)?);
+        }
+        let mut closure = self.tagged(callee);
+        let mut code = self.known_code.get(&closure).copied();
+        if code.is_none()
+            && self.ty(closure).may_be(Type::CLOSURE)
+            && !self
+                .profile
+                .is_unstable(activation.code.word, activation.pc)
+            && let Some(likely) = self.profile.callee(activation.code.word, activation.pc)
+            && self.source.snapshot(likely).is_some()
+        {
+            closure = self.guard(activation, Test::ClosureOf(likely.0), closure);
+            if self.block.is_none() {
+                return Ok(());
+            }
+            code = Some(likely);
+        }
+        let snapshot = code.and_then(|code| self.source.snapshot(code));
+        let site = Site {
+            closure,
+            arguments,
+            is_tail: instruction.opcode == Opcode::TailCall,
+        };
+        if let Some(snapshot) = &snapshot
+            && self.is_worth_inlining(activation, snapshot, count)
+        {
+            return self.inline(activation, instruction, site, snapshot.clone());
+        }
+        let arguments: Vec<NodeId> = site
+            .arguments
+            .iter()
+            .map(|argument| self.tagged(*argument))
+            .collect();
+        let callee = match &snapshot {
+            Some(snapshot) if snapshot.arity == count as u32 => Callee::Known {
+                closure,
+                code: snapshot.word.0,
+            },
+            _ => Callee::Unknown(closure),
+        };
+        if !site.is_tail {
+            let state = self.call_state(activation, instruction);
+            let value = self.push(Op::Call(callee, arguments, state), Type::ANY);
+            self.numbering.safepoint();
+            self.expect(activation, value);
+            activation.environment.set(base, value);
+            return Ok(());
+        }
+        match self.graph.frame(activation.frame).caller {
+            // The outermost frame's place is taken.
+            None => {
+                let state = self.state(activation);
+                self.terminate(Terminator::TailCall(callee, arguments, state));
+            }
+            // The inlined frame's place is taken: a call from the frame that it was inlined into.
+            Some(caller) => {
+                let value = self.push(Op::Call(callee, arguments, caller), Type::ANY);
+                self.numbering.safepoint();
+                self.expect(activation, value);
+                self.return_value(activation, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The state at a call: the registers live across it.
+    fn call_state(&mut self, activation: &Activation, instruction: &Instruction) -> StateId {
+        let mut live = activation
+            .code
+            .liveness
+            .live_after(&activation.code.instructions, activation.pc);
+        live.remove_from(instruction.a());
+        let registers = live
+            .iter()
+            .filter_map(|register| Some((register as u32, activation.environment.get(register)?)))
+            .collect();
+        self.graph.add_state(State {
+            frame: activation.frame,
+            pc: activation.pc,
+            registers,
+        })
+    }
+
+    fn is_worth_inlining(
+        &self,
+        activation: &Activation,
+        callee: &CodeSnapshot,
+        count: usize,
+    ) -> bool {
+        let options = self.options;
+        if !options.inline
+            || self.graph.nodes.len() > options.nodes_soft
+            || callee.instructions.len() > options.inline_words
+            || activation.path.len() >= options.inline_depth
+        {
+            return false;
+        }
+        let takes = if callee.arity == VARIADIC {
+            takes_arguments(callee, count)
+        } else {
+            callee.arity == count as u32
+        };
+        if !takes {
+            return false;
+        }
+        let inside = activation
+            .path
+            .iter()
+            .map(|(code, _)| *code)
+            .chain([activation.code.word])
+            .filter(|code| *code == callee.word)
+            .count();
+        if inside > options.recursion_depth {
+            return false;
+        }
+        can_inline(callee)
+    }
+
+    /// Follows the callee's bytecode in place of the call.
+    fn inline(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        site: Site,
+        callee: Arc<CodeSnapshot>,
+    ) -> Result<(), BuildError> {
+        let base = instruction.a();
+        let caller = self.graph.frame(activation.frame).clone();
+        let code = self
+            .graph
+            .codes
+            .iter()
+            .position(|known| known.word == callee.word)
+            .unwrap_or_else(|| {
+                self.graph.codes.push(callee.clone());
+                self.graph.codes.len() - 1
+            });
+        let frame = if site.is_tail {
+            Frame {
+                code,
+                closure: site.closure,
+                ..caller
+            }
+        } else {
+            Frame {
+                code,
+                caller: Some(self.call_state(activation, instruction)),
+                base: caller.base + (base + LINK_WORDS) as u32,
+                closure: site.closure,
+                return_address: Some(activation.code.address(instruction.next_pc())),
+            }
+        };
+        let frame = self.graph.add_frame(frame);
+        let mut environment = Environment::new(callee.frame_words as usize);
+        for (register, argument) in site.arguments.iter().enumerate() {
+            environment.set(register, *argument);
+        }
+        let mut path = activation.path.clone();
+        path.push((activation.code.word, activation.pc));
+        // A tail call's frame returns where the frame whose place it takes does.
+        let returns = if site.is_tail {
+            activation.returns.take()
+        } else {
+            Some(Vec::new())
+        };
+        let mut inner = Activation {
+            frame,
+            code: callee,
+            path,
+            argument_count: Some(site.arguments.len()),
+            pc: 0,
+            state: None,
+            environment,
+            pending: BTreeMap::new(),
+            loops: Vec::new(),
+            returns,
+        };
+        self.follow(&mut inner, 0)?;
+        if site.is_tail {
+            activation.returns = inner.returns;
+            return Ok(());
+        }
+        let returns = inner.returns.unwrap_or_default();
+        if let Some(value) = self.join_returns(returns) {
+            activation.environment.set(base, value);
+        }
+        Ok(())
+    }
+
+    /// Control after inlined code, and its value; none if it does not return.
+    fn join_returns(&mut self, mut returns: Vec<Return>) -> Option<NodeId> {
+        if returns.len() <= 1 {
+            let single = returns.pop()?;
+            self.block = Some(single.block);
+            self.numbering = single.numbering;
+            return Some(single.value);
+        }
+        let block = self.graph.add_block();
+        let values: Vec<NodeId> = returns.iter().map(|one| one.value).collect();
+        let mut arrivals: Vec<Arrival> = returns
+            .into_iter()
+            .map(|one| Arrival {
+                block: one.block,
+                environment: Environment::new(0),
+                numbering: one.numbering,
+            })
+            .collect();
+        let mut arguments = vec![Vec::new(); arrivals.len()];
+        let value = self.join_values(block, &values, &mut arrivals, &mut arguments);
+        let mut numbering = arrivals[0].numbering.clone();
+        for arrival in &arrivals[1..] {
+            numbering.intersect(&arrival.numbering);
+        }
+        for (arrival, arguments) in arrivals.iter().zip(arguments) {
+            self.graph.blocks[arrival.block.index()].terminator = Terminator::Jump(Edge {
+                target: block,
+                arguments,
+            });
+        }
+        self.block = Some(block);
+        self.numbering = numbering;
+        Some(value)
+    }
+
+    /// Returns from the procedure being followed.
+    pub(super) fn return_value(&mut self, activation: &mut Activation, value: NodeId) {
+        match &mut activation.returns {
+            None => {
+                let value = self.tagged(value);
+                self.terminate(Terminator::Return(value));
+            }
+            Some(returns) => {
+                if let Some(block) = self.block.take() {
+                    returns.push(Return {
+                        block,
+                        value,
+                        numbering: std::mem::take(&mut self.numbering),
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Whether code that starts with an entry instruction takes so many arguments.
+fn takes_arguments(code: &CodeSnapshot, count: usize) -> bool {
+    let Ok(entry) = Instruction::decode(&code.instructions, 0) else {
+        return false;
+    };
+    entry.opcode == Opcode::Entry
+        && count >= entry.a()
+        && (entry.c() == 1 || count <= entry.a() + entry.b())
+}
+
+/// Whether the code has nothing that needs a frame of its own.
+fn can_inline(code: &CodeSnapshot) -> bool {
+    canny_compiler::instruction::instructions(&code.instructions).all(|instruction| {
+        instruction.is_ok_and(|instruction| {
+            use Opcode::*;
+            !matches!(
+                instruction.opcode,
+                KeywordEntry
+                    | ArityError
+                    | TailApply
+                    | TailCallValues
+                    | ApplyStub
+                    | CaptureStub
+                    | ThrowStub
+                    | PrimitiveStub
+                    | Halt
+            )
+        })
+    })
+}

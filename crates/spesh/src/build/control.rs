@@ -1,0 +1,471 @@
+//! Following the bytecode: joins, branches, loops.
+
+use std::collections::{BTreeMap, HashSet};
+
+use canny_compiler::instruction::Instruction;
+use canny_tables::opcodes::Opcode;
+
+use super::environment::{Arrival, Environment};
+use super::{Activation, BuildError, Builder, LoopKey, decode_flonum};
+use crate::graph::{BlockId, Condition, Edge, NodeId, Op, Representation, Terminator, Test};
+use crate::types::Type;
+
+/// A loop whose body is being followed.
+pub(super) struct OpenLoop {
+    head: usize,
+    /// The last instruction that goes back to the head.
+    last: usize,
+    block: BlockId,
+    variables: Vec<Variable>,
+    key: LoopKey,
+    went_back: bool,
+}
+
+/// A register that the loop changes.
+struct Variable {
+    register: usize,
+    parameter: NodeId,
+    /// Type on entry.
+    initial: Type,
+    /// Types that came round, together.
+    around: Type,
+}
+
+/// What one way of a branch tells of values.
+pub(super) type Facts = Vec<(NodeId, Type)>;
+
+impl Builder<'_> {
+    /// Follows an activation's bytecode from `start`, control being in the current block.
+    pub(super) fn follow(
+        &mut self,
+        activation: &mut Activation,
+        start: usize,
+    ) -> Result<(), BuildError> {
+        let words = activation.code.instructions.clone();
+        let heads = loop_heads(&words);
+        let mut pc = start;
+        loop {
+            if let Some(mut arrivals) = activation.pending.remove(&pc) {
+                if let Some(block) = self.block.take() {
+                    arrivals.push(Arrival {
+                        block,
+                        environment: activation.environment.clone(),
+                        numbering: std::mem::take(&mut self.numbering),
+                    });
+                }
+                self.join(activation, pc, arrivals);
+            }
+            if self.block.is_none() {
+                match activation.pending.keys().next() {
+                    Some(next) => pc = *next,
+                    None => {
+                        self.close_loops(activation, usize::MAX);
+                        return Ok(());
+                    }
+                }
+                continue;
+            }
+            activation.pc = pc;
+            activation.state = None;
+            self.close_loops(activation, pc);
+            if let Some(last) = heads.get(&pc) {
+                self.open_loop(activation, pc, *last)?;
+                activation.state = None;
+                if self.block.is_none() {
+                    continue;
+                }
+            }
+            let instruction = Instruction::decode(&words, pc)
+                .map_err(|_| BuildError::Unsupported("the bytecode cannot be decoded"))?;
+            pc = instruction.next_pc();
+            if let Some(skipped_to) = self.instruction(activation, &instruction)? {
+                pc = skipped_to;
+            }
+            if self.graph.nodes.len() > self.options.nodes_max {
+                return Err(BuildError::TooLarge);
+            }
+        }
+    }
+
+    /// Brings several ways together.
+    fn join(&mut self, activation: &mut Activation, pc: usize, mut arrivals: Vec<Arrival>) {
+        if arrivals.len() == 1 {
+            let arrival = arrivals.remove(0);
+            self.block = Some(arrival.block);
+            activation.environment = arrival.environment;
+            self.numbering = arrival.numbering;
+            return;
+        }
+        let live = activation
+            .code
+            .liveness
+            .live_before(&activation.code.instructions, pc);
+        let block = self.graph.add_block();
+        let mut environment = Environment::new(activation.code.frame_words as usize);
+        let mut arguments: Vec<Vec<NodeId>> = vec![Vec::new(); arrivals.len()];
+        for register in live.iter() {
+            let values: Option<Vec<NodeId>> = arrivals
+                .iter()
+                .map(|arrival| arrival.environment.get(register))
+                .collect();
+            let Some(values) = values else { continue };
+            let node = self.join_values(block, &values, &mut arrivals, &mut arguments);
+            environment.set(register, node);
+        }
+        let mut numbering = arrivals[0].numbering.clone();
+        for arrival in &arrivals[1..] {
+            numbering.intersect(&arrival.numbering);
+        }
+        for (arrival, arguments) in arrivals.iter().zip(arguments) {
+            self.graph.blocks[arrival.block.index()].terminator = Terminator::Jump(Edge {
+                target: block,
+                arguments,
+            });
+        }
+        self.block = Some(block);
+        self.numbering = numbering;
+        activation.environment = environment;
+    }
+
+    /// One value for what several ways bring, as a parameter of the block unless they agree.
+    pub(super) fn join_values(
+        &mut self,
+        block: BlockId,
+        values: &[NodeId],
+        arrivals: &mut [Arrival],
+        arguments: &mut [Vec<NodeId>],
+    ) -> NodeId {
+        if values.iter().all(|value| *value == values[0]) {
+            return values[0];
+        }
+        let ty = values
+            .iter()
+            .fold(Type::NONE, |ty, value| ty.or(self.ty(*value)));
+        let representation = if ty.is(Type::FLONUM) && !ty.is_none() {
+            Representation::Float
+        } else {
+            Representation::Tagged
+        };
+        let parameter = self.graph.add_parameter(block, representation, ty);
+        for ((value, arrival), arguments) in values.iter().zip(arrivals).zip(arguments) {
+            let held = (self.block, std::mem::take(&mut self.numbering));
+            self.block = Some(arrival.block);
+            self.numbering = std::mem::take(&mut arrival.numbering);
+            let argument = if representation == Representation::Float {
+                self.float(*value)
+            } else {
+                self.tagged(*value)
+            };
+            arguments.push(argument);
+            arrival.numbering = std::mem::take(&mut self.numbering);
+            (self.block, self.numbering) = held;
+        }
+        let code = self.known_code.get(&values[0]).copied();
+        if let Some(code) = code
+            && values
+                .iter()
+                .all(|value| self.known_code.get(value) == Some(&code))
+        {
+            self.known_code.insert(parameter, code);
+        }
+        let guess = values
+            .iter()
+            .fold(Type::NONE, |ty, value| ty.or(self.guess(*value)));
+        self.likely.insert(parameter, guess);
+        parameter
+    }
+
+    /// Goes to a later instruction.
+    pub(super) fn jump(&mut self, activation: &mut Activation, target: usize) {
+        if let Some(block) = self.block.take() {
+            let arrival = Arrival {
+                block,
+                environment: activation.environment.clone(),
+                numbering: std::mem::take(&mut self.numbering),
+            };
+            activation.pending.entry(target).or_default().push(arrival);
+        }
+    }
+
+    /// Goes to `target` if the condition holds, else to `next`, with what either way tells.
+    pub(super) fn branch(
+        &mut self,
+        activation: &mut Activation,
+        condition: Condition,
+        target: (usize, Facts),
+        next: (usize, Facts),
+    ) {
+        let [then, otherwise] = [self.graph.add_block(), self.graph.add_block()];
+        self.terminate(Terminator::Branch {
+            condition,
+            then: to(then),
+            otherwise: to(otherwise),
+        });
+        self.arrive(activation, then, target);
+        self.arrive(activation, otherwise, next);
+        self.block = None;
+    }
+
+    /// Leaves the branch instruction at hand to the runtime.
+    pub(super) fn runtime_branch(
+        &mut self,
+        activation: &mut Activation,
+        target: usize,
+        next: usize,
+    ) {
+        let state = self.state(activation);
+        let [taken, fall] = [self.graph.add_block(), self.graph.add_block()];
+        self.terminate(Terminator::RuntimeBranch {
+            state,
+            taken: to(taken),
+            fall: to(fall),
+        });
+        self.numbering.safepoint();
+        self.arrive(activation, taken, (target, Vec::new()));
+        self.arrive(activation, fall, (next, Vec::new()));
+        self.block = None;
+    }
+
+    fn arrive(&mut self, activation: &mut Activation, block: BlockId, way: (usize, Facts)) {
+        let (pc, facts) = way;
+        let environment = activation.environment.clone();
+        let numbering = self.numbering.clone();
+        self.block = Some(block);
+        for (value, ty) in facts {
+            self.refine(activation, value, ty);
+        }
+        let known = std::mem::replace(&mut activation.environment, environment);
+        let arrival = Arrival {
+            block,
+            environment: known,
+            numbering: numbering.clone(),
+        };
+        self.numbering = numbering;
+        activation.pending.entry(pc).or_default().push(arrival);
+    }
+
+    /// The head of a loop: what the loop changes becomes a parameter.
+    fn open_loop(
+        &mut self,
+        activation: &mut Activation,
+        head: usize,
+        last: usize,
+    ) -> Result<(), BuildError> {
+        let key = (activation.path.clone(), activation.code.word, head);
+        let changed = changed_registers(&activation.code.instructions, head, last);
+        let live = activation
+            .code
+            .liveness
+            .live_before(&activation.code.instructions, head);
+        let live: Vec<usize> = live
+            .iter()
+            .filter(|register| activation.environment.get(*register).is_some())
+            .collect();
+        if !self.profile.is_unstable(activation.code.word, head)
+            && let Some(guards) = self.lessons.loop_guards.get(&key).cloned()
+        {
+            for register in &live {
+                if let Some(test) = guards.get(register).and_then(|ty| test_for(*ty))
+                    && let Some(value) = activation.environment.get(*register)
+                    && self.graph.representation(value) == Representation::Tagged
+                {
+                    self.guard(activation, test, value);
+                    if self.block.is_none() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        let invariants = live
+            .iter()
+            .filter(|register| !changed.contains(register))
+            .filter_map(|register| Some((activation.environment.get(*register)?, *register)))
+            .collect();
+        self.invariants.push((key.clone(), invariants));
+        let registers = live.into_iter().filter(|register| changed.contains(register));
+        let learned = self
+            .lessons
+            .loop_types
+            .get(&key)
+            .cloned()
+            .unwrap_or_default();
+        let block = self.graph.add_block();
+        self.graph.blocks[block.index()].is_loop = true;
+        let mut variables = Vec::new();
+        let mut arguments = Vec::new();
+        for register in registers {
+            let Some(value) = activation.environment.get(register) else {
+                continue;
+            };
+            let initial = self.ty(value);
+            let mut ty = initial.or(learned.get(&register).copied().unwrap_or(Type::NONE));
+            if self.lessons.give_up && learned.contains_key(&register) {
+                ty = Type::ANY;
+            }
+            let representation = if ty.is(Type::FLONUM) {
+                Representation::Float
+            } else {
+                Representation::Tagged
+            };
+            arguments.push(if representation == Representation::Float {
+                self.float(value)
+            } else {
+                self.tagged(value)
+            });
+            let parameter = self.graph.add_parameter(block, representation, ty);
+            let guess = self.guess(value);
+            self.likely.insert(parameter, guess);
+            variables.push(Variable {
+                register,
+                parameter,
+                initial,
+                around: Type::NONE,
+            });
+        }
+        self.terminate(Terminator::Jump(Edge {
+            target: block,
+            arguments,
+        }));
+        self.block = Some(block);
+        self.numbering.safepoint();
+        for variable in &variables {
+            activation
+                .environment
+                .set(variable.register, variable.parameter);
+        }
+        activation.loops.push(OpenLoop {
+            head,
+            last,
+            block,
+            variables,
+            key,
+            went_back: false,
+        });
+        Ok(())
+    }
+
+    /// The `loop` instruction.
+    pub(super) fn go_back(&mut self, activation: &mut Activation, head: usize) {
+        let state = self.state(activation);
+        let Some(at) = activation.loops.iter().rposition(|open| open.head == head) else {
+            // The head lies before where the graph was entered.
+            return self.exit(activation);
+        };
+        self.push(Op::Poll(state), Type::NONE);
+        let mut open = activation.loops.remove(at);
+        open.went_back = true;
+        let mut arguments = Vec::new();
+        for variable in &mut open.variables {
+            let Some(value) = activation.environment.get(variable.register) else {
+                arguments.push(variable.parameter);
+                continue;
+            };
+            let ty = self.ty(value);
+            let parameter = self.graph.node(variable.parameter);
+            let (wanted, representation) = (parameter.ty, parameter.op.representation());
+            variable.around = variable.around.or(ty);
+            if !ty.is(wanted) {
+                let learned = self.lessons.loop_types.entry(open.key.clone()).or_default();
+                let known = learned.entry(variable.register).or_insert(Type::NONE);
+                *known = known.or(wanted).or(ty);
+                self.lessons.changed = true;
+                arguments.push(variable.parameter);
+                continue;
+            }
+            arguments.push(if representation == Representation::Float {
+                self.float(value)
+            } else {
+                self.tagged(value)
+            });
+        }
+        self.terminate(Terminator::Jump(Edge {
+            target: open.block,
+            arguments,
+        }));
+        activation.loops.insert(at, open);
+    }
+
+    /// Forgets loops that lie behind, and learns from them which variables deserve a guard on entry.
+    fn close_loops(&mut self, activation: &mut Activation, pc: usize) {
+        while let Some(open) = activation.loops.pop_if(|open| open.last < pc) {
+            self.invariants.pop();
+            if !open.went_back {
+                continue;
+            }
+            for variable in open.variables {
+                let narrow = variable.around;
+                let worth = narrow != variable.initial
+                    && narrow.is(variable.initial)
+                    && test_for(narrow).is_some();
+                if !worth || self.lessons.give_up {
+                    continue;
+                }
+                let guards = self
+                    .lessons
+                    .loop_guards
+                    .entry(open.key.clone())
+                    .or_default();
+                if guards.insert(variable.register, narrow).is_none() {
+                    self.lessons.changed = true;
+                }
+            }
+        }
+    }
+}
+
+/// The guard that narrows any value to a type, if there is a single one.
+pub(super) fn test_for(ty: Type) -> Option<Test> {
+    Some(match ty {
+        Type::FIXNUM => Test::Fixnum,
+        Type::FLONUM => Test::Flonum,
+        Type::PAIR => Test::Pair,
+        Type::CHARACTER => Test::Character,
+        _ => Test::Kind(ty.kind()?),
+    })
+}
+
+/// An edge without arguments.
+pub(super) fn to(target: BlockId) -> Edge {
+    Edge {
+        target,
+        arguments: Vec::new(),
+    }
+}
+
+/// Heads of loops and the last instruction that goes back to each.
+fn loop_heads(words: &[u32]) -> BTreeMap<usize, usize> {
+    let mut heads = BTreeMap::new();
+    for instruction in canny_compiler::instruction::instructions(words).flatten() {
+        if instruction.opcode == Opcode::Loop
+            && let Some(target) = instruction.branch_target()
+        {
+            heads.insert(target as usize, instruction.pc);
+        }
+    }
+    heads
+}
+
+/// Registers written between the head of a loop and its last instruction.
+fn changed_registers(words: &[u32], head: usize, last: usize) -> HashSet<usize> {
+    let mut changed = HashSet::new();
+    let mut pc = head;
+    while pc <= last {
+        let Ok(instruction) = Instruction::decode(words, pc) else {
+            break;
+        };
+        instruction.each_definition(|register| {
+            changed.insert(register);
+        });
+        pc = instruction.next_pc();
+    }
+    changed
+}
+
+/// The double that a constant number is, if it is a fixnum or flonum word.
+pub(super) fn constant_double(bits: u64) -> Option<f64> {
+    match Type::of_immediate(bits)? {
+        Type::FIXNUM => Some((bits as i64 >> canny_tables::layout::FIXNUM_SHIFT) as f64),
+        Type::FLONUM => Some(decode_flonum(bits)),
+        _ => None,
+    }
+}

@@ -1,0 +1,151 @@
+//! Registers and equal computations at a point of the bytecode.
+
+use std::collections::HashMap;
+
+use crate::graph::{BlockId, FixnumOperation, Memory, NodeId, Op, StateId};
+
+/// The node in each register; none where the register is dead or was never written.
+#[derive(Clone, Debug)]
+pub(super) struct Environment {
+    registers: Vec<Option<NodeId>>,
+}
+
+impl Environment {
+    pub(super) fn new(count: usize) -> Environment {
+        Environment {
+            registers: vec![None; count],
+        }
+    }
+
+    pub(super) fn get(&self, register: usize) -> Option<NodeId> {
+        self.registers.get(register).copied().flatten()
+    }
+
+    pub(super) fn set(&mut self, register: usize, node: NodeId) {
+        if register >= self.registers.len() {
+            self.registers.resize(register + 1, None);
+        }
+        self.registers[register] = Some(node);
+    }
+
+    /// Puts `new` where `old` is: the same value, better known.
+    pub(super) fn replace(&mut self, old: NodeId, new: NodeId) {
+        for register in &mut self.registers {
+            if *register == Some(old) {
+                *register = Some(new);
+            }
+        }
+    }
+}
+
+/// One of the ways by which control reaches an instruction.
+pub(super) struct Arrival {
+    pub(super) block: BlockId,
+    pub(super) environment: Environment,
+    pub(super) numbering: Numbering,
+}
+
+/// Computations whose result is still at hand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbering {
+    values: HashMap<Key, NodeId>,
+}
+
+/// An operation with its states left out: whoever did it first has checked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Word(u64),
+    PoolSlot(u64),
+    Float(u64),
+    Guard(crate::graph::Test, NodeId),
+    Require(crate::graph::Condition),
+    Mutable(NodeId),
+    Index(NodeId, NodeId),
+    Fixnum(FixnumOperation, NodeId, NodeId),
+    Arithmetic(crate::graph::FloatOperation, NodeId, NodeId),
+    Function(crate::graph::FloatFunction, NodeId),
+    Convert(u8, NodeId),
+    Load(Memory, NodeId, i32),
+    Element(NodeId, NodeId),
+    Length(u8, NodeId),
+    Boolean(crate::graph::Condition),
+}
+
+impl Key {
+    fn of(op: &Op) -> Option<Key> {
+        Some(match op {
+            Op::Word(bits) => Key::Word(*bits),
+            Op::PoolSlot(address) => Key::PoolSlot(*address),
+            Op::Float(value) => Key::Float(value.to_bits()),
+            Op::Guard(test, x, _) => Key::Guard(*test, *x),
+            Op::Require(condition, _) => Key::Require(*condition),
+            Op::RequireMutable(x, _) => Key::Mutable(*x),
+            Op::RequireIndex(index, length, _) => Key::Index(*index, *length),
+            Op::Fixnum(operation, x, y, _) => Key::Fixnum(*operation, *x, *y),
+            Op::FloatArithmetic(operation, x, y) => Key::Arithmetic(*operation, *x, *y),
+            Op::FloatFunction(function, x, _) => Key::Function(*function, *x),
+            Op::FixnumToFloat(x) => Key::Convert(0, *x),
+            Op::FloatToFixnum(x, _) => Key::Convert(1, *x),
+            Op::Unbox(x) => Key::Convert(2, *x),
+            Op::NumberToFloat(x) => Key::Convert(3, *x),
+            Op::Box(x) => Key::Convert(4, *x),
+            Op::CharacterToFixnum(x) => Key::Convert(5, *x),
+            Op::FixnumToCharacter(x, _) => Key::Convert(6, *x),
+            Op::Load {
+                object,
+                offset,
+                memory,
+            } => Key::Load(*memory, *object, *offset),
+            Op::LoadElement(x, index) => Key::Element(*x, *index),
+            Op::Length(x) => Key::Length(0, *x),
+            Op::StringLength(x) => Key::Length(1, *x),
+            Op::Boolean(condition) => Key::Boolean(*condition),
+            _ => return None,
+        })
+    }
+
+    /// Whether the result stays right, and at hand, when anything may have happened.
+    fn survives_safepoint(&self) -> bool {
+        matches!(self, Key::Word(_) | Key::PoolSlot(_) | Key::Float(_))
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        match self {
+            Key::Load(memory, ..) => Some(*memory),
+            Key::Element(..) => Some(Memory::Vector),
+            // Strings change their length never, but the compiler of a later kind might; keep it apart.
+            _ => None,
+        }
+    }
+}
+
+impl Numbering {
+    pub(super) fn find(&self, op: &Op) -> Option<NodeId> {
+        self.values.get(&Key::of(op)?).copied()
+    }
+
+    pub(super) fn add(&mut self, op: Op, node: NodeId) {
+        if let Some(key) = Key::of(&op) {
+            self.values.insert(key, node);
+        }
+    }
+
+    /// A store to this memory: what was loaded from it may be old.
+    pub(super) fn store(&mut self, memory: Memory) {
+        self.values.retain(|key, _| key.memory() != Some(memory));
+    }
+
+    /// A call or another point where anything may happen and values have to be loaded again.
+    pub(super) fn safepoint(&mut self) {
+        self.values.retain(|key, _| key.survives_safepoint());
+    }
+
+    /// What both know.
+    pub(super) fn intersect(&mut self, other: &Numbering) {
+        self.values
+            .retain(|key, node| other.values.get(key) == Some(node));
+    }
+}
+
+/// A placeholder for states in keys.
+pub(super) const NO_STATE: StateId = StateId(0);

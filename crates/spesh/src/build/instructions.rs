@@ -1,0 +1,614 @@
+//! One instruction at a time.
+
+use canny_compiler::instruction::Instruction;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{self, FIELD0};
+use canny_tables::opcodes::{Extension, Opcode, field_c, field_wide};
+
+use super::arithmetic::comparison_of;
+use super::control::Facts;
+use super::{Activation, BuildError, Builder};
+use crate::graph::{Comparison, Condition, Memory, NodeId, Op, Terminator, Test};
+use crate::snapshot::PoolItem;
+use crate::types::Type;
+
+/// Where to go on if not at the next instruction.
+pub(super) type Skipped = Option<usize>;
+
+impl Builder<'_> {
+    /// Follows one instruction; control may end here, or have been sent to later ones.
+    pub(super) fn instruction(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<Skipped, BuildError> {
+        use Opcode::*;
+        let opcode = instruction.opcode;
+        if let Some((comparison, negated, immediate)) = comparison_of(opcode) {
+            let x = self.register(activation, instruction.a())?;
+            let y = if immediate {
+                self.fixnum(i64::from(instruction.wide() as i16))
+            } else {
+                self.register(activation, instruction.b())?
+            };
+            self.comparison(activation, instruction, comparison, negated, x, y);
+            return Ok(None);
+        }
+        match opcode {
+            Nop => {}
+            Return => {
+                let value = self.register(activation, instruction.a())?;
+                self.return_value(activation, value);
+            }
+            Jump => self.jump(activation, target(instruction)),
+            Loop => self.go_back(activation, target(instruction)),
+            JumpFalse | JumpTrue | JumpEqImmediate | JumpNotEqImmediate | JumpPair
+            | JumpNotPair | JumpFixnum | JumpNotFixnum | JumpFlonum | JumpNotFlonum
+            | JumpCharacter | JumpNotCharacter | JumpKind | JumpNotKind => {
+                self.type_test(activation, instruction)?;
+            }
+            JumpEq | JumpNotEq => self.same_test(activation, instruction)?,
+            JumpRecord | JumpNotRecord => self.record_test(activation, instruction)?,
+            JumpCharacterEqual
+            | JumpNotCharacterEqual
+            | JumpCharacterLess
+            | JumpNotCharacterLess => self.character_comparison(activation, instruction)?,
+            Entry => return self.entry(activation, instruction),
+            CaseEntry => self.case_entry(activation, instruction)?,
+            KeywordEntry | Unpack => self.runtime_many(activation, instruction),
+            ArityError => self.exit(activation),
+            Move => {
+                let value = self.register(activation, instruction.b())?;
+                activation.environment.set(instruction.a(), value);
+            }
+            LoadWide => {
+                let value = self.register(activation, usize::from(instruction.wide()))?;
+                activation.environment.set(instruction.a(), value);
+            }
+            StoreWide => {
+                let value = self.register(activation, instruction.a())?;
+                activation
+                    .environment
+                    .set(usize::from(instruction.wide()), value);
+            }
+            LoadImmediate => {
+                let value = self.word(i64::from(instruction.wide() as i16) as u64);
+                activation.environment.set(instruction.a(), value);
+            }
+            LoadConstant | LoadConstantFar => {
+                let value = self.pool_constant(activation, instruction)?;
+                activation.environment.set(instruction.a(), value);
+            }
+            GlobalRef => self.global_ref(activation, instruction)?,
+            SelfRef => {
+                let closure = self.graph.frame(activation.frame).closure;
+                activation.environment.set(instruction.a(), closure);
+            }
+            Free => {
+                let closure = self.graph.frame(activation.frame).closure;
+                let offset = FIELD0 + 8 + 8 * i32::from(field_wide(instruction.first_word()));
+                let value = self.load(activation, closure, offset, Memory::Constant);
+                activation.environment.set(instruction.a(), value);
+            }
+            MakeClosure => return self.make_closure(activation, instruction),
+            ClosureSet => {
+                let closure = self.register(activation, instruction.a())?;
+                let value = self.register(activation, instruction.b())?;
+                let offset = FIELD0 + 8 + 8 * i32::from(field_c(instruction.first_word()));
+                self.store(closure, offset, value, Memory::Constant);
+            }
+            MakeBox => {
+                let value = self.register(activation, instruction.b())?;
+                let value = self.tagged(value);
+                let object = self.push(Op::Allocate(Kind::Box, vec![value]), Type::BOX);
+                activation.environment.set(instruction.a(), object);
+            }
+            BoxRef => {
+                let object = self.register(activation, instruction.b())?;
+                let value = self.load(activation, object, FIELD0, Memory::Box);
+                activation.environment.set(instruction.a(), value);
+            }
+            BoxSet => {
+                let object = self.register(activation, instruction.a())?;
+                let value = self.register(activation, instruction.b())?;
+                self.store(object, FIELD0, value, Memory::Box);
+            }
+            CheckDefined => {
+                let value = self.register(activation, instruction.a())?;
+                if self.ty(value).may_be(Type::OTHER_IMMEDIATE) {
+                    self.leave_if(
+                        activation,
+                        Condition::Test(Test::Word(layout::UNBOUND), value),
+                    );
+                }
+            }
+            Cons => {
+                let car = self.register(activation, instruction.b())?;
+                let cdr = self.register(activation, instruction.c())?;
+                let (car, cdr) = (self.tagged(car), self.tagged(cdr));
+                let pair = self.push(Op::Cons(car, cdr), Type::PAIR);
+                activation.environment.set(instruction.a(), pair);
+            }
+            Car | Cdr | Cadr | Cddr => self.list_access(activation, instruction)?,
+            SetCar | SetCdr => self.set_pair(activation, instruction)?,
+            Add | Subtract | Multiply | Divide | AddImmediate | Quotient | Remainder | Modulo
+            | BitAnd | BitOr | BitXor | ShiftLeft => {
+                let x = self.register(activation, instruction.b())?;
+                let y = if opcode == AddImmediate {
+                    self.fixnum(i64::from(field_c(instruction.first_word()) as i8))
+                } else {
+                    self.register(activation, instruction.c())?
+                };
+                match self.arithmetic(activation, opcode, x, y) {
+                    Some(value) => activation.environment.set(instruction.a(), value),
+                    None => self.runtime(activation, instruction, Type::NUMBER),
+                }
+            }
+            VectorRef | VectorSet | VectorLength | StringRef | StringLength | BytevectorRef
+            | BytevectorSet | BytevectorLength | CharacterToInteger | IntegerToCharacter
+            | RecordRef | RecordSet => self.object_access(activation, instruction)?,
+            Call | TailCall => self.call(activation, instruction)?,
+            CallPrimitive | CallPrimitive1 | CallPrimitive2 => {
+                self.primitive(activation, instruction)?;
+            }
+            GlobalSet | GlobalDefine | CellRef | CellSet | CellDefine | MakeRecord => {
+                self.runtime(activation, instruction, Type::ANY);
+            }
+            // Frame operations and stubs: the interpreter's business.
+            _ => self.exit(activation),
+        }
+        Ok(None)
+    }
+
+    /// The node in a register.
+    pub(super) fn register(
+        &self,
+        activation: &Activation,
+        register: usize,
+    ) -> Result<NodeId, BuildError> {
+        activation
+            .environment
+            .get(register)
+            .ok_or(BuildError::Unsupported("a register without a value"))
+    }
+
+    /// Leaves the instruction to the runtime.
+    pub(super) fn runtime(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        ty: Type,
+    ) {
+        let state = self.state(activation);
+        let value = self.push(Op::Runtime(state), ty);
+        self.numbering.safepoint();
+        let mut defines = false;
+        instruction.each_definition(|_| defines = true);
+        if defines {
+            activation.environment.set(instruction.a(), value);
+        }
+        if let Some(seen) = self
+            .profile
+            .result_type(activation.code.word, activation.pc)
+        {
+            self.likely.insert(value, seen);
+        }
+    }
+
+    /// Leaves an instruction that writes several registers to the runtime; outermost frames only.
+    fn runtime_many(&mut self, activation: &mut Activation, instruction: &Instruction) {
+        let base = self.graph.frame(activation.frame).base;
+        self.runtime(activation, instruction, Type::ANY);
+        let mut registers = Vec::new();
+        instruction.each_definition(|register| registers.push(register));
+        registers.dedup();
+        for register in registers {
+            let value = self.push(Op::Slot(base + register as u32), Type::ANY);
+            activation.environment.set(register, value);
+        }
+    }
+
+    /// Goes on only where the condition does not hold.
+    pub(super) fn leave_if(&mut self, activation: &mut Activation, condition: Condition) {
+        let state = self.state(activation);
+        let leaves = self.graph.add_block();
+        let stays = self.graph.add_block();
+        self.graph.blocks[leaves.index()].terminator = Terminator::Exit(state);
+        self.terminate(Terminator::Branch {
+            condition,
+            then: crate::graph::Edge {
+                target: leaves,
+                arguments: Vec::new(),
+            },
+            otherwise: crate::graph::Edge {
+                target: stays,
+                arguments: Vec::new(),
+            },
+        });
+        self.block = Some(stays);
+    }
+
+    fn pool_item(
+        &self,
+        activation: &Activation,
+        instruction: &Instruction,
+    ) -> Result<(usize, PoolItem), BuildError> {
+        let slot = instruction
+            .pool_index(activation.code.pool.len())
+            .ok_or(BuildError::Unsupported("a pool distance without a slot"))?;
+        Ok((slot, activation.code.pool[slot].clone()))
+    }
+
+    fn pool_constant(
+        &mut self,
+        activation: &Activation,
+        instruction: &Instruction,
+    ) -> Result<NodeId, BuildError> {
+        let (slot, item) = self.pool_item(activation, instruction)?;
+        let address = activation.code.pool_address(slot);
+        Ok(match item {
+            PoolItem::Word(bits) => self.word(bits),
+            PoolItem::Object { ty, code } => {
+                let node = self.pure(Op::PoolSlot(address), ty);
+                if let Some(code) = code {
+                    self.known_code.insert(node, code);
+                }
+                node
+            }
+            _ => self.pure(Op::PoolSlot(address), Type::ANY),
+        })
+    }
+
+    fn global_ref(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let (slot, item) = self.pool_item(activation, instruction)?;
+        let PoolItem::Cell(cell) = item else {
+            return Err(BuildError::Unsupported("a global that is no cell"));
+        };
+        let address = activation.code.pool_address(slot);
+        if cell.ty.is_none() {
+            self.exit(activation);
+            return Ok(());
+        }
+        let watch = cell.is_watched && (cell.word.is_some() || cell.code.is_some());
+        if watch && !self.graph.watched.contains(&cell.number) {
+            self.graph.watched.push(cell.number);
+        }
+        let value = match cell.word {
+            Some(bits) if watch => self.word(bits),
+            _ => {
+                let object = self.pure(Op::PoolSlot(address), Type::CELL);
+                let ty = if watch { cell.ty } else { Type::ANY };
+                let value = self.pure(
+                    Op::Load {
+                        object,
+                        offset: FIELD0,
+                        memory: Memory::Cell,
+                    },
+                    ty,
+                );
+                if watch && let Some(code) = cell.code {
+                    self.known_code.insert(value, code);
+                }
+                self.expect(activation, value);
+                value
+            }
+        };
+        activation.environment.set(instruction.a(), value);
+        Ok(())
+    }
+
+    /// Notes what the profile says of the value of the instruction at hand.
+    pub(super) fn expect(&mut self, activation: &Activation, value: NodeId) {
+        if let Some(seen) = self
+            .profile
+            .result_type(activation.code.word, activation.pc)
+        {
+            self.likely.entry(value).or_insert(seen);
+        }
+    }
+
+    /// A load, or the value that is known to be there.
+    pub(super) fn load(
+        &mut self,
+        activation: &Activation,
+        object: NodeId,
+        offset: i32,
+        memory: Memory,
+    ) -> NodeId {
+        let value = self.pure(
+            Op::Load {
+                object,
+                offset,
+                memory,
+            },
+            Type::ANY,
+        );
+        self.expect(activation, value);
+        value
+    }
+
+    pub(super) fn store(&mut self, object: NodeId, offset: i32, value: NodeId, memory: Memory) {
+        let value = self.tagged(value);
+        self.push(
+            Op::Store {
+                object,
+                offset,
+                value,
+                memory,
+            },
+            Type::NONE,
+        );
+        self.numbering.store(memory);
+        self.numbering.add(
+            Op::Load {
+                object,
+                offset,
+                memory,
+            },
+            value,
+        );
+    }
+
+    fn type_test(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        use Opcode::*;
+        let value = self.register(activation, instruction.a())?;
+        let (test, on_test) = match instruction.opcode {
+            JumpFalse => (Test::Word(layout::FALSE), true),
+            JumpTrue => (Test::Word(layout::FALSE), false),
+            JumpEqImmediate => (Test::Word(immediate(instruction)), true),
+            JumpNotEqImmediate => (Test::Word(immediate(instruction)), false),
+            JumpPair => (Test::Pair, true),
+            JumpNotPair => (Test::Pair, false),
+            JumpFixnum => (Test::Fixnum, true),
+            JumpNotFixnum => (Test::Fixnum, false),
+            JumpFlonum => (Test::Flonum, true),
+            JumpNotFlonum => (Test::Flonum, false),
+            JumpCharacter => (Test::Character, true),
+            JumpNotCharacter => (Test::Character, false),
+            kind_test => {
+                let Some(kind) = Kind::from_byte(instruction.b() as u8) else {
+                    return Err(BuildError::Unsupported("an unknown kind"));
+                };
+                (Test::Kind(kind), kind_test == JumpKind)
+            }
+        };
+        let (target, next) = (target(instruction), instruction.next_pc());
+        let (holds, fails) = if on_test {
+            (target, next)
+        } else {
+            (next, target)
+        };
+        let wanted = super::type_of_test(test);
+        let ty = self.ty(value);
+        // These types have one word each; of other kinds several objects share a type.
+        let precise = match test {
+            Test::Word(word) => matches!(word, layout::FALSE | layout::TRUE | layout::NIL),
+            Test::Kind(kind) => wanted.kind() == Some(kind),
+            _ => true,
+        };
+        if !ty.may_be(wanted) {
+            self.jump(activation, fails);
+            return Ok(());
+        }
+        if precise && ty.is(wanted) {
+            self.jump(activation, holds);
+            return Ok(());
+        }
+        if let Test::Word(word) = test
+            && let Some(bits) = self.constant(value)
+        {
+            self.jump(activation, if bits == word { holds } else { fails });
+            return Ok(());
+        }
+        let value = self.tagged(value);
+        let yes: Facts = vec![(value, wanted)];
+        let no: Facts = if precise {
+            vec![(value, Type::ANY.without(wanted))]
+        } else {
+            Vec::new()
+        };
+        self.branch(
+            activation,
+            Condition::Test(test, value),
+            (holds, yes),
+            (fails, no),
+        );
+        Ok(())
+    }
+
+    fn same_test(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let x = self.register(activation, instruction.a())?;
+        let y = self.register(activation, instruction.b())?;
+        let (x, y) = (self.tagged(x), self.tagged(y));
+        let (target, next) = (target(instruction), instruction.next_pc());
+        let (same, different) = if instruction.opcode == Opcode::JumpEq {
+            (target, next)
+        } else {
+            (next, target)
+        };
+        if x == y {
+            self.jump(activation, same);
+        } else {
+            let facts = vec![(x, self.ty(y)), (y, self.ty(x))];
+            self.branch(
+                activation,
+                Condition::Same(x, y),
+                (same, facts),
+                (different, Facts::new()),
+            );
+        }
+        Ok(())
+    }
+
+    fn character_comparison(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let x = self.register(activation, instruction.a())?;
+        let y = self.register(activation, instruction.b())?;
+        let x = self.guard(activation, Test::Character, x);
+        let y = if self.block.is_some() {
+            self.guard(activation, Test::Character, y)
+        } else {
+            y
+        };
+        if self.block.is_none() {
+            return Ok(());
+        }
+        let (comparison, negated) = match instruction.opcode {
+            Opcode::JumpCharacterEqual => (Comparison::Equal, false),
+            Opcode::JumpNotCharacterEqual => (Comparison::Equal, true),
+            Opcode::JumpCharacterLess => (Comparison::Less, false),
+            _ => (Comparison::Less, true),
+        };
+        let (target, next) = (target(instruction), instruction.next_pc());
+        let (holds, fails) = if negated {
+            (next, target)
+        } else {
+            (target, next)
+        };
+        self.branch(
+            activation,
+            Condition::Characters(comparison, x, y),
+            (holds, Facts::new()),
+            (fails, Facts::new()),
+        );
+        Ok(())
+    }
+
+    /// `entry` when the number of arguments is known; the arguments are in the first registers.
+    fn entry(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<Skipped, BuildError> {
+        let Some(count) = activation.argument_count else {
+            self.runtime_many(activation, instruction);
+            return Ok(None);
+        };
+        let (required, optional, rest) = (instruction.a(), instruction.b(), instruction.c());
+        let positional = required + optional;
+        if count < required || (count > positional && rest == 0) {
+            self.exit(activation);
+            return Ok(None);
+        }
+        for register in count..positional {
+            let absent = self.word(layout::ABSENT);
+            activation.environment.set(register, absent);
+        }
+        if rest == 1 {
+            let mut list = self.word(layout::NIL);
+            for register in (positional..count).rev() {
+                let element = self.register(activation, register)?;
+                let element = self.tagged(element);
+                list = self.push(Op::Cons(element, list), Type::PAIR);
+            }
+            activation.environment.set(positional, list);
+        }
+        Ok(None)
+    }
+
+    fn case_entry(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let Some(count) = activation.argument_count else {
+            let (target, next) = (target(instruction), instruction.next_pc());
+            self.runtime_branch(activation, target, next);
+            return Ok(());
+        };
+        let fits = count == instruction.a() || (instruction.b() == 1 && count > instruction.a());
+        if !fits {
+            self.jump(activation, target(instruction));
+        }
+        Ok(())
+    }
+
+    /// `make-closure` and the `closure-set` that follow it, if they are plain.
+    fn make_closure(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<Skipped, BuildError> {
+        let (slot, item) = self.pool_item(activation, instruction)?;
+        let address = activation.code.pool_address(slot);
+        let code = self.pure(Op::PoolSlot(address), Type::OTHER_OBJECT);
+        let register = instruction.a();
+        let count = instruction.b();
+        let words = activation.code.instructions.clone();
+        let mut fields = vec![code];
+        let mut pc = instruction.next_pc();
+        let mut captured: Vec<Option<NodeId>> = vec![None; count];
+        while captured.iter().any(Option::is_none) {
+            let Ok(set) = Instruction::decode(&words, pc) else {
+                break;
+            };
+            let at = usize::from(field_c(set.first_word()));
+            if set.opcode != Opcode::ClosureSet
+                || set.a() != register
+                || set.b() == register
+                || at >= count
+            {
+                break;
+            }
+            let value = self.register(activation, set.b())?;
+            captured[at] = Some(self.tagged(value));
+            pc = set.next_pc();
+        }
+        let complete = captured.iter().all(Option::is_some);
+        for value in captured {
+            let zero = self.word(0);
+            fields.push(value.filter(|_| complete).unwrap_or(zero));
+        }
+        let closure = self.push(Op::Allocate(Kind::Closure, fields.clone()), Type::CLOSURE);
+        if complete {
+            for (index, value) in fields[1..].iter().enumerate() {
+                self.numbering.add(
+                    Op::Load {
+                        object: closure,
+                        offset: FIELD0 + 8 + 8 * index as i32,
+                        memory: Memory::Constant,
+                    },
+                    *value,
+                );
+            }
+        }
+        if let PoolItem::Code(code) = item {
+            self.known_code.insert(closure, code);
+        }
+        activation.environment.set(register, closure);
+        Ok(complete.then_some(pc))
+    }
+
+    /// The number in an extension word.
+    pub(super) fn number(instruction: &Instruction) -> Result<u32, BuildError> {
+        instruction
+            .extension(Extension::Number)
+            .ok_or(BuildError::Unsupported("an instruction without its number"))
+    }
+}
+
+fn target(instruction: &Instruction) -> usize {
+    instruction
+        .branch_target()
+        .and_then(|target| usize::try_from(target).ok())
+        .unwrap_or(0)
+}
+
+fn immediate(instruction: &Instruction) -> u64 {
+    i64::from(instruction.wide() as i16) as u64
+}

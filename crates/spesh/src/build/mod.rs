@@ -1,0 +1,429 @@
+//! From bytecode to the graph, by abstract interpretation.
+//!
+//! The builder follows the bytecode in order of its addresses (branches go forward, only `loop` goes back),
+//! with a node for each register. Everything is decided on the way: types follow guards and branches, equal
+//! computations are found again, known calls are inlined by building the callee's bytecode in place.
+//!
+//! A loop's variables become parameters of its head, of the type that they have on entry. When the loop turns
+//! out to give them another type, or no single type was worth guarding, the whole graph is built again with
+//! what was learned ([`Lessons`]); a few attempts settle it.
+
+mod arithmetic;
+mod calls;
+mod control;
+mod environment;
+mod instructions;
+mod objects;
+mod primitives;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::graph::{
+    BlockId, EntryPoint, FrameId, Graph, NodeId, Op, Representation, State, StateId, Terminator,
+    Test,
+};
+use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile};
+use crate::types::Type;
+
+use environment::{Environment, Numbering};
+
+/// What may be switched off, and limits.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Copy the bodies of known procedures.
+    pub inline: bool,
+    /// Words of bytecode up to which a procedure is inlined.
+    pub inline_words: usize,
+    /// How deep inlined procedures may nest.
+    pub inline_depth: usize,
+    /// How often a procedure may stand inside itself.
+    pub recursion_depth: usize,
+    /// Nodes after which nothing more is inlined.
+    pub nodes_soft: usize,
+    /// Nodes after which the graph is given up.
+    pub nodes_max: usize,
+    /// Look for equal computations.
+    pub number_values: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            inline: true,
+            inline_words: 120,
+            inline_depth: 6,
+            recursion_depth: 1,
+            nodes_soft: 3000,
+            nodes_max: 20000,
+            number_values: true,
+        }
+    }
+}
+
+/// Why there is no graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// The graph became too large.
+    TooLarge,
+    /// The types of loops did not settle.
+    Unsettled,
+    /// The bytecode cannot be entered there, or has something that compiled code cannot do.
+    Unsupported(&'static str),
+}
+
+impl std::fmt::Display for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BuildError::TooLarge => f.write_str("the graph became too large"),
+            BuildError::Unsettled => f.write_str("the types of a loop did not settle"),
+            BuildError::Unsupported(what) => write!(f, "not supported: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// Builds the graph of a procedure, entered at its start or at a loop.
+///
+/// `slot_types` gives the types of the parameters (at a loop: of all registers), which whoever selects this graph
+/// has checked; [`Type::ANY`] and missing ones are open.
+pub fn build(
+    code: Arc<CodeSnapshot>,
+    entry: EntryPoint,
+    slot_types: &[Type],
+    profile: &dyn Profile,
+    source: &dyn CodeSource,
+    options: &Options,
+) -> Result<Graph, BuildError> {
+    const ATTEMPTS: usize = 12;
+    let mut lessons = Lessons::default();
+    for attempt in 0..ATTEMPTS {
+        lessons.give_up = attempt + 3 >= ATTEMPTS;
+        lessons.changed = false;
+        let mut builder = Builder {
+            graph: Graph::new(code.clone(), entry),
+            block: None,
+            numbering: Numbering::default(),
+            likely: HashMap::new(),
+            known_code: HashMap::new(),
+            invariants: Vec::new(),
+            profile,
+            source,
+            options,
+            lessons: &mut lessons,
+        };
+        builder.build_root(slot_types)?;
+        let Builder { mut graph, .. } = builder;
+        if !lessons.changed {
+            crate::passes::clean(&mut graph);
+            return Ok(graph);
+        }
+    }
+    Err(BuildError::Unsettled)
+}
+
+/// A loop in an inlined procedure: the calls that lead there, and the head.
+type LoopKey = (Vec<(CodeWord, usize)>, CodeWord, usize);
+
+/// What earlier attempts found out.
+#[derive(Debug, Default)]
+struct Lessons {
+    /// Types of loop variables, by register.
+    loop_types: HashMap<LoopKey, HashMap<usize, Type>>,
+    /// Types worth a guard before the loop.
+    loop_guards: HashMap<LoopKey, HashMap<usize, Type>>,
+    /// Something was added in this attempt.
+    changed: bool,
+    /// Take any type for what has still not settled.
+    give_up: bool,
+}
+
+struct Builder<'a> {
+    graph: Graph,
+    /// The block being filled; none where control cannot get.
+    block: Option<BlockId>,
+    numbering: Numbering,
+    /// Types that values most likely have, from the profile.
+    likely: HashMap<NodeId, Type>,
+    /// Closures whose code is known.
+    known_code: HashMap<NodeId, CodeWord>,
+    /// What the loops around leave alone, by node, with its register; outermost loop first.
+    invariants: Vec<(LoopKey, HashMap<NodeId, usize>)>,
+    profile: &'a dyn Profile,
+    source: &'a dyn CodeSource,
+    options: &'a Options,
+    lessons: &'a mut Lessons,
+}
+
+/// A procedure whose bytecode is being followed.
+struct Activation {
+    frame: FrameId,
+    code: Arc<CodeSnapshot>,
+    /// Calls that were inlined to get here.
+    path: Vec<(CodeWord, usize)>,
+    /// Number of arguments that were passed, where it is known.
+    argument_count: Option<usize>,
+    /// The instruction at hand.
+    pc: usize,
+    /// State before that instruction, once it was needed.
+    state: Option<StateId>,
+    environment: Environment,
+    /// What reaches later instructions: block, registers, equal computations.
+    pending: std::collections::BTreeMap<usize, Vec<environment::Arrival>>,
+    /// Loops being built, innermost last.
+    loops: Vec<control::OpenLoop>,
+    /// Where inlined code returns to.
+    returns: Option<Vec<Return>>,
+}
+
+/// A return of inlined code.
+struct Return {
+    block: BlockId,
+    value: NodeId,
+    numbering: Numbering,
+}
+
+impl Builder<'_> {
+    fn build_root(&mut self, slot_types: &[Type]) -> Result<(), BuildError> {
+        let code = self.graph.codes[0].clone();
+        let entry = BlockId(0);
+        self.block = Some(entry);
+        let closure = self.graph.frames[0].closure;
+        self.known_code.insert(closure, code.word);
+        let start = match self.graph.entry {
+            EntryPoint::Start => 0,
+            EntryPoint::Loop(pc) => pc,
+        };
+        let mut environment = Environment::new(code.frame_words as usize);
+        let live: Vec<usize> = match self.graph.entry {
+            EntryPoint::Start if code.arity == canny_tables::layout::code::VARIADIC => Vec::new(),
+            EntryPoint::Start => (0..code.arity as usize).collect(),
+            EntryPoint::Loop(pc) => code
+                .liveness
+                .live_before(&code.instructions, pc)
+                .iter()
+                .collect(),
+        };
+        for register in live {
+            let ty = slot_types.get(register).copied().unwrap_or(Type::ANY);
+            let node = self.graph.push(entry, Op::Slot(register as u32), ty);
+            environment.set(register, node);
+        }
+        let mut activation = Activation {
+            frame: FrameId(0),
+            code,
+            path: Vec::new(),
+            argument_count: None,
+            pc: start,
+            state: None,
+            environment,
+            pending: Default::default(),
+            loops: Vec::new(),
+            returns: None,
+        };
+        self.follow(&mut activation, start)
+    }
+
+    // Nodes.
+
+    fn push(&mut self, op: Op, ty: Type) -> NodeId {
+        match self.block {
+            Some(block) => self.graph.push(block, op, ty),
+            // Nothing gets here; the node is never looked at.
+            None => self.graph.push(BlockId(0), Op::Word(0), ty),
+        }
+    }
+
+    /// A node that depends on its operands only, or an equal one from before.
+    fn pure(&mut self, op: Op, ty: Type) -> NodeId {
+        if !self.options.number_values {
+            return self.push(op, ty);
+        }
+        if let Some(node) = self.numbering.find(&op) {
+            return node;
+        }
+        let node = self.push(op.clone(), ty);
+        self.numbering.add(op, node);
+        node
+    }
+
+    fn word(&mut self, bits: u64) -> NodeId {
+        let ty = Type::of_immediate(bits).unwrap_or(Type::ANY);
+        self.pure(Op::Word(bits), ty)
+    }
+
+    fn fixnum(&mut self, n: i64) -> NodeId {
+        self.word((n << canny_tables::layout::FIXNUM_SHIFT) as u64)
+    }
+
+    fn ty(&self, node: NodeId) -> Type {
+        self.graph.node(node).ty
+    }
+
+    /// The constant word that a node is.
+    fn constant(&self, node: NodeId) -> Option<u64> {
+        match self.graph.node(node).op {
+            Op::Word(bits) => Some(bits),
+            Op::Refine(inner) | Op::Guard(_, inner, _) => self.constant(inner),
+            _ => None,
+        }
+    }
+
+    /// What the value is likely to be: its type, narrowed by the profile.
+    fn guess(&self, node: NodeId) -> Type {
+        let ty = self.ty(node);
+        match self.likely.get(&node) {
+            Some(likely) if ty.may_be(*likely) => ty.and(*likely),
+            _ => ty,
+        }
+    }
+
+    /// The value as a tagged word.
+    fn tagged(&mut self, node: NodeId) -> NodeId {
+        if self.graph.representation(node) == Representation::Float {
+            return self.pure(Op::Box(node), Type::FLONUM);
+        }
+        node
+    }
+
+    /// The double of a value known to be a flonum.
+    fn float(&mut self, node: NodeId) -> NodeId {
+        if self.graph.representation(node) == Representation::Float {
+            return node;
+        }
+        if let Some(bits) = self.constant(node) {
+            return self.pure(Op::Float(decode_flonum(bits)), Type::FLONUM);
+        }
+        if let Op::Box(inner) = self.graph.node(node).op {
+            return inner;
+        }
+        self.pure(Op::Unbox(node), Type::FLONUM)
+    }
+
+    // Leaving.
+
+    /// The state before the instruction at hand.
+    fn state(&mut self, activation: &mut Activation) -> StateId {
+        if let Some(state) = activation.state {
+            return state;
+        }
+        let live = activation
+            .code
+            .liveness
+            .live_before(&activation.code.instructions, activation.pc);
+        let registers = live
+            .iter()
+            .filter_map(|register| Some((register as u32, activation.environment.get(register)?)))
+            .collect();
+        let state = self.graph.add_state(State {
+            frame: activation.frame,
+            pc: activation.pc,
+            registers,
+        });
+        activation.state = Some(state);
+        state
+    }
+
+    /// Leaves for the interpreter, always.
+    fn exit(&mut self, activation: &mut Activation) {
+        let state = self.state(activation);
+        self.terminate(Terminator::Exit(state));
+    }
+
+    fn terminate(&mut self, terminator: Terminator) {
+        if let Some(block) = self.block.take() {
+            self.graph.blocks[block.index()].terminator = terminator;
+        }
+    }
+
+    /// The value, which passes the test from here on; without a check where its type says so already.
+    fn guard(&mut self, activation: &mut Activation, test: Test, value: NodeId) -> NodeId {
+        let wanted = type_of_test(test);
+        let ty = self.ty(value);
+        let exact = matches!(test, Test::Word(_) | Test::ClosureOf(_));
+        if let Test::ClosureOf(code) = test {
+            if self.known_code.get(&value) == Some(&CodeWord(code)) {
+                return value;
+            }
+        } else if ty.is(wanted) && !exact {
+            return value;
+        }
+        if !ty.may_be(wanted) {
+            self.exit(activation);
+            return value;
+        }
+        let key = Op::Guard(test, value, StateId(0));
+        if let Some(node) = self.numbering.find(&key) {
+            activation.environment.replace(value, node);
+            return node;
+        }
+        self.hoist_guard(value, wanted, exact);
+        let state = self.state(activation);
+        let node = self.push(Op::Guard(test, value, state), ty.and(wanted));
+        self.numbering.add(key, node);
+        if let Some(code) = self.known_code.get(&value) {
+            self.known_code.insert(node, *code);
+        }
+        if let Test::ClosureOf(code) = test {
+            self.known_code.insert(node, CodeWord(code));
+        }
+        activation.environment.replace(value, node);
+        node
+    }
+
+    /// Learns that a guard of a value which loops around leave alone belongs before the outermost of them.
+    fn hoist_guard(&mut self, value: NodeId, wanted: Type, exact: bool) {
+        if exact || control::test_for(wanted).is_none() {
+            return;
+        }
+        let outermost = self
+            .invariants
+            .iter()
+            .find_map(|(key, nodes)| Some((key.clone(), *nodes.get(&value)?)));
+        if let Some((key, register)) = outermost {
+            let guards = self.lessons.loop_guards.entry(key).or_default();
+            if guards.insert(register, wanted).is_none() {
+                self.lessons.changed = true;
+            }
+        }
+    }
+
+    /// The value with a narrower type, which some check before told.
+    fn refine(&mut self, activation: &mut Activation, value: NodeId, ty: Type) -> NodeId {
+        let old = self.ty(value);
+        let narrow = old.and(ty);
+        if narrow == old || self.block.is_none() {
+            return value;
+        }
+        if self.graph.representation(value) == Representation::Float {
+            return value;
+        }
+        let node = self.push(Op::Refine(value), narrow);
+        if let Some(code) = self.known_code.get(&value) {
+            self.known_code.insert(node, *code);
+        }
+        activation.environment.replace(value, node);
+        node
+    }
+}
+
+/// The types of values that pass a test.
+fn type_of_test(test: Test) -> Type {
+    match test {
+        Test::Fixnum => Type::FIXNUM,
+        Test::Flonum => Type::FLONUM,
+        Test::Pair => Type::PAIR,
+        Test::Character => Type::CHARACTER,
+        Test::Kind(kind) => Type::of_kind(kind),
+        Test::Word(bits) => Type::of_immediate(bits).unwrap_or(Type::ANY),
+        Test::ClosureOf(_) => Type::CLOSURE,
+    }
+}
+
+/// The double in a flonum word.
+fn decode_flonum(bits: u64) -> f64 {
+    f64::from_bits(bits.wrapping_add(1).rotate_right(4))
+}

@@ -1,0 +1,398 @@
+//! Pairs, vectors, strings, bytevectors, characters and records.
+
+use canny_compiler::instruction::Instruction;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{CAR, CDR, FIELD0};
+use canny_tables::opcodes::Opcode;
+
+use super::control::to;
+use super::{Activation, BuildError, Builder};
+use crate::graph::{Condition, Memory, NodeId, Op, Terminator, Test};
+use crate::types::Type;
+
+impl Builder<'_> {
+    /// Whether speculation on the instruction at hand is worth it.
+    fn is_stable(&self, activation: &Activation) -> bool {
+        !self
+            .profile
+            .is_unstable(activation.code.word, activation.pc)
+    }
+
+    pub(super) fn list_access(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        if !self.is_stable(activation) {
+            self.runtime(activation, instruction, Type::ANY);
+            return Ok(());
+        }
+        let path: &[(i32, Memory)] = match instruction.opcode {
+            Opcode::Car => &[(CAR, Memory::Car)],
+            Opcode::Cdr => &[(CDR, Memory::Cdr)],
+            Opcode::Cadr => &[(CDR, Memory::Cdr), (CAR, Memory::Car)],
+            _ => &[(CDR, Memory::Cdr), (CDR, Memory::Cdr)],
+        };
+        let mut value = self.register(activation, instruction.b())?;
+        value = self.tagged(value);
+        for (offset, memory) in path {
+            let pair = self.guard(activation, Test::Pair, value);
+            if self.block.is_none() {
+                return Ok(());
+            }
+            value = self.pure(
+                Op::Load {
+                    object: pair,
+                    offset: *offset,
+                    memory: *memory,
+                },
+                Type::ANY,
+            );
+        }
+        self.expect(activation, value);
+        activation.environment.set(instruction.a(), value);
+        Ok(())
+    }
+
+    pub(super) fn set_pair(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        if !self.is_stable(activation) {
+            self.runtime(activation, instruction, Type::ANY);
+            return Ok(());
+        }
+        let pair = self.register(activation, instruction.a())?;
+        let value = self.register(activation, instruction.b())?;
+        let pair = self.tagged(pair);
+        let pair = self.guard(activation, Test::Pair, pair);
+        if self.block.is_none() {
+            return Ok(());
+        }
+        let (offset, memory) = if instruction.opcode == Opcode::SetCar {
+            (CAR, Memory::Car)
+        } else {
+            (CDR, Memory::Cdr)
+        };
+        self.store(pair, offset, value, memory);
+        Ok(())
+    }
+
+    pub(super) fn object_access(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        if !self.is_stable(activation) {
+            self.runtime(activation, instruction, Type::ANY);
+            return Ok(());
+        }
+        match instruction.opcode {
+            Opcode::VectorRef | Opcode::BytevectorRef | Opcode::StringRef => {
+                let object = self.register(activation, instruction.b())?;
+                let index = self.register(activation, instruction.c())?;
+                if let Some(value) = self.element(activation, instruction.opcode, object, index) {
+                    self.expect(activation, value);
+                    activation.environment.set(instruction.a(), value);
+                }
+            }
+            Opcode::VectorSet | Opcode::BytevectorSet => {
+                let object = self.register(activation, instruction.a())?;
+                let index = self.register(activation, instruction.b())?;
+                let value = self.register(activation, instruction.c())?;
+                self.set_element(activation, instruction.opcode, object, index, value);
+            }
+            Opcode::VectorLength | Opcode::BytevectorLength | Opcode::StringLength => {
+                let object = self.register(activation, instruction.b())?;
+                if let Some((_, length)) = self.sized(activation, instruction.opcode, object) {
+                    activation.environment.set(instruction.a(), length);
+                }
+            }
+            Opcode::CharacterToInteger => {
+                let x = self.register(activation, instruction.b())?;
+                let x = self.guard(activation, Test::Character, x);
+                if self.block.is_some() {
+                    let value = self.pure(Op::CharacterToFixnum(x), Type::FIXNUM);
+                    activation.environment.set(instruction.a(), value);
+                }
+            }
+            Opcode::IntegerToCharacter => {
+                let x = self.register(activation, instruction.b())?;
+                let x = self.guard(activation, Test::Fixnum, x);
+                if self.block.is_some() {
+                    let state = self.state(activation);
+                    let value = self.pure(Op::FixnumToCharacter(x, state), Type::CHARACTER);
+                    activation.environment.set(instruction.a(), value);
+                }
+            }
+            _ => self.record_access(activation, instruction)?,
+        }
+        Ok(())
+    }
+
+    /// The object, checked to be of the opcode's kind, and its length.
+    fn sized(
+        &mut self,
+        activation: &mut Activation,
+        opcode: Opcode,
+        object: NodeId,
+    ) -> Option<(NodeId, NodeId)> {
+        let kind = match opcode {
+            Opcode::VectorRef | Opcode::VectorSet | Opcode::VectorLength => Kind::Vector,
+            Opcode::StringRef | Opcode::StringLength => Kind::String,
+            _ => Kind::Bytevector,
+        };
+        let object = self.tagged(object);
+        let object = self.guard(activation, Test::Kind(kind), object);
+        self.block?;
+        let length = if kind == Kind::String {
+            self.pure(Op::StringLength(object), Type::FIXNUM)
+        } else {
+            self.pure(Op::Length(object), Type::FIXNUM)
+        };
+        Some((object, length))
+    }
+
+    /// The index, checked to be inside.
+    fn inside(
+        &mut self,
+        activation: &mut Activation,
+        index: NodeId,
+        length: NodeId,
+    ) -> Option<NodeId> {
+        let index = self.guard(activation, Test::Fixnum, index);
+        self.block?;
+        let key = Op::RequireIndex(index, length, super::environment::NO_STATE);
+        if self.numbering.find(&key).is_none() {
+            let state = self.state(activation);
+            self.pure(Op::RequireIndex(index, length, state), Type::NONE);
+        }
+        Some(index)
+    }
+
+    fn element(
+        &mut self,
+        activation: &mut Activation,
+        opcode: Opcode,
+        object: NodeId,
+        index: NodeId,
+    ) -> Option<NodeId> {
+        let (object, length) = self.sized(activation, opcode, object)?;
+        let index = self.inside(activation, index, length)?;
+        Some(match opcode {
+            Opcode::VectorRef => self.pure(Op::LoadElement(object, index), Type::ANY),
+            Opcode::BytevectorRef => self.push(Op::LoadByte(object, index), Type::FIXNUM),
+            _ => {
+                let state = self.state(activation);
+                self.push(Op::StringRef(object, index, state), Type::CHARACTER)
+            }
+        })
+    }
+
+    fn set_element(
+        &mut self,
+        activation: &mut Activation,
+        opcode: Opcode,
+        object: NodeId,
+        index: NodeId,
+        value: NodeId,
+    ) -> Option<()> {
+        let (object, length) = self.sized(activation, opcode, object)?;
+        let key = Op::RequireMutable(object, super::environment::NO_STATE);
+        if self.numbering.find(&key).is_none() {
+            let state = self.state(activation);
+            self.pure(Op::RequireMutable(object, state), Type::NONE);
+        }
+        let index = self.inside(activation, index, length)?;
+        if opcode == Opcode::VectorSet {
+            let value = self.tagged(value);
+            self.push(Op::StoreElement(object, index, value), Type::NONE);
+            self.numbering.store(Memory::Vector);
+            self.numbering.add(Op::LoadElement(object, index), value);
+        } else {
+            let value = self.guard(activation, Test::Fixnum, value);
+            self.block?;
+            let limit = self.fixnum(256);
+            let state = self.state(activation);
+            self.pure(Op::RequireIndex(value, limit, state), Type::NONE);
+            self.push(Op::StoreByte(object, index, value), Type::NONE);
+        }
+        Some(())
+    }
+
+    /// The field's offset in a record checked to be exactly of the wanted type.
+    fn record_of(
+        &mut self,
+        activation: &mut Activation,
+        record: NodeId,
+        wanted: NodeId,
+    ) -> Option<NodeId> {
+        let record = self.tagged(record);
+        let record = self.guard(activation, Test::Kind(Kind::Record), record);
+        self.block?;
+        let condition = Condition::RecordOf(record, wanted);
+        let key = Op::Require(condition, super::environment::NO_STATE);
+        if self.numbering.find(&key).is_none() {
+            let state = self.state(activation);
+            self.pure(Op::Require(condition, state), Type::NONE);
+        }
+        Some(record)
+    }
+
+    fn record_access(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let reads = instruction.opcode == Opcode::RecordRef;
+        let (record, wanted) = if reads {
+            (instruction.b(), instruction.c())
+        } else {
+            (instruction.a(), instruction.b())
+        };
+        let record = self.register(activation, record)?;
+        let wanted = self.register(activation, wanted)?;
+        let wanted = self.guard(activation, Test::Kind(Kind::RecordType), wanted);
+        if self.block.is_none() {
+            return Ok(());
+        }
+        let Some(record) = self.record_of(activation, record, wanted) else {
+            return Ok(());
+        };
+        let index = Self::number(instruction)?;
+        let offset = FIELD0 + 8 + 8 * index as i32;
+        // A record of that very type has the fields that the accessor was made for, but an accessor may name a
+        // field that there is not; the length tells.
+        let length = self.pure(Op::Length(record), Type::FIXNUM);
+        let at = self.fixnum(i64::from(index) + 1);
+        let key = Op::RequireIndex(at, length, super::environment::NO_STATE);
+        if self.numbering.find(&key).is_none() {
+            let state = self.state(activation);
+            self.pure(Op::RequireIndex(at, length, state), Type::NONE);
+        }
+        if reads {
+            let value = self.load(activation, record, offset, Memory::Record);
+            activation.environment.set(instruction.a(), value);
+        } else {
+            let value = self.register(activation, instruction.c())?;
+            self.store(record, offset, value, Memory::Record);
+        }
+        Ok(())
+    }
+
+    pub(super) fn record_test(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let target = instruction.branch_target().unwrap_or(0) as usize;
+        let next = instruction.next_pc();
+        if !self.is_stable(activation) {
+            self.runtime_branch(activation, target, next);
+            return Ok(());
+        }
+        let value = self.register(activation, instruction.a())?;
+        let wanted = self.register(activation, instruction.b())?;
+        let wanted = self.guard(activation, Test::Kind(Kind::RecordType), wanted);
+        if self.block.is_none() {
+            return Ok(());
+        }
+        let value = self.tagged(value);
+        let (holds, fails) = if instruction.opcode == Opcode::JumpRecord {
+            (target, next)
+        } else {
+            (next, target)
+        };
+        if !self.ty(value).may_be(Type::RECORD) {
+            self.jump(activation, fails);
+            return Ok(());
+        }
+        // Another type may be derived from the wanted one: unless it is the very type, the runtime decides.
+        let state = self.state(activation);
+        let record = if self.ty(value).is(Type::RECORD) {
+            value
+        } else {
+            let [is, is_not] = [self.graph.add_block(), self.graph.add_block()];
+            self.terminate(Terminator::Branch {
+                condition: Condition::Test(Test::Kind(Kind::Record), value),
+                then: to(is),
+                otherwise: to(is_not),
+            });
+            let environment = activation.environment.clone();
+            let numbering = self.numbering.clone();
+            self.block = Some(is_not);
+            self.refine(activation, value, Type::ANY.without(Type::RECORD));
+            self.jump(activation, fails);
+            activation.environment = environment;
+            self.numbering = numbering;
+            self.block = Some(is);
+            self.refine(activation, value, Type::RECORD)
+        };
+        let key = Op::Require(
+            Condition::RecordOf(record, wanted),
+            super::environment::NO_STATE,
+        );
+        if self.numbering.find(&key).is_some() {
+            self.jump(activation, holds);
+            return Ok(());
+        }
+        let [is, is_not] = [self.graph.add_block(), self.graph.add_block()];
+        self.terminate(Terminator::Branch {
+            condition: Condition::RecordOf(record, wanted),
+            then: to(is),
+            otherwise: to(is_not),
+        });
+        let environment = activation.environment.clone();
+        let numbering = self.numbering.clone();
+        self.block = Some(is);
+        self.numbering.add(key, record);
+        self.jump(activation, holds);
+        activation.environment = environment;
+        self.numbering = numbering;
+        self.block = Some(is_not);
+        activation.state = Some(state);
+        self.derived_record_test(activation, record, fails, (target, next));
+        Ok(())
+    }
+
+    /// The record is not exactly of the wanted type. A type without a parent cannot be derived from it.
+    fn derived_record_test(
+        &mut self,
+        activation: &mut Activation,
+        record: NodeId,
+        fails: usize,
+        ways: (usize, usize),
+    ) {
+        let type_of = self.pure(
+            Op::Load {
+                object: record,
+                offset: FIELD0,
+                memory: Memory::Constant,
+            },
+            Type::RECORD_TYPE,
+        );
+        let parent = self.pure(
+            Op::Load {
+                object: type_of,
+                offset: FIELD0 + 8,
+                memory: Memory::Constant,
+            },
+            Type::ANY,
+        );
+        let [none, some] = [self.graph.add_block(), self.graph.add_block()];
+        self.terminate(Terminator::Branch {
+            condition: Condition::Test(Test::Word(canny_tables::layout::FALSE), parent),
+            then: to(none),
+            otherwise: to(some),
+        });
+        let environment = activation.environment.clone();
+        let numbering = self.numbering.clone();
+        self.block = Some(none);
+        self.jump(activation, fails);
+        activation.environment = environment;
+        self.numbering = numbering;
+        self.block = Some(some);
+        self.runtime_branch(activation, ways.0, ways.1);
+    }
+}

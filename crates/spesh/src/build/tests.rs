@@ -1,0 +1,332 @@
+//! Graphs of small hand-written procedures.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use canny_compiler::liveness::LivenessTable;
+use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
+
+use super::*;
+use crate::graph::{Callee, Memory};
+use crate::snapshot::{CellSnapshot, PoolItem};
+use crate::verify::verify;
+
+/// Bytecode under construction.
+#[derive(Default)]
+struct Assembly {
+    words: Vec<u32>,
+    pool: Vec<PoolItem>,
+}
+
+impl Assembly {
+    fn abc(&mut self, opcode: Opcode, a: usize, b: i32, c: i32) -> &mut Self {
+        self.words
+            .push(encode_abc(opcode, a as u8, b as u8, c as u8));
+        self
+    }
+
+    fn immediate(&mut self, a: usize, n: i16) -> &mut Self {
+        self.words
+            .push(encode_wide(Opcode::LoadImmediate, a as u8, (n << 2) as u16));
+        self
+    }
+
+    /// A branch to an absolute word index.
+    fn branch(&mut self, opcode: Opcode, a: usize, second: i16, target: usize) -> &mut Self {
+        let word = if opcode.row().operands[1] == canny_tables::opcodes::Operand::Signed16 {
+            encode_wide(opcode, a as u8, second as u16)
+        } else {
+            encode_abc(opcode, a as u8, second as u8, 0)
+        };
+        self.words.push(word);
+        let offset = target as i64 - (self.words.len() as i64 + 1);
+        self.words.push(offset as i32 as u32);
+        self
+    }
+
+    fn go_back(&mut self, target: usize) -> &mut Self {
+        let offset = target as i64 - (self.words.len() as i64 + 1);
+        self.words.push(encode_far(Opcode::Loop, offset as i32));
+        self
+    }
+
+    fn call(&mut self, a: usize, count: usize, live: u32) -> &mut Self {
+        self.abc(Opcode::Call, a, count as i32, 0);
+        self.words.push(live);
+        self
+    }
+
+    fn global(&mut self, a: usize, slot: usize) -> &mut Self {
+        let from = self.words.len() + 1;
+        let distance = from + 2 * (self.pool.len() - slot);
+        self.words
+            .push(encode_wide(Opcode::GlobalRef, a as u8, distance as u16));
+        self
+    }
+
+    fn finish(&self, word: u64, name: &str, arity: u32) -> Arc<CodeSnapshot> {
+        let frame_words = 16;
+        Arc::new(CodeSnapshot {
+            word: CodeWord(word),
+            entry: word + 59 + 8 * self.pool.len() as u64,
+            name: name.to_owned(),
+            instructions: self.words.clone().into(),
+            pool: self.pool.clone(),
+            arity,
+            frame_words,
+            liveness: LivenessTable::new(&self.words, frame_words as usize).unwrap(),
+        })
+    }
+}
+
+#[derive(Default)]
+struct World {
+    codes: HashMap<CodeWord, Arc<CodeSnapshot>>,
+    callees: HashMap<usize, CodeWord>,
+    unstable: Vec<usize>,
+    failed: HashMap<usize, Type>,
+}
+
+impl CodeSource for World {
+    fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
+        self.codes.get(&code).cloned()
+    }
+}
+
+impl Profile for World {
+    fn result_type(&self, _: CodeWord, _: usize) -> Option<Type> {
+        None
+    }
+
+    fn callee(&self, _: CodeWord, pc: usize) -> Option<CodeWord> {
+        self.callees.get(&pc).copied()
+    }
+
+    fn failed_operands(&self, _: CodeWord, pc: usize) -> Type {
+        self.failed.get(&pc).copied().unwrap_or(Type::NONE)
+    }
+
+    fn is_unstable(&self, _: CodeWord, pc: usize) -> bool {
+        self.unstable.contains(&pc)
+    }
+}
+
+fn graph_of(world: &World, code: &Arc<CodeSnapshot>, types: &[Type]) -> Graph {
+    let options = Options::default();
+    let graph = build(code.clone(), EntryPoint::Start, types, world, world, &options).unwrap();
+    verify(&graph).unwrap_or_else(|problem| panic!("{problem}\n{graph}"));
+    graph
+}
+
+fn count(graph: &Graph, wanted: impl Fn(&Op) -> bool) -> usize {
+    graph
+        .blocks
+        .iter()
+        .flat_map(|block| &block.nodes)
+        .filter(|id| wanted(&graph.node(**id).op))
+        .count()
+}
+
+/// `(let loop ((i 0) (sum first)) (if (< i n) (loop (+ i 1) (+ sum i)) sum))` with n in r0.
+fn sum_loop(first: impl Fn(&mut Assembly)) -> Arc<CodeSnapshot> {
+    let mut code = Assembly::default();
+    code.immediate(1, 0);
+    first(&mut code);
+    let head = code.words.len();
+    code.branch(Opcode::JumpNotLess, 1, 0, head + 5)
+        .abc(Opcode::Add, 2, 2, 1)
+        .abc(Opcode::AddImmediate, 1, 1, 1)
+        .go_back(head)
+        .abc(Opcode::Return, 2, 0, 0);
+    code.finish(0x1005, "sum", 1)
+}
+
+#[test]
+fn a_loop_of_fixnums_checks_its_bound_once() {
+    let code = sum_loop(|code| {
+        code.immediate(2, 0);
+    });
+    let graph = graph_of(&World::default(), &code, &[]);
+    assert_eq!(count(&graph, |op| matches!(op, Op::Guard(..))), 1);
+    let head = graph.blocks.iter().find(|block| block.is_loop).unwrap();
+    assert_eq!(head.parameters.len(), 2);
+    for parameter in &head.parameters {
+        assert_eq!(graph.node(*parameter).ty, Type::FIXNUM);
+    }
+    assert!(head.nodes.iter().all(|id| !matches!(
+        graph.node(*id).op,
+        Op::Guard(..)
+    )));
+}
+
+#[test]
+fn a_loop_of_doubles_keeps_them_unboxed() {
+    let code = sum_loop(|code| {
+        code.pool.push(PoolItem::Word(1.5f64.to_bits().rotate_left(4).wrapping_sub(1)));
+        let from = code.words.len() + 1;
+        code.words
+            .push(encode_wide(Opcode::LoadConstant, 2, (from + 2) as u16));
+    });
+    let graph = graph_of(&World::default(), &code, &[]);
+    let head = graph.blocks.iter().find(|block| block.is_loop).unwrap();
+    let kinds: Vec<_> = head
+        .parameters
+        .iter()
+        .map(|id| graph.representation(*id))
+        .collect();
+    assert!(kinds.contains(&Representation::Float), "{graph}");
+    assert_eq!(count(&graph, |op| matches!(op, Op::Box(_))), 1, "{graph}");
+    assert_eq!(count(&graph, |op| matches!(op, Op::FixnumToFloat(_))), 1);
+}
+
+#[test]
+fn a_loop_whose_variable_changes_its_type_settles() {
+    // The sum starts as the empty list, which no arithmetic takes: the first pass round leaves.
+    let mut code = Assembly::default();
+    code.immediate(1, 0);
+    code.words.push(encode_wide(
+        Opcode::LoadImmediate,
+        2,
+        canny_tables::layout::NIL as u16,
+    ));
+    let head = code.words.len();
+    code.branch(Opcode::JumpNotLess, 1, 0, head + 5)
+        .abc(Opcode::Cons, 2, 1, 2)
+        .abc(Opcode::AddImmediate, 1, 1, 1)
+        .go_back(head)
+        .abc(Opcode::Return, 2, 0, 0);
+    let code = code.finish(0x1005, "list", 1);
+    let graph = graph_of(&World::default(), &code, &[Type::FIXNUM]);
+    let head = graph.blocks.iter().find(|block| block.is_loop).unwrap();
+    let types: Vec<Type> = head.parameters.iter().map(|id| graph.node(*id).ty).collect();
+    assert!(types.contains(&Type::PAIR.or(Type::NIL)), "{types:?}");
+}
+
+fn fib() -> Arc<CodeSnapshot> {
+    let mut code = Assembly::default();
+    code.branch(Opcode::JumpNotLessImmediate, 0, 2, 3)
+        .abc(Opcode::Return, 0, 0, 0)
+        .abc(Opcode::SelfRef, 1, 0, 0)
+        .abc(Opcode::AddImmediate, 3, 0, -1)
+        .call(1, 1, 0b1)
+        .abc(Opcode::SelfRef, 2, 0, 0)
+        .abc(Opcode::AddImmediate, 4, 0, -2)
+        .call(2, 1, 0b10)
+        .abc(Opcode::Add, 1, 1, 2)
+        .abc(Opcode::Return, 1, 0, 0);
+    code.finish(0x1005, "fib", 1)
+}
+
+#[test]
+fn a_procedure_is_inlined_into_itself_once() {
+    let code = fib();
+    let mut world = World::default();
+    world.codes.insert(code.word, code.clone());
+    let graph = graph_of(&world, &code, &[Type::FIXNUM]);
+    let calls = count(&graph, |op| matches!(op, Op::Call(Callee::Known { .. }, ..)));
+    assert_eq!(calls, 4, "{graph}");
+    assert_eq!(graph.frames.len(), 3);
+    // Only what the calls give has to be checked.
+    assert_eq!(count(&graph, |op| matches!(op, Op::Guard(..))), 4, "{graph}");
+}
+
+#[test]
+fn a_watched_global_is_called_without_a_check() {
+    let code = fib();
+    let mut caller = Assembly::default();
+    caller.pool.push(PoolItem::Cell(CellSnapshot {
+        ty: Type::CLOSURE,
+        code: Some(code.word),
+        is_watched: true,
+        word: None,
+        number: 7,
+    }));
+    caller
+        .global(1, 0)
+        .abc(Opcode::Move, 3, 0, 0)
+        .call(1, 1, 0)
+        .abc(Opcode::Return, 1, 0, 0);
+    let caller = caller.finish(0x2005, "caller", 1);
+    let mut world = World::default();
+    world.codes.insert(code.word, code.clone());
+    let graph = graph_of(&world, &caller, &[Type::ANY]);
+    assert_eq!(graph.watched, [7]);
+    assert_eq!(
+        count(&graph, |op| matches!(op, Op::Guard(Test::ClosureOf(_), ..))),
+        0,
+        "{graph}"
+    );
+}
+
+#[test]
+fn a_tail_call_of_inlined_code_is_a_call_of_its_caller() {
+    // (define (outer x) (+ 1 (inner x)))   (define (inner x) (unknown x)), unknown in x itself.
+    let mut inner = Assembly::default();
+    inner
+        .abc(Opcode::Move, 1, 0, 0)
+        .abc(Opcode::Move, 3, 0, 0)
+        .abc(Opcode::TailCall, 1, 1, 0);
+    let inner = inner.finish(0x3005, "inner", 1);
+    let mut outer = Assembly::default();
+    outer
+        .abc(Opcode::Move, 1, 0, 0)
+        .abc(Opcode::Move, 3, 0, 0)
+        .call(1, 1, 0)
+        .abc(Opcode::AddImmediate, 1, 1, 1)
+        .abc(Opcode::Return, 1, 0, 0);
+    let outer = outer.finish(0x4005, "outer", 1);
+    let mut world = World::default();
+    world.callees.insert(2, inner.word);
+    world.codes.insert(inner.word, inner);
+    let graph = graph_of(&world, &outer, &[]);
+    assert_eq!(count(&graph, |op| matches!(op, Op::Call(..))), 1, "{graph}");
+    let outer_state = graph
+        .blocks
+        .iter()
+        .flat_map(|block| &block.nodes)
+        .find_map(|id| match graph.node(*id).op {
+            Op::Call(_, _, state) => Some(state),
+            _ => None,
+        })
+        .unwrap();
+    assert_eq!(graph.state(outer_state).frame, FrameId(0), "{graph}");
+}
+
+#[test]
+fn equal_loads_are_done_once_and_stores_are_remembered() {
+    let mut code = Assembly::default();
+    code.abc(Opcode::Car, 1, 0, 0)
+        .abc(Opcode::Car, 2, 0, 0)
+        .abc(Opcode::SetCar, 0, 1, 0)
+        .abc(Opcode::Car, 3, 0, 0)
+        .abc(Opcode::Cdr, 4, 0, 0)
+        .abc(Opcode::Cons, 1, 2, 3)
+        .abc(Opcode::Cons, 1, 1, 4)
+        .abc(Opcode::Return, 1, 0, 0);
+    let code = code.finish(0x1005, "twice", 1);
+    let graph = graph_of(&World::default(), &code, &[]);
+    let cars = count(
+        &graph,
+        |op| matches!(op, Op::Load { memory: Memory::Car, .. }),
+    );
+    assert_eq!(cars, 1, "{graph}");
+    assert_eq!(count(&graph, |op| matches!(op, Op::Guard(..))), 1);
+}
+
+#[test]
+fn what_failed_as_a_fixnum_is_tried_as_a_double() {
+    let mut code = Assembly::default();
+    code.abc(Opcode::Add, 2, 0, 1).abc(Opcode::Return, 2, 0, 0);
+    let code = code.finish(0x1005, "plus", 2);
+    let mut world = World::default();
+    world.failed.insert(0, Type::FLONUM);
+    let graph = graph_of(&world, &code, &[]);
+    assert_eq!(
+        count(&graph, |op| matches!(op, Op::Guard(Test::Flonum, ..))),
+        2,
+        "{graph}"
+    );
+    world.unstable.push(0);
+    let graph = graph_of(&world, &code, &[]);
+    assert_eq!(count(&graph, |op| matches!(op, Op::Runtime(_))), 1);
+}

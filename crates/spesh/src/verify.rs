@@ -1,0 +1,190 @@
+//! Checks a graph, so that a mistake of the builder or a pass shows before it becomes machine code.
+
+use std::collections::HashSet;
+
+use crate::graph::{
+    BlockId, Condition, Graph, NodeId, Op, Representation, SlotContent, StateId, Terminator,
+};
+use crate::passes::reverse_postorder;
+
+/// Checks that edges fit their blocks, that operands have the representation that the operation needs, and that
+/// every value is at hand where it is used: computed on every path, and after a call or runtime instruction
+/// to be found in a slot.
+pub fn verify(graph: &Graph) -> Result<(), String> {
+    let order = reverse_postorder(graph);
+    let mut available: Vec<Option<HashSet<NodeId>>> = vec![None; graph.blocks.len()];
+    available[0] = Some(HashSet::new());
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in &order {
+            let Some(entry) = available[block.index()].clone() else {
+                continue;
+            };
+            let end = walk(graph, *block, entry, &mut |_, _, _| Ok(()))?;
+            for edge in graph.blocks[block.index()].terminator.edges() {
+                let mut set = end.clone();
+                set.extend(&graph.blocks[edge.target.index()].parameters);
+                let target = &mut available[edge.target.index()];
+                let new = match target {
+                    Some(old) => {
+                        // Parameters of the target are defined anew on every way.
+                        let mut both: HashSet<NodeId> = old.intersection(&set).copied().collect();
+                        both.extend(&graph.blocks[edge.target.index()].parameters);
+                        both
+                    }
+                    None => set,
+                };
+                if target.as_ref() != Some(&new) {
+                    *target = Some(new);
+                    changed = true;
+                }
+            }
+        }
+    }
+    for block in &order {
+        check_edges(graph, *block)?;
+        let entry = available[block.index()].clone().unwrap_or_default();
+        walk(graph, *block, entry, &mut |id, set, user| {
+            if set.contains(&id) || is_constant(graph, id) {
+                return Ok(());
+            }
+            Err(format!(
+                "{id:?} is used by {user} in {block:?} but not at hand"
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+fn is_constant(graph: &Graph, id: NodeId) -> bool {
+    match graph.node(id).op {
+        Op::Word(_) | Op::PoolSlot(_) | Op::Float(_) => true,
+        Op::Refine(inner) | Op::Guard(_, inner, _) => is_constant(graph, inner),
+        _ => false,
+    }
+}
+
+/// Follows a block, telling `used` of each use and what is at hand there; gives what is at hand at the end.
+fn walk(
+    graph: &Graph,
+    block: BlockId,
+    mut set: HashSet<NodeId>,
+    used: &mut dyn FnMut(NodeId, &HashSet<NodeId>, &str) -> Result<(), String>,
+) -> Result<HashSet<NodeId>, String> {
+    let content = &graph.blocks[block.index()];
+    for id in &content.nodes {
+        let node = graph.node(*id);
+        let name = format!("{:?}", node.op);
+        let mut inputs = Vec::new();
+        node.op.each_input(|input| inputs.push(input));
+        for input in inputs {
+            used(input, &set, &name)?;
+        }
+        check_representations(graph, &node.op).map_err(|what| format!("{name}: {what}"))?;
+        if let Some(state) = node.op.state() {
+            use_state(graph, state, &set, &name, used)?;
+            if node.op.is_safepoint() {
+                after_safepoint(graph, state, matches!(node.op, Op::Runtime(_)), &mut set);
+            }
+        }
+        set.insert(*id);
+    }
+    let name = format!("{:?}", content.terminator);
+    let mut inputs = Vec::new();
+    let mut terminator = content.terminator.clone();
+    // Arguments of edges are used after what the end itself does.
+    let edges: Vec<NodeId> = terminator
+        .edges_mut()
+        .flat_map(|edge| std::mem::take(&mut edge.arguments))
+        .collect();
+    terminator.map_inputs(|input| {
+        inputs.push(input);
+        input
+    });
+    for input in inputs {
+        used(input, &set, &name)?;
+    }
+    if let Some(state) = terminator.state() {
+        use_state(graph, state, &set, &name, used)?;
+        if matches!(terminator, Terminator::RuntimeBranch { .. }) {
+            after_safepoint(graph, state, true, &mut set);
+        }
+    }
+    for input in edges {
+        used(input, &set, &name)?;
+    }
+    Ok(set)
+}
+
+fn use_state(
+    graph: &Graph,
+    state: StateId,
+    set: &HashSet<NodeId>,
+    name: &str,
+    used: &mut dyn FnMut(NodeId, &HashSet<NodeId>, &str) -> Result<(), String>,
+) -> Result<(), String> {
+    for (slot, content) in graph.slots(state) {
+        if let SlotContent::Node(id) = content {
+            used(id, set, &format!("slot {slot} of {state:?} of {name}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn after_safepoint(graph: &Graph, state: StateId, keeps_floats: bool, set: &mut HashSet<NodeId>) {
+    let in_slots: HashSet<NodeId> = graph
+        .slots(state)
+        .into_iter()
+        .filter_map(|(_, content)| match content {
+            SlotContent::Node(id) => Some(id),
+            SlotContent::Address(_) => None,
+        })
+        .collect();
+    set.retain(|id| {
+        in_slots.contains(id) || keeps_floats && graph.representation(*id) == Representation::Float
+    });
+}
+
+fn check_edges(graph: &Graph, block: BlockId) -> Result<(), String> {
+    let terminator = &graph.blocks[block.index()].terminator;
+    if *terminator == Terminator::None {
+        return Err(format!("{block:?} has no end"));
+    }
+    for edge in terminator.edges() {
+        let parameters = &graph.blocks[edge.target.index()].parameters;
+        if parameters.len() != edge.arguments.len() {
+            return Err(format!("{block:?} passes a wrong number of arguments"));
+        }
+        for (parameter, argument) in parameters.iter().zip(&edge.arguments) {
+            if graph.representation(*parameter) != graph.representation(*argument) {
+                return Err(format!(
+                    "{block:?} passes {argument:?} in another representation"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_representations(graph: &Graph, op: &Op) -> Result<(), String> {
+    let wants_floats = match op {
+        Op::FloatArithmetic(..) | Op::FloatFunction(..) | Op::FloatToFixnum(..) | Op::Box(_) => {
+            true
+        }
+        Op::Require(Condition::Floats(..), _) | Op::Boolean(Condition::Floats(..)) => true,
+        _ => false,
+    };
+    let wanted = if wants_floats {
+        Representation::Float
+    } else {
+        Representation::Tagged
+    };
+    let mut result = Ok(());
+    op.each_input(|input| {
+        if graph.representation(input) != wanted {
+            result = Err(format!("{input:?} is not held as it should be"));
+        }
+    });
+    result
+}
