@@ -27,6 +27,8 @@ mod division;
 mod error;
 mod expt;
 mod hash;
+pub mod integers;
+mod limbs;
 mod number;
 mod predicates;
 mod rational;
@@ -34,6 +36,7 @@ mod read;
 mod roots;
 mod rounding;
 mod serial;
+pub mod short_ratio;
 mod transcendental;
 mod write;
 

@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
-use canny_number::{self as number, Number, NumberError};
+use canny_number::integers::Workspace;
+use canny_number::{self as number, Division, Number, NumberError};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
-use crate::numbers::{Numeric, number_of, numeric};
+use crate::numbers::{Numeric, integer_ordering, number_of, numeric, short_ratios};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -80,10 +81,18 @@ impl Thread {
         match (numeric(x), numeric(y)) {
             (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a + b)),
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a + b)),
-            _ => match self.complex(x, y, |(a, b), (c, d)| (a + c, b + d)) {
-                Some(result) => Ok(result),
-                None => self.tower("+", x, y, number::add),
-            },
+            _ => {
+                if let Some(result) = self.of_integers(x, y, Workspace::add) {
+                    return result;
+                }
+                if let Some((left, right)) = short_ratios(x, y) {
+                    return self.ratio(left.add(right));
+                }
+                match self.complex(x, y, |(a, b), (c, d)| (a + c, b + d)) {
+                    Some(result) => Ok(result),
+                    None => self.tower("+", x, y, number::add),
+                }
+            }
         }
     }
 
@@ -92,10 +101,18 @@ impl Thread {
         match (numeric(x), numeric(y)) {
             (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a - b)),
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a - b)),
-            _ => match self.complex(x, y, |(a, b), (c, d)| (a - c, b - d)) {
-                Some(result) => Ok(result),
-                None => self.tower("-", x, y, number::sub),
-            },
+            _ => {
+                if let Some(result) = self.of_integers(x, y, Workspace::subtract) {
+                    return result;
+                }
+                if let Some((left, right)) = short_ratios(x, y) {
+                    return self.ratio(left.add(right.negate()));
+                }
+                match self.complex(x, y, |(a, b), (c, d)| (a - c, b - d)) {
+                    Some(result) => Ok(result),
+                    None => self.tower("-", x, y, number::sub),
+                }
+            }
         }
     }
 
@@ -107,10 +124,18 @@ impl Thread {
                 None => self.number(&Number::from_i128(i128::from(a) * i128::from(b))),
             },
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a * b)),
-            _ => match self.complex(x, y, |(a, b), (c, d)| (a * c - b * d, a * d + b * c)) {
-                Some(result) => Ok(result),
-                None => self.tower("*", x, y, number::mul),
-            },
+            _ => {
+                if let Some(result) = self.of_integers(x, y, Workspace::multiply) {
+                    return result;
+                }
+                if let Some((left, right)) = short_ratios(x, y) {
+                    return self.ratio(left.multiply(right));
+                }
+                match self.complex(x, y, |(a, b), (c, d)| (a * c - b * d, a * d + b * c)) {
+                    Some(result) => Ok(result),
+                    None => self.tower("*", x, y, number::mul),
+                }
+            }
         }
     }
 
@@ -121,23 +146,57 @@ impl Thread {
                 Ok(self.integer(a / b))
             }
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a / b)),
-            _ => self.tower("/", x, y, number::div),
+            _ => {
+                if let Some((left, right)) = short_ratios(x, y)
+                    && let Some(inverse) = right.invert()
+                {
+                    return self.ratio(left.multiply(inverse));
+                }
+                self.tower("/", x, y, number::div)
+            }
         }
     }
 
     /// `(truncate-quotient x y)`
     pub fn quotient(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("quotient", x, y, number::quotient)
+        match self.of_integers(x, y, |integers, left, right| {
+            integers.quotient(Division::Truncate, left, right)
+        }) {
+            Some(result) => result,
+            None => self.tower("quotient", x, y, number::quotient),
+        }
     }
 
     /// `(truncate-remainder x y)`
     pub fn remainder(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("remainder", x, y, number::remainder)
+        match self.of_integers(x, y, |integers, left, right| {
+            integers.remainder(Division::Truncate, left, right)
+        }) {
+            Some(result) => result,
+            None => self.tower("remainder", x, y, number::remainder),
+        }
+    }
+
+    /// `(floor-quotient x y)`
+    pub fn floor_quotient(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        match self.of_integers(x, y, |integers, left, right| {
+            integers.quotient(Division::Floor, left, right)
+        }) {
+            Some(result) => result,
+            None => self.tower("floor-quotient", x, y, |left, right| {
+                number::divide_quotient(Division::Floor, left, right)
+            }),
+        }
     }
 
     /// `(floor-remainder x y)`
     pub fn modulo(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("modulo", x, y, number::modulo)
+        match self.of_integers(x, y, |integers, left, right| {
+            integers.remainder(Division::Floor, left, right)
+        }) {
+            Some(result) => result,
+            None => self.tower("modulo", x, y, number::modulo),
+        }
     }
 
     /// `(bitwise-and x y)`
@@ -157,6 +216,12 @@ impl Thread {
 
     /// `(arithmetic-shift x y)`
     pub fn arithmetic_shift(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        if let Some(bits) = y.as_fixnum()
+            && let Some(result) =
+                self.of_integers(x, y, |integers, operand, _| integers.shift(operand, bits))
+        {
+            return result;
+        }
         self.tower("arithmetic-shift", x, y, number::arithmetic_shift)
     }
 
@@ -165,6 +230,12 @@ impl Thread {
             (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(Some(a.cmp(&b))),
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(a.partial_cmp(&b)),
             _ => {
+                if let Some(order) = integer_ordering(x, y) {
+                    return Ok(Some(order));
+                }
+                if let Some((left, right)) = short_ratios(x, y) {
+                    return Ok(Some(left.compare(right)));
+                }
                 let (left, right) = both(self, who, x, y)?;
                 number::compare(&left, &right).map_err(|_| {
                     let (position, wrong) = if matches!(left, Number::Complex(_)) {
@@ -210,6 +281,9 @@ impl Thread {
             (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(a == b),
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(a == b),
             _ => {
+                if let Some(order) = integer_ordering(x, y) {
+                    return Ok(order.is_eq());
+                }
                 let (left, right) = both(self, "=", x, y)?;
                 Ok(number::numeric_equal(&left, &right))
             }

@@ -1,6 +1,10 @@
 //! Numbers between words and the numeric tower.
 
+use std::cmp::Ordering;
+
 use canny_number::Number;
+use canny_number::integers::{self, Integer, Workspace};
+use canny_number::short_ratio::{Parts, ShortRatio};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
 use canny_value::Value;
@@ -45,6 +49,13 @@ pub fn number_of(value: Value) -> Option<Number> {
     }
 }
 
+/// The fixnum with this sign and magnitude, if there is one.
+#[inline]
+fn small(negative: bool, magnitude: u64) -> Option<Value> {
+    let magnitude = i64::try_from(magnitude).ok()?;
+    Value::try_fixnum(if negative { -magnitude } else { magnitude })
+}
+
 fn number_of_object(value: Value) -> Option<Number> {
     let object = value.as_object()?;
     match object.kind() {
@@ -65,7 +76,92 @@ fn number_of_object(value: Value) -> Option<Number> {
     }
 }
 
+/// Runs `work` on the exact integer that a word stands for; `None` for any other word.
+#[inline]
+pub fn with_integer<R>(value: Value, work: impl FnOnce(Integer) -> R) -> Option<R> {
+    if let Some(n) = value.as_fixnum() {
+        return Some(work(Integer::new(n < 0, &[n.unsigned_abs()])));
+    }
+    let object = value.as_kind(Kind::Bignum)?;
+    let negative = object.has_flag(FLAG_NEGATIVE);
+    Some(object.with_limbs(|limbs| work(Integer::new(negative, limbs))))
+}
+
+/// The order of two exact integers; `None` for other words.
+pub fn integer_ordering(x: Value, y: Value) -> Option<Ordering> {
+    with_integer(x, |left| {
+        with_integer(y, |right| integers::compare(left, right))
+    })?
+}
+
+/// The ratio of fixnums that a word stands for, or an integer as one; `None` for other words.
+fn short_ratio(value: Value) -> Option<ShortRatio> {
+    if let Some(n) = value.as_fixnum() {
+        return ShortRatio::new(n, 1);
+    }
+    let object = value.as_kind(Kind::Ratnum)?;
+    ShortRatio::new(object.field(0).as_fixnum()?, object.field(1).as_fixnum()?)
+}
+
+/// Two words as ratios of fixnums; `None` for other words.
+pub(crate) fn short_ratios(x: Value, y: Value) -> Option<(ShortRatio, ShortRatio)> {
+    Some((short_ratio(x)?, short_ratio(y)?))
+}
+
+/// The nearest flonum to a ratio of fixnums; `None` for other words and for long parts.
+pub fn short_ratio_to_f64(value: Value) -> Option<f64> {
+    short_ratio(value)?.to_f64()
+}
+
 impl Thread {
+    /// The word of a ratio.
+    pub(crate) fn ratio(&mut self, (numerator, denominator): Parts) -> Result<Value, Raise> {
+        let numerator = Number::from_i128(numerator);
+        if denominator == 1 {
+            return self.number(&numerator);
+        }
+        self.two_part_number(Kind::Ratnum, &numerator, &Number::from_i128(denominator))
+    }
+
+    /// The result of an operation on two exact integers, made without the tower; `None` for other words, and
+    /// where the operation leaves the work to the tower. Operands are not looked at any more once the result
+    /// is allocated.
+    #[inline]
+    pub fn of_integers(
+        &mut self,
+        x: Value,
+        y: Value,
+        operation: impl FnOnce(&mut Workspace, Integer, Integer) -> bool,
+    ) -> Option<Result<Value, Raise>> {
+        let integers = &mut self.integers;
+        let is_done = with_integer(x, |left| {
+            with_integer(y, |right| operation(integers, left, right))
+        })??;
+        is_done.then(|| self.integer_result())
+    }
+
+    /// The word of the last result of the workspace.
+    fn integer_result(&mut self) -> Result<Value, Raise> {
+        let (negative, limbs) = self.integers.result();
+        match limbs {
+            [] => return Ok(Value::ZERO),
+            [only] => {
+                if let Some(fixnum) = small(negative, *only) {
+                    return Ok(fixnum);
+                }
+            }
+            _ => {}
+        }
+        let flags = if negative { FLAG_NEGATIVE } else { 0 };
+        let length = limbs.len();
+        let object = self.try_leaf(Kind::Bignum, flags, length)?;
+        let payload = object.as_object().expect("a leaf").payload_address() as *mut u64;
+        let (_, limbs) = self.integers.result();
+        // SAFETY: the payload of the fresh bignum has this many limbs.
+        unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), payload, length) };
+        Ok(object)
+    }
+
     /// An exact integer.
     #[inline]
     pub fn integer(&mut self, n: i64) -> Value {
@@ -104,7 +200,6 @@ impl Thread {
             Number::Flonum(f) => self.flonum(*f),
             Number::Big(_) => {
                 let (negative, limbs) = number.limbs().expect("a big integer has limbs");
-                let limbs = limbs.to_vec();
                 let flags = if negative { FLAG_NEGATIVE } else { 0 };
                 let object = self.try_leaf(Kind::Bignum, flags, limbs.len())?;
                 let payload = object.as_object().expect("a leaf").payload_address() as *mut u64;

@@ -52,6 +52,8 @@ pub struct Thread {
     pub(crate) interrupts: Arc<InterruptState>,
     /// Values that Rust code holds across allocations, precisely.
     pub(crate) scratch: Vec<Value>,
+    /// Where results of arithmetic on bignums are made.
+    pub(crate) integers: canny_number::integers::Workspace,
     /// Objects that code being compiled contains.
     pub(crate) embedded: crate::embedded::Embedded,
     /// The stack's reserve is in use: a stack condition was raised and not yet left.
@@ -153,6 +155,7 @@ impl Thread {
             },
             interrupts: Arc::new(InterruptState::default()),
             scratch: Vec::new(),
+            integers: Default::default(),
             embedded: crate::embedded::Embedded::default(),
             reserve_open: false,
         });

@@ -1,8 +1,9 @@
 //! The four operations and the divisions of integers.
 
+use canny_number::short_ratio;
 use canny_number::{self as number, Division, Number, NumberError};
 use canny_value::Value;
-use canny_vm::{PrimitiveFunction, Raise, Thread};
+use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
 use super::{binary, fold, number_at, refused, unary};
 use crate::arguments::{Call, implementations};
@@ -24,7 +25,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "floor-quotient" => floor_quotient;
     "floor/" => |thread, call| both_parts(thread, call, Division::Floor);
     "truncate/" => |thread, call| both_parts(thread, call, Division::Truncate);
-    "gcd" => |thread, call| fold(thread, call, Number::ZERO, number::gcd);
+    "gcd" => gcd;
     "lcm" => |thread, call| fold(thread, call, Number::ONE, number::lcm);
 };
 
@@ -51,7 +52,12 @@ fn itself(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn subtract(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match call.count() {
-        1 => unary(thread, call, |operand| Ok(number::negate(operand))),
+        1 => match numeric(call.at(0)) {
+            Some(Numeric::Fixnum(fixnum)) => Ok(thread.integer(-fixnum)),
+            Some(Numeric::Flonum(flonum)) => Ok(thread.flonum(-flonum)),
+            _ => unary(thread, call, |operand| Ok(number::negate(operand))),
+        },
+        2 => thread.subtract(call.at(0), call.at(1)),
         _ => from_first(thread, call, number::sub),
     }
 }
@@ -59,6 +65,7 @@ fn subtract(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn divide(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match call.count() {
         1 => unary(thread, call, |operand| number::div(&Number::ONE, operand)),
+        2 => thread.divide(call.at(0), call.at(1)),
         _ => from_first(thread, call, number::div),
     }
 }
@@ -77,16 +84,18 @@ fn from_first(thread: &mut Thread, call: Call, operation: super::Binary) -> Resu
 }
 
 fn step(thread: &mut Thread, call: Call, by: i64, operation: super::Unary) -> Result<Value, Raise> {
-    match call.at(0).as_fixnum() {
-        Some(fixnum) => Ok(thread.integer(fixnum + by)),
-        None => unary(thread, call, operation),
+    match numeric(call.at(0)) {
+        Some(Numeric::Fixnum(fixnum)) => Ok(thread.integer(fixnum + by)),
+        Some(Numeric::Flonum(flonum)) => Ok(thread.flonum(flonum + by as f64)),
+        _ => unary(thread, call, operation),
     }
 }
 
 fn abs(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    match call.at(0).as_fixnum() {
-        Some(fixnum) => Ok(thread.integer(fixnum.abs())),
-        None => unary(thread, call, number::abs),
+    match numeric(call.at(0)) {
+        Some(Numeric::Fixnum(fixnum)) => Ok(thread.integer(fixnum.abs())),
+        Some(Numeric::Flonum(flonum)) => Ok(thread.flonum(flonum.abs())),
+        _ => unary(thread, call, number::abs),
     }
 }
 
@@ -101,14 +110,24 @@ fn fixnums(call: Call) -> Option<(i64, i64)> {
 fn quotient(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match fixnums(call) {
         Some((dividend, divisor)) => Ok(thread.integer(dividend / divisor)),
-        None => binary(thread, call, number::quotient),
+        None => match thread.of_integers(call.at(0), call.at(1), |integers, left, right| {
+            integers.quotient(Division::Truncate, left, right)
+        }) {
+            Some(result) => result,
+            None => binary(thread, call, number::quotient),
+        },
     }
 }
 
 fn remainder(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match fixnums(call) {
         Some((dividend, divisor)) => Ok(thread.integer(dividend % divisor)),
-        None => binary(thread, call, number::remainder),
+        None => match thread.of_integers(call.at(0), call.at(1), |integers, left, right| {
+            integers.remainder(Division::Truncate, left, right)
+        }) {
+            Some(result) => result,
+            None => binary(thread, call, number::remainder),
+        },
     }
 }
 
@@ -134,20 +153,43 @@ fn floor_quotient_of(dividend: i64, divisor: i64) -> i64 {
 fn modulo(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match fixnums(call) {
         Some((dividend, divisor)) => Ok(thread.integer(floor_remainder_of(dividend, divisor))),
-        None => binary(thread, call, number::modulo),
+        None => match thread.of_integers(call.at(0), call.at(1), |integers, left, right| {
+            integers.remainder(Division::Floor, left, right)
+        }) {
+            Some(result) => result,
+            None => binary(thread, call, number::modulo),
+        },
     }
 }
 
 fn floor_quotient(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match fixnums(call) {
         Some((dividend, divisor)) => Ok(thread.integer(floor_quotient_of(dividend, divisor))),
-        None => binary(thread, call, |left, right| {
-            number::divide_quotient(Division::Floor, left, right)
-        }),
+        None => match thread.of_integers(call.at(0), call.at(1), |integers, left, right| {
+            integers.quotient(Division::Floor, left, right)
+        }) {
+            Some(result) => result,
+            None => binary(thread, call, |left, right| {
+                number::divide_quotient(Division::Floor, left, right)
+            }),
+        },
     }
 }
 
 fn both_parts(thread: &mut Thread, call: Call, division: Division) -> Result<Value, Raise> {
+    if let Some((dividend, divisor)) = fixnums(call) {
+        let (quotient, remainder) = match division {
+            Division::Floor => (
+                floor_quotient_of(dividend, divisor),
+                floor_remainder_of(dividend, divisor),
+            ),
+            _ => (dividend / divisor, dividend % divisor),
+        };
+        let quotient = thread.integer(quotient);
+        // A remainder of a fixnum is a fixnum: nothing is allocated while the quotient is held.
+        let remainder = thread.integer(remainder);
+        return Ok(thread.two_values(quotient, remainder));
+    }
     let dividend = number_at(thread, call, 0)?;
     let divisor = number_at(thread, call, 1)?;
     let parts: Result<(Number, Number), NumberError> =
@@ -156,6 +198,17 @@ fn both_parts(thread: &mut Thread, call: Call, division: Division) -> Result<Val
         Ok((quotient, remainder)) => pair_of_values(thread, &quotient, &remainder),
         Err(error) => Err(refused(thread, call, &error)),
     }
+}
+
+fn gcd(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if call.count() == 2
+        && let (Some(left), Some(right)) = (call.at(0).as_fixnum(), call.at(1).as_fixnum())
+    {
+        // Magnitudes of fixnums are far from the limits of an i64.
+        let divisor = short_ratio::gcd(left.unsigned_abs(), right.unsigned_abs());
+        return Ok(thread.integer(divisor as i64));
+    }
+    fold(thread, call, Number::ZERO, number::gcd)
 }
 
 /// Two numbers as two values.

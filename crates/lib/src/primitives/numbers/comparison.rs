@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use canny_number as number;
 use canny_value::Value;
+use canny_vm::numbers::integer_ordering;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
 use super::{give, number_at, real_at};
@@ -16,8 +17,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     ">" => |thread, call| ordered(thread, call, Ordering::is_gt);
     "<=" => |thread, call| ordered(thread, call, Ordering::is_le);
     ">=" => |thread, call| ordered(thread, call, Ordering::is_ge);
-    "max" => |thread, call| extreme(thread, call, number::max);
-    "min" => |thread, call| extreme(thread, call, number::min);
+    "max" => |thread, call| extreme(thread, call, Ordering::Greater, number::max);
+    "min" => |thread, call| extreme(thread, call, Ordering::Less, number::min);
 };
 
 fn ordered(thread: &mut Thread, call: Call, holds: fn(Ordering) -> bool) -> Result<Value, Raise> {
@@ -29,6 +30,11 @@ fn ordered(thread: &mut Thread, call: Call, holds: fn(Ordering) -> bool) -> Resu
         let ordering = match (numeric(call.at(position - 1)), numeric(call.at(position))) {
             (Some(Numeric::Fixnum(left)), Some(Numeric::Fixnum(right))) => Some(left.cmp(&right)),
             (Some(Numeric::Flonum(left)), Some(Numeric::Flonum(right))) => left.partial_cmp(&right),
+            _ if let Some(ordering) =
+                integer_ordering(call.at(position - 1), call.at(position)) =>
+            {
+                Some(ordering)
+            }
             _ => {
                 let left = real_at(thread, call, position - 1)?;
                 let right = real_at(thread, call, position)?;
@@ -50,6 +56,11 @@ fn equal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         all_equal &= match (numeric(call.at(position - 1)), numeric(call.at(position))) {
             (Some(Numeric::Fixnum(left)), Some(Numeric::Fixnum(right))) => left == right,
             (Some(Numeric::Flonum(left)), Some(Numeric::Flonum(right))) => left == right,
+            _ if let Some(ordering) =
+                integer_ordering(call.at(position - 1), call.at(position)) =>
+            {
+                ordering.is_eq()
+            }
             _ => {
                 let left = number_at(thread, call, position - 1)?;
                 let right = number_at(thread, call, position)?;
@@ -60,7 +71,27 @@ fn equal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(Value::boolean(all_equal))
 }
 
-fn extreme(thread: &mut Thread, call: Call, choose: super::Binary) -> Result<Value, Raise> {
+fn extreme(
+    thread: &mut Thread,
+    call: Call,
+    wanted: Ordering,
+    choose: super::Binary,
+) -> Result<Value, Raise> {
+    if call.count() == 2 {
+        let (left, right) = (call.at(0), call.at(1));
+        if let Some(order) = integer_ordering(left, right) {
+            return Ok(if order == wanted { left } else { right });
+        }
+        if let (Some(Numeric::Flonum(x)), Some(Numeric::Flonum(y))) =
+            (numeric(left), numeric(right))
+        {
+            return Ok(match x.partial_cmp(&y) {
+                None => thread.flonum(f64::NAN),
+                Some(order) if order == wanted => left,
+                Some(_) => right,
+            });
+        }
+    }
     let mut best = real_at(thread, call, 0)?;
     for position in 1..call.count() {
         let other = real_at(thread, call, position)?;

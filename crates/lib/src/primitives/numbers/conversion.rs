@@ -2,6 +2,7 @@
 
 use canny_number as number;
 use canny_value::Value;
+use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric, string_text};
 
 use super::{number_at, unary};
@@ -15,17 +16,32 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 };
 
 fn exact(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    if call.at(0).is_fixnum() {
-        return Ok(call.at(0));
+    match numeric(call.at(0)) {
+        Some(Numeric::Fixnum(_)) => Ok(call.at(0)),
+        Some(Numeric::Flonum(flonum)) if let Some(fixnum) = integral(flonum) => Ok(fixnum),
+        _ => unary(thread, call, number::exact),
     }
-    unary(thread, call, number::exact)
+}
+
+/// The fixnum equal to a flonum, if there is one.
+pub(super) fn integral(flonum: f64) -> Option<Value> {
+    // Out of range, the conversion saturates to what is no fixnum.
+    let integer = flonum as i64;
+    if integer as f64 == flonum {
+        Value::try_fixnum(integer)
+    } else {
+        None
+    }
 }
 
 fn inexact(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match numeric(call.at(0)) {
         Some(Numeric::Fixnum(fixnum)) => Ok(thread.flonum(fixnum as f64)),
         Some(Numeric::Flonum(_)) => Ok(call.at(0)),
-        _ => unary(thread, call, |operand| Ok(number::inexact(operand))),
+        _ => match short_ratio_to_f64(call.at(0)) {
+            Some(flonum) => Ok(thread.flonum(flonum)),
+            None => unary(thread, call, |operand| Ok(number::inexact(operand))),
+        },
     }
 }
 
@@ -41,10 +57,40 @@ fn radix(thread: &mut Thread, call: Call) -> Result<u32, Raise> {
 }
 
 fn number_to_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if call.count() == 1 {
+        match numeric(call.at(0)) {
+            Some(Numeric::Fixnum(fixnum)) => return decimal(thread, fixnum),
+            Some(Numeric::Flonum(flonum)) => {
+                let text = number::flonum_to_string(flonum);
+                return thread.string_from_latin1(text.as_bytes());
+            }
+            _ => {}
+        }
+    }
     let operand = number_at(thread, call, 0)?;
     let radix = radix(thread, call)?;
     let text = number::write_number(&operand, radix);
     thread.string_from_latin1(text.as_bytes())
+}
+
+/// The decimal digits of a fixnum.
+fn decimal(thread: &mut Thread, fixnum: i64) -> Result<Value, Raise> {
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    let mut rest = fixnum.unsigned_abs();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if fixnum < 0 {
+        start -= 1;
+        digits[start] = b'-';
+    }
+    thread.string_from_latin1(&digits[start..])
 }
 
 fn string_to_number(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

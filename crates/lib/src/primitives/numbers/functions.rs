@@ -2,37 +2,38 @@
 
 use canny_number::{self as number, Number};
 use canny_value::Value;
-use canny_vm::{PrimitiveFunction, Raise, Thread};
+use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
 use super::arithmetic::pair_of_values;
+use super::conversion::integral;
 use super::{binary, number_at, refused, unary};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "numerator" => |thread, call| unary(thread, call, number::numerator);
     "denominator" => |thread, call| unary(thread, call, number::denominator);
-    "floor" => |thread, call| round_to(thread, call, number::floor);
-    "ceiling" => |thread, call| round_to(thread, call, number::ceiling);
-    "truncate" => |thread, call| round_to(thread, call, number::truncate);
-    "round" => |thread, call| round_to(thread, call, number::round);
-    "exact-floor" => |thread, call| unary(thread, call, |x| number::exact(&number::floor(x)?));
-    "exact-ceiling" => |thread, call| unary(thread, call, |x| number::exact(&number::ceiling(x)?));
-    "exact-truncate" => |thread, call| unary(thread, call, |x| number::exact(&number::truncate(x)?));
-    "exact-round" => |thread, call| unary(thread, call, |x| number::exact(&number::round(x)?));
+    "floor" => |thread, call| round_to(thread, call, f64::floor, number::floor);
+    "ceiling" => |thread, call| round_to(thread, call, f64::ceil, number::ceiling);
+    "truncate" => |thread, call| round_to(thread, call, f64::trunc, number::truncate);
+    "round" => |thread, call| round_to(thread, call, f64::round_ties_even, number::round);
+    "exact-floor" => |thread, call| exact_round_to(thread, call, f64::floor, |x| number::exact(&number::floor(x)?));
+    "exact-ceiling" => |thread, call| exact_round_to(thread, call, f64::ceil, |x| number::exact(&number::ceiling(x)?));
+    "exact-truncate" => |thread, call| exact_round_to(thread, call, f64::trunc, |x| number::exact(&number::truncate(x)?));
+    "exact-round" => |thread, call| exact_round_to(thread, call, f64::round_ties_even, |x| number::exact(&number::round(x)?));
     "rationalize" => |thread, call| binary(thread, call, number::rationalize);
-    "exp" => |thread, call| unary(thread, call, number::exp);
-    "log" => |thread, call| one_or_two(thread, call, number::log, number::log_base);
-    "sin" => |thread, call| unary(thread, call, number::sin);
-    "cos" => |thread, call| unary(thread, call, number::cos);
-    "tan" => |thread, call| unary(thread, call, number::tan);
-    "asin" => |thread, call| unary(thread, call, number::asin);
-    "acos" => |thread, call| unary(thread, call, number::acos);
-    "atan" => |thread, call| one_or_two(thread, call, number::atan, number::atan2);
-    "square" => |thread, call| unary(thread, call, number::square);
+    "exp" => |thread, call| of_flonum(thread, call, |_| true, f64::exp, number::exp);
+    "log" => log;
+    "sin" => |thread, call| of_flonum(thread, call, |_| true, f64::sin, number::sin);
+    "cos" => |thread, call| of_flonum(thread, call, |_| true, f64::cos, number::cos);
+    "tan" => |thread, call| of_flonum(thread, call, |_| true, f64::tan, number::tan);
+    "asin" => |thread, call| of_flonum(thread, call, |x| x.abs() <= 1.0, f64::asin, number::asin);
+    "acos" => |thread, call| of_flonum(thread, call, |x| x.abs() <= 1.0, f64::acos, number::acos);
+    "atan" => atan;
+    "square" => square;
     "cube" => |thread, call| unary(thread, call, |x| number::mul(x, &number::square(x)?));
-    "sqrt" => |thread, call| unary(thread, call, number::sqrt);
+    "sqrt" => sqrt;
     "exact-integer-sqrt" => exact_integer_sqrt;
-    "expt" => |thread, call| binary(thread, call, number::expt);
+    "expt" => expt;
     "make-rectangular" => |thread, call| binary(thread, call, number::make_rectangular);
     "make-polar" => |thread, call| binary(thread, call, number::make_polar);
     "real-part" => |thread, call| unary(thread, call, |x| Ok(number::real_part(x)));
@@ -41,26 +42,126 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "angle" => |thread, call| unary(thread, call, number::angle);
 };
 
-fn round_to(thread: &mut Thread, call: Call, operation: super::Unary) -> Result<Value, Raise> {
-    if call.at(0).is_fixnum() {
-        return Ok(call.at(0));
-    }
-    unary(thread, call, operation)
-}
-
-fn one_or_two(
+fn round_to(
     thread: &mut Thread,
     call: Call,
-    of_one: super::Unary,
-    of_two: super::Binary,
+    operation: fn(f64) -> f64,
+    of_number: super::Unary,
 ) -> Result<Value, Raise> {
-    match call.optional(1) {
-        Some(_) => binary(thread, call, of_two),
-        None => unary(thread, call, of_one),
+    match numeric(call.at(0)) {
+        Some(Numeric::Fixnum(_)) => Ok(call.at(0)),
+        Some(Numeric::Flonum(flonum)) => Ok(thread.flonum(operation(flonum))),
+        _ => unary(thread, call, of_number),
     }
+}
+
+fn exact_round_to(
+    thread: &mut Thread,
+    call: Call,
+    operation: fn(f64) -> f64,
+    of_number: super::Unary,
+) -> Result<Value, Raise> {
+    match numeric(call.at(0)) {
+        Some(Numeric::Fixnum(_)) => Ok(call.at(0)),
+        Some(Numeric::Flonum(flonum)) if let Some(fixnum) = integral(operation(flonum)) => {
+            Ok(fixnum)
+        }
+        _ => unary(thread, call, of_number),
+    }
+}
+
+/// A function that is the host's for the flonums in its real domain.
+fn of_flonum(
+    thread: &mut Thread,
+    call: Call,
+    is_in_domain: fn(f64) -> bool,
+    operation: fn(f64) -> f64,
+    of_number: super::Unary,
+) -> Result<Value, Raise> {
+    match call.at(0).as_flonum() {
+        Some(flonum) if is_in_domain(flonum) => Ok(thread.flonum(operation(flonum))),
+        _ => unary(thread, call, of_number),
+    }
+}
+
+fn log(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match call.optional(1) {
+        Some(_) => binary(thread, call, number::log_base),
+        None => of_flonum(thread, call, |x| x > 0.0, f64::ln, number::log),
+    }
+}
+
+fn atan(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match call.optional(1) {
+        Some(second) => match (call.at(0).as_flonum(), second.as_flonum()) {
+            (Some(y), Some(x)) => Ok(thread.flonum(y.atan2(x))),
+            _ => binary(thread, call, number::atan2),
+        },
+        None => of_flonum(thread, call, |_| true, f64::atan, number::atan),
+    }
+}
+
+fn square(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let operand = call.at(0);
+    match numeric(operand) {
+        Some(Numeric::Flonum(flonum)) => return Ok(thread.flonum(flonum * flonum)),
+        Some(Numeric::Fixnum(fixnum)) if let Some(square) = fixnum.checked_mul(fixnum) => {
+            return Ok(thread.integer(square));
+        }
+        _ => {}
+    }
+    match thread.of_integers(operand, operand, |integers, factor, _| {
+        integers.square(factor)
+    }) {
+        Some(result) => result,
+        None => unary(thread, call, number::square),
+    }
+}
+
+fn sqrt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match numeric(call.at(0)) {
+        Some(Numeric::Flonum(flonum)) if flonum >= 0.0 => Ok(thread.flonum(flonum.sqrt())),
+        Some(Numeric::Fixnum(fixnum)) if (0..1 << 53).contains(&fixnum) => {
+            // Up to 53 bits the argument is an exact flonum, whose root is rounded correctly.
+            let root = fixnum.isqrt();
+            if root * root == fixnum {
+                Ok(thread.integer(root))
+            } else {
+                Ok(thread.flonum((fixnum as f64).sqrt()))
+            }
+        }
+        _ => unary(thread, call, number::sqrt),
+    }
+}
+
+fn expt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match (numeric(call.at(0)), numeric(call.at(1))) {
+        (Some(Numeric::Fixnum(base)), Some(Numeric::Fixnum(exponent)))
+            if let Some(power) = short_power(base, exponent) =>
+        {
+            Ok(thread.integer(power))
+        }
+        (Some(Numeric::Flonum(base)), Some(Numeric::Flonum(exponent))) if base > 0.0 => {
+            Ok(thread.flonum(base.powf(exponent)))
+        }
+        _ => binary(thread, call, number::expt),
+    }
+}
+
+/// A power that fits 64 bits.
+fn short_power(base: i64, exponent: i64) -> Option<i64> {
+    base.checked_pow(u32::try_from(exponent).ok()?)
 }
 
 fn exact_integer_sqrt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if let Some(fixnum) = call.at(0).as_fixnum()
+        && fixnum >= 0
+    {
+        let root = fixnum.isqrt();
+        let rest = thread.integer(fixnum - root * root);
+        let root = thread.integer(root);
+        return Ok(thread.two_values(root, rest));
+    }
     let operand: Number = number_at(thread, call, 0)?;
     match number::exact_integer_sqrt(&operand) {
         Ok((root, rest)) => pair_of_values(thread, &root, &rest),

@@ -1,9 +1,10 @@
 //! What kind of number an object is.
 
 use canny_number as number;
+use canny_number::integers::Integer;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
-use canny_vm::numbers::number_of;
+use canny_vm::numbers::with_integer;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
 use super::{number_at, refused};
@@ -26,10 +27,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "infinite?" => |thread, call| test(thread, call, |_| false, f64::is_infinite, number::is_infinite);
     "nan?" => |thread, call| test(thread, call, |_| false, f64::is_nan, number::is_nan);
     "zero?" => |thread, call| test(thread, call, |n| n == 0, |f| f == 0.0, number::is_zero);
-    "positive?" => |thread, call| judge(thread, call, |n| n > 0, number::is_positive);
-    "negative?" => |thread, call| judge(thread, call, |n| n < 0, number::is_negative);
-    "odd?" => |thread, call| judge(thread, call, |n| n & 1 == 1, number::is_odd);
-    "even?" => |thread, call| judge(thread, call, |n| n & 1 == 0, number::is_even);
+    "positive?" => |thread, call| judge(thread, call, |n| !n.is_negative() && !n.is_zero(), number::is_positive);
+    "negative?" => |thread, call| judge(thread, call, |n| n.is_negative(), number::is_negative);
+    "odd?" => |thread, call| judge(thread, call, |n| n.is_odd(), number::is_odd);
+    "even?" => |thread, call| judge(thread, call, |n| !n.is_odd(), number::is_even);
 };
 
 fn answer(holds: bool) -> Result<Value, Raise> {
@@ -74,7 +75,7 @@ fn is_exact_nonnegative_integer(value: Value) -> bool {
         Some(fixnum) => fixnum >= 0,
         None => {
             value.is_kind(Kind::Bignum)
-                && number_of(value).is_some_and(|big| number::is_exact_nonnegative_integer(&big))
+                && with_integer(value, |big| !big.is_negative()).unwrap_or(false)
         }
     }
 }
@@ -98,11 +99,11 @@ fn test(
 fn judge(
     thread: &mut Thread,
     call: Call,
-    of_fixnum: fn(i64) -> bool,
+    of_integer: impl FnOnce(Integer) -> bool,
     of_number: fn(&number::Number) -> Result<bool, number::NumberError>,
 ) -> Result<Value, Raise> {
-    if let Some(fixnum) = call.at(0).as_fixnum() {
-        return answer(of_fixnum(fixnum));
+    if let Some(holds) = with_integer(call.at(0), of_integer) {
+        return answer(holds);
     }
     match of_number(&number_at(thread, call, 0)?) {
         Ok(holds) => answer(holds),
