@@ -361,6 +361,10 @@ impl Verifier<'_> {
             | Opcode::ReturnBarrier
             | Opcode::ReturnTrap
             | Opcode::ReturnExit
+            | Opcode::Native
+            | Opcode::Retired
+            | Opcode::Leave
+            | Opcode::LoopNative
             | Opcode::ApplyStub
             | Opcode::CaptureStub
             | Opcode::ThrowStub

@@ -31,8 +31,22 @@ pub struct Mutator {
     id: u64,
     area: NonNull<AllocationArea>,
     local: NonNull<LocalAreas>,
+    /// A collection that an allocation asked for instead of making it; see [`Mutator::allocate_in_place`].
+    due: Due,
     /// The area's owner, when the mutator is.
     _own_area: Option<Box<AllocationArea>>,
+}
+
+/// Which collection a mutator owes at its next safepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Nothing,
+    /// If the nursery's budget is still used up then.
+    WhenFull,
+    /// In any case: stress mode's turn.
+    Always {
+        full: bool,
+    },
 }
 
 impl Mutator {
@@ -78,6 +92,7 @@ impl Mutator {
             id,
             area,
             local,
+            due: Due::Nothing,
             _own_area: None,
         }
     }
@@ -338,6 +353,11 @@ impl Mutator {
         } else if kind != AreaKind::Special {
             return None;
         }
+        self.take_hidden(kind, bytes)
+    }
+
+    /// Room in the block at hand, of which stress mode shows nothing to generated code.
+    fn take_hidden(&mut self, kind: AreaKind, bytes: usize) -> Option<usize> {
         let area = self.area.as_ptr();
         let local = self.local();
         // SAFETY: as in `area`; the two structures are apart.
@@ -352,7 +372,7 @@ impl Mutator {
             return None;
         }
         *cursor = at + bytes;
-        if stress {
+        if self.heap.stress_every() > 0 {
             area.scan_limit = area.scan_cursor;
             area.leaf_limit = area.leaf_cursor;
         }
@@ -360,18 +380,23 @@ impl Mutator {
     }
 
     fn stress(&mut self) {
+        if let Some(full) = self.stress_turn() {
+            self.collect(full);
+        }
+    }
+
+    /// Stress mode: counts an allocation; whether a collection is due, and whether that is a full one.
+    fn stress_turn(&mut self) -> Option<bool> {
         let heap = self.heap.clone();
         let mut state = heap.lock();
         state.stress_countdown = state.stress_countdown.saturating_sub(1);
         if state.stress_countdown > 0 {
-            return;
+            return None;
         }
         state.stress_countdown = heap.stress_every();
         state.stress_collections += 1;
         let every = heap.config.stress_full_every;
-        let full = every > 0 && state.stress_collections.is_multiple_of(every);
-        drop(state);
-        self.collect(full);
+        Some(every > 0 && state.stress_collections.is_multiple_of(every))
     }
 
     /// Collects if `blocks` more do not fit the nursery's budget. Refuses when they do not fit the
@@ -446,6 +471,107 @@ impl Mutator {
             }
         }
         start
+    }
+
+    /// Room for a scannable object of so many bytes, header included, that the caller fills at once: the address.
+    /// `bytes` is a multiple of the granule.
+    ///
+    /// Never collects and never stops, so nothing moves: for compiled code, which keeps references in registers
+    /// between its safepoints. When a collection is wanted, this thread is asked for a safepoint, where
+    /// [`Mutator::safepoint`] makes it. Past the heap limit the room comes from beyond.
+    pub fn allocate_in_place(&mut self, bytes: usize) -> usize {
+        debug_assert!(bytes.is_multiple_of(GRANULE_BYTES));
+        if bytes > LARGE_ABOVE_BYTES {
+            return self.allocate_large_in_place(bytes);
+        }
+        self.take_in_place(AreaKind::Scannable, bytes)
+    }
+
+    /// A leaf object as [`Mutator::small_leaf`] makes it, without collecting; see [`Mutator::allocate_in_place`].
+    ///
+    /// # Panics
+    /// If the kind is not a leaf or the object is larger than half a block.
+    pub fn leaf_in_place(&mut self, kind: Kind, flags: u8, length: usize) -> Value {
+        let bytes = small_bytes(kind, length);
+        assert_leaf(kind);
+        let at = self.take_in_place(AreaKind::Leaf, bytes);
+        // SAFETY: the room was just taken; it is `bytes` long.
+        unsafe { init_leaf(at, Header::new(kind, flags, length), bytes, false) }
+    }
+
+    fn take_in_place(&mut self, kind: AreaKind, bytes: usize) -> usize {
+        if let Some(at) = self.bump(kind, bytes) {
+            return at;
+        }
+        if self.heap.stress_every() > 0 {
+            if let Some(full) = self.stress_turn() {
+                self.request_collection(Due::Always { full });
+            }
+            if let Some(at) = self.take_hidden(kind, bytes) {
+                return at;
+            }
+        }
+        self.request_collection_if_full(1);
+        self.refill(kind, bytes)
+    }
+
+    #[cold]
+    fn allocate_large_in_place(&mut self, bytes: usize) -> usize {
+        if self.heap.stress_every() > 0
+            && let Some(full) = self.stress_turn()
+        {
+            self.request_collection(Due::Always { full });
+        }
+        self.request_collection_if_full(large::blocks_for(bytes));
+        let heap = self.heap.clone();
+        let mut state = heap.lock();
+        large::allocate(&heap, &mut state, state::SCANNABLE, bytes)
+            .expect("the reservation is a multiple of the limit")
+    }
+
+    fn request_collection_if_full(&mut self, blocks: usize) {
+        let heap = self.heap.clone();
+        let state = heap.lock();
+        let full = state.young_blocks + blocks > state.nursery_budget;
+        drop(state);
+        if full {
+            self.request_collection(Due::WhenFull);
+        }
+    }
+
+    fn request_collection(&mut self, due: Due) {
+        if !matches!(self.due, Due::Always { .. }) {
+            self.due = due;
+        }
+        let heap = self.heap.clone();
+        let mut state = heap.lock();
+        let id = self.id;
+        state.entry(id).request.request();
+    }
+
+    /// Makes the collection that is owed, if the reason is still there. At safepoints.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn collect_due(&mut self) {
+        let full = match std::mem::replace(&mut self.due, Due::Nothing) {
+            Due::Nothing => return,
+            Due::Always { full } => full,
+            Due::WhenFull => {
+                let heap = self.heap.clone();
+                let state = heap.lock();
+                // A collection may have come since.
+                if state.young_blocks < state.nursery_budget {
+                    return;
+                }
+                state.pool.used() >= heap.limit_blocks
+            }
+        };
+        self.collect(full);
+    }
+
+    #[inline(always)]
+    pub(crate) fn owes_collection(&self) -> bool {
+        self.due != Due::Nothing
     }
 
     #[cold]

@@ -58,11 +58,14 @@ pub(crate) struct MutatorEntry {
 }
 
 impl Mutator {
-    /// Stops here if another thread wants to collect. Cheap otherwise.
+    /// Stops here if another thread wants to collect, and makes a collection that this one owes. Cheap otherwise.
     #[inline]
     pub fn safepoint(&mut self) {
         if self.heap().stop_requested.load(Ordering::Relaxed) {
             self.park();
+        }
+        if self.owes_collection() {
+            self.collect_due();
         }
     }
 

@@ -304,6 +304,14 @@ impl<'a, 'b> Handler<'a, 'b> {
             .return_call_indirect(self.signature, target, &registers);
     }
 
+    /// Goes to compiled code at a machine address, the registers being as they are.
+    pub fn go(&mut self, target: Value) {
+        let registers = [self.pc, self.fp, self.thread, self.table, self.word];
+        self.builder
+            .ins()
+            .return_call_indirect(self.signature, target, &registers);
+    }
+
     /// Branches by the offset in extension word 0 if the condition holds, else goes on after it.
     pub fn branch(&mut self, condition: Value) {
         let taken = self.builder.create_block();

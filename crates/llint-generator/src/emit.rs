@@ -1,9 +1,10 @@
 //! Compiles every handler and stub into an object file.
 //!
-//! Symbols: `canny_llint_table` (handlers by opcode), `canny_llint_slow` (slow stubs by opcode) and
-//! `canny_llint_enter` (the platform's calling convention in, the handlers' out).
+//! Symbols: `canny_llint_table` (handlers by opcode), `canny_llint_slow` (slow stubs by opcode),
+//! `canny_llint_enter` (the platform's calling convention in, the handlers' out) and
+//! `canny_llint_native_to_bytecode` (where compiled calls of code that is not compiled go).
 
-use canny_tables::layout::thread;
+use canny_tables::layout::{code, thread};
 use canny_tables::opcodes::{Opcode, TABLE_ENTRIES};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::types::{I8, I32, I64};
@@ -62,6 +63,7 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     emitter.table("canny_llint_table", &handlers)?;
     emitter.table("canny_llint_slow", &stubs)?;
     emitter.entry()?;
+    emitter.native_to_bytecode(stubs[0])?;
     emitter.module.finish().emit().map_err(error)
 }
 
@@ -121,10 +123,33 @@ impl Emitter {
         writer: Writer,
         fallback: FuncId,
     ) -> Result<FuncId, GenerateError> {
+        self.frameless(name, Linkage::Local, fallback, |handler| {
+            writer(opcode, handler)
+        })
+    }
+
+    /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc; goes to
+    /// the object's entry.
+    fn native_to_bytecode(&mut self, fallback: FuncId) -> Result<FuncId, GenerateError> {
+        let name = "canny_llint_native_to_bytecode";
+        self.frameless(name, Linkage::Export, fallback, |handler| {
+            handler.pc = handler.load(handler.pc, code::ENTRY);
+            handler.next();
+        })
+    }
+
+    /// A function in the handlers' convention without a frame of its own.
+    fn frameless(
+        &mut self,
+        name: &str,
+        linkage: Linkage,
+        fallback: FuncId,
+        write: impl FnOnce(&mut Handler),
+    ) -> Result<FuncId, GenerateError> {
         let signature = handler_signature();
         let id = self
             .module
-            .declare_function(name, Linkage::Local, &signature)
+            .declare_function(name, linkage, &signature)
             .map_err(error)?;
         let mut context = self.module.make_context();
         context.set_disasm(true);
@@ -135,7 +160,7 @@ impl Emitter {
         self.build(&mut context, |builder, registers, _| {
             let signature = builder.import_signature(signature);
             let mut handler = Handler::new(builder, registers, signature, fallback);
-            writer(opcode, &mut handler);
+            write(&mut handler);
             handler.finish();
         });
         context

@@ -29,6 +29,8 @@ unsafe extern "C" {
         thread: *mut u8,
         table: *const usize,
     ) -> u64;
+    /// In the handlers' convention, not to be called from Rust.
+    fn canny_llint_native_to_bytecode();
 }
 
 /// The table of plain execution.
@@ -41,6 +43,11 @@ pub fn fast_table() -> &'static DispatchTable {
 pub fn slow_stub(opcode: Opcode) -> usize {
     // SAFETY: as for `fast_table`.
     unsafe { canny_llint_slow[opcode as usize] }
+}
+
+/// Address where compiled calls of code that is not compiled go; see `canny_tables::layout::code::NATIVE`.
+pub fn native_to_bytecode() -> usize {
+    canny_llint_native_to_bytecode as *const () as usize
 }
 
 /// Runs from `pc` until a runtime entry gives null or a `halt` is met; gives the result word.

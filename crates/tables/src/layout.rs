@@ -51,10 +51,8 @@ pub const FLAG_IMMUTABLE: u8 = 1;
 pub const FLAG_NEGATIVE: u8 = 2;
 /// Header flag of `string8`: every character is ASCII.
 pub const FLAG_ASCII: u8 = 4;
-/// Header flag owned by the collector: marked in this cycle (non-moving objects only).
-pub const FLAG_MARK: u8 = 0x80;
-/// Header flag owned by the collector: lives in the old generation (non-moving objects only).
-pub const FLAG_OLD: u8 = 0x40;
+/// Header flag of cells: compiled code relies on the value, so a change of it takes the slow path.
+pub const FLAG_WATCHED: u8 = 8;
 
 const fn immediate(subtag: u64, payload: u64) -> u64 {
     payload << 8 | subtag << 3 | TAG_IMMEDIATE
@@ -117,8 +115,12 @@ pub mod thread {
     pub const RUNTIME: i32 = 80;
     /// The value with which the interpreter is left.
     pub const RESULT: i32 = 88;
+    /// Where the next entry of the specializer's log goes.
+    pub const LOG_CURSOR: i32 = 96;
+    /// Address that the cursor may not pass by an entry and its continuation; see [`super::log`].
+    pub const LOG_LIMIT: i32 = 104;
     /// First free byte after the fixed fields.
-    pub const SIZE: usize = 96;
+    pub const SIZE: usize = 112;
 }
 
 /// Bytes of heap per card, as a shift.
@@ -128,18 +130,20 @@ pub const CARD_SHIFT: u32 = 9;
 ///
 /// ```text
 /// word 0 header
-/// word 1 entry: address of the first instruction
+/// word 1 entry: where calls go, the first instruction or a native descriptor
 /// word 2 arity (u32) | frame bytes (u32)
 /// word 3 pool length (u32) | instruction words (u32)
 /// word 4 name (symbol, string or #f)
 /// word 5 debug information (bytevector or #f)
 /// word 6 parameter description (tagged; see the compiler's `Parameters`)
-/// word 7 reserved for the optimizer (raw)
+/// word 7 native: machine address where compiled calls go (raw)
 /// word 8 … pool (tagged), then instructions (u32), then wide live maps (u64)
 /// ```
+///
+/// The first instruction is behind the pool; nothing in the object points there for good.
 pub mod code {
     use super::FIELD0;
-    /// Address of the first instruction.
+    /// Where calls go: the address of the first instruction, or of a descriptor that leads to compiled code.
     pub const ENTRY: i32 = FIELD0;
     /// Exact number of arguments, or [`VARIADIC`].
     pub const ARITY: i32 = FIELD0 + 8;
@@ -155,8 +159,11 @@ pub mod code {
     pub const DEBUG: i32 = FIELD0 + 32;
     /// Parameter description.
     pub const PARAMETERS: i32 = FIELD0 + 40;
-    /// The optimizer's word.
-    pub const SPESH: i32 = FIELD0 + 48;
+    /// Machine address to which compiled code jumps in order to call this code. It takes the five registers of a
+    /// handler: as pc the tagged code object, as fp the callee's with link and arguments in place; the thread
+    /// block's argument count is set if [`ARITY`] is [`VARIADIC`]; the word is not used. Code that was not compiled
+    /// has the stub there that goes to [`ENTRY`].
+    pub const NATIVE: i32 = FIELD0 + 48;
     /// First pool word.
     pub const POOL: i32 = FIELD0 + 56;
     /// Payload words before the pool.
@@ -166,6 +173,28 @@ pub mod code {
     /// Arity of code whose frame is larger than [`super::frame::SMALL_FRAME_WORDS`], so that every call of it takes
     /// the slow path, which checks the stack; the true arity is in the parameter description.
     pub const LARGE_FRAME: u32 = u32::MAX - 1;
+}
+
+/// Descriptors: words outside code objects that stand for an address of the bytecode and start with an
+/// instruction word. The opcode decides what happens there.
+///
+/// ```text
+/// -8  call word whose field a is the call's base, live map      (return addresses only)
+/// +0  opcode word (u32): native, retired or leave | for leave, the number of the exit (u32)
+/// +8  native, retired: machine address to jump to | leave: number of the candidate
+/// +16 address of the bytecode that the descriptor stands for
+/// ```
+pub mod descriptor {
+    /// Number of the exit (u32).
+    pub const EXIT: usize = 4;
+    /// Machine address of compiled code.
+    pub const NATIVE: usize = 8;
+    /// Number of the candidate that was left.
+    pub const CANDIDATE: usize = 8;
+    /// Address of bytecode.
+    pub const BYTECODE: usize = 16;
+    /// Bytes from the address on.
+    pub const SIZE: usize = 24;
 }
 
 /// Frame layout, in words relative to fp.
@@ -184,4 +213,53 @@ pub mod frame {
     pub const RED_ZONE_WORDS: usize = 8192;
     /// Greatest frame that may begin at the limit.
     pub const SMALL_FRAME_WORDS: usize = 2048;
+}
+
+/// Entries of the specializer's logs: three words each, types and code, never values.
+///
+/// ```text
+/// word 0  63                16 15    8 7     0
+///        | instruction address | extra |  kind |
+///
+/// enter, tail-enter  call instruction; extra arguments | callee's code | types of arguments 0 to 3 (u16 each)
+/// return             return address                    | type          | code of the callee
+/// loop               loop instruction                  | code          | types of registers 0 to 7 (u8 each)
+/// result             instruction                       | type          | code
+/// more               follows an entry that needs it: two words of types, of arguments 4 to 7 in the first,
+///                    of registers 8 to 23 in both
+/// ```
+///
+/// A type of 16 bits is [`TYPE_OBJECT`] and the kind for objects, the low fifteen bits of the word for immediates, and
+/// the tag for everything else. A type of 8 bits is [`SHORT_TYPE_OBJECT`] and the kind for objects, else the tag.
+pub mod log {
+    /// Bytes of an entry.
+    pub const ENTRY_BYTES: usize = 24;
+    /// Words of an entry.
+    pub const ENTRY_WORDS: usize = 3;
+    /// Shift of the instruction's address in word 0.
+    pub const ADDRESS_SHIFT: u32 = 16;
+    /// Shift of the extra byte in word 0.
+    pub const EXTRA_SHIFT: u32 = 8;
+    /// A call enters code.
+    pub const ENTER: u8 = 1;
+    /// A tail call enters code.
+    pub const TAIL_ENTER: u8 = 2;
+    /// A procedure returns.
+    pub const RETURN: u8 = 3;
+    /// A loop goes back.
+    pub const LOOP: u8 = 4;
+    /// An instruction loads a value.
+    pub const RESULT: u8 = 5;
+    /// More types for the entry before.
+    pub const MORE: u8 = 6;
+    /// In a type of 16 bits: the low byte is the kind of an object.
+    pub const TYPE_OBJECT: u16 = 0x8000;
+    /// In a type of 8 bits: the others are the kind of an object.
+    pub const SHORT_TYPE_OBJECT: u8 = 0x80;
+    /// Arguments whose types are logged.
+    pub const ARGUMENTS_MAX: usize = 8;
+    /// Registers whose types a loop's entry tells.
+    pub const LOOP_REGISTERS: usize = 8;
+    /// Registers whose types a loop's entry and its continuation tell.
+    pub const LOOP_REGISTERS_MAX: usize = 24;
 }

@@ -272,6 +272,14 @@ opcodes! {
     ReturnBarrier "return-barrier" [None None None] [] Stub Stop true true "In place of a return address that the machine keeps elsewhere.";
     ReturnTrap "return-trap" [None None None] [] Stub Stop true true "Goes on after a call that the machine made in the middle of an instruction.";
     ReturnExit "return-exit" [None None None] [] Stub Stop true true "Leaves the interpreter with the value returned.";
+
+    // Compiled code. The first three are not instructions of code objects: they begin descriptors (see
+    // `layout::descriptor`), which stand where return addresses, entries and places to go on at are wanted.
+    Native "native" [None None None] [] Stub Stop false false "Goes on in compiled code, at the machine address of the descriptor.";
+    Retired "retired" [None None None] [] Stub Stop false false "Goes on in the bytecode, at the descriptor's address there: compiled code was given up.";
+    Leave "leave" [None None None] [] Stub Stop false false "Compiled code was left because a guess was wrong: counts, and goes on at the descriptor's address in the bytecode.";
+    // Written over `loop` while there is compiled code for the loop.
+    LoopNative "loop-native" [Offset24 None None] [] None Jump true true "Goes back, in compiled code if the registers have the types that it was made for; a safepoint.";
 }
 
 impl Opcode {
@@ -293,6 +301,9 @@ impl Opcode {
 
 /// Entries of a dispatch table: a power of two so that an opcode byte is always inside.
 pub const TABLE_ENTRIES: usize = 256;
+
+/// Where a table of runtime entries has what hands a full log over, which no opcode does.
+pub const LOG_FULL_ENTRY: usize = TABLE_ENTRIES - 1;
 
 /// Packs three byte fields.
 pub const fn encode_abc(opcode: Opcode, a: u8, b: u8, c: u8) -> u32 {

@@ -1,13 +1,14 @@
 //! Code objects in the heap and what the machine knows of them outside it.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_compiler::liveness::LivenessTable;
 use canny_compiler::unit::{CodeBlock, Parameters, SourceFile, UnitSpan, find_position};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::code;
-use canny_tables::opcodes::{Opcode, Window};
+use canny_tables::opcodes::{Opcode, Window, encode_far, field_far};
 use canny_value::Value;
 
 use crate::Vm;
@@ -82,8 +83,60 @@ impl CodeRef {
         unsafe { *((self.0.bits() as i64 + i64::from(offset)) as *const u64) }
     }
 
+    /// The tagged word, which names the code: code does not move.
+    pub(crate) fn word(self) -> u64 {
+        self.0.bits()
+    }
+
+    /// The code object.
+    pub(crate) fn value(self) -> Value {
+        self.0
+    }
+
+    /// Where calls go: the start, or a descriptor that leads to compiled code.
     pub(crate) fn entry(self) -> *const u32 {
         self.word_at(code::ENTRY) as *const u32
+    }
+
+    /// The first instruction of the bytecode.
+    pub(crate) fn start(self) -> *const u32 {
+        let pool = self.0.bits() as i64 + i64::from(code::POOL);
+        (pool as usize + 8 * self.u32_at(code::POOL_LENGTH) as usize) as *const u32
+    }
+
+    /// Whether an address is one behind the first word of an instruction.
+    pub(crate) fn contains(self, pc: *const u32) -> bool {
+        let at = (pc as usize).wrapping_sub(self.start() as usize) / 4;
+        (1..=self.instructions().len()).contains(&at)
+    }
+
+    /// The word of a fixed field that any thread may change: entry and native.
+    pub(crate) fn shared_word(self, offset: i32) -> &'static AtomicU64 {
+        // SAFETY: a code object has its fixed fields, aligned; it does not move, and callers hold it alive.
+        unsafe { AtomicU64::from_ptr((self.0.bits() as i64 + i64::from(offset)) as *mut u64) }
+    }
+
+    /// An instruction word that any thread may patch.
+    pub(crate) fn shared_instruction(self, index: usize) -> &'static AtomicU32 {
+        assert!(index < self.instructions().len());
+        // SAFETY: an instruction word of a code object; as for `shared_word`.
+        unsafe { AtomicU32::from_ptr(self.start().add(index).cast_mut()) }
+    }
+
+    /// The instructions as they were loaded: patches undone.
+    pub(crate) fn plain_instructions(self) -> Vec<u32> {
+        let mut words = self.instructions().to_vec();
+        let mut at = 0;
+        while let Some(word) = words.get_mut(at) {
+            let Some(opcode) = Opcode::from_byte(*word as u8) else {
+                break;
+            };
+            if opcode == Opcode::LoopNative {
+                *word = encode_far(Opcode::Loop, field_far(*word));
+            }
+            at += opcode.words();
+        }
+        words
     }
 
     pub(crate) fn arity(self) -> u32 {
@@ -98,7 +151,7 @@ impl CodeRef {
         let count = self.u32_at(code::INSTRUCTION_WORDS) as usize;
         // SAFETY: the instructions lie in the code object, which does not move; the slice is used at
         // once by callers that hold the code alive.
-        unsafe { std::slice::from_raw_parts(self.entry(), count) }
+        unsafe { std::slice::from_raw_parts(self.start(), count) }
     }
 
     /// The words of the pool.
@@ -111,7 +164,7 @@ impl CodeRef {
     /// Wide live maps follow the instructions at the next 8-aligned address.
     pub(crate) fn wide_maps(self) -> &'static [u64] {
         let count = self.u32_at(code::INSTRUCTION_WORDS) as usize;
-        let start = (self.entry() as usize + 4 * count).next_multiple_of(8);
+        let start = (self.start() as usize + 4 * count).next_multiple_of(8);
         let object = self.0.as_object().expect("a code reference is an object");
         let end = object.payload_address() + object.length();
         // SAFETY: as for `instructions`.
@@ -130,7 +183,7 @@ impl CodeRef {
     /// `pc` (or about to execute it, for an interrupted frame that will go on there).
     pub(crate) fn live_at(self, pc: *const u32, arguments: usize, cache: &LivenessCache) -> Live {
         let instructions = self.instructions();
-        let at = (pc as usize).wrapping_sub(self.entry() as usize) / 4;
+        let at = (pc as usize).wrapping_sub(self.start() as usize) / 4;
         let index = at.wrapping_sub(1);
         let Some(&word) = instructions.get(index) else {
             return Live::First(0);
@@ -161,7 +214,7 @@ impl LivenessCache {
     fn table(&self, code: CodeRef) -> Option<Arc<LivenessTable>> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables
-            .entry(code.entry() as usize)
+            .entry(code.start() as usize)
             .or_insert_with(|| {
                 LivenessTable::new(code.instructions(), code.frame_words())
                     .ok()
@@ -207,7 +260,7 @@ impl Thread {
             };
         };
         let metadata = &unit.codes[index];
-        let word = ((pc as usize).wrapping_sub(code.entry() as usize) / 4).wrapping_sub(1) as u32;
+        let word = ((pc as usize).wrapping_sub(code.start() as usize) / 4).wrapping_sub(1) as u32;
         let span = find_position(&metadata.positions, word);
         let position = span.and_then(|span| position_of(&unit.sources, span));
         FrameDescription {

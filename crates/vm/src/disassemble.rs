@@ -42,7 +42,7 @@ impl Vm {
                 .map_or(0, |closure| closure.length() as u32 - 1),
             captured_boxes: Vec::new(),
             pool,
-            instructions: code.instructions().to_vec(),
+            instructions: code.plain_instructions(),
             wide_maps: code.wide_maps().to_vec(),
             positions: positions.finish(),
             span: None,

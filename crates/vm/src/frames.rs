@@ -9,16 +9,35 @@
 //! the caller's registers below `a`, and the byte seven before it is `a` itself. Return addresses that
 //! are machine stubs end or bend the walk: exit and underflow end it, the barrier stands for the address
 //! in the thread's watermark, and a trap frame leads to the frame that it interrupted.
+//!
+//! Frames of compiled code are the same. Their return addresses are native descriptors, before which there is
+//! what stands before a return address of the bytecode, and which name that ([`bytecode_of`]).
 
 use std::sync::Arc;
 
 use canny_compiler::liveness::{RegisterSet, decode_live_map};
 use canny_compiler::unit::UnitSpan;
-use canny_tables::layout::frame;
+use canny_tables::layout::{descriptor, frame};
+use canny_tables::opcodes::Opcode;
 use canny_value::Value;
 
 use crate::code::{CodeRef, LivenessCache};
 use crate::thread::Thread;
+
+/// The address of bytecode that a return address or entry stands for: the one in a descriptor of compiled code,
+/// else the address itself.
+pub(crate) fn bytecode_of(pc: *const u32) -> *const u32 {
+    const NATIVE: u8 = Opcode::Native as u8;
+    const RETIRED: u8 = Opcode::Retired as u8;
+    // SAFETY: a return address or entry is an instruction or a descriptor, whose opcode says which; the address is
+    // in its place, which descriptors have aligned.
+    unsafe {
+        match *pc.cast::<u8>() {
+            NATIVE | RETIRED => *pc.byte_add(descriptor::BYTECODE).cast::<*const u32>(),
+            _ => pc,
+        }
+    }
+}
 
 /// The live registers of a frame.
 pub(crate) enum Live {
@@ -128,7 +147,7 @@ impl FrameWalk {
         let (fp, pc, live) = match self.next {
             Next::Done => return None,
             Next::Inside { fp, pc, arguments } => (fp, pc, self.live_inside(fp, pc, arguments)),
-            Next::At { fp, pc, base } => (fp, pc, live_after_call(fp, pc, base)),
+            Next::At { fp, pc, base } => (fp, bytecode_of(pc), live_after_call(fp, pc, base)),
         };
         // SAFETY: a live frame has its link words.
         let mut return_pc = unsafe { (*fp.offset(frame::RETURN_PC as isize)).bits() as *const u32 };

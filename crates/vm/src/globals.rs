@@ -79,12 +79,23 @@ impl Thread {
         cell
     }
 
+    /// Changes the value of a cell.
+    pub(crate) fn set_cell(&mut self, cell: Value, value: Value) {
+        self.store(cell, VALUE, value);
+    }
+
     /// The value of a global variable, if it is defined.
     pub fn global_value(&self, name: &GlobalName) -> Option<Value> {
         let cell = self.vm.globals.find(name)?;
         let value = cell.as_kind(Kind::Cell)?.field(VALUE);
         (value != Value::UNBOUND).then_some(value)
     }
+}
+
+/// The value of a cell, perhaps the unbound marker.
+pub(crate) fn cell_value(cell: Value) -> Value {
+    cell.as_kind(Kind::Cell)
+        .map_or(Value::UNBOUND, |cell| cell.field(VALUE))
 }
 
 /// The name of a cell's variable.

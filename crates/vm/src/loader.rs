@@ -140,6 +140,7 @@ impl Thread {
             *word(code::NAME) = Value::FALSE.bits();
             *word(code::DEBUG) = Value::fixnum(unit as i64).bits();
             *word(code::PARAMETERS) = Value::fixnum(index as i64).bits();
+            *word(code::NATIVE) = canny_llint::native_to_bytecode() as u64;
             std::ptr::copy_nonoverlapping(
                 block.instructions.as_ptr(),
                 entry as *mut u32,

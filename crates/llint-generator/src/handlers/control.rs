@@ -1,7 +1,7 @@
 //! Returns, jumps and tests that cannot raise.
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, frame, thread};
+use canny_tables::layout::{self, descriptor, frame, thread};
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -139,6 +139,18 @@ fn write_return(h: &mut Handler) {
     let fp = h.builder.ins().isub(h.fp, bytes);
     h.fp = h.add_constant(fp, -8 * frame::LINK_WORDS as i64);
     h.pc = pc;
+    h.next();
+}
+
+/// `native`: goes to the machine address of the descriptor that begins with this word.
+pub fn write_native(_: Opcode, h: &mut Handler) {
+    let target = h.load(h.pc, descriptor::NATIVE as i32 - 4);
+    h.go(target);
+}
+
+/// `retired`: goes to the bytecode that the descriptor stands for.
+pub fn write_retired(_: Opcode, h: &mut Handler) {
+    h.pc = h.load(h.pc, descriptor::BYTECODE as i32 - 4);
     h.next();
 }
 

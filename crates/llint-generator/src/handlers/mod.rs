@@ -69,11 +69,14 @@ pub fn implementation(opcode: Opcode) -> Implementation {
         Cons | Car | Cdr | Cadr | Cddr | SetCar | SetCdr | VectorRef | VectorSet | VectorLength
         | StringRef | StringLength | BytevectorRef | BytevectorSet | BytevectorLength
         | CharacterToInteger | IntegerToCharacter | RecordRef | RecordSet => Fast(objects::write),
+        Native => Fast(control::write_native),
+        Retired => Fast(control::write_retired),
         Call => Staged(calls::write_call, calls::write_variadic_call),
         TailCall => Staged(calls::write_tail_call, calls::write_variadic_tail_call),
         Entry | Unpack => Fast(calls::write_entry),
         MakeRecord | KeywordEntry | ArityError | CallPrimitive | CallPrimitive1
         | CallPrimitive2 | TailApply | TailCallValues | ApplyStub | CaptureStub | ThrowStub
-        | PrimitiveStub | ReturnUnderflow | ReturnBarrier | ReturnTrap | ReturnExit => Stub,
+        | PrimitiveStub | ReturnUnderflow | ReturnBarrier | ReturnTrap | ReturnExit | Leave
+        | LoopNative => Stub,
     }
 }

@@ -110,12 +110,14 @@ fn write_global(opcode: Opcode, h: &mut Handler) {
         }
         Opcode::GlobalSet | Opcode::CellSet => {
             let (cell, value) = global_and_value(opcode == Opcode::GlobalSet, h);
+            guard_not_watched(h, cell);
             let old = h.load(cell, FIELD0);
             guard_bound(h, old);
             h.store_with_barrier(value, cell, FIELD0);
         }
         Opcode::GlobalDefine | Opcode::CellDefine => {
             let (cell, value) = global_and_value(opcode == Opcode::GlobalDefine, h);
+            guard_not_watched(h, cell);
             h.store_with_barrier(value, cell, FIELD0);
         }
         other => unreachable!("{} is not a variable's opcode", other.row().name),
@@ -135,6 +137,12 @@ fn global_and_value(in_pool: bool, h: &mut Handler) -> (Value, Value) {
 fn guard_bound(h: &mut Handler, value: Value) {
     let unbound = h.compare_constant(IntCC::Equal, value, layout::UNBOUND as i64);
     h.slow_if(unbound);
+}
+
+/// Leaves if compiled code relies on the value of the cell; cells have no other flag.
+fn guard_not_watched(h: &mut Handler, cell: Value) {
+    let flags = h.load_u8(cell, layout::HEADER + 2);
+    h.slow_if(flags);
 }
 
 /// The bits of a header without flags.

@@ -31,6 +31,15 @@ pub(crate) fn flonum_test(site: &mut Site) -> Next {
 
 pub(crate) fn character_comparison(site: &mut Site) -> Next {
     let (x, y) = (site.ra(), site.rb());
+    if let (Some(x), Some(y)) = (x.as_character(), y.as_character()) {
+        let holds = match site.opcode() {
+            Opcode::JumpCharacterEqual => x == y,
+            Opcode::JumpNotCharacterEqual => x != y,
+            Opcode::JumpCharacterLess => x < y,
+            _ => x >= y,
+        };
+        return Ok(site.branch(holds));
+    }
     let equality = matches!(
         site.opcode(),
         Opcode::JumpCharacterEqual | Opcode::JumpNotCharacterEqual

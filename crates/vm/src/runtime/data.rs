@@ -12,17 +12,44 @@ use crate::primitive::Raise;
 use crate::strings::{string_character, string_length};
 use crate::values::{is_instance, record_type, record_type_of};
 
-pub(crate) fn global(site: &mut Site) -> Next {
-    let cell = match site.opcode() {
-        Opcode::GlobalRef | Opcode::GlobalSet => site.pool_wide(),
-        Opcode::CellRef => site.rb(),
-        _ => site.ra(),
-    };
+fn raise_no_value(site: &mut Site, cell: Value) -> Raise {
     let name = globals::cell_name(cell);
-    Err(site.thread.raise_unbound("the variable has no value", name))
+    site.thread.raise_unbound("the variable has no value", name)
+}
+
+pub(crate) fn global(site: &mut Site) -> Next {
+    let cell = if site.opcode() == Opcode::GlobalRef {
+        site.pool_wide()
+    } else {
+        site.rb()
+    };
+    let value = globals::cell_value(cell);
+    if value == Value::UNBOUND {
+        return Err(raise_no_value(site, cell));
+    }
+    site.set_a(value);
+    Ok(site.next())
+}
+
+/// Assignment and definition: of an unbound variable, or of one on whose value compiled code relies.
+pub(crate) fn global_set(site: &mut Site) -> Next {
+    let opcode = site.opcode();
+    let (cell, value) = match opcode {
+        Opcode::GlobalSet | Opcode::GlobalDefine => (site.pool_wide(), site.ra()),
+        _ => (site.ra(), site.rb()),
+    };
+    let assigns = matches!(opcode, Opcode::GlobalSet | Opcode::CellSet);
+    if assigns && globals::cell_value(cell) == Value::UNBOUND {
+        return Err(raise_no_value(site, cell));
+    }
+    site.thread.set_cell(cell, value);
+    Ok(site.next())
 }
 
 pub(crate) fn check_defined(site: &mut Site) -> Next {
+    if site.ra() != Value::UNBOUND {
+        return Ok(site.next());
+    }
     let name = site.pool_wide();
     Err(site
         .thread
@@ -61,8 +88,37 @@ pub(crate) fn cons(site: &mut Site) -> Next {
     Ok(site.next())
 }
 
-/// `car` and the like of what is no pair.
+/// The value that `car` and the like give, if the operand has one.
+fn pair_value(opcode: Opcode, object: Value) -> Option<Value> {
+    match opcode {
+        Opcode::Car => object.car(),
+        Opcode::Cdr => object.cdr(),
+        Opcode::Cadr => object.cdr()?.car(),
+        _ => object.cdr()?.cdr(),
+    }
+}
+
+/// `car` and the like; handlers come here with what is no pair.
 pub(crate) fn pair_access(site: &mut Site) -> Next {
+    match site.opcode() {
+        Opcode::SetCar if site.ra().is_pair() => {
+            let (pair, value) = (site.ra(), site.rb());
+            site.thread.set_car(pair, value);
+            return Ok(site.next());
+        }
+        Opcode::SetCdr if site.ra().is_pair() => {
+            let (pair, value) = (site.ra(), site.rb());
+            site.thread.set_cdr(pair, value);
+            return Ok(site.next());
+        }
+        Opcode::SetCar | Opcode::SetCdr => {}
+        opcode => {
+            if let Some(value) = pair_value(opcode, site.rb()) {
+                site.set_a(value);
+                return Ok(site.next());
+            }
+        }
+    }
     let (who, object) = match site.opcode() {
         Opcode::Car => ("car", site.rb()),
         Opcode::Cdr => ("cdr", site.rb()),

@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod calls;
+mod compiled;
 mod control;
 mod data;
 mod entry;
@@ -184,9 +185,11 @@ entries! {
     KeywordEntry => entry::keyword_entry;
     ArityError => entry::arity_error;
     GlobalRef => data::global;
-    GlobalSet => data::global;
+    GlobalSet => data::global_set;
+    GlobalDefine => data::global_set;
     CellRef => data::global;
-    CellSet => data::global;
+    CellSet => data::global_set;
+    CellDefine => data::global_set;
     MakeClosure => data::make_closure;
     MakeBox => data::make_box;
     CheckDefined => data::check_defined;
@@ -238,6 +241,8 @@ entries! {
     ReturnBarrier => control::barrier;
     ReturnTrap => control::trap;
     ReturnExit => control::exit;
+    Leave => compiled::leave;
+    LoopNative => compiled::loop_native;
 }
 
 /// The runtime entries by opcode.

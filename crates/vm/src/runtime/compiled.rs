@@ -1,0 +1,29 @@
+//! Where the interpreter and compiled code meet: exits of compiled code, and loops that have compiled code.
+
+use canny_tables::layout::descriptor;
+use canny_tables::opcodes::field_far;
+
+use super::{Next, Site};
+
+/// `leave`: a guess of compiled code was wrong. fp is that of the innermost frame, all of whose live registers
+/// are in their slots.
+pub(crate) fn leave(site: &mut Site) -> Next {
+    // SAFETY: slow stubs save pc behind the first word, here that of an exit descriptor.
+    let bytecode = unsafe {
+        let descriptor = site.thread.pc.sub(1);
+        *descriptor.byte_add(descriptor::BYTECODE).cast::<*const u32>()
+    };
+    // From here on the frame stands in its bytecode.
+    // SAFETY: a place to go on at has an instruction.
+    site.thread.pc = unsafe { bytecode.add(1) };
+    Ok(bytecode)
+}
+
+/// `loop` of code that has compiled code for the loop.
+pub(crate) fn loop_native(site: &mut Site) -> Next {
+    if let Some(interrupt) = site.thread.poll()? {
+        return Ok(interrupt);
+    }
+    // SAFETY: verified offsets lead to an instruction of the same code.
+    Ok(unsafe { site.thread.pc.offset(field_far(site.word) as isize) })
+}
