@@ -3,6 +3,17 @@
 //! Owns statistics, plan, graph, facts, passes and states; knows nothing of code emission or of the heap.
 #![forbid(unsafe_code)]
 
+pub mod build;
+pub mod display;
+pub mod dump;
 pub mod graph;
+pub mod log;
+pub mod passes;
+pub mod planner;
 pub mod snapshot;
+pub mod statistics;
 pub mod types;
+pub mod verify;
+
+#[cfg(test)]
+mod test_code;

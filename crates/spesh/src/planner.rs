@@ -1,0 +1,426 @@
+//! What to compile, decided from statistics.
+//!
+//! A code is worth a plan once its calls reach a threshold that grows with its size. Calls with the same number of
+//! arguments are then divided by types, position by position: the most frequent type of a position among the calls
+//! still considered is taken if it makes up [`RELEVANT_PERCENT`] of all of them, else the position stays open. What the
+//! chosen types cover is one specialization, and the rest is divided again.
+//!
+//! | specialization | positions that are fixed |
+//! |---|---|
+//! | observed | all |
+//! | derived | some |
+//! | certain | none: no type is frequent, or there are no arguments; only their number is known |
+//! | loop | the registers at the head of a hot loop, for frames that are already running |
+//!
+//! Plans come deepest first, so that what is called is compiled before what calls it. A planner remembers what it
+//! planned and never plans it twice, whichever thread runs the code; what was given up after failing may be
+//! planned again, at a threshold that doubles each time.
+
+use std::collections::{HashMap, HashSet};
+
+use canny_compiler::instruction::Instruction;
+use canny_compiler::liveness::RegisterSet;
+use canny_tables::opcodes::Opcode;
+
+use crate::graph::EntryPoint;
+use crate::log::TypeTuple;
+use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord};
+use crate::statistics::{
+    CallsiteStatistics, CodeStatistics, Histogram, LoopStatistics, Statistics, TupleStatistics,
+};
+use crate::types::Type;
+
+/// Share of a callsite's calls that makes a type relevant.
+pub const RELEVANT_PERCENT: u32 = 40;
+/// Share of a loop's iterations in which a register has to have a type.
+pub const LOOP_PERCENT: u32 = 90;
+/// Specializations of one code at most, loops counted.
+pub const CANDIDATES_MAX: usize = 8;
+/// Iterations that make a loop worth a plan.
+pub const LOOP_HITS: u32 = 200;
+/// Instruction words above which code is never compiled.
+pub const WORDS_MAX: usize = 65536;
+/// Specializations of one code that may be given up before it is left alone.
+pub const RETRACTIONS_MAX: u32 = 6;
+
+/// What kind of specialization was planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// For a type tuple.
+    Observed,
+    /// For the frequent types of some positions.
+    Derived,
+    /// For a number of arguments.
+    Certain,
+    /// For a loop.
+    Loop,
+}
+
+/// One thing to compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The code.
+    pub code: CodeWord,
+    /// Where it is entered.
+    pub entry: EntryPoint,
+    /// Types of the arguments, or of the registers at a loop's head; [`Type::ANY`] where open.
+    pub parameter_types: Vec<Type>,
+    /// Why.
+    pub reason: Reason,
+    /// Calls or iterations that it would have served.
+    pub hits: u32,
+    /// Those of the callsite or loop.
+    pub hits_of_all: u32,
+    /// Greatest depth of the simulated stack, raised to be deeper than callers in the same plan.
+    pub depth_max: u32,
+}
+
+/// Calls that make code of so many instruction words worth a plan.
+pub fn threshold(words: usize) -> Option<u32> {
+    match 4 * words {
+        0..=2048 => Some(150),
+        2049..=8192 => Some(200),
+        _ if words <= WORDS_MAX => Some(300),
+        _ => None,
+    }
+}
+
+type Specialization = (EntryPoint, Vec<Type>);
+
+/// Decides what to compile, and remembers what was planned.
+#[derive(Debug, Default)]
+pub struct Planner {
+    planned: HashMap<CodeWord, Planned>,
+}
+
+#[derive(Debug, Default)]
+struct Planned {
+    specializations: Vec<Specialization>,
+    retractions: u32,
+}
+
+impl Planner {
+    /// Nothing planned so far.
+    pub fn new() -> Planner {
+        Planner::default()
+    }
+
+    /// What to compile of the code that was touched by a log, deepest first.
+    pub fn plan(
+        &mut self,
+        statistics: &mut Statistics,
+        touched: &HashSet<CodeWord>,
+        source: &dyn CodeSource,
+    ) -> Vec<Plan> {
+        let mut plans = Vec::new();
+        for code in touched {
+            if let Some(of_code) = statistics.code(*code)
+                && let Some(snapshot) = source.snapshot(*code)
+            {
+                self.plan_code(&snapshot, of_code, &mut plans);
+            }
+        }
+        for plan in &plans {
+            statistics.keep(plan.code);
+        }
+        raise_callees(&mut plans, statistics);
+        // The rest of the key makes the order the same in every run.
+        plans.sort_by_key(|plan| {
+            let pc = match plan.entry {
+                EntryPoint::Start => 0,
+                EntryPoint::Loop(pc) => pc,
+            };
+            (
+                std::cmp::Reverse((plan.depth_max, plan.hits)),
+                plan.code,
+                pc,
+            )
+        });
+        plans
+    }
+
+    /// A specialization was given up because it failed too often: it may be planned again later.
+    pub fn retract(&mut self, code: CodeWord, entry: EntryPoint, parameter_types: &[Type]) {
+        let planned = self.planned.entry(code).or_default();
+        planned.retractions += 1;
+        planned
+            .specializations
+            .retain(|(at, types)| *at != entry || types != parameter_types);
+    }
+
+    /// A specialization cannot be had any more for a reason that was not its fault (a global variable that it relied
+    /// on was set): it may be planned again as if it had never been.
+    pub fn invalidate(&mut self, code: CodeWord, entry: EntryPoint, parameter_types: &[Type]) {
+        if let Some(planned) = self.planned.get_mut(&code) {
+            planned
+                .specializations
+                .retain(|(at, types)| *at != entry || types != parameter_types);
+        }
+    }
+
+    /// The code object died.
+    pub fn forget(&mut self, code: CodeWord) {
+        self.planned.remove(&code);
+    }
+
+    /// Specializations planned of a code.
+    pub fn planned(&self, code: CodeWord) -> usize {
+        self.planned
+            .get(&code)
+            .map_or(0, |planned| planned.specializations.len())
+    }
+
+    fn plan_code(
+        &mut self,
+        snapshot: &CodeSnapshot,
+        statistics: &CodeStatistics,
+        plans: &mut Vec<Plan>,
+    ) {
+        let Some(threshold) = threshold(snapshot.instructions.len()) else {
+            return;
+        };
+        let retractions = self
+            .planned
+            .get(&snapshot.word)
+            .map_or(0, |planned| planned.retractions);
+        if retractions >= RETRACTIONS_MAX {
+            return;
+        }
+        for callsite in &statistics.callsites {
+            if callsite.hits >= threshold << retractions && accepts(snapshot, callsite) {
+                for plan in divide(snapshot, callsite, threshold << retractions) {
+                    self.add(plan, plans);
+                }
+            }
+        }
+        for (address, of_loop) in &statistics.loops {
+            if of_loop.hits >= LOOP_HITS << retractions
+                && let Some(pc) = statistics.pc(*address)
+            {
+                plans.extend(
+                    plan_loop(snapshot, pc, of_loop, statistics.depth_max)
+                        .filter(|plan| self.take_note(plan)),
+                );
+            }
+        }
+    }
+
+    fn add(&mut self, plan: Plan, plans: &mut Vec<Plan>) {
+        if self.take_note(&plan) {
+            plans.push(plan);
+        }
+    }
+
+    /// Remembers a plan; false if there is one already that serves the same, or too many.
+    fn take_note(&mut self, plan: &Plan) -> bool {
+        let planned = self.planned.entry(plan.code).or_default();
+        let is_served = planned.specializations.iter().any(|(entry, types)| {
+            *entry == plan.entry
+                && match entry {
+                    EntryPoint::Start => *types == plan.parameter_types,
+                    // One for a loop at a time that the registers of today fit.
+                    EntryPoint::Loop(_) => covers(types, &plan.parameter_types),
+                }
+        });
+        if is_served || planned.specializations.len() >= CANDIDATES_MAX {
+            return false;
+        }
+        planned
+            .specializations
+            .push((plan.entry, plan.parameter_types.clone()));
+        true
+    }
+}
+
+/// Whether values of the second types fit where those of the first are wanted.
+fn covers(wanted: &[Type], given: &[Type]) -> bool {
+    wanted.len() == given.len() && wanted.iter().zip(given).all(|(w, g)| g.is(*w))
+}
+
+/// Whether calls with so many arguments get further than an error.
+fn accepts(snapshot: &CodeSnapshot, callsite: &CallsiteStatistics) -> bool {
+    use canny_tables::layout::code::VARIADIC;
+    snapshot.arity == VARIADIC || snapshot.arity == u32::from(callsite.argument_count)
+}
+
+/// The specializations that a callsite's type tuples ask for.
+fn divide(snapshot: &CodeSnapshot, callsite: &CallsiteStatistics, threshold: u32) -> Vec<Plan> {
+    let count = usize::from(callsite.argument_count);
+    let relevant = callsite.hits.saturating_mul(RELEVANT_PERCENT) / 100;
+    let plan = |types: Vec<Type>, hits, depth_max| {
+        let open = types.iter().filter(|ty| **ty == Type::ANY).count();
+        let reason = match open {
+            0 if count > 0 => Reason::Observed,
+            _ if open == count => Reason::Certain,
+            _ => Reason::Derived,
+        };
+        Plan {
+            code: snapshot.word,
+            entry: EntryPoint::Start,
+            parameter_types: types,
+            reason,
+            hits,
+            hits_of_all: callsite.hits,
+            depth_max,
+        }
+    };
+    let open = vec![Type::ANY; count];
+    let mut plans = Vec::new();
+    let mut rest: Vec<&TupleStatistics> = callsite.tuples.iter().collect();
+    let mut served = 0;
+    while count > 0 && plans.len() < CANDIDATES_MAX {
+        let Some(types) = frequent_types(&rest, count, relevant) else {
+            break;
+        };
+        let fits = |tuple: &TypeTuple| {
+            tuple
+                .types()
+                .iter()
+                .zip(&types)
+                .all(|(ty, wanted)| ty.is(*wanted))
+        };
+        let (covered, others): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|tuple| fits(&tuple.types));
+        rest = others;
+        let hits = covered.iter().map(|tuple| tuple.hits).sum();
+        let depth_max = covered.iter().map(|tuple| tuple.depth_max).max();
+        served += hits;
+        if hits >= threshold {
+            plans.push(plan(types, hits, depth_max.unwrap_or(0)));
+        }
+    }
+    // Calls of no frequent types, those of too many different ones included.
+    let left = callsite.hits.saturating_sub(served);
+    if left >= threshold && left >= relevant {
+        plans.push(plan(open, left, callsite.depth_max));
+    }
+    plans
+}
+
+/// The frequent type of each position where there is one, among the calls that have those of the positions
+/// before; nothing if no position has one.
+fn frequent_types(tuples: &[&TupleStatistics], count: usize, relevant: u32) -> Option<Vec<Type>> {
+    let mut chosen = vec![Type::ANY; count];
+    let mut considered: Vec<&TupleStatistics> = tuples.to_vec();
+    for (position, place) in chosen.iter_mut().enumerate() {
+        let mut hits: Vec<(Type, u32)> = Vec::new();
+        for tuple in &considered {
+            let Some(ty) = tuple.types.types().get(position) else {
+                break;
+            };
+            match hits.iter_mut().find(|(known, _)| known == ty) {
+                Some((_, sum)) => *sum += tuple.hits,
+                None => hits.push((*ty, tuple.hits)),
+            }
+        }
+        if let Some((ty, hits)) = hits.into_iter().max_by_key(|(_, hits)| *hits)
+            && hits >= relevant.max(1)
+            && ty != Type::ANY
+        {
+            *place = ty;
+            considered.retain(|tuple| tuple.types.types()[position] == ty);
+        }
+    }
+    chosen.iter().any(|ty| *ty != Type::ANY).then_some(chosen)
+}
+
+/// The specialization of a hot loop; `pc` is that of the loop instruction, which names the loop's head.
+fn plan_loop(
+    snapshot: &CodeSnapshot,
+    pc: usize,
+    statistics: &LoopStatistics,
+    depth_max: u32,
+) -> Option<Plan> {
+    let head = loop_head(snapshot, pc)?;
+    let live = snapshot.liveness.live_before(&snapshot.instructions, head);
+    let parameter_types = (0..snapshot.frame_words as usize)
+        .map(|register| register_type(statistics.registers.get(register), &live, register))
+        .collect();
+    Some(Plan {
+        code: snapshot.word,
+        entry: EntryPoint::Loop(head),
+        parameter_types,
+        reason: Reason::Loop,
+        hits: statistics.hits,
+        hits_of_all: statistics.hits,
+        depth_max,
+    })
+}
+
+fn register_type(types: Option<&Histogram<Type>>, live: &RegisterSet, register: usize) -> Type {
+    let stable = types
+        .filter(|_| live.contains(register))
+        .and_then(|types| types.most().map(|most| (most, types.total())));
+    match stable {
+        Some(((ty, hits), total))
+            if u64::from(hits) * 100 >= u64::from(total) * u64::from(LOOP_PERCENT) =>
+        {
+            ty
+        }
+        _ => Type::ANY,
+    }
+}
+
+/// Where the loop instruction at `pc` goes.
+fn loop_head(snapshot: &CodeSnapshot, pc: usize) -> Option<usize> {
+    let instruction = Instruction::decode(&snapshot.instructions, pc).ok()?;
+    if !matches!(instruction.opcode, Opcode::Loop | Opcode::LoopNative) {
+        return None;
+    }
+    let head = usize::try_from(instruction.branch_target()?).ok()?;
+    (head < snapshot.instructions.len()).then_some(head)
+}
+
+/// Times that depths are passed on from callers to callees: chains longer than that are rare in one plan.
+const DEPTH_ROUNDS: usize = 4;
+
+/// Makes what is called in a plan deeper than what calls it there.
+fn raise_callees(plans: &mut [Plan], statistics: &Statistics) {
+    let planned: HashSet<CodeWord> = plans.iter().map(|plan| plan.code).collect();
+    let mut calls: HashMap<CodeWord, HashSet<CodeWord>> = HashMap::new();
+    for code in &planned {
+        let callees = calls.entry(*code).or_default();
+        if let Some(of_code) = statistics.code(*code) {
+            of_code.each_site_table(|sites| {
+                let entered = sites.values().flat_map(|site| site.callees.iter());
+                callees.extend(
+                    entered
+                        .map(|(callee, _)| *callee)
+                        .filter(|callee| callee != code && planned.contains(callee)),
+                );
+            });
+        }
+    }
+    for _ in 0..DEPTH_ROUNDS {
+        let mut depths: HashMap<CodeWord, u32> = HashMap::new();
+        for plan in plans.iter() {
+            let depth = depths.entry(plan.code).or_default();
+            *depth = plan.depth_max.max(*depth);
+        }
+        let mut changed = false;
+        for plan in plans.iter_mut() {
+            let least = calls
+                .iter()
+                .filter(|(_, callees)| callees.contains(&plan.code))
+                // Procedures that call each other keep their depths.
+                .filter(|(caller, _)| {
+                    !calls
+                        .get(&plan.code)
+                        .is_some_and(|own| own.contains(caller))
+                })
+                .filter_map(|(caller, _)| depths.get(caller))
+                .max()
+                .map_or(0, |depth| depth + 1);
+            if plan.depth_max < least {
+                plan.depth_max = least;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+use super::*;
+use crate::log::LogWriter;
+use crate::statistics::Log;
+use crate::test_code::*;
+
+/// Statistics and planner over some codes.
+#[derive(Default)]
+struct Bench {
+    codes: Codes,
+    statistics: Statistics,
+    planner: Planner,
+}
+
+impl Bench {
+    fn plan(&mut self, writer: &LogWriter) -> Vec<Plan> {
+        let log = Log {
+            thread: 0,
+            is_continued: true,
+            words: writer.words(),
+        };
+        let touched = self.statistics.add(log, &self.codes);
+        self.planner
+            .plan(&mut self.statistics, &touched, &self.codes)
+    }
+}
+
+/// A log of calls from nowhere: code, how often, types.
+fn log_of(calls: &[(CodeWord, usize, &[u16])]) -> LogWriter {
+    let mut log = LogWriter::new();
+    for (code, count, types) in calls {
+        (0..*count).for_each(|_| {
+            log.enter(0x100, *code, types).leave(0x108, *code, NIL);
+        });
+    }
+    log
+}
+
+fn types(plan: &Plan) -> &[Type] {
+    &plan.parameter_types
+}
+
+#[test]
+fn thresholds_grow_with_the_size() {
+    assert_eq!(threshold(10), Some(150));
+    assert_eq!(threshold(512), Some(150));
+    assert_eq!(threshold(513), Some(200));
+    assert_eq!(threshold(2049), Some(300));
+    assert_eq!(threshold(65536), Some(300));
+    assert_eq!(threshold(65537), None);
+}
+
+#[test]
+fn one_tuple_is_an_observed_specialization_once() {
+    let mut bench = Bench::default();
+    let code = bench.codes.add_plain(1, "shorten", 2, 40);
+    let cold = bench.codes.add_plain(2, "cold", 2, 40);
+    let log = log_of(&[
+        (code, 156, &[STRING, FIXNUM]),
+        (cold, 149, &[STRING, FIXNUM]),
+    ]);
+    let plans = bench.plan(&log);
+    assert_eq!(plans.len(), 1);
+    assert_eq!(plans[0].code, code);
+    assert_eq!(plans[0].reason, Reason::Observed);
+    assert_eq!(plans[0].entry, EntryPoint::Start);
+    assert_eq!(types(&plans[0]), [Type::STRING, Type::FIXNUM]);
+    assert_eq!((plans[0].hits, plans[0].hits_of_all), (156, 156));
+    let again = bench.plan(&log);
+    assert_eq!(again.len(), 1, "hits add up over logs: {again:?}");
+    assert_eq!(again[0].code, cold);
+    assert_eq!(bench.plan(&log), []);
+}
+
+#[test]
+fn the_rare_case_of_two_is_left_alone_and_even_cases_both_served() {
+    let mut bench = Bench::default();
+    let sink = bench.codes.add_plain(1, "sink", 1, 40);
+    let even = bench.codes.add_plain(2, "even", 1, 40);
+    let plans = bench.plan(&log_of(&[
+        (sink, 848, &[VECTOR]),
+        (sink, 7, &[PAIR]),
+        (even, 400, &[PAIR]),
+        (even, 500, &[FLONUM]),
+    ]));
+    let of = |code| -> Vec<&Plan> { plans.iter().filter(|plan| plan.code == code).collect() };
+    assert_eq!(of(sink).len(), 1);
+    assert_eq!(types(of(sink)[0]), [Type::VECTOR]);
+    let both: HashSet<&[Type]> = of(even).into_iter().map(types).collect();
+    assert_eq!(both, HashSet::from([&[Type::PAIR][..], &[Type::FLONUM]]));
+}
+
+#[test]
+fn wild_positions_stay_open() {
+    let mut bench = Bench::default();
+    let assign = bench.codes.add_plain(1, "assign", 3, 40);
+    let wild = [FIXNUM, PAIR, FLONUM, NIL, STRING, VECTOR, BOX];
+    let calls: Vec<[u16; 3]> = wild.iter().map(|ty| [VECTOR, FIXNUM, *ty]).collect();
+    let calls: Vec<(CodeWord, usize, &[u16])> = calls
+        .iter()
+        .map(|types| (assign, 100, &types[..]))
+        .collect();
+    let plans = bench.plan(&log_of(&calls));
+    assert_eq!(plans.len(), 1);
+    assert_eq!(plans[0].reason, Reason::Derived);
+    assert_eq!(types(&plans[0]), [Type::VECTOR, Type::FIXNUM, Type::ANY]);
+    assert_eq!(plans[0].hits, 700);
+}
+
+#[test]
+fn megamorphic_code_gets_a_certain_specialization() {
+    let mut bench = Bench::default();
+    let sort = bench.codes.add_plain(1, "sort", 2, 40);
+    let wild = [FIXNUM, PAIR, FLONUM, NIL, STRING, VECTOR, BOX];
+    let mut log = LogWriter::new();
+    for _ in 0..10 {
+        for first in wild {
+            for second in wild {
+                log.enter(0x100, sort, &[first, second])
+                    .leave(0x108, sort, NIL);
+            }
+        }
+    }
+    let plans = bench.plan(&log);
+    assert_eq!(plans.len(), 1);
+    assert_eq!(plans[0].reason, Reason::Certain);
+    assert_eq!(types(&plans[0]), [Type::ANY, Type::ANY]);
+    assert_eq!(plans[0].hits, 490);
+}
+
+#[test]
+fn optional_arguments_are_callsites_of_their_own() {
+    let mut bench = Bench::default();
+    let variadic = canny_tables::layout::code::VARIADIC;
+    let code = bench.codes.add_plain(1, "optional", variadic, 40);
+    let exact = bench.codes.add_plain(2, "exact", 1, 40);
+    let plans = bench.plan(&log_of(&[
+        (code, 331, &[STRING, FIXNUM]),
+        (code, 36, &[STRING]),
+        // A loop around calls that raise.
+        (exact, 331, &[STRING, FIXNUM]),
+    ]));
+    assert_eq!(plans.len(), 1);
+    assert_eq!(types(&plans[0]), [Type::STRING, Type::FIXNUM]);
+}
+
+#[test]
+fn thunks_are_certain() {
+    let mut bench = Bench::default();
+    let thunk = bench.codes.add_plain(1, "thunk", 0, 40);
+    let plans = bench.plan(&log_of(&[(thunk, 200, &[])]));
+    assert_eq!(plans.len(), 1);
+    assert_eq!(plans[0].reason, Reason::Certain);
+    assert!(types(&plans[0]).is_empty());
+}
+
+#[test]
+fn hot_loops_are_planned_for_the_types_of_their_live_registers() {
+    let mut bench = Bench::default();
+    let main = bench.codes.add(1, "main", 0, &looping());
+    let mut log = LogWriter::new();
+    (0..199).for_each(|_| {
+        log.back(at(1, 4), main, [0, 2, 1, 0x81, 0, 0, 0, 0]);
+    });
+    assert_eq!(bench.plan(&log), []);
+    let plans = bench.plan(&log);
+    assert_eq!(plans.len(), 1);
+    assert_eq!(plans[0].entry, EntryPoint::Loop(1));
+    assert_eq!(plans[0].reason, Reason::Loop);
+    let mut wanted = vec![Type::ANY; 16];
+    wanted[..3].copy_from_slice(&[Type::FIXNUM, Type::FLONUM, Type::PAIR]);
+    assert_eq!(types(&plans[0]), wanted);
+    assert_eq!(bench.plan(&log), []);
+}
+
+#[test]
+fn registers_of_changing_types_stay_open() {
+    let mut bench = Bench::default();
+    let main = bench.codes.add(1, "main", 0, &looping());
+    let mut log = LogWriter::new();
+    (0..300u32).for_each(|round| {
+        let ty = if round % 5 == 0 { 2 } else { 0 };
+        log.back(at(1, 4), main, [0, ty, 1, 0, 0, 0, 0, 0]);
+    });
+    let plans = bench.plan(&log);
+    assert_eq!(types(&plans[0])[..3], [Type::FIXNUM, Type::ANY, Type::PAIR]);
+}
+
+#[test]
+fn what_is_called_comes_before_what_calls_it() {
+    let mut bench = Bench::default();
+    let caller = bench.codes.add(0, "caller", 1, &calls());
+    let callee = bench.codes.add_plain(1, "callee", 1, 10);
+    let mut log = LogWriter::new();
+    for _ in 0..200 {
+        log.enter(0x100, caller, &[STRING])
+            .enter(at(0, 0), callee, &[PAIR])
+            .leave(at(0, 2), callee, FIXNUM)
+            .leave(0x108, caller, FLONUM);
+    }
+    // The caller was once seen deeper than its callee ever was.
+    (0..5).for_each(|_| {
+        log.enter(0x200, caller, &[STRING]);
+    });
+    let plans = bench.plan(&log);
+    let order: Vec<CodeWord> = plans.iter().map(|plan| plan.code).collect();
+    assert_eq!(order, [callee, caller]);
+    assert!(plans[0].depth_max > plans[1].depth_max);
+}
+
+#[test]
+fn candidates_of_one_code_are_capped() {
+    let mut bench = Bench::default();
+    let variadic = canny_tables::layout::code::VARIADIC;
+    let code = bench.codes.add_plain(1, "many", variadic, 40);
+    let pairs = [PAIR; 20];
+    let calls: Vec<(CodeWord, usize, &[u16])> =
+        (0..20).map(|count| (code, 200, &pairs[..count])).collect();
+    let mut total = 0;
+    for _ in 0..5 {
+        total += bench.plan(&log_of(&calls)).len();
+    }
+    assert_eq!(total, CANDIDATES_MAX);
+    assert_eq!(bench.planner.planned(code), CANDIDATES_MAX);
+}
+
+#[test]
+fn positions_that_are_not_logged_stay_open() {
+    let mut bench = Bench::default();
+    let code = bench.codes.add_plain(1, "wide", 12, 40);
+    let plans = bench.plan(&log_of(&[(code, 200, &[PAIR; 12])]));
+    assert_eq!(plans[0].reason, Reason::Derived);
+    assert_eq!(types(&plans[0])[..8], [Type::PAIR; 8]);
+    assert_eq!(types(&plans[0])[8..], [Type::ANY; 4]);
+}
+
+#[test]
+fn what_failed_needs_more_hits_and_is_given_up_at_last() {
+    let mut bench = Bench::default();
+    let code = bench.codes.add_plain(1, "flaky", 1, 40);
+    let log = log_of(&[(code, 160, &[PAIR])]);
+    let mut planned_at = Vec::new();
+    for round in 0..200 {
+        for plan in bench.plan(&log) {
+            planned_at.push(round);
+            bench
+                .planner
+                .retract(code, plan.entry, &plan.parameter_types);
+        }
+    }
+    assert_eq!(planned_at.len(), RETRACTIONS_MAX as usize);
+    assert_eq!(planned_at[..3], [0, 1, 3]);
+    bench.planner.forget(code);
+    assert_eq!(bench.plan(&log).len(), 1);
+}
+
+#[test]
+fn what_was_invalidated_is_planned_again_at_once() {
+    let mut bench = Bench::default();
+    let code = bench.codes.add_plain(1, "user", 1, 40);
+    let log = log_of(&[(code, 160, &[PAIR])]);
+    let plan = bench.plan(&log).remove(0);
+    bench
+        .planner
+        .invalidate(code, plan.entry, &plan.parameter_types);
+    assert_eq!(bench.plan(&log).len(), 1);
+}
+
+#[test]
+fn huge_and_unknown_code_is_never_planned() {
+    let mut bench = Bench::default();
+    let huge = bench.codes.add_plain(1, "huge", 1, WORDS_MAX + 1);
+    let unknown = word(9);
+    let log = log_of(&[(huge, 1000, &[PAIR]), (unknown, 1000, &[PAIR])]);
+    assert_eq!(bench.plan(&log), []);
+}

@@ -1,0 +1,109 @@
+//! Counts of a few different things.
+
+/// How often each of a few things was seen; the most that are told apart is the caller's choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram<T> {
+    counts: Vec<(T, u32)>,
+    others: u32,
+}
+
+impl<T> Default for Histogram<T> {
+    fn default() -> Self {
+        Histogram::empty()
+    }
+}
+
+impl<T> Histogram<T> {
+    /// Nothing counted.
+    pub const fn empty() -> Histogram<T> {
+        Histogram {
+            counts: Vec::new(),
+            others: 0,
+        }
+    }
+}
+
+impl<T: Copy + PartialEq> Histogram<T> {
+    /// Counts one more, among the others if `kinds_max` are told apart already.
+    pub fn add(&mut self, item: T, kinds_max: usize) {
+        match self.counts.iter().position(|(known, _)| *known == item) {
+            Some(at) => self.counts[at].1 = self.counts[at].1.saturating_add(1),
+            None if self.counts.len() < kinds_max => self.counts.push((item, 1)),
+            None => self.others = self.others.saturating_add(1),
+        }
+    }
+
+    /// Adds everything of another.
+    pub fn add_all(&mut self, other: &Histogram<T>) {
+        for (item, count) in &other.counts {
+            match self.counts.iter_mut().find(|(known, _)| known == item) {
+                Some((_, own)) => *own = own.saturating_add(*count),
+                None => self.counts.push((*item, *count)),
+            }
+        }
+        self.others = self.others.saturating_add(other.others);
+    }
+
+    /// What was told apart, with its count.
+    pub fn iter(&self) -> impl Iterator<Item = &(T, u32)> {
+        self.counts.iter()
+    }
+
+    /// Count of all.
+    pub fn total(&self) -> u32 {
+        self.counts
+            .iter()
+            .fold(self.others, |sum, (_, count)| sum.saturating_add(*count))
+    }
+
+    /// Count of what was not told apart.
+    pub fn others(&self) -> u32 {
+        self.others
+    }
+
+    /// What was seen most often.
+    pub fn most(&self) -> Option<(T, u32)> {
+        self.counts.iter().copied().max_by_key(|(_, count)| *count)
+    }
+
+    /// The most frequent first.
+    pub fn sorted(&self) -> Vec<(T, u32)> {
+        let mut sorted = self.counts.clone();
+        sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        sorted
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty() && self.others == 0
+    }
+
+    /// Leaves an eighth of every count.
+    pub fn fade(&mut self) {
+        self.others /= 8;
+        self.counts.retain_mut(|(_, count)| {
+            *count /= 8;
+            *count > 0
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_a_few_and_the_others_together() {
+        let mut histogram = Histogram::default();
+        for item in [1, 2, 2, 3, 4] {
+            histogram.add(item, 3);
+        }
+        assert_eq!(histogram.most(), Some((2, 2)));
+        assert_eq!((histogram.total(), histogram.others()), (5, 1));
+        let mut twice = histogram.clone();
+        twice.add_all(&histogram);
+        assert_eq!(twice.sorted()[0], (2, 4));
+        twice.fade();
+        assert!(twice.is_empty());
+    }
+}

@@ -1,0 +1,381 @@
+//! What logs tell about code: hits, callsites, type tuples, and what happened at each instruction.
+//!
+//! ```text
+//! code ── hits, loop hits
+//!  ├─ loop ── hits, types of registers
+//!  ├─ callsite (argument count) ── hits, types by position, greatest depth
+//!  │   └─ type tuple ── hits, greatest depth
+//!  │       └─ instruction ── types of results, callees, types of arguments
+//!  └─ instruction ── the same, of activations whose call was not logged
+//! ```
+//!
+//! A log is replayed on a simulated call stack per thread, so that what an instruction logs finds the call that its
+//! frame began with. The stack is a guess: logging may begin in the middle, and calls that compiled code or the
+//! runtime make are not logged. A frame that does not fit is looked for a little below the top, and otherwise the event
+//! belongs to no callsite.
+//!
+//! Statistics have a version that grows with every log. Code that was never planned and not seen for
+//! [`VERSIONS_MAX`] versions is forgotten; planned code is kept, since its callers may inline it, but what it did before
+//! such a pause counts little once it is seen again.
+
+mod histogram;
+mod replay;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use canny_tables::layout::log::{ARGUMENTS_MAX, LOOP_REGISTERS_MAX};
+
+pub use histogram::Histogram;
+pub use replay::Log;
+
+use crate::log::TypeTuple;
+use crate::snapshot::{CodeSource, CodeWord, Profile};
+use crate::types::Type;
+
+/// Versions after which code that was not seen is forgotten.
+pub const VERSIONS_MAX: u32 = 10;
+/// Type tuples that a callsite tells apart.
+pub const TUPLES_MAX: usize = 32;
+/// Callees and argument types that an instruction tells apart.
+const CALLEES_MAX: usize = 16;
+/// A type seen this many times more rarely than all together does not count.
+const RARE: u32 = 100;
+/// Times that speculation may fail at an instruction before it is given up there.
+const FAILURES_MAX: u32 = 3;
+
+/// What happened at one instruction.
+#[derive(Clone, Debug, Default)]
+pub struct SiteStatistics {
+    /// Types of the value that it produced.
+    pub types: Histogram<Type>,
+    /// Code that it entered.
+    pub callees: Histogram<CodeWord>,
+    /// Types of the arguments that it passed.
+    pub arguments: Histogram<TypeTuple>,
+}
+
+/// Sites by address of their instruction.
+pub type Sites = BTreeMap<u64, SiteStatistics>;
+
+/// Calls with certain types of arguments.
+#[derive(Clone, Debug)]
+pub struct TupleStatistics {
+    /// The types.
+    pub types: TypeTuple,
+    /// Calls.
+    pub hits: u32,
+    /// Iterations of loops in them.
+    pub loop_hits: u32,
+    /// Greatest depth of the simulated stack.
+    pub depth_max: u32,
+    /// What happened in them.
+    pub sites: Sites,
+}
+
+/// Calls with a certain number of arguments.
+#[derive(Clone, Debug)]
+pub struct CallsiteStatistics {
+    /// Number of arguments.
+    pub argument_count: u8,
+    /// Calls.
+    pub hits: u32,
+    /// Iterations of loops in them.
+    pub loop_hits: u32,
+    /// Greatest depth of the simulated stack.
+    pub depth_max: u32,
+    /// Types seen in each position, over all calls.
+    pub positions: [Histogram<Type>; ARGUMENTS_MAX],
+    /// By types; no more than [`TUPLES_MAX`].
+    pub tuples: Vec<TupleStatistics>,
+}
+
+/// A loop.
+#[derive(Clone, Debug, Default)]
+pub struct LoopStatistics {
+    /// Times that it went back.
+    pub hits: u32,
+    /// Types of registers then, those that hold nothing live included.
+    pub registers: [Histogram<Type>; LOOP_REGISTERS_MAX],
+}
+
+/// Everything about one code object.
+#[derive(Clone, Debug)]
+pub struct CodeStatistics {
+    /// Calls.
+    pub hits: u32,
+    /// Iterations of its loops.
+    pub loop_hits: u32,
+    /// Greatest depth of the simulated stack.
+    pub depth_max: u32,
+    /// Loops by address of the loop instruction.
+    pub loops: BTreeMap<u64, LoopStatistics>,
+    /// By number of arguments.
+    pub callsites: Vec<CallsiteStatistics>,
+    /// What happened in activations that belong to no callsite.
+    pub sites: Sites,
+    /// First address of the instructions and the address behind them, once a snapshot told.
+    extent: Option<(u64, u64)>,
+    version: u32,
+    birth: u32,
+    is_planned: bool,
+}
+
+/// Speculation that failed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Failures {
+    operands: Type,
+    count: u32,
+}
+
+/// The statistics of a machine.
+#[derive(Debug, Default)]
+pub struct Statistics {
+    version: u32,
+    codes: HashMap<CodeWord, CodeStatistics>,
+    /// End and code by first address of the instructions.
+    extents: BTreeMap<u64, (u64, CodeWord)>,
+    failures: HashMap<(CodeWord, usize), Failures>,
+    stacks: HashMap<u32, Vec<replay::Frame>>,
+}
+
+impl Statistics {
+    /// No statistics.
+    pub fn new() -> Statistics {
+        Statistics::default()
+    }
+
+    /// Takes a log in; gives the code that it told something about, in no order.
+    pub fn add(&mut self, log: Log, source: &dyn CodeSource) -> HashSet<CodeWord> {
+        self.version += 1;
+        self.learn_extents(source);
+        let touched = self.replay(log, source);
+        self.forget_old();
+        touched
+    }
+
+    /// Number of logs taken in.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// What is known of a code.
+    pub fn code(&self, code: CodeWord) -> Option<&CodeStatistics> {
+        self.codes.get(&code)
+    }
+
+    /// Everything, in no order.
+    pub fn codes(&self) -> impl Iterator<Item = (CodeWord, &CodeStatistics)> {
+        self.codes
+            .iter()
+            .map(|(code, statistics)| (*code, statistics))
+    }
+
+    /// Something will be compiled for the code: it is not forgotten any more.
+    pub fn keep(&mut self, code: CodeWord) {
+        if let Some(statistics) = self.codes.get_mut(&code) {
+            statistics.is_planned = true;
+        }
+    }
+
+    /// The code object died, or its address may belong to another one.
+    pub fn forget(&mut self, code: CodeWord) {
+        if let Some(statistics) = self.codes.remove(&code)
+            && let Some((start, _)) = statistics.extent
+        {
+            self.extents.remove(&start);
+        }
+        self.failures.retain(|(of, _), _| *of != code);
+        for stack in self.stacks.values_mut() {
+            stack.retain(|frame| frame.code != code);
+        }
+    }
+
+    /// Forgets code for which `is_alive` does not hold.
+    pub fn retain(&mut self, is_alive: impl Fn(CodeWord) -> bool) {
+        let dead: Vec<CodeWord> = self
+            .codes
+            .keys()
+            .chain(self.failures.keys().map(|(code, _)| code))
+            .copied()
+            .filter(|code| !is_alive(*code))
+            .collect();
+        dead.into_iter().for_each(|code| self.forget(code));
+    }
+
+    /// A thread ended.
+    pub fn forget_thread(&mut self, thread: u32) {
+        self.stacks.remove(&thread);
+    }
+
+    /// Compiled code was given up because the speculation at an instruction failed for operands of this type.
+    pub fn add_failure(&mut self, code: CodeWord, pc: usize, operands: Type) {
+        let failures = self.failures.entry((code, pc)).or_default();
+        failures.operands = failures.operands.or(operands);
+        failures.count += 1;
+    }
+
+    /// The code whose instructions an address lies in, if a snapshot told.
+    fn owner(&self, address: u64) -> Option<CodeWord> {
+        let (_, (end, code)) = self.extents.range(..=address).next_back()?;
+        (address < *end).then_some(*code)
+    }
+
+    fn learn_extents(&mut self, source: &dyn CodeSource) {
+        let unknown: Vec<CodeWord> = self
+            .codes
+            .iter()
+            .filter(|(_, statistics)| statistics.extent.is_none())
+            .map(|(code, _)| *code)
+            .collect();
+        unknown
+            .into_iter()
+            .for_each(|code| self.learn_extent(code, source));
+    }
+
+    fn learn_extent(&mut self, code: CodeWord, source: &dyn CodeSource) {
+        if let Some(snapshot) = source.snapshot(code)
+            && let Some(statistics) = self.codes.get_mut(&code)
+        {
+            let end = snapshot.address(snapshot.instructions.len());
+            statistics.extent = Some((snapshot.entry, end));
+            self.extents.insert(snapshot.entry, (end, code));
+        }
+    }
+
+    fn forget_old(&mut self) {
+        let oldest = self.version.saturating_sub(VERSIONS_MAX);
+        let old: Vec<CodeWord> = self
+            .codes
+            .iter()
+            .filter(|(_, statistics)| statistics.version < oldest && !statistics.is_planned)
+            .map(|(code, _)| *code)
+            .collect();
+        for code in old {
+            if let Some(statistics) = self.codes.remove(&code)
+                && let Some((start, _)) = statistics.extent
+            {
+                self.extents.remove(&start);
+            }
+        }
+    }
+
+    /// Everything that was seen at an instruction.
+    pub fn site(&self, code: CodeWord, pc: usize) -> SiteStatistics {
+        let mut all = SiteStatistics::default();
+        let Some(statistics) = self.codes.get(&code) else {
+            return all;
+        };
+        let Some((start, _)) = statistics.extent else {
+            return all;
+        };
+        let address = start + 4 * pc as u64;
+        statistics.each_site_table(|sites| {
+            if let Some(site) = sites.get(&address) {
+                all.types.add_all(&site.types);
+                all.callees.add_all(&site.callees);
+                all.arguments.add_all(&site.arguments);
+            }
+        });
+        all
+    }
+}
+
+impl CodeStatistics {
+    fn new(version: u32) -> CodeStatistics {
+        CodeStatistics {
+            hits: 0,
+            loop_hits: 0,
+            depth_max: 0,
+            loops: BTreeMap::new(),
+            callsites: Vec::new(),
+            sites: Sites::new(),
+            extent: None,
+            version,
+            birth: version,
+            is_planned: false,
+        }
+    }
+
+    /// Calls `visit` with the sites of every type tuple and those that belong to none.
+    pub fn each_site_table<'a>(&'a self, mut visit: impl FnMut(&'a Sites)) {
+        for callsite in &self.callsites {
+            for tuple in &callsite.tuples {
+                visit(&tuple.sites);
+            }
+        }
+        visit(&self.sites);
+    }
+
+    /// Version of the last log that told something.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Word index of the instruction at an address.
+    pub fn pc(&self, address: u64) -> Option<usize> {
+        let (start, end) = self.extent?;
+        (start <= address && address < end).then(|| (address - start) as usize / 4)
+    }
+
+    /// What was seen before a long pause counts an eighth.
+    fn fade(&mut self) {
+        let fade = |count: &mut u32| *count /= 8;
+        fade(&mut self.hits);
+        fade(&mut self.loop_hits);
+        for site in self.loops.values_mut() {
+            fade(&mut site.hits);
+            site.registers.iter_mut().for_each(Histogram::fade);
+        }
+        for callsite in &mut self.callsites {
+            fade(&mut callsite.hits);
+            fade(&mut callsite.loop_hits);
+            callsite.positions.iter_mut().for_each(Histogram::fade);
+            for tuple in &mut callsite.tuples {
+                fade(&mut tuple.hits);
+                fade(&mut tuple.loop_hits);
+                fade_sites(&mut tuple.sites);
+            }
+        }
+        fade_sites(&mut self.sites);
+    }
+}
+
+fn fade_sites(sites: &mut Sites) {
+    for site in sites.values_mut() {
+        site.types.fade();
+        site.callees.fade();
+        site.arguments.fade();
+    }
+}
+
+impl Profile for Statistics {
+    fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type> {
+        let types = self.site(code, pc).types;
+        let total = types.total();
+        let common = types
+            .iter()
+            .filter(|(_, count)| count.saturating_mul(RARE) >= total)
+            .fold(Type::NONE, |all, (ty, _)| all.or(*ty));
+        (total > 0).then_some(common)
+    }
+
+    fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord> {
+        let callees = self.site(code, pc).callees;
+        let (callee, count) = callees.most()?;
+        (u64::from(count) * 100 >= 99 * u64::from(callees.total())).then_some(callee)
+    }
+
+    fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
+        self.failures
+            .get(&(code, pc))
+            .map_or(Type::NONE, |failures| failures.operands)
+    }
+
+    fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
+        self.failures
+            .get(&(code, pc))
+            .is_some_and(|failures| failures.count >= FAILURES_MAX)
+    }
+}

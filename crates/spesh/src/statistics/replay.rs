@@ -1,0 +1,276 @@
+//! Replay of a log on the simulated stack of its thread.
+
+use std::collections::HashSet;
+
+use canny_tables::layout::log::ARGUMENTS_MAX;
+use canny_tables::opcodes::Opcode;
+
+use super::{
+    CALLEES_MAX, CallsiteStatistics, CodeStatistics, LoopStatistics, SiteStatistics, Sites,
+    Statistics, TUPLES_MAX, TupleStatistics, VERSIONS_MAX,
+};
+use crate::log::{Event, TypeTuple, events};
+use crate::snapshot::{CodeSource, CodeWord};
+
+/// Frames of a simulated stack; the older half goes when there are more.
+const FRAMES_MAX: usize = 1 << 16;
+/// Frames at the top among which one is looked for that fits an event.
+const SEARCHED_FRAMES: usize = 32;
+/// Different types that are told apart: more than there are.
+const TYPES_MAX: usize = 32;
+
+/// A log to be replayed.
+#[derive(Clone, Copy, Debug)]
+pub struct Log<'a> {
+    /// Names the thread that wrote it.
+    pub thread: u32,
+    /// The thread wrote everything since its last log: its simulated stack still holds.
+    pub is_continued: bool,
+    /// The entries.
+    pub words: &'a [u64],
+}
+
+/// A simulated frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) code: CodeWord,
+    /// Address in the caller at which it goes on.
+    return_address: u64,
+    callsite: u32,
+    /// Index of the type tuple; there is none for a callsite with too many.
+    tuple: Option<u32>,
+    /// Of the statistics to which the indices belong.
+    birth: u32,
+}
+
+/// Bytes of a call instruction.
+fn call_bytes() -> u64 {
+    4 * Opcode::Call.words() as u64
+}
+
+impl Statistics {
+    pub(super) fn replay(&mut self, log: Log, source: &dyn CodeSource) -> HashSet<CodeWord> {
+        let mut stack = self.stacks.remove(&log.thread).unwrap_or_default();
+        if !log.is_continued {
+            stack.clear();
+        }
+        let mut touched = HashSet::new();
+        for event in events(log.words) {
+            touched.extend(self.take(event, &mut stack, source));
+            if stack.len() > FRAMES_MAX {
+                stack.drain(..FRAMES_MAX / 2);
+            }
+        }
+        self.stacks.insert(log.thread, stack);
+        touched
+    }
+
+    /// Takes one event in; gives the code that was entered or whose loop went round.
+    fn take(
+        &mut self,
+        event: Event,
+        stack: &mut Vec<Frame>,
+        source: &dyn CodeSource,
+    ) -> Option<CodeWord> {
+        match event {
+            Event::Enter {
+                call,
+                callee,
+                arguments,
+                is_tail,
+            } => {
+                self.enter(call, callee, arguments, is_tail, stack, source);
+                Some(callee)
+            }
+            Event::Return { address, ty, .. } => {
+                let call = address.wrapping_sub(call_bytes());
+                if let Some(at) = find(stack, |frame| frame.return_address == address) {
+                    stack.truncate(at);
+                } else if self.owner(call).is_none() {
+                    return None;
+                }
+                if let Some(site) = self.site_of_caller(call, stack) {
+                    site.types.add(ty, TYPES_MAX);
+                }
+                None
+            }
+            Event::Loop {
+                address,
+                code,
+                registers,
+            } => {
+                self.update(code, source).loop_hits += 1;
+                let place = settle(stack, code).copied();
+                let statistics = self.codes.get_mut(&code)?;
+                let site = statistics
+                    .loops
+                    .entry(address)
+                    .or_insert_with(LoopStatistics::default);
+                site.hits += 1;
+                for (histogram, ty) in site.registers.iter_mut().zip(registers) {
+                    histogram.add(ty, TYPES_MAX);
+                }
+                if let Some(frame) = place.filter(|frame| frame.birth == statistics.birth) {
+                    let callsite = statistics.callsites.get_mut(frame.callsite as usize)?;
+                    callsite.loop_hits += 1;
+                    if let Some(tuple) = frame.tuple {
+                        callsite.tuples.get_mut(tuple as usize)?.loop_hits += 1;
+                    }
+                }
+                Some(code)
+            }
+            Event::Result { address, code, ty } => {
+                self.update(code, source);
+                let place = settle(stack, code).copied();
+                let sites = self.sites_of(code, place)?;
+                sites.entry(address).or_default().types.add(ty, TYPES_MAX);
+                None
+            }
+        }
+    }
+
+    fn enter(
+        &mut self,
+        call: u64,
+        callee: CodeWord,
+        arguments: TypeTuple,
+        is_tail: bool,
+        stack: &mut Vec<Frame>,
+        source: &dyn CodeSource,
+    ) {
+        if let Some(site) = self.site_of_caller(call, stack) {
+            site.callees.add(callee, CALLEES_MAX);
+            site.arguments.add(arguments, CALLEES_MAX);
+        }
+        let return_address = if is_tail {
+            stack.pop().map_or(0, |frame| frame.return_address)
+        } else {
+            call + call_bytes()
+        };
+        let depth = stack.len() as u32 + 1;
+        let statistics = self.update(callee, source);
+        statistics.hits += 1;
+        statistics.depth_max = statistics.depth_max.max(depth);
+        let (callsite, tuple) = statistics.count_call(arguments, depth);
+        let birth = statistics.birth;
+        stack.push(Frame {
+            code: callee,
+            return_address,
+            callsite,
+            tuple,
+            birth,
+        });
+    }
+
+    /// The statistics of a code that was seen just now.
+    fn update(&mut self, code: CodeWord, source: &dyn CodeSource) -> &mut CodeStatistics {
+        let version = self.version;
+        if !self.codes.contains_key(&code) {
+            self.codes.insert(code, CodeStatistics::new(version));
+            self.learn_extent(code, source);
+        }
+        let statistics = self
+            .codes
+            .entry(code)
+            .or_insert_with(|| CodeStatistics::new(version));
+        if statistics.version + VERSIONS_MAX < version {
+            statistics.fade();
+        }
+        statistics.version = version;
+        statistics
+    }
+
+    /// The site of a call instruction in its caller, whose frame becomes the top of the stack if it is there.
+    fn site_of_caller(&mut self, call: u64, stack: &mut Vec<Frame>) -> Option<&mut SiteStatistics> {
+        let caller = match self.owner(call) {
+            Some(code) => code,
+            None => stack.last()?.code,
+        };
+        let place = settle(stack, caller).copied();
+        let sites = self.sites_of(caller, place)?;
+        Some(sites.entry(call).or_default())
+    }
+
+    /// Where what happens in a code's frame is counted.
+    fn sites_of(&mut self, code: CodeWord, frame: Option<Frame>) -> Option<&mut Sites> {
+        let statistics = self.codes.get_mut(&code)?;
+        let Some(frame) = frame.filter(|frame| frame.birth == statistics.birth) else {
+            return Some(&mut statistics.sites);
+        };
+        let callsite = statistics.callsites.get_mut(frame.callsite as usize)?;
+        match frame.tuple {
+            Some(tuple) => Some(&mut callsite.tuples.get_mut(tuple as usize)?.sites),
+            None => Some(&mut statistics.sites),
+        }
+    }
+}
+
+impl CodeStatistics {
+    /// Counts a call; gives the indices of its callsite and type tuple.
+    fn count_call(&mut self, arguments: TypeTuple, depth: u32) -> (u32, Option<u32>) {
+        let count = arguments.argument_count() as u8;
+        let index = self
+            .callsites
+            .iter()
+            .position(|callsite| callsite.argument_count == count)
+            .unwrap_or_else(|| {
+                self.callsites.push(CallsiteStatistics::new(count));
+                self.callsites.len() - 1
+            });
+        let callsite = &mut self.callsites[index];
+        callsite.hits += 1;
+        callsite.depth_max = callsite.depth_max.max(depth);
+        for (histogram, ty) in callsite.positions.iter_mut().zip(arguments.types()) {
+            histogram.add(*ty, TYPES_MAX);
+        }
+        let known = callsite
+            .tuples
+            .iter()
+            .position(|tuple| tuple.types == arguments);
+        let tuple = known.or_else(|| {
+            (callsite.tuples.len() < TUPLES_MAX).then(|| {
+                callsite.tuples.push(TupleStatistics {
+                    types: arguments,
+                    hits: 0,
+                    loop_hits: 0,
+                    depth_max: 0,
+                    sites: Sites::new(),
+                });
+                callsite.tuples.len() - 1
+            })
+        });
+        if let Some(tuple) = tuple {
+            let tuple = &mut callsite.tuples[tuple];
+            tuple.hits += 1;
+            tuple.depth_max = tuple.depth_max.max(depth);
+        }
+        (index as u32, tuple.map(|tuple| tuple as u32))
+    }
+}
+
+impl CallsiteStatistics {
+    fn new(argument_count: u8) -> CallsiteStatistics {
+        CallsiteStatistics {
+            argument_count,
+            hits: 0,
+            loop_hits: 0,
+            depth_max: 0,
+            positions: [const { super::Histogram::empty() }; ARGUMENTS_MAX],
+            tuples: Vec::new(),
+        }
+    }
+}
+
+/// Index of the newest frame that fits, if it is not far down.
+fn find(stack: &[Frame], fits: impl Fn(&Frame) -> bool) -> Option<usize> {
+    let lowest = stack.len().saturating_sub(SEARCHED_FRAMES);
+    (lowest..stack.len()).rev().find(|at| fits(&stack[*at]))
+}
+
+/// Makes the newest frame of the code the top of the stack, if it is not far down: those above returned without
+/// being logged.
+fn settle(stack: &mut Vec<Frame>, code: CodeWord) -> Option<&Frame> {
+    let at = find(stack, |frame| frame.code == code)?;
+    stack.truncate(at + 1);
+    stack.last()
+}
