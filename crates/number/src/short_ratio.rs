@@ -58,7 +58,7 @@ impl ShortRatio {
     }
 
     /// `self + other`
-    pub fn add(self, other: ShortRatio) -> Parts {
+    pub fn plus(self, other: ShortRatio) -> Parts {
         let shared = common(self.denominator, other.denominator);
         let (mine, others) = (self.denominator / shared, other.denominator / shared);
         let sum = product(self.numerator, others) + product(other.numerator, mine);
@@ -79,7 +79,7 @@ impl ShortRatio {
     }
 
     /// `self * other`
-    pub fn multiply(self, other: ShortRatio) -> Parts {
+    pub fn times(self, other: ShortRatio) -> Parts {
         let above = common(self.numerator, other.denominator);
         let below = common(other.numerator, self.denominator);
         (
@@ -157,11 +157,11 @@ mod tests {
 
         #[test]
         fn results_agree_with_the_tower((x, long_x) in ratio(), (y, long_y) in ratio()) {
-            check(x.add(y), crate::add(&long_x, &long_y).unwrap())?;
-            check(x.add(y.negate()), crate::sub(&long_x, &long_y).unwrap())?;
-            check(x.multiply(y), crate::mul(&long_x, &long_y).unwrap())?;
+            check(x.plus(y), crate::add(&long_x, &long_y).unwrap())?;
+            check(x.plus(y.negate()), crate::sub(&long_x, &long_y).unwrap())?;
+            check(x.times(y), crate::mul(&long_x, &long_y).unwrap())?;
             if let Some(inverse) = y.invert() {
-                check(x.multiply(inverse), crate::div(&long_x, &long_y).unwrap())?;
+                check(x.times(inverse), crate::div(&long_x, &long_y).unwrap())?;
             }
             prop_assert_eq!(Some(x.compare(y)), crate::compare(&long_x, &long_y).unwrap());
             if let Some(flonum) = x.to_f64() {

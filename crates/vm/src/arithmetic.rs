@@ -86,7 +86,7 @@ impl Thread {
                     return result;
                 }
                 if let Some((left, right)) = short_ratios(x, y) {
-                    return self.ratio(left.add(right));
+                    return self.ratio(left.plus(right));
                 }
                 match self.complex(x, y, |(a, b), (c, d)| (a + c, b + d)) {
                     Some(result) => Ok(result),
@@ -106,7 +106,7 @@ impl Thread {
                     return result;
                 }
                 if let Some((left, right)) = short_ratios(x, y) {
-                    return self.ratio(left.add(right.negate()));
+                    return self.ratio(left.plus(right.negate()));
                 }
                 match self.complex(x, y, |(a, b), (c, d)| (a - c, b - d)) {
                     Some(result) => Ok(result),
@@ -129,7 +129,7 @@ impl Thread {
                     return result;
                 }
                 if let Some((left, right)) = short_ratios(x, y) {
-                    return self.ratio(left.multiply(right));
+                    return self.ratio(left.times(right));
                 }
                 match self.complex(x, y, |(a, b), (c, d)| (a * c - b * d, a * d + b * c)) {
                     Some(result) => Ok(result),
@@ -150,7 +150,7 @@ impl Thread {
                 if let Some((left, right)) = short_ratios(x, y)
                     && let Some(inverse) = right.invert()
                 {
-                    return self.ratio(left.multiply(inverse));
+                    return self.ratio(left.times(inverse));
                 }
                 self.tower("/", x, y, number::div)
             }
