@@ -171,6 +171,43 @@ fn exit_runs_the_outermost_winders() {
 }
 
 #[test]
+fn exit_and_winders() {
+    let exits = |text: &str, code: i32, output: &str| {
+        let text = format!(
+            "(import (scheme base) (scheme write) (scheme process-context))\n\
+             (define-syntax after (syntax-rules () ((_ body after ...)\n\
+               (dynamic-wind (lambda () #f) (lambda () body) (lambda () after ...)))))\n{text}"
+        );
+        program(text).run().exits_with(code).prints(output);
+    };
+    exits("(after (after (exit 3) (display 1)) (display 2))", 3, "12");
+    // The last exit wins; an escape takes it back.
+    exits("(after (exit 3) (display 1) (exit 4))", 4, "1");
+    exits(
+        "(call/cc (lambda (k) (after (exit 3) (k 1))))\n(display 1)\n(exit 5)",
+        5,
+        "1",
+    );
+    exits("(after (exit 3) (display 1) (car 5))", 70, "1");
+    exits("(after (emergency-exit 3) (display 1))", 3, "");
+    exits(
+        "(with-exception-handler (lambda (e) (exit 6)) (lambda () (after (car 5) (display 1))))",
+        6,
+        "1",
+    );
+    exits(
+        "(guard (e (#t (exit 7))) (after (car 5) (display 1)))",
+        7,
+        "1",
+    );
+    exits(
+        "(define (deep n) (if (= n 0) (exit 9) (after (+ 1 (deep (- n 1))) (if (= n 1) (display 1)))))\n(deep 10000)",
+        9,
+        "1",
+    );
+}
+
+#[test]
 fn output_before_an_error_is_not_lost() {
     program("(import (scheme base) (scheme write))\n(display \"before\")\n(car 5)")
         .run()

@@ -51,6 +51,71 @@ fn a_program_can_handle_runaway_recursion() {
     program(text).run().exits_with(0).prints("(#t #t #t)");
 }
 
+/// Runs a program with little stack; `(run 0)` overflows it.
+fn with_little_stack(text: &str) -> Canny {
+    let text = format!(
+        "{IMPORTS}(define (run n) (+ 1 (run (+ n 1))))\n\
+         (define-syntax tried (syntax-rules () ((_ e) (display (guard (x (#t (error-object? x))) e)))))\n\
+         {text}"
+    );
+    with_options(&["--stack-limit", "16M"], &text)
+}
+
+#[test]
+fn recursion_that_captures_at_every_step_meets_the_limit() {
+    with_little_stack(
+        "(define (capture n) (call/cc (lambda (k) (+ 1 (capture (+ n 1))))))\n\
+         (define (guarded n) (guard (e ((string? e) 1)) (+ 1 (guarded (+ n 1)))))\n\
+         (tried (capture 0)) (tried (guarded 0)) (tried (capture 0)) (tried (run 0))",
+    )
+    .run()
+    .exits_with(0)
+    .prints("#t#t#t#t");
+}
+
+#[test]
+fn handlers_of_the_stack_limit_may_overflow_too() {
+    with_little_stack(
+        "(tried (with-exception-handler (lambda (e) (run 0)) (lambda () (run 0))))\n\
+         (tried (dynamic-wind (lambda () #f) (lambda () (run 0)) (lambda () (tried (run 0)))))\n\
+         (define (layers n) (with-exception-handler raise (lambda () (+ 1 (layers (+ n 1))))))\n\
+         (tried (layers 0))\n\
+         (define (wound n) (dynamic-wind (lambda () #f) (lambda () (+ 1 (wound (+ n 1)))) (lambda () #f)))\n\
+         (tried (wound 0)) (tried (run 0))",
+    )
+    .run()
+    .exits_with(0)
+    .prints("#t#t#t#t#t#t");
+}
+
+#[test]
+fn handlers_that_overflow_without_end_end_the_program() {
+    with_little_stack(
+        "(display \"kept\")\n\
+         (define (bad) (with-exception-handler (lambda (e) (bad)) (lambda () (run 0))))\n(bad)",
+    )
+    .run()
+    .exits_with(70)
+    .prints("kept")
+    .complains("too deep");
+}
+
+#[test]
+fn the_heap_limit_can_be_met_in_a_handler() {
+    let text = format!(
+        "{IMPORTS}(define (fill) (let loop ((list '())) (loop (cons 1 list))))\n\
+         (display (guard (e (#t (error-object? e)))\n\
+           (with-exception-handler (lambda (e) (display 1) (fill)) (lambda () (fill)))))\n\
+         (display (guard (e (#t (error-object? e)))\n\
+           (dynamic-wind (lambda () #f) fill (lambda () (display 2)))))\n\
+         (display (length (make-list 100000 0)))"
+    );
+    with_options(&["--heap-limit", "64M"], &text)
+        .run()
+        .exits_with(0)
+        .prints("1#t2#t100000");
+}
+
 #[test]
 fn the_heap_limit_is_a_condition() {
     let text =

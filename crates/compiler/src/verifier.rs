@@ -232,11 +232,8 @@ impl Verifier<'_> {
         if frame > REGISTER_COUNT_MAX || code.captured > u32::from(u16::MAX) {
             return Err(Problem::BadFrame);
         }
-        if code.arity == VARIADIC {
-            if code.clauses.is_empty() {
-                return Err(Problem::BadParameters);
-            }
-        } else {
+        // A `case-lambda` may have no clauses.
+        if code.arity != VARIADIC {
             let fits = matches!(code.clauses.as_slice(), [clause]
                 if clause.arguments_min() == code.arity as usize
                     && clause.arguments_max() == Some(code.arity as usize));

@@ -16,6 +16,7 @@ const PROGRAM: &str = "
 (define (counter) (let ((n 0)) (lambda () (set! n (+ n 1)) n)))
 (define (f a #:optional (b a) #:key (c 5)) (list a b c))
 (define g (case-lambda ((a) a) ((a b . r) (list a b r))))
+(define none (case-lambda))
 (define (loop n) (let next ((i 0) (l '())) (if (= i n) (reverse l) (next (+ i 1) (cons i l)))))
 (define (h x) (letrec ((a (lambda () (b))) (b (lambda () (if x (a) x)))) (list a b)))
 (define (late) (define x (get)) (define (get) x) x)

@@ -18,7 +18,9 @@ const PARENT: usize = 0;
 const PARENT_WORDS: usize = 1;
 const PARENT_PC: usize = 2;
 const RESUME_PC: usize = 3;
-const SLICE: usize = 4;
+/// Words of all sealed frames below the slice.
+const DEPTH_WORDS: usize = 4;
+const SLICE: usize = 5;
 
 /// Words that are brought back at once, at least: a few small frames.
 const CHUNK_WORDS: usize = 48;
@@ -38,6 +40,8 @@ impl Thread {
             // Nothing was called since the last capture: the continuation is the one below.
             return self.continuation_below();
         }
+        let below_words = self.sealed_words();
+        self.check_depth(below_words + words)?;
         let object = self.try_object(Kind::Continuation, 0, SLICE + words, Value::ZERO)?;
         self.store(object, PARENT, self.below.continuation);
         self.store(object, PARENT_WORDS, Value::fixnum(self.below.words as i64));
@@ -51,6 +55,7 @@ impl Thread {
             RESUME_PC,
             Value::from_aligned_address(resume as usize),
         );
+        self.store(object, DEPTH_WORDS, Value::fixnum(below_words as i64));
         self.copy_live_words(object, words);
         self.below = Below {
             continuation: object,
@@ -59,6 +64,28 @@ impl Thread {
         };
         self.move_frame_to_base();
         Ok(object)
+    }
+
+    /// Words of the frames that the stack rests on.
+    fn sealed_words(&self) -> usize {
+        match self.below.continuation.as_kind(Kind::Continuation) {
+            Some(object) => object.field(DEPTH_WORDS).as_index().unwrap_or(0) + self.below.words,
+            None => 0,
+        }
+    }
+
+    /// Frames count towards the stack's limit wherever they are: a recursion that captures at every
+    /// step would else fill the heap.
+    fn check_depth(&mut self, words: usize) -> Result<(), Raise> {
+        let excess_words = words.saturating_sub(self.stack.frame_words());
+        // A handler that captures takes what it has of the reserve along.
+        self.sealed_reserve_words = self.sealed_reserve_words.max(self.reserve_words);
+        if excess_words == 0 {
+            self.sealed_reserve_words = 0;
+        } else if excess_words > self.sealed_reserve_words {
+            return Err(self.raise_sealed_overflow(excess_words));
+        }
+        Ok(())
     }
 
     /// A continuation object for what the stack rests on.
@@ -82,6 +109,8 @@ impl Thread {
             RESUME_PC,
             Value::from_aligned_address(below.pc as usize),
         );
+        let below_words = self.sealed_words();
+        self.store(object, DEPTH_WORDS, Value::fixnum(below_words as i64));
         self.below = Below {
             continuation: object,
             words: 0,

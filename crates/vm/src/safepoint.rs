@@ -57,27 +57,41 @@ impl Thread {
 
     /// Whether a frame of so many words does not fit above fp.
     pub(crate) fn stack_is_full(&self, words: usize) -> bool {
-        let limit = self.stack.frame_words()
-            + if self.reserve_open {
-                crate::VmStack::RESERVE_WORDS
-            } else {
-                0
-            };
+        let limit = self.stack.frame_words() + self.reserve_words;
         // SAFETY: fp lies on this stack.
         let used = unsafe { self.fp.offset_from(self.stack.base()) } as usize;
         used + words > limit
     }
 
-    /// Opens the stack's reserve for the handler and raises; a second overflow before the first was left
-    /// ends the program.
+    /// Opens a piece of the stack's reserve for the handler and raises. A handler that overflows its piece
+    /// raises in turn, with another piece; a program that uses up all of them ends.
     pub(crate) fn raise_stack_overflow(&mut self) -> Raise {
-        let bytes = 8 * self.stack.frame_words();
-        if self.reserve_open {
-            eprintln!("canny: recursion too deep while handling an earlier stack overflow");
-            return self.leave(crate::Exit::Code(70));
+        let reserve_words = self.reserve_words + crate::VmStack::HANDLER_WORDS;
+        if reserve_words > self.stack.reserve_words() {
+            return self.give_up();
         }
-        self.reserve_open = true;
+        self.reserve_words = reserve_words;
         self.reset_limit();
+        self.raise_too_deep()
+    }
+
+    /// As [`Thread::raise_stack_overflow`], for frames that captures have moved to the heap.
+    pub(crate) fn raise_sealed_overflow(&mut self, excess_words: usize) -> Raise {
+        let reserve_words = excess_words + crate::VmStack::HANDLER_WORDS;
+        if reserve_words > self.stack.reserve_words() {
+            return self.give_up();
+        }
+        self.sealed_reserve_words = reserve_words;
+        self.raise_too_deep()
+    }
+
+    fn give_up(&mut self) -> Raise {
+        eprintln!("canny: recursion too deep while handling an earlier stack overflow");
+        self.leave(crate::Exit::Code(70))
+    }
+
+    fn raise_too_deep(&mut self) -> Raise {
+        let bytes = 8 * self.stack.frame_words();
         let limit = self.integer(bytes as i64);
         self.raise(
             ConditionKind::Stack,
@@ -89,8 +103,8 @@ impl Thread {
 
     /// The stack was unwound below its limit: closes the reserve.
     pub(crate) fn close_reserve(&mut self) {
-        if self.reserve_open {
-            self.reserve_open = false;
+        if self.reserve_words > 0 {
+            self.reserve_words = 0;
             self.reset_limit();
         }
     }

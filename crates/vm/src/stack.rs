@@ -14,15 +14,16 @@ pub struct VmStack {
 }
 
 impl VmStack {
-    /// Words above the limit in which a handler of the stack condition runs.
-    pub const RESERVE_WORDS: usize = 1 << 17;
+    /// Words above the limit that a handler of the stack condition gets.
+    pub const HANDLER_WORDS: usize = 1 << 17;
     /// Frames that a program gets unless it asks for another limit.
     pub const DEFAULT_FRAME_BYTES: usize = 1 << 30;
 
     /// Reserves a stack for so many bytes of frames.
     pub fn new(frame_bytes: usize) -> io::Result<VmStack> {
         let frame_words = frame_bytes / 8;
-        let reserved_bytes = 8 * (frame_words + VmStack::RESERVE_WORDS + 2 * RED_ZONE_WORDS);
+        let words = frame_words + VmStack::reserve_words_for(frame_words);
+        let reserved_bytes = 8 * (words + 2 * RED_ZONE_WORDS);
         // SAFETY: an anonymous private mapping at an address of the system's choice touches nothing.
         let address = unsafe {
             libc::mmap(
@@ -47,6 +48,15 @@ impl VmStack {
     /// The first word.
     pub fn base(&self) -> *mut Value {
         self.base
+    }
+
+    /// Words above the limit, for handlers whose handlers overflow too.
+    pub fn reserve_words(&self) -> usize {
+        VmStack::reserve_words_for(self.frame_words)
+    }
+
+    fn reserve_words_for(frame_words: usize) -> usize {
+        frame_words.max(2 * VmStack::HANDLER_WORDS)
     }
 
     /// Words of frames below the limit.

@@ -56,8 +56,10 @@ pub struct Thread {
     pub(crate) integers: canny_number::integers::Workspace,
     /// Objects that code being compiled contains.
     pub(crate) embedded: crate::embedded::Embedded,
-    /// The stack's reserve is in use: a stack condition was raised and not yet left.
-    pub(crate) reserve_open: bool,
+    /// Words of the stack's reserve in use; not 0 while a stack condition was raised and not yet left.
+    pub(crate) reserve_words: usize,
+    /// Words that sealed frames may have beyond the limit, for the handlers of a stack condition.
+    pub(crate) sealed_reserve_words: usize,
 }
 
 /// The registers of the dynamic state; see the primitive rows of `control`.
@@ -157,7 +159,8 @@ impl Thread {
             scratch: Vec::new(),
             integers: Default::default(),
             embedded: crate::embedded::Embedded::default(),
-            reserve_open: false,
+            reserve_words: 0,
+            sealed_reserve_words: 0,
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);
         thread.reset_limit();
@@ -187,12 +190,7 @@ impl Thread {
 
     /// Puts the true stack limit and the plain `loop` handler back.
     pub(crate) fn reset_limit(&mut self) {
-        let words = self.stack.frame_words()
-            + if self.reserve_open {
-                VmStack::RESERVE_WORDS
-            } else {
-                0
-            };
+        let words = self.stack.frame_words() + self.reserve_words;
         let limit = self.stack.base() as u64 + 8 * words as u64;
         self.limit.store(limit, Ordering::Relaxed);
         let entry = &raw mut self.dispatch[Opcode::Loop as usize];
