@@ -29,6 +29,7 @@ pub struct Handler<'a, 'b> {
     pub word: Value,
     signature: SigRef,
     fallback: FuncRef,
+    log_full: Option<FuncRef>,
     fallback_block: Option<Block>,
     entry: [Value; 5],
 }
@@ -51,9 +52,35 @@ impl<'a, 'b> Handler<'a, 'b> {
             word,
             signature,
             fallback,
+            log_full: None,
             fallback_block: None,
             entry: registers,
         }
+    }
+
+    /// Names the stub that hands a full log over, for handlers that log; their fallback is the plain handler.
+    pub fn set_log_full(&mut self, stub: FuncRef) {
+        self.log_full = Some(stub);
+    }
+
+    /// Goes to the stub that hands the log over and begins the instruction again.
+    pub fn hand_log_over(&mut self) {
+        let stub = self
+            .log_full
+            .expect("only handlers that log hand logs over");
+        self.builder.ins().return_call(stub, &self.entry);
+    }
+
+    /// Goes to the fallback, the machine's registers being as they are now.
+    pub fn go_on_plainly(&mut self) {
+        let registers = [self.pc, self.fp, self.thread, self.table, self.word];
+        self.builder.ins().return_call(self.fallback, &registers);
+    }
+
+    /// Gives up the register of the dispatch table, until it is reloaded, in a handler that does not go to the
+    /// fallback or a stub any more.
+    pub fn forget_table(&mut self) {
+        self.table = self.thread;
     }
 
     /// Gives up the register of the dispatch table, for a handler that needs one more; stubs take the table from

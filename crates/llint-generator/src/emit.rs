@@ -1,12 +1,14 @@
 //! Compiles every handler and stub into an object file.
 //!
-//! Symbols: `canny_llint_table` (handlers by opcode), `canny_llint_slow` (slow stubs by opcode),
+//! Symbols: `canny_llint_table` (handlers by opcode), `canny_llint_logging_table` (the same, those that log in place of
+//! plain ones), `canny_llint_slow` (slow stubs by opcode),
 //! `canny_llint_enter` (the platform's calling convention in, the handlers' out) and
 //! `canny_llint_native_to_bytecode` (where compiled calls of code that is not compiled go).
 
 use canny_tables::layout::{code, thread};
-use canny_tables::opcodes::{Opcode, TABLE_ENTRIES};
+use canny_tables::opcodes::{LOG_FULL_ENTRY, Opcode, TABLE_ENTRIES};
 use cranelift_codegen::Context;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{
     AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, Value,
@@ -20,7 +22,7 @@ use cranelift_module::{
 use cranelift_object::{ObjectBuilder, ObjectModule};
 
 use crate::dsl::Handler;
-use crate::handlers::{Implementation, Writer, implementation};
+use crate::handlers::{Implementation, Writer, implementation, logging};
 use crate::strip::strip_frame;
 
 /// Why the interpreter could not be generated; the text names the opcode.
@@ -56,11 +58,18 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
         stubs.push(stub);
         handlers.push(emitter.opcode(opcode, stub)?);
     }
+    let log_full = emitter.stub("log_full", LOG_FULL_ENTRY, None)?;
+    let mut logging_handlers = Vec::new();
+    for (&opcode, &plain) in Opcode::ALL.iter().zip(&handlers) {
+        logging_handlers.push(emitter.logging(opcode, plain, log_full)?);
+    }
     // Bytes that are no opcode: verified code never gets there.
     let invalid = emitter.invalid()?;
     handlers.resize(TABLE_ENTRIES, invalid);
     stubs.resize(TABLE_ENTRIES, invalid);
+    logging_handlers.resize(TABLE_ENTRIES, invalid);
     emitter.table("canny_llint_table", &handlers)?;
+    emitter.table("canny_llint_logging_table", &logging_handlers)?;
     emitter.table("canny_llint_slow", &stubs)?;
     emitter.entry()?;
     emitter.native_to_bytecode(stubs[0])?;
@@ -123,27 +132,47 @@ impl Emitter {
         writer: Writer,
         fallback: FuncId,
     ) -> Result<FuncId, GenerateError> {
-        self.frameless(name, Linkage::Local, fallback, |handler| {
+        self.frameless(name, Linkage::Local, [fallback, fallback], |handler| {
             writer(opcode, handler)
         })
+    }
+
+    /// The handler that logs an opcode before its plain handler, or that one if nothing is logged.
+    fn logging(
+        &mut self,
+        opcode: Opcode,
+        plain: FuncId,
+        log_full: FuncId,
+    ) -> Result<FuncId, GenerateError> {
+        let name = format!("log_{}", opcode.row().name);
+        if logging::logs_after(opcode) {
+            return self.stub(&name, opcode as usize, Some(opcode));
+        }
+        match logging::logging(opcode) {
+            Some(writer) => self.frameless(&name, Linkage::Local, [plain, log_full], |handler| {
+                writer(opcode, handler)
+            }),
+            None => Ok(plain),
+        }
     }
 
     /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc; goes to
     /// the object's entry.
     fn native_to_bytecode(&mut self, fallback: FuncId) -> Result<FuncId, GenerateError> {
         let name = "canny_llint_native_to_bytecode";
-        self.frameless(name, Linkage::Export, fallback, |handler| {
+        self.frameless(name, Linkage::Export, [fallback, fallback], |handler| {
             handler.pc = handler.load(handler.pc, code::ENTRY);
             handler.next();
         })
     }
 
-    /// A function in the handlers' convention without a frame of its own.
+    /// A function in the handlers' convention without a frame of its own; it may leave to a fallback and to the stub
+    /// for full logs.
     fn frameless(
         &mut self,
         name: &str,
         linkage: Linkage,
-        fallback: FuncId,
+        [fallback, log_full]: [FuncId; 2],
         write: impl FnOnce(&mut Handler),
     ) -> Result<FuncId, GenerateError> {
         let signature = handler_signature();
@@ -157,9 +186,13 @@ impl Emitter {
         let fallback = self
             .module
             .declare_func_in_func(fallback, &mut context.func);
+        let log_full = self
+            .module
+            .declare_func_in_func(log_full, &mut context.func);
         self.build(&mut context, |builder, registers, _| {
             let signature = builder.import_signature(signature);
             let mut handler = Handler::new(builder, registers, signature, fallback);
+            handler.set_log_full(log_full);
             write(&mut handler);
             handler.finish();
         });
@@ -207,10 +240,21 @@ impl Emitter {
     /// The stub that saves pc and fp, calls the opcode's runtime entry and goes on where it says.
     fn slow_stub(&mut self, opcode: Opcode) -> Result<FuncId, GenerateError> {
         let name = format!("slow_{}", opcode.row().name);
+        self.stub(&name, opcode as usize, None)
+    }
+
+    /// A slow stub that calls the runtime entry with a number. If an opcode to log is given, the value that the
+    /// instruction left in register a is logged when it goes on behind itself.
+    fn stub(
+        &mut self,
+        name: &str,
+        entry_number: usize,
+        logged: Option<Opcode>,
+    ) -> Result<FuncId, GenerateError> {
         let signature = handler_signature();
         let id = self
             .module
-            .declare_function(&name, Linkage::Local, &signature)
+            .declare_function(name, Linkage::Local, &signature)
             .map_err(error)?;
         let mut runtime_signature = self.module.make_signature();
         for kind in [I64, I64, I64, I32] {
@@ -226,7 +270,9 @@ impl Emitter {
             builder.ins().store(trusted, pc, block, thread::PC);
             builder.ins().store(trusted, fp, block, thread::FP);
             let entries = builder.ins().load(I64, trusted, block, thread::RUNTIME);
-            let entry = builder.ins().load(I64, trusted, entries, 8 * opcode as i32);
+            let entry = builder
+                .ins()
+                .load(I64, trusted, entries, 8 * entry_number as i32);
             let call =
                 builder
                     .ins()
@@ -244,6 +290,19 @@ impl Emitter {
             let table_now = builder.ins().load(I64, trusted, block, thread::TABLE);
             let _ = table;
             let fallback = FuncRef::from_u32(0);
+            if let Some(opcode) = logged {
+                let words = opcode.row().extensions.len() as i64;
+                let behind = builder.ins().iadd_imm_s(pc, 4 * words);
+                let is_behind = builder.ins().icmp(IntCC::Equal, next, behind);
+                let log = builder.create_block();
+                let elsewhere = builder.create_block();
+                builder.ins().brif(is_behind, log, &[], elsewhere, &[]);
+                builder.switch_to_block(log);
+                let registers = [pc, fp, block, table_now, word];
+                let mut handler = Handler::new(builder, registers, signature, fallback);
+                logging::write_after(&mut handler, words);
+                builder.switch_to_block(elsewhere);
+            }
             let mut handler = Handler::new(
                 builder,
                 [next, fp, block, table_now, word],

@@ -22,6 +22,7 @@ pub type DispatchTable = [usize; TABLE_ENTRIES];
 
 unsafe extern "C" {
     static canny_llint_table: DispatchTable;
+    static canny_llint_logging_table: DispatchTable;
     static canny_llint_slow: DispatchTable;
     fn canny_llint_enter(
         pc: *const u32,
@@ -37,6 +38,13 @@ unsafe extern "C" {
 pub fn fast_table() -> &'static DispatchTable {
     // SAFETY: the generated object defines this data with this size; it is never written.
     unsafe { &canny_llint_table }
+}
+
+/// The table of execution that writes the specializer's log: entries of [`fast_table`] but for the opcodes that are
+/// logged. The thread block's log cursor and limit must be set.
+pub fn logging_table() -> &'static DispatchTable {
+    // SAFETY: as for `fast_table`.
+    unsafe { &canny_llint_logging_table }
 }
 
 /// Address of an opcode's slow stub.

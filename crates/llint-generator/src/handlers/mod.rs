@@ -6,6 +6,7 @@
 
 mod calls;
 mod control;
+pub mod logging;
 mod numbers;
 mod objects;
 mod variables;

@@ -86,7 +86,7 @@ fn write_list_access(h: &mut Handler, path: &[i32]) {
 }
 
 /// Address of element `index` (a fixnum) less the offset of element 0.
-fn element(h: &mut Handler, base: Value, index: Value) -> Value {
+pub fn element(h: &mut Handler, base: Value, index: Value) -> Value {
     let bytes = h.shift_left(index, 1);
     h.add(base, bytes)
 }
@@ -203,7 +203,7 @@ fn write_record(opcode: Opcode, h: &mut Handler) {
 }
 
 /// Base of the field that extension word 0 numbers, for a record of exactly the wanted type that has it.
-fn record_slot(h: &mut Handler, record: Value, wanted: Value) -> Value {
+pub fn record_slot(h: &mut Handler, record: Value, wanted: Value) -> Value {
     let header = h.guard_kind_header(record, Kind::Record, 0);
     let type_of = h.load(record, FIELD0);
     let other = h.compare(IntCC::NotEqual, type_of, wanted);
