@@ -1,1 +1,57 @@
 //! Machine code from the specializer's graphs, and the memory that holds it.
+//!
+//! [`compile`] turns a graph into position-independent machine code; [`CodeMemory`] gives it an address, with the
+//! descriptors by which interpreter, frames and compiled code refer to it. Frames are the interpreter's: code
+//! keeps nothing on the native stack between calls, and leaves by jumps only, so a walker of frames needs to know
+//! nothing of it but the descriptors.
+//!
+//! **Entering.** A segment takes the five registers of an interpreter's handler. The entry takes fp as the callee's, with
+//! link and arguments in place, and looks at nothing else but the thread block. A continuation takes the value in
+//! pc's register and fp as the callee's; a few instructions before it, its *bridge*, make that from what the
+//! interpreter's return leaves.
+//!
+//! **Leaving.** All registers but the thread block's are free; the callee-saved registers of the platform are as
+//! they were on entry.
+//!
+//! Knows nothing of the heap's policy or of the runtime beyond the addresses in [`Environment`].
+
+mod compiled;
+mod cuts;
+mod error;
+mod install;
+mod liveness;
+mod lower;
+mod machine;
+mod memory;
+mod perf_map;
+mod ranges;
+mod slots;
+mod strip;
+mod stubs;
+#[cfg(test)]
+mod tests;
+mod trampoline;
+mod values;
+
+pub use compiled::Compiled;
+pub use error::JitError;
+pub use install::{ExitInfo, Installed, ReturnDescriptor};
+pub use lower::compile;
+pub use memory::{CodeMemory, MemoryOptions};
+
+/// What compiled code calls outside itself, as machine addresses.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Slow stub of the interpreter's `call`.
+    pub call_slow_stub: usize,
+    /// Slow stub of the interpreter's `tail-call`.
+    pub tail_call_slow_stub: usize,
+    /// `extern "C" fn(thread: *mut u8, bytes: usize) -> usize`: memory for a scannable object of so many bytes (a multiple
+    /// of the granule), from a new block if need be; never collects, and asks for a safepoint instead.
+    pub allocate: usize,
+    /// `extern "C" fn(thread: *mut u8, bits: u64) -> u64` or `fn(thread: *mut u8, number: f64) -> u64`: the tagged flonum of
+    /// a double that does not fit a word; never collects.
+    pub box_flonum: usize,
+    /// Whether [`Compiled::disassembly`] gives a listing.
+    pub disassembles: bool,
+}

@@ -16,10 +16,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables"]),
     ("llint", &["tables"]),
+    ("spesh", &["tables", "compiler"]),
+    // Its tests run code under the interpreter.
+    ("jit", &["tables", "compiler", "llint", "spesh"]),
     (
         "vm",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "llint",
+            "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh", "jit",
         ],
     ),
     ("io", &[]),

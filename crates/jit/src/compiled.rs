@@ -1,0 +1,110 @@
+//! What compilation gives: position-independent machine code and what its descriptors say. Installing it
+//! ([`crate::CodeMemory::install`]) gives both their addresses.
+
+use canny_spesh::graph::StateId;
+
+use crate::machine::{FunctionCode, Relocation};
+
+/// Segments begin at multiples of this, for the constants behind their code.
+const SEGMENT_ALIGNMENT: usize = 16;
+/// Bytes before a segment in which its bridge from the interpreter fits.
+const BRIDGE_BYTES_MAX: usize = 16;
+
+/// Machine code of a procedure, not yet at an address.
+#[derive(Debug)]
+pub struct Compiled {
+    pub(crate) code: Vec<u8>,
+    pub(crate) relocations: Vec<Relocation>,
+    pub(crate) entry: usize,
+    /// Bytecode address that the entry stands for.
+    pub(crate) start: u64,
+    pub(crate) returns: Vec<ReturnPlan>,
+    pub(crate) exits: Vec<ExitPlan>,
+    pub(crate) resumptions: Vec<ResumptionPlan>,
+    /// Places of the segments, for people.
+    pub(crate) segments: Vec<SegmentPlace>,
+    pub(crate) name: String,
+    pub(crate) disassembly: String,
+}
+
+/// A return descriptor to be made.
+#[derive(Clone, Debug)]
+pub(crate) struct ReturnPlan {
+    pub(crate) call_word: u32,
+    pub(crate) live_map: u32,
+    pub(crate) bytecode: u64,
+    /// Where compiled returns go.
+    pub(crate) native: usize,
+    /// Where the interpreter's return goes.
+    pub(crate) bridge: usize,
+}
+
+/// An exit descriptor to be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExitPlan {
+    pub(crate) state: StateId,
+    pub(crate) bytecode: u64,
+}
+
+/// Where a native call of the runtime goes on: pairs of the address that the runtime gives and the segment for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResumptionPlan {
+    pub(crate) next: (u64, usize),
+    pub(crate) taken: (u64, usize),
+}
+
+/// Where a segment is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentPlace {
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+    pub(crate) has_frame: bool,
+}
+
+impl Compiled {
+    /// Bytes of machine code.
+    pub fn code_bytes(&self) -> usize {
+        self.code.len()
+    }
+
+    /// Number of segments.
+    pub fn segment_count(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Number of segments that keep a native frame because they need more registers than there are.
+    pub fn framed_segment_count(&self) -> usize {
+        self.segments.iter().filter(|s| s.has_frame).count()
+    }
+
+    /// Cranelift's listing of the machine code; empty unless it was asked for.
+    pub fn disassembly(&self) -> &str {
+        &self.disassembly
+    }
+
+    /// Appends a segment; gives the offsets of its entry and of the bridge before it.
+    pub(crate) fn add_segment(&mut self, function: FunctionCode, bridge: &[u8]) -> (usize, usize) {
+        let start = (self.code.len() + BRIDGE_BYTES_MAX).next_multiple_of(SEGMENT_ALIGNMENT);
+        self.code.resize(start, 0xcc);
+        self.code.extend_from_slice(&function.bytes);
+        let entry = start + function.entry;
+        let bridge_start = entry - bridge.len();
+        self.code[bridge_start..entry].copy_from_slice(bridge);
+        self.relocations
+            .extend(function.relocations.iter().map(|relocation| Relocation {
+                offset: relocation.offset + start,
+                ..*relocation
+            }));
+        if let Some(text) = function.disassembly {
+            let number = self.segments.len();
+            self.disassembly
+                .push_str(&format!("segment {number} of {}\n{text}\n", self.name));
+        }
+        self.segments.push(SegmentPlace {
+            offset: entry,
+            length: start + function.bytes.len() - entry,
+            has_frame: function.has_frame,
+        });
+        (entry, bridge_start)
+    }
+}

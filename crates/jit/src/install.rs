@@ -1,0 +1,256 @@
+//! Gives compiled code its addresses: copies it, makes descriptors, resolves displacements, and takes it all back.
+//!
+//! | descriptor | written by | read by |
+//! |---|---|---|
+//! | opcode word | `install`; `retire`, atomically | the interpreter's dispatch, compiled returns |
+//! | the rest | `install` | the same, and whoever walks frames |
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use canny_spesh::graph::StateId;
+use canny_tables::layout::descriptor;
+use canny_tables::opcodes::{Opcode, encode_abc};
+
+use crate::JitError;
+use crate::compiled::Compiled;
+use crate::machine::{Relocation, Target};
+use crate::memory::Region;
+use crate::stubs::resumption;
+
+/// Offset in a return descriptor of the machine address to which compiled returns jump, with the value in the register of
+/// pc and the callee's fp; the interpreter does not know of it.
+pub(crate) const RETURN_NATIVE: usize = descriptor::SIZE;
+/// Bytes from one native descriptor to the next: prefix, descriptor, and alignment.
+const NATIVE_STRIDE: usize = 48;
+/// Bytes before a native descriptor: what a return address has before it, after padding.
+const NATIVE_PREFIX: usize = 16;
+/// Bytes from one exit descriptor to the next.
+const EXIT_STRIDE: usize = 32;
+
+/// Where a call returns to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReturnDescriptor {
+    /// Address of the descriptor: the return address in frames.
+    pub address: usize,
+    /// The return address in the bytecode that it stands for.
+    pub bytecode: u64,
+}
+
+/// A way out of compiled code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExitInfo {
+    /// The state that the interpreter goes on from.
+    pub state: StateId,
+    /// Address of the exit descriptor.
+    pub address: usize,
+    /// Where in the bytecode.
+    pub bytecode: u64,
+}
+
+/// Machine code in memory. Dropping it leaves code and descriptors where they are; see [`Installed::free`].
+#[derive(Debug)]
+pub struct Installed {
+    region: Arc<Region>,
+    /// Machine address of the entry segment: for a code object's NATIVE word.
+    pub native_entry: usize,
+    /// Address of the entry's descriptor: for a code object's ENTRY word, or where a loop goes on.
+    pub entry_descriptor: usize,
+    /// Return descriptors.
+    pub return_descriptors: Vec<ReturnDescriptor>,
+    /// Exits; the index is the number in the exit descriptor.
+    pub exits: Vec<ExitInfo>,
+    /// Start of the machine code.
+    pub code_address: usize,
+    /// Bytes of machine code.
+    pub code_bytes: usize,
+    /// Start of the descriptors.
+    pub data_address: usize,
+    /// Bytes of descriptors.
+    pub data_bytes: usize,
+}
+
+/// Places of a candidate's data, from its start.
+struct Layout {
+    returns: usize,
+    exits: usize,
+    resumptions: usize,
+    end: usize,
+}
+
+impl Layout {
+    fn new(compiled: &Compiled) -> Layout {
+        let returns = NATIVE_STRIDE;
+        let exits = (returns + NATIVE_STRIDE * compiled.returns.len()).next_multiple_of(16);
+        let resumptions = exits + EXIT_STRIDE * compiled.exits.len();
+        Layout {
+            returns,
+            exits,
+            resumptions,
+            end: resumptions + resumption::SIZE * compiled.resumptions.len(),
+        }
+    }
+
+    fn return_descriptor(&self, index: usize) -> usize {
+        self.returns + NATIVE_STRIDE * index + NATIVE_PREFIX
+    }
+
+    fn exit(&self, index: usize) -> usize {
+        self.exits + EXIT_STRIDE * index
+    }
+
+    fn resumption(&self, index: usize) -> usize {
+        self.resumptions + resumption::SIZE * index
+    }
+}
+
+/// Installs compiled code.
+pub(crate) fn install(
+    region: &Arc<Region>,
+    compiled: &Compiled,
+    candidate: u64,
+) -> Result<Installed, JitError> {
+    let layout = Layout::new(compiled);
+    let data = region.take_data(layout.end)?;
+    let code = match region.take_code(compiled.code.len()) {
+        Ok(code) => code,
+        Err(error) => {
+            region.give_data(data, layout.end);
+            return Err(error);
+        }
+    };
+    let bytes = data_bytes(compiled, &layout, candidate, code);
+    // SAFETY: the range of data was just taken, so nobody else uses it.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), data as *mut u8, bytes.len()) };
+    let mut text = compiled.code.clone();
+    for relocation in &compiled.relocations {
+        let target = match relocation.target {
+            Target::Return(index) => data + layout.return_descriptor(index as usize),
+            Target::Exit(index) => data + layout.exit(index as usize),
+            Target::Resumption(index) => data + layout.resumption(index as usize),
+            Target::Stub(stub) => region.stub(stub),
+        };
+        displace(&mut text, code, relocation, target);
+    }
+    // SAFETY: the range of code was just taken, and nothing refers to it yet.
+    unsafe { region.write_code(code, &text) };
+    for (index, segment) in compiled.segments.iter().enumerate() {
+        let name = if index == 0 {
+            compiled.name.clone()
+        } else {
+            format!("{}+{index}", compiled.name)
+        };
+        region.list(&name, code + segment.offset, segment.length);
+    }
+    Ok(Installed {
+        region: region.clone(),
+        native_entry: code + compiled.entry,
+        entry_descriptor: data + NATIVE_PREFIX,
+        return_descriptors: compiled
+            .returns
+            .iter()
+            .enumerate()
+            .map(|(index, plan)| ReturnDescriptor {
+                address: data + layout.return_descriptor(index),
+                bytecode: plan.bytecode,
+            })
+            .collect(),
+        exits: compiled
+            .exits
+            .iter()
+            .enumerate()
+            .map(|(index, plan)| ExitInfo {
+                state: plan.state,
+                address: data + layout.exit(index),
+                bytecode: plan.bytecode,
+            })
+            .collect(),
+        code_address: code,
+        code_bytes: compiled.code.len(),
+        data_address: data,
+        data_bytes: layout.end,
+    })
+}
+
+fn displace(text: &mut [u8], code: usize, relocation: &Relocation, target: usize) {
+    let place = (code + relocation.offset) as i64;
+    let displacement = (target as i64 + relocation.addend - place) as i32;
+    text[relocation.offset..relocation.offset + 4].copy_from_slice(&displacement.to_le_bytes());
+}
+
+fn data_bytes(compiled: &Compiled, layout: &Layout, candidate: u64, code: usize) -> Vec<u8> {
+    let mut bytes = vec![0; layout.end];
+    let mut put = |at: usize, content: &[u8]| {
+        bytes[at..at + content.len()].copy_from_slice(content);
+    };
+    let native = encode_abc(Opcode::Native, 0, 0, 0);
+    let entry = (code + compiled.entry) as u64;
+    put(NATIVE_PREFIX, &native.to_le_bytes());
+    put(NATIVE_PREFIX + descriptor::NATIVE, &entry.to_le_bytes());
+    put(
+        NATIVE_PREFIX + descriptor::BYTECODE,
+        &compiled.start.to_le_bytes(),
+    );
+    for (index, plan) in compiled.returns.iter().enumerate() {
+        let at = layout.return_descriptor(index);
+        let bridge = (code + plan.bridge) as u64;
+        let segment = (code + plan.native) as u64;
+        put(at - 8, &plan.call_word.to_le_bytes());
+        put(at - 4, &plan.live_map.to_le_bytes());
+        put(at, &native.to_le_bytes());
+        put(at + descriptor::NATIVE, &bridge.to_le_bytes());
+        put(at + descriptor::BYTECODE, &plan.bytecode.to_le_bytes());
+        put(at + RETURN_NATIVE, &segment.to_le_bytes());
+    }
+    let leave = encode_abc(Opcode::Leave, 0, 0, 0);
+    for (index, plan) in compiled.exits.iter().enumerate() {
+        let at = layout.exit(index);
+        put(at, &leave.to_le_bytes());
+        put(at + descriptor::EXIT, &(index as u32).to_le_bytes());
+        put(at + descriptor::CANDIDATE, &candidate.to_le_bytes());
+        put(at + descriptor::BYTECODE, &plan.bytecode.to_le_bytes());
+    }
+    for (index, plan) in compiled.resumptions.iter().enumerate() {
+        let at = layout.resumption(index);
+        for (offset, word) in [
+            (resumption::NEXT, plan.next.0),
+            (resumption::NEXT_SEGMENT, (code + plan.next.1) as u64),
+            (resumption::TAKEN, plan.taken.0),
+            (resumption::TAKEN_SEGMENT, (code + plan.taken.1) as u64),
+        ] {
+            put(at + offset as usize, &word.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+impl Installed {
+    /// Makes every suspended frame go on in the interpreter, and whoever still enters by the entry's descriptor too. Code that
+    /// runs now runs on to its next call, return or exit.
+    pub fn retire(&self) {
+        let retired = encode_abc(Opcode::Retired, 0, 0, 0);
+        let addresses = self.return_descriptors.iter().map(|there| there.address);
+        for address in addresses.chain([self.entry_descriptor]) {
+            // SAFETY: the descriptor is this candidate's, aligned, and in data memory while the region lives.
+            let word = unsafe { AtomicU32::from_ptr(address as *mut u32) };
+            word.store(retired, Ordering::Release);
+        }
+    }
+
+    /// Gives code and descriptors back.
+    ///
+    /// # Safety
+    /// No code object, frame or thread refers to the code or a descriptor, or will.
+    pub unsafe fn free(self) {
+        self.region.give_code(self.code_address, self.code_bytes);
+        self.region.give_data(self.data_address, self.data_bytes);
+    }
+
+    /// The candidate's return descriptor at an address.
+    pub fn return_at(&self, address: usize) -> Option<&ReturnDescriptor> {
+        self.return_descriptors
+            .iter()
+            .find(|there| there.address == address)
+    }
+}

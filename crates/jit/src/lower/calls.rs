@@ -1,0 +1,415 @@
+//! Calls, tail calls, returns, and instructions that the runtime executes.
+
+use canny_spesh::graph::{BlockId, Callee, Edge, NodeId, StateId};
+use canny_spesh::types::Type;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{self, FIELD0, code, descriptor, frame, thread};
+use canny_tables::opcodes::Opcode;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+
+use super::Root;
+use super::segment::{Segment, TRUSTED};
+use crate::JitError;
+use crate::install::RETURN_NATIVE;
+use crate::machine::{Stub, Target};
+use crate::slots::instruction;
+
+/// Bytes from a return address back to field a of the call before it.
+const BASE_BYTE: i32 = -7;
+
+/// An instruction of the bytecode, as slow paths need it.
+#[derive(Clone, Copy)]
+struct Site {
+    /// Address behind the first word.
+    behind: u64,
+    /// Address of the next instruction.
+    next: u64,
+    /// Address of the branch target, if it is a branch.
+    taken: Option<u64>,
+    word: u32,
+    opcode: Opcode,
+    /// Field a.
+    a: i32,
+}
+
+impl Segment<'_, '_> {
+    fn site(&self, state: StateId) -> Result<Site, JitError> {
+        let graph = self.procedure.graph;
+        let instruction = instruction(graph, state)?;
+        let code = graph.code_of(graph.state(state).frame);
+        Ok(Site {
+            behind: code.address(instruction.pc + 1),
+            next: code.address(instruction.next_pc()),
+            taken: instruction
+                .branch_target()
+                .and_then(|pc| usize::try_from(pc).ok())
+                .map(|pc| code.address(pc)),
+            word: instruction.first_word(),
+            opcode: instruction.opcode,
+            a: instruction.a() as i32,
+        })
+    }
+
+    // Calls.
+
+    /// A call, which ends the segment.
+    pub(super) fn call(
+        &mut self,
+        id: NodeId,
+        callee: &Callee,
+        arguments: &[NodeId],
+        state: StateId,
+        root: Root,
+    ) -> Result<(), JitError> {
+        let site = self.site(state)?;
+        let base = self.procedure.frame_base(state);
+        let window = base + site.a;
+        let stores = self.procedure.slots.at_node(id).to_vec();
+        self.store_slots(&stores);
+        let first = window + frame::LINK_WORDS as i32;
+        for (argument, slot) in arguments.iter().zip(first..) {
+            let value = self.tagged(*argument);
+            self.store_slot(value, slot);
+        }
+        let (Callee::Unknown(closure) | Callee::Known { closure, .. }) = callee;
+        let value = self.value(*closure);
+        self.store_slot(value, window);
+        let target = match callee {
+            Callee::Known { code, .. } => self.word(*code),
+            Callee::Unknown(_) => {
+                let slow = self.cold_block();
+                let target = self.callee_code(*closure, value, arguments.len(), slow);
+                let fast = self.builder.current_block();
+                self.builder.switch_to_block(slow);
+                let pc = self.word(site.behind);
+                let fp = self.slot_address(base);
+                let word = with_count(site.word, arguments.len())?;
+                let stub = self.environment().call_slow_stub;
+                self.slow(stub, pc, fp, word);
+                self.go_on(fast);
+                target
+            }
+        };
+        let index = self.output.return_descriptor(id, state, root);
+        let descriptor = self.address(Target::Return(index));
+        self.store_slot(descriptor, window + 1);
+        let fp = self.slot_address(first);
+        self.enter_code(target, fp);
+        Ok(())
+    }
+
+    /// A call in place of the outermost frame.
+    pub(super) fn tail_call(
+        &mut self,
+        id: BlockId,
+        callee: &Callee,
+        arguments: &[NodeId],
+        state: StateId,
+    ) -> Result<(), JitError> {
+        if self.procedure.frame_base(state) != 0 {
+            return Err(JitError::Invalid(
+                "a tail call in place of an inlined frame".into(),
+            ));
+        }
+        let (Callee::Unknown(closure) | Callee::Known { closure, .. }) = callee;
+        let closure_value = self.value(*closure);
+        let target = match callee {
+            Callee::Known { code, .. } => self.word(*code),
+            Callee::Unknown(_) => {
+                let site = self.site(state)?;
+                let slow = self.cold_block();
+                let target = self.callee_code(*closure, closure_value, arguments.len(), slow);
+                let fast = self.builder.current_block();
+                self.builder.switch_to_block(slow);
+                let stores = self.procedure.slots.at_end(id).to_vec();
+                self.coldly(|s| s.store_slots(&stores));
+                let pc = self.word(site.behind);
+                let fp = self.fp();
+                let word = with_count(site.word, arguments.len())?;
+                let stub = self.environment().tail_call_slow_stub;
+                self.slow(stub, pc, fp, word);
+                self.go_on(fast);
+                target
+            }
+        };
+        // Every argument is read before a slot is written: values are in registers.
+        let mut moves = vec![(frame::CLOSURE, *closure, closure_value)];
+        for (argument, slot) in arguments.iter().zip(0..) {
+            moves.push((slot, *argument, self.tagged(*argument)));
+        }
+        let procedure = self.procedure;
+        for (slot, node, value) in moves {
+            let content = canny_spesh::graph::SlotContent::Node(procedure.values.root(node));
+            let known = procedure.slots.before_tail_call(id);
+            if !known.is_some_and(|known| known.holds(slot, content)) {
+                self.store_slot(value, slot);
+            }
+        }
+        let fp = self.fp();
+        self.enter_code(target, fp);
+        Ok(())
+    }
+
+    fn go_on(&mut self, block: Option<Block>) {
+        if let Some(block) = block {
+            self.builder.switch_to_block(block);
+        }
+    }
+
+    /// Jumps into code; its frame is ready.
+    fn enter_code(&mut self, code: Value, fp: Value) {
+        let native = self.load(I64, code, code::NATIVE);
+        let table = self.load(I64, self.thread, thread::TABLE);
+        self.jump_to(native, code, fp, table, 0);
+    }
+
+    /// Jumps to an interpreter's stub.
+    fn slow(&mut self, stub: usize, pc: Value, fp: Value, word: u32) {
+        let target = self.word(stub as u64);
+        let table = self.load(I64, self.thread, thread::TABLE);
+        self.jump_to(target, pc, fp, table, word);
+    }
+
+    /// The code of a callee that takes so many arguments; to `slow` if there is none.
+    fn callee_code(&mut self, node: NodeId, callee: Value, count: usize, slow: Block) -> Value {
+        if !self.procedure.graph.node(node).ty.is(Type::CLOSURE) {
+            let is_closure = self.new_block();
+            self.kind_test(Kind::Closure, node, callee, is_closure, slow);
+            self.builder.switch_to_block(is_closure);
+        }
+        let target = self.load(I64, callee, FIELD0);
+        let arity = self.load(I32, target, code::ARITY);
+        let exact = self
+            .builder
+            .ins()
+            .icmp_imm_s(IntCC::Equal, arity, count as i64);
+        let (go, other, variadic) = (self.new_block(), self.new_block(), self.new_block());
+        self.builder.ins().brif(exact, go, &[], other, &[]);
+        self.builder.switch_to_block(other);
+        let any = i64::from(code::VARIADIC as i32);
+        let takes_any = self.builder.ins().icmp_imm_s(IntCC::Equal, arity, any);
+        self.builder.ins().brif(takes_any, variadic, &[], slow, &[]);
+        self.builder.switch_to_block(variadic);
+        let number = self.word(count as u64);
+        self.store(number, self.thread, thread::ARGUMENT_COUNT);
+        self.builder.ins().jump(go, &[]);
+        self.builder.switch_to_block(go);
+        target
+    }
+
+    /// Returns from the outermost frame: into compiled code with the value in the register of pc and fp as it is, into
+    /// the interpreter as its own return does.
+    pub(super) fn return_value(&mut self, x: NodeId) {
+        let value = self.tagged(x);
+        let fp = self.fp();
+        let pc = self.load(I64, fp, 8 * frame::RETURN_PC);
+        let opcode = self.load_byte(pc, 0);
+        let native = i64::from(Opcode::Native as u8);
+        let is_native = self.builder.ins().icmp_imm_s(IntCC::Equal, opcode, native);
+        let (compiled, interpreted) = (self.new_block(), self.cold_block());
+        self.builder
+            .ins()
+            .brif(is_native, compiled, &[], interpreted, &[]);
+        self.builder.switch_to_block(interpreted);
+        self.store(value, fp, 8 * frame::CLOSURE);
+        let base = self.load_byte(pc, BASE_BYTE);
+        let bytes = self.builder.ins().ishl_imm_u(base, 3);
+        let caller = self.builder.ins().isub(fp, bytes);
+        let caller = self
+            .builder
+            .ins()
+            .iadd_imm_s(caller, -8 * frame::LINK_WORDS as i64);
+        self.leave_to(Stub::Dispatch, pc, caller, None, 0);
+        self.builder.switch_to_block(compiled);
+        let target = self.load(I64, pc, RETURN_NATIVE as i32);
+        let thread = self.thread;
+        self.jump_to(target, value, fp, thread, 0);
+    }
+
+    // The runtime.
+
+    /// An instruction in the runtime that ends the segment.
+    pub(super) fn runtime_cut(
+        &mut self,
+        id: NodeId,
+        state: StateId,
+        root: Root,
+    ) -> Result<(), JitError> {
+        let site = self.site(state)?;
+        let stores = self.procedure.slots.at_node(id).to_vec();
+        self.store_slots(&stores);
+        let index = self.output.resumption((site.next, root), (site.next, root));
+        self.leave_to_runtime(site, state, index);
+        Ok(())
+    }
+
+    /// A branch in the runtime that ends the segment.
+    pub(super) fn runtime_branch_cut(
+        &mut self,
+        id: BlockId,
+        state: StateId,
+    ) -> Result<(), JitError> {
+        let site = self.site(state)?;
+        let stores = self.procedure.slots.at_end(id).to_vec();
+        self.store_slots(&stores);
+        let taken = branch_target(&site)?;
+        let index = self
+            .output
+            .resumption((site.next, Root::Fall(id)), (taken, Root::Taken(id)));
+        self.leave_to_runtime(site, state, index);
+        Ok(())
+    }
+
+    fn leave_to_runtime(&mut self, site: Site, state: StateId, resumption: u32) {
+        let pc = self.word(site.behind);
+        let fp = self.slot_address(self.procedure.frame_base(state));
+        let resumption = self.address(Target::Resumption(resumption));
+        self.leave_to(Stub::Runtime, pc, fp, Some(resumption), site.word);
+    }
+
+    /// An instruction in the runtime, after which the segment goes on.
+    pub(super) fn runtime(&mut self, id: NodeId, state: StateId) -> Result<(), JitError> {
+        let site = self.site(state)?;
+        let stores = self.procedure.slots.at_node(id).to_vec();
+        let result = self.execute(site, state, &stores);
+        let (on, away) = (self.new_block(), self.cold_block());
+        let next = self.word(site.next);
+        let same = self.builder.ins().icmp(IntCC::Equal, result, next);
+        self.builder.ins().brif(same, on, &[], away, &[]);
+        self.builder.switch_to_block(away);
+        self.go_elsewhere(result);
+        self.builder.switch_to_block(on);
+        self.reload_fp(self.procedure.frame_base(state));
+        Ok(())
+    }
+
+    /// A branch in the runtime, after which the segment goes on.
+    pub(super) fn runtime_branch(
+        &mut self,
+        id: BlockId,
+        state: StateId,
+        taken: &Edge,
+        fall: &Edge,
+    ) -> Result<(), JitError> {
+        let site = self.site(state)?;
+        let target = branch_target(&site)?;
+        let stores = self.procedure.slots.at_end(id).to_vec();
+        let result = self.execute(site, state, &stores);
+        let base = self.procedure.frame_base(state);
+        for (address, edge) in [(site.next, fall), (target, taken)] {
+            let (on, other) = (self.new_block(), self.new_block());
+            let address = self.word(address);
+            let same = self.builder.ins().icmp(IntCC::Equal, result, address);
+            self.builder.ins().brif(same, on, &[], other, &[]);
+            self.builder.switch_to_block(on);
+            self.reload_fp(base);
+            self.runtime_edge(edge, state)?;
+            self.builder.switch_to_block(other);
+        }
+        self.go_elsewhere(result);
+        Ok(())
+    }
+
+    /// Publishes the state and calls the runtime entry of the instruction.
+    fn execute(&mut self, site: Site, state: StateId, stores: &[crate::slots::SlotStore]) -> Value {
+        self.store_slots(stores);
+        let pc = self.word(site.behind);
+        let fp = self.slot_address(self.procedure.frame_base(state));
+        self.store(pc, self.thread, thread::PC);
+        self.store(fp, self.thread, thread::FP);
+        let entries = self.load(I64, self.thread, thread::RUNTIME);
+        let entry = self.load(I64, entries, 8 * site.opcode as i32);
+        let word = self.word(u64::from(site.word));
+        self.call_native(entry, [fp, pc, word])
+    }
+
+    /// Goes where the runtime says, or leaves the machine if it says nothing.
+    fn go_elsewhere(&mut self, result: Value) {
+        let (dispatch, leave) = (self.cold_block(), self.cold_block());
+        self.builder.ins().brif(result, dispatch, &[], leave, &[]);
+        self.builder.switch_to_block(leave);
+        self.leave_machine();
+        self.builder.switch_to_block(dispatch);
+        let fp = self.load(I64, self.thread, thread::FP);
+        self.leave_to(Stub::Dispatch, result, fp, None, 0);
+    }
+
+    // What may allocate.
+
+    /// The tagged flonum of a double.
+    pub(super) fn box_float(&mut self, number: Value) -> Value {
+        let (other, boxed, done) = (self.new_block(), self.cold_block(), self.new_block());
+        let result = self.builder.append_block_param(done, I64);
+        let bits = self.builder.ins().bitcast(I64, TRUSTED, number);
+        let rotated = self.builder.ins().rotl_imm_u(bits, 4);
+        let word = self.builder.ins().iadd_imm_s(rotated, -1);
+        let class = self.builder.ins().band_imm_s(word, 6);
+        let usual = self.builder.ins().icmp_imm_s(IntCC::Equal, class, 2);
+        self.builder
+            .ins()
+            .brif(usual, done, &[word.into()], other, &[]);
+        self.builder.switch_to_block(other);
+        let tag = self.builder.ins().band_imm_s(word, 7);
+        let tiny = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 7);
+        self.builder
+            .ins()
+            .brif(tiny, done, &[word.into()], boxed, &[]);
+        self.builder.switch_to_block(boxed);
+        let function = self.word(self.environment().box_flonum as u64);
+        let object = self.call_native(function, [bits, bits, bits]);
+        self.builder.ins().jump(done, &[object.into()]);
+        self.builder.switch_to_block(done);
+        result
+    }
+
+    /// Address of new memory for a scannable object.
+    pub(super) fn allocate(&mut self, bytes: usize) -> Value {
+        let (fits, full, done) = (self.new_block(), self.cold_block(), self.new_block());
+        let result = self.builder.append_block_param(done, I64);
+        let cursor = self.load(I64, self.thread, thread::SCAN_CURSOR);
+        let limit = self.load(I64, self.thread, thread::SCAN_LIMIT);
+        let end = self.builder.ins().iadd_imm_s(cursor, bytes as i64);
+        let over = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThan, end, limit);
+        self.builder.ins().brif(over, full, &[], fits, &[]);
+        self.builder.switch_to_block(full);
+        let function = self.word(self.environment().allocate as u64);
+        let size = self.word(bytes as u64);
+        let address = self.call_native(function, [size, size, size]);
+        self.builder.ins().jump(done, &[address.into()]);
+        self.builder.switch_to_block(fits);
+        self.store(end, self.thread, thread::SCAN_CURSOR);
+        self.builder.ins().jump(done, &[cursor.into()]);
+        self.builder.switch_to_block(done);
+        result
+    }
+
+    /// Marks the card of an address.
+    pub(super) fn mark_card(&mut self, address: Value) {
+        let cards = self.load(I64, self.thread, thread::CARDS);
+        let index = self
+            .builder
+            .ins()
+            .ushr_imm_u(address, i64::from(layout::CARD_SHIFT));
+        let card = self.builder.ins().iadd(cards, index);
+        let one = self.builder.ins().iconst(I32, 1);
+        self.builder.ins().istore8(TRUSTED, one, card, 0);
+    }
+}
+
+fn branch_target(site: &Site) -> Result<u64, JitError> {
+    site.taken
+        .ok_or_else(|| JitError::Invalid("a branch in the runtime is no branch".into()))
+}
+
+/// A call's first word with another number of arguments.
+fn with_count(word: u32, count: usize) -> Result<u32, JitError> {
+    let count = u8::try_from(count).map_err(|_| JitError::TooLarge)?;
+    Ok(word & 0xff00_ffff | u32::from(count) << 16)
+}
+
+const _: () = assert!(descriptor::SIZE == RETURN_NATIVE);

@@ -1,0 +1,204 @@
+//! Tests and conditions, as branches and as booleans.
+
+use canny_spesh::graph::{Comparison, Condition, NodeId, Test};
+use canny_spesh::types::Type;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{self, FIELD0};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+
+use super::segment::Segment;
+
+/// Types whose values all have a header.
+const OBJECTS: Type = Type::CLOSURE
+    .or(Type::VECTOR)
+    .or(Type::STRING)
+    .or(Type::SYMBOL)
+    .or(Type::BYTEVECTOR)
+    .or(Type::RECORD)
+    .or(Type::RECORD_TYPE)
+    .or(Type::BOX)
+    .or(Type::CELL)
+    .or(Type::BIGNUM)
+    .or(Type::OTHER_NUMBER)
+    .or(Type::VALUES)
+    .or(Type::OTHER_OBJECT);
+
+impl Segment<'_, '_> {
+    /// Goes to one block or the other.
+    pub(super) fn condition(&mut self, condition: &Condition, yes: Block, no: Block) {
+        if let Condition::Test(test, x) = condition {
+            return self.test(*test, *x, yes, no);
+        }
+        let holds = self.compare(condition);
+        self.builder.ins().brif(holds, yes, &[], no, &[]);
+    }
+
+    /// `#t` or `#f`.
+    pub(super) fn boolean(&mut self, condition: &Condition) -> Value {
+        if let Condition::Test(test, x) = condition
+            && !matches!(
+                test,
+                Test::Fixnum | Test::Pair | Test::Character | Test::Word(_)
+            )
+        {
+            let (yes, no, done) = (self.new_block(), self.new_block(), self.new_block());
+            let result = self.builder.append_block_param(done, I64);
+            self.test(*test, *x, yes, no);
+            for (block, word) in [(yes, layout::TRUE), (no, layout::FALSE)] {
+                self.builder.switch_to_block(block);
+                let word = self.word(word);
+                self.builder.ins().jump(done, &[word.into()]);
+            }
+            self.builder.switch_to_block(done);
+            return result;
+        }
+        let holds = self.compare(condition);
+        let bit = self.builder.ins().uextend(I64, holds);
+        const STEP: u64 = layout::TRUE - layout::FALSE;
+        let step = i64::from(STEP.trailing_zeros());
+        let scaled = self.builder.ins().ishl_imm_u(bit, step);
+        self.builder.ins().iadd_imm_s(scaled, layout::FALSE as i64)
+    }
+
+    /// A condition that is one comparison, as a bit.
+    fn compare(&mut self, condition: &Condition) -> Value {
+        match condition {
+            Condition::Test(test, x) => {
+                let (mask, wanted) = match test {
+                    Test::Fixnum => (3, 0),
+                    Test::Pair => (layout::TAG_MASK, layout::TAG_PAIR),
+                    Test::Character => (0xff, layout::CHARACTER_LOW_BYTE),
+                    Test::Word(word) => (u64::MAX, *word),
+                    Test::Flonum | Test::Kind(_) | Test::ClosureOf(_) => {
+                        unreachable!("tests of more than one comparison are branches")
+                    }
+                };
+                let x = self.value(*x);
+                self.masked(x, mask, wanted)
+            }
+            Condition::Same(x, y) => self.words(IntCC::Equal, *x, *y),
+            Condition::Fixnums(comparison, x, y) => self.words(signed(*comparison), *x, *y),
+            Condition::Characters(comparison, x, y) => self.words(unsigned(*comparison), *x, *y),
+            Condition::Floats(comparison, x, y) => {
+                let (x, y) = (self.value(*x), self.value(*y));
+                self.builder.ins().fcmp(float(*comparison), x, y)
+            }
+            Condition::RecordOf(record, wanted) => {
+                let record = self.value(*record);
+                let there = self.load(I64, record, FIELD0);
+                let wanted = self.value(*wanted);
+                self.builder.ins().icmp(IntCC::Equal, there, wanted)
+            }
+        }
+    }
+
+    fn words(&mut self, condition: IntCC, x: NodeId, y: NodeId) -> Value {
+        if let Some(word) = self.constant(y) {
+            let x = self.value(x);
+            return self.builder.ins().icmp_imm_s(condition, x, word as i64);
+        }
+        let (x, y) = (self.value(x), self.value(y));
+        self.builder.ins().icmp(condition, x, y)
+    }
+
+    fn masked(&mut self, x: Value, mask: u64, wanted: u64) -> Value {
+        let bits = if mask == u64::MAX {
+            x
+        } else {
+            self.builder.ins().band_imm_s(x, mask as i64)
+        };
+        self.builder
+            .ins()
+            .icmp_imm_s(IntCC::Equal, bits, wanted as i64)
+    }
+
+    /// Goes to one block or the other by a property of a value.
+    pub(super) fn test(&mut self, test: Test, node: NodeId, yes: Block, no: Block) {
+        let x = self.value(node);
+        match test {
+            Test::Fixnum => {
+                // The bits themselves decide, without a comparison.
+                let tag = self.builder.ins().band_imm_s(x, 3);
+                self.builder.ins().brif(tag, no, &[], yes, &[]);
+            }
+            Test::Flonum => self.flonum_test(x, yes, no),
+            Test::Kind(kind) => self.kind_test(kind, node, x, yes, no),
+            Test::ClosureOf(code) => {
+                let closure = self.new_block();
+                self.kind_test(Kind::Closure, node, x, closure, no);
+                self.builder.switch_to_block(closure);
+                let there = self.load(I64, x, FIELD0);
+                let wanted = self.word(code);
+                let same = self.builder.ins().icmp(IntCC::Equal, there, wanted);
+                self.builder.ins().brif(same, yes, &[], no, &[]);
+            }
+            Test::Pair | Test::Character | Test::Word(_) => {
+                let holds = self.compare(&Condition::Test(test, node));
+                self.builder.ins().brif(holds, yes, &[], no, &[]);
+            }
+        }
+    }
+
+    /// Usual magnitudes have the tags 2 and 3, zero and the tiny 7; the others are objects.
+    fn flonum_test(&mut self, x: Value, yes: Block, no: Block) {
+        let (rare, object, kind) = (self.new_block(), self.cold_block(), self.cold_block());
+        let tag = self.builder.ins().band_imm_s(x, 6);
+        let usual = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 2);
+        self.builder.ins().brif(usual, yes, &[], rare, &[]);
+        self.builder.switch_to_block(rare);
+        let tiny = self.masked(x, layout::TAG_MASK, 7);
+        self.builder.ins().brif(tiny, yes, &[], object, &[]);
+        self.builder.switch_to_block(object);
+        let is_object = self.masked(x, layout::TAG_MASK, layout::TAG_OBJECT);
+        self.builder.ins().brif(is_object, kind, &[], no, &[]);
+        self.builder.switch_to_block(kind);
+        self.header_kind_test(Kind::Flonum, x, yes, no);
+    }
+
+    /// Goes to one block or the other by whether a value is an object of a kind.
+    pub(super) fn kind_test(&mut self, kind: Kind, node: NodeId, x: Value, yes: Block, no: Block) {
+        let ty = self.procedure.graph.node(node).ty;
+        if !ty.is(OBJECTS) {
+            let object = self.new_block();
+            let is_object = self.masked(x, layout::TAG_MASK, layout::TAG_OBJECT);
+            self.builder.ins().brif(is_object, object, &[], no, &[]);
+            self.builder.switch_to_block(object);
+        }
+        self.header_kind_test(kind, x, yes, no);
+    }
+
+    fn header_kind_test(&mut self, kind: Kind, x: Value, yes: Block, no: Block) {
+        let byte = self.load_byte(x, layout::HEADER + 1);
+        let same = self
+            .builder
+            .ins()
+            .icmp_imm_s(IntCC::Equal, byte, kind as i64);
+        self.builder.ins().brif(same, yes, &[], no, &[]);
+    }
+}
+
+fn signed(comparison: Comparison) -> IntCC {
+    match comparison {
+        Comparison::Less => IntCC::SignedLessThan,
+        Comparison::LessEqual => IntCC::SignedLessThanOrEqual,
+        Comparison::Equal => IntCC::Equal,
+        Comparison::Greater => IntCC::SignedGreaterThan,
+        Comparison::GreaterEqual => IntCC::SignedGreaterThanOrEqual,
+    }
+}
+
+fn unsigned(comparison: Comparison) -> IntCC {
+    signed(comparison).unsigned()
+}
+
+fn float(comparison: Comparison) -> FloatCC {
+    match comparison {
+        Comparison::Less => FloatCC::LessThan,
+        Comparison::LessEqual => FloatCC::LessThanOrEqual,
+        Comparison::Equal => FloatCC::Equal,
+        Comparison::Greater => FloatCC::GreaterThan,
+        Comparison::GreaterEqual => FloatCC::GreaterThanOrEqual,
+    }
+}

@@ -1,0 +1,303 @@
+//! From a graph to machine code.
+//!
+//! The graph is cut into segments ([`crate::cuts`]); each becomes one Cranelift function in the convention of the
+//! interpreter's handlers and contains every block that can be reached from its root without a cut, so blocks
+//! behind a join may stand in several segments. A graph whose segments grow too large is compiled
+//! again with cuts at calls only.
+
+mod calls;
+mod conditions;
+mod numbers;
+mod objects;
+mod segment;
+
+use std::collections::HashMap;
+
+use canny_spesh::graph::{BlockId, Graph, NodeId, Op, StateId};
+use canny_tables::layout::frame;
+use cranelift_codegen::Context;
+use cranelift_frontend::FunctionBuilderContext;
+
+use crate::compiled::{Compiled, ExitPlan, ResumptionPlan, ReturnPlan};
+use crate::cuts::Cuts;
+use crate::liveness::Liveness;
+use crate::machine;
+use crate::slots::{Slots, instruction};
+use crate::values::Values;
+use crate::{Environment, JitError};
+use segment::Segment;
+
+/// Nodes that all segments of a procedure together may have, for each node of the graph, and in any case.
+const GROWTH_MAX: usize = 6;
+const NODES_FREE: usize = 2_000;
+/// Nodes that all segments together may have when nothing but calls cuts.
+const NODES_MAX: usize = 40_000;
+
+/// Compiles a graph for this machine.
+pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, JitError> {
+    machine::host()?;
+    check(graph)?;
+    let values = Values::new(graph);
+    let slots = Slots::new(graph, &values)?;
+    check_slots(graph, &slots)?;
+    let nodes_max = NODES_FREE + GROWTH_MAX * graph.nodes.len();
+    let cuts = Cuts::new(graph, &values, &slots);
+    match lower(graph, environment, &values, &slots, &cuts, nodes_max) {
+        Err(JitError::TooLarge) => {
+            let cuts = Cuts::none_at_runtime();
+            lower(graph, environment, &values, &slots, &cuts, NODES_MAX)
+        }
+        result => result,
+    }
+}
+
+fn lower(
+    graph: &Graph,
+    environment: &Environment,
+    values: &Values,
+    slots: &Slots,
+    cuts: &Cuts,
+    nodes_max: usize,
+) -> Result<Compiled, JitError> {
+    let liveness = Liveness::new(graph, values, slots, cuts);
+    let procedure = Procedure {
+        graph,
+        environment,
+        values,
+        slots,
+        liveness: &liveness,
+        cuts,
+    };
+    let mut output = Output {
+        roots: vec![Root::Entry],
+        nodes_left: nodes_max,
+        ..Output::default()
+    };
+    let code = &graph.codes[0];
+    let mut compiled = Compiled {
+        code: Vec::new(),
+        relocations: Vec::new(),
+        entry: 0,
+        start: match graph.entry {
+            canny_spesh::graph::EntryPoint::Start => code.entry,
+            canny_spesh::graph::EntryPoint::Loop(pc) => code.address(pc),
+        },
+        returns: Vec::new(),
+        exits: Vec::new(),
+        resumptions: Vec::new(),
+        segments: Vec::new(),
+        name: code.name.clone(),
+        disassembly: String::new(),
+    };
+    let mut context = Context::new();
+    let mut builder_context = FunctionBuilderContext::new();
+    let mut places = Vec::new();
+    while let Some(&root) = output.roots.get(places.len()) {
+        machine::clear(&mut context);
+        let exits = Segment::build(
+            &procedure,
+            &mut output,
+            root,
+            &mut context.func,
+            &mut builder_context,
+        )?;
+        let function = machine::generate(&mut context, exits, environment.disassembles)?;
+        let bridge = procedure.bridge(root)?;
+        places.push(compiled.add_segment(function, &bridge));
+    }
+    let place = |root: usize| places[root];
+    compiled.entry = place(0).0;
+    for (state, root) in &output.returns {
+        let instruction = instruction(graph, *state)?;
+        let code = graph.code_of(graph.state(*state).frame);
+        let (native, bridge) = place(*root);
+        compiled.returns.push(ReturnPlan {
+            call_word: instruction.first_word(),
+            live_map: code.instructions[instruction.pc + 1],
+            bytecode: code.address(instruction.next_pc()),
+            native,
+            bridge,
+        });
+    }
+    for &state in &output.exits {
+        compiled.exits.push(ExitPlan {
+            state,
+            bytecode: graph
+                .code_of(graph.state(state).frame)
+                .address(graph.state(state).pc),
+        });
+    }
+    for resumption in &output.resumptions {
+        compiled.resumptions.push(ResumptionPlan {
+            next: (resumption.0.0, place(resumption.0.1).0),
+            taken: (resumption.1.0, place(resumption.1.1).0),
+        });
+    }
+    Ok(compiled)
+}
+
+/// Where a segment begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Root {
+    /// At the entry.
+    Entry,
+    /// Behind the call at this index of the block's nodes.
+    AfterCall(BlockId, usize),
+    /// Behind the instruction in the runtime at this index of the block's nodes.
+    AfterRuntime(BlockId, usize),
+    /// On an edge of the branch in the runtime that ends a block.
+    Taken(BlockId),
+    /// On the other edge.
+    Fall(BlockId),
+}
+
+/// What every segment reads.
+struct Procedure<'a> {
+    graph: &'a Graph,
+    environment: &'a Environment,
+    values: &'a Values,
+    slots: &'a Slots,
+    liveness: &'a Liveness,
+    cuts: &'a Cuts,
+}
+
+impl Procedure<'_> {
+    /// Words from the outermost fp to the base register of the call at a state.
+    fn call_base(&self, state: StateId) -> Result<i32, JitError> {
+        Ok(self.frame_base(state) + instruction(self.graph, state)?.a() as i32)
+    }
+
+    /// Words from the outermost fp to that of a state's innermost frame.
+    fn frame_base(&self, state: StateId) -> i32 {
+        self.graph.frame(self.graph.state(state).frame).base as i32
+    }
+
+    /// What the interpreter's return runs before a continuation: its fp is the caller's, and the value is in its
+    /// slot; the continuation expects the callee's fp, and the value as pc.
+    fn bridge(&self, root: Root) -> Result<Vec<u8>, JitError> {
+        let Root::AfterCall(block, index) = root else {
+            return Ok(Vec::new());
+        };
+        let node = self.graph.blocks[block.index()].nodes[index];
+        let Op::Call(_, _, state) = self.graph.node(node).op else {
+            return Err(JitError::Invalid("a continuation without a call".into()));
+        };
+        let words = instruction(self.graph, state)?.a() + frame::LINK_WORDS;
+        // lea rsi, [rsi + disp32]; mov rdi, [rsi - 16]
+        let mut bytes = vec![0x48, 0x8d, 0xb6];
+        bytes.extend((8 * words as i32).to_le_bytes());
+        bytes.extend([0x48, 0x8b, 0x7e, (8 * frame::CLOSURE) as i8 as u8]);
+        Ok(bytes)
+    }
+}
+
+/// An address that the runtime may give, and the root for it.
+type Way = (u64, usize);
+
+/// What segments add to the procedure.
+#[derive(Default)]
+struct Output {
+    roots: Vec<Root>,
+    root_indices: HashMap<Root, usize>,
+    returns: Vec<(StateId, usize)>,
+    return_indices: HashMap<NodeId, u32>,
+    exits: Vec<StateId>,
+    exit_indices: HashMap<StateId, u32>,
+    resumptions: Vec<(Way, Way)>,
+    nodes_left: usize,
+}
+
+impl Output {
+    fn root(&mut self, root: Root) -> usize {
+        *self.root_indices.entry(root).or_insert_with(|| {
+            self.roots.push(root);
+            self.roots.len() - 1
+        })
+    }
+
+    fn return_descriptor(&mut self, node: NodeId, state: StateId, root: Root) -> u32 {
+        if let Some(index) = self.return_indices.get(&node) {
+            return *index;
+        }
+        let root = self.root(root);
+        self.returns.push((state, root));
+        let index = self.returns.len() as u32 - 1;
+        self.return_indices.insert(node, index);
+        index
+    }
+
+    fn exit_descriptor(&mut self, state: StateId) -> u32 {
+        *self.exit_indices.entry(state).or_insert_with(|| {
+            self.exits.push(state);
+            self.exits.len() as u32 - 1
+        })
+    }
+
+    fn resumption(&mut self, next: (u64, Root), taken: (u64, Root)) -> u32 {
+        let ways = ((next.0, self.root(next.1)), (taken.0, self.root(taken.1)));
+        let known = self.resumptions.iter().position(|there| *there == ways);
+        known.unwrap_or_else(|| {
+            self.resumptions.push(ways);
+            self.resumptions.len() - 1
+        }) as u32
+    }
+
+    /// Counts a node against the budget.
+    fn spend(&mut self) -> Result<(), JitError> {
+        self.nodes_left = self.nodes_left.checked_sub(1).ok_or(JitError::TooLarge)?;
+        Ok(())
+    }
+}
+
+fn check(graph: &Graph) -> Result<(), JitError> {
+    let invalid = |what: &str| Err(JitError::Invalid(what.into()));
+    if graph.blocks.is_empty() || !graph.blocks[0].parameters.is_empty() {
+        return invalid("the entry block has parameters");
+    }
+    for (index, block) in graph.blocks.iter().enumerate() {
+        let mut is_entered = index == 0;
+        for id in &block.nodes {
+            match graph.node(*id).op {
+                Op::Slot(_) | Op::Closure if !is_entered => {
+                    return invalid("what the frame held on entry is read later");
+                }
+                Op::Call(..) | Op::Runtime(_) => is_entered = false,
+                _ => {}
+            }
+        }
+        for edge in block.terminator.edges() {
+            if edge.target == BlockId(0) {
+                return invalid("an edge leads to the entry block");
+            }
+            let parameters = &graph.blocks[edge.target.index()].parameters;
+            if parameters.len() != edge.arguments.len() {
+                return invalid("an edge has not one argument for each parameter");
+            }
+            for (parameter, argument) in parameters.iter().zip(&edge.arguments) {
+                if graph.representation(*parameter) != graph.representation(*argument) {
+                    return invalid("an edge's argument is held otherwise than the parameter");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A frame is entered below the limit, above which a small frame may lie unchecked.
+fn check_slots(graph: &Graph, slots: &Slots) -> Result<(), JitError> {
+    let highest = (0..graph.states.len() as u32)
+        .flat_map(|id| slots.of_state(StateId(id)))
+        .map(|(slot, _)| *slot)
+        .chain(
+            graph
+                .frames
+                .iter()
+                .map(|frame| frame.base as i32 + graph.codes[frame.code].frame_words as i32),
+        )
+        .max()
+        .unwrap_or(0);
+    if highest as usize > frame::RED_ZONE_WORDS / 2 {
+        return Err(JitError::TooLarge);
+    }
+    Ok(())
+}

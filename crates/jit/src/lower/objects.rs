@@ -1,0 +1,217 @@
+//! Loads, stores and allocation.
+
+use canny_spesh::graph::{NodeId, Op};
+use canny_spesh::types::Type;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{
+    self, CHARACTER_LOW_BYTE, FIELD0, FIXNUM_SHIFT, FLAG_IMMUTABLE, HEADER, HEADER_KIND_SHIFT,
+    HEADER_LENGTH_SHIFT,
+};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+use super::segment::{Segment, TRUSTED};
+use crate::JitError;
+
+const SHIFT: i64 = FIXNUM_SHIFT as i64;
+/// First code point of the surrogates, as a fixnum word.
+const SURROGATES: i64 = 0xd800 << SHIFT;
+/// Number of the surrogates, as a fixnum word.
+const SURROGATES_COUNT: i64 = 0x800 << SHIFT;
+/// First number that is no code point, as a fixnum word.
+const CODE_POINTS_END: i64 = 0x11_0000 << SHIFT;
+
+impl Segment<'_, '_> {
+    pub(super) fn object(&mut self, id: NodeId, op: &Op) -> Result<(), JitError> {
+        let value = match op {
+            Op::Load { object, offset, .. } => {
+                let object = self.value(*object);
+                self.load(I64, object, *offset)
+            }
+            Op::Store {
+                object,
+                offset,
+                value,
+                ..
+            } => {
+                let base = self.value(*object);
+                self.store_with_barrier(*value, base, *offset);
+                return Ok(());
+            }
+            Op::LoadElement(vector, index) => {
+                let base = self.element(*vector, *index);
+                self.load(I64, base, FIELD0)
+            }
+            Op::StoreElement(vector, index, value) => {
+                let base = self.element(*vector, *index);
+                self.store_with_barrier(*value, base, FIELD0);
+                return Ok(());
+            }
+            Op::RequireMutable(object, _) => {
+                let object = self.value(*object);
+                let flags = self.load_byte(object, HEADER + 2);
+                let flag = i64::from(FLAG_IMMUTABLE);
+                let immutable = self.builder.ins().band_imm_s(flags, flag);
+                return self.exit_if(immutable, id);
+            }
+            Op::Length(object) => {
+                let object = self.value(*object);
+                let header = self.load(I64, object, HEADER);
+                let shift = i64::from(HEADER_LENGTH_SHIFT);
+                let length = self.builder.ins().ushr_imm_u(header, shift);
+                self.builder.ins().ishl_imm_u(length, SHIFT)
+            }
+            Op::StringLength(string) => {
+                let string = self.value(*string);
+                self.load(I64, string, FIELD0)
+            }
+            Op::RequireIndex(index, length, _) => {
+                let (index, length) = (self.value(*index), self.value(*length));
+                let outside =
+                    self.builder
+                        .ins()
+                        .icmp(IntCC::UnsignedGreaterThanOrEqual, index, length);
+                return self.exit_if(outside, id);
+            }
+            Op::StringRef(string, index, _) => self.string_ref(id, *string, *index)?,
+            Op::LoadByte(bytes, index) => {
+                let base = self.value(*bytes);
+                let base = self.byte(base, *index);
+                let byte = self.load_byte(base, FIELD0);
+                self.builder.ins().ishl_imm_u(byte, SHIFT)
+            }
+            Op::StoreByte(bytes, index, value) => {
+                let base = self.value(*bytes);
+                let base = self.byte(base, *index);
+                let value = self.value(*value);
+                let byte = self.builder.ins().ushr_imm_u(value, SHIFT);
+                self.builder.ins().istore8(TRUSTED, byte, base, FIELD0);
+                return Ok(());
+            }
+            Op::CharacterToFixnum(x) => {
+                let x = self.value(*x);
+                let code = self.builder.ins().ushr_imm_u(x, 8);
+                self.builder.ins().ishl_imm_u(code, SHIFT)
+            }
+            Op::FixnumToCharacter(x, _) => {
+                let x = self.value(*x);
+                self.require_code_point(id, x)?;
+                let code = self.builder.ins().ushr_imm_u(x, SHIFT);
+                self.character(code)
+            }
+            Op::Cons(car, cdr) => {
+                let (car, cdr) = (self.tagged(*car), self.tagged(*cdr));
+                let address = self.allocate(16);
+                self.store(car, address, 0);
+                self.store(cdr, address, 8);
+                self.builder
+                    .ins()
+                    .iadd_imm_s(address, layout::TAG_PAIR as i64)
+            }
+            Op::Allocate(kind, fields) => self.allocate_object(*kind, fields),
+            _ => {
+                return Err(JitError::Invalid(format!("node {} is in no group", id.0)));
+            }
+        };
+        self.define(id, value);
+        Ok(())
+    }
+
+    /// A vector's word moved by an index, so that element 0's offset is the element's.
+    fn element(&mut self, vector: NodeId, index: NodeId) -> Value {
+        let vector = self.value(vector);
+        if let Some(index) = self.constant(index) {
+            return self.builder.ins().iadd_imm_s(vector, (index << 1) as i64);
+        }
+        let index = self.value(index);
+        let bytes = self.builder.ins().ishl_imm_u(index, 1);
+        self.builder.ins().iadd(vector, bytes)
+    }
+
+    fn byte(&mut self, base: Value, index: NodeId) -> Value {
+        let index = self.value(index);
+        let offset = self.builder.ins().ushr_imm_u(index, SHIFT);
+        self.builder.ins().iadd(base, offset)
+    }
+
+    fn string_ref(&mut self, id: NodeId, string: NodeId, index: NodeId) -> Result<Value, JitError> {
+        let string = self.value(string);
+        let data = self.load(I64, string, FIELD0 + 8);
+        let kind = self.load_byte(data, HEADER + 1);
+        let wide = self
+            .builder
+            .ins()
+            .icmp_imm_s(IntCC::NotEqual, kind, Kind::String8 as i64);
+        self.exit_if(wide, id)?;
+        let base = self.byte(data, index);
+        let code = self.load_byte(base, FIELD0);
+        Ok(self.character(code))
+    }
+
+    fn character(&mut self, code: Value) -> Value {
+        let shifted = self.builder.ins().ishl_imm_u(code, 8);
+        self.builder
+            .ins()
+            .bor_imm_u(shifted, CHARACTER_LOW_BYTE as i64)
+    }
+
+    fn require_code_point(&mut self, id: NodeId, x: Value) -> Result<(), JitError> {
+        let outside =
+            self.builder
+                .ins()
+                .icmp_imm_s(IntCC::UnsignedGreaterThanOrEqual, x, CODE_POINTS_END);
+        self.exit_if(outside, id)?;
+        let moved = self.builder.ins().iadd_imm_s(x, -SURROGATES);
+        let surrogate =
+            self.builder
+                .ins()
+                .icmp_imm_s(IntCC::UnsignedLessThan, moved, SURROGATES_COUNT);
+        self.exit_if(surrogate, id)
+    }
+
+    /// Stores into an object. A word that is certainly no reference leaves the card alone; one that is probably none,
+    /// a flonum, is looked at first.
+    fn store_with_barrier(&mut self, node: NodeId, base: Value, offset: i32) {
+        let value = self.tagged(node);
+        self.store(value, base, offset);
+        let ty = self.procedure.graph.node(node).ty;
+        let is_immediate = ty.is_immediate() || self.constant(node).is_some();
+        if is_immediate {
+            return;
+        }
+        let address = self.builder.ins().iadd_imm_s(base, i64::from(offset));
+        if !ty.without(Type::FLONUM).is_immediate() {
+            return self.mark_card(address);
+        }
+        let (reference, done) = (self.cold_block(), self.new_block());
+        let tag = self.builder.ins().band_imm_s(value, 3);
+        let points = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 1);
+        self.builder.ins().brif(points, reference, &[], done, &[]);
+        self.builder.switch_to_block(reference);
+        self.mark_card(address);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
+    fn allocate_object(&mut self, kind: Kind, fields: &[NodeId]) -> Value {
+        let values: Vec<Value> = fields.iter().map(|field| self.tagged(*field)).collect();
+        let bytes = (8 * (1 + fields.len())).next_multiple_of(layout::GRANULE_BYTES);
+        let address = self.allocate(bytes);
+        let header = layout::TAG_IMMEDIATE
+            | (kind as u64) << HEADER_KIND_SHIFT
+            | (fields.len() as u64) << HEADER_LENGTH_SHIFT;
+        let header = self.word(header);
+        self.store(header, address, 0);
+        for (value, offset) in values.into_iter().zip((8..).step_by(8)) {
+            self.store(value, address, offset);
+        }
+        if bytes > 8 * (1 + fields.len()) {
+            let zero = self.word(0);
+            self.store(zero, address, bytes as i32 - 8);
+        }
+        self.builder
+            .ins()
+            .iadd_imm_s(address, layout::TAG_OBJECT as i64)
+    }
+}

@@ -1,0 +1,691 @@
+//! One segment: its entry, its blocks, and the cold ways out of it.
+//!
+//! Each root of the graph that is no constant is a Cranelift variable, so that loading a value again behind a
+//! native call is a definition like any other. Instructions that leave the function have source locations of
+//! their own, from which [`crate::strip`] finds them.
+
+use std::collections::HashMap;
+
+use canny_spesh::graph::{BlockId, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator};
+use canny_tables::layout::{frame, thread};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{F64, I32, I64};
+use cranelift_codegen::ir::{
+    AbiParam, Block, ExtFuncData, ExternalName, FuncRef, Function, GlobalValueData, InstBuilder,
+    MemFlagsData, SigRef, Signature, SourceLoc, UserExternalName, Value,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+
+use super::{Output, Procedure, Root};
+use crate::liveness::RootSet;
+use crate::machine::{self, Stub, Target, segment_signature};
+use crate::slots::{SlotStore, defines_a, instruction};
+use crate::trampoline;
+use crate::values::{is_float, is_pure};
+use crate::{Environment, JitError};
+
+pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
+
+/// A cold way out to the interpreter.
+struct Exit {
+    state: StateId,
+    stores: Vec<SlotStore>,
+    block: Block,
+}
+
+/// A segment under construction.
+pub(super) struct Segment<'a, 'b> {
+    pub(super) procedure: &'a Procedure<'a>,
+    pub(super) output: &'a mut Output,
+    pub(super) builder: FunctionBuilder<'b>,
+    pub(super) thread: Value,
+    fp: Variable,
+    variables: HashMap<NodeId, Variable>,
+    blocks: HashMap<BlockId, Block>,
+    queue: Vec<BlockId>,
+    exits: Vec<Exit>,
+    exit_count: u32,
+    /// What is written now is out of the way of the rest.
+    is_cold: bool,
+    signature: SigRef,
+    native_signature: SigRef,
+    stubs: HashMap<(u32, u32), FuncRef>,
+}
+
+impl<'a, 'b> Segment<'a, 'b> {
+    /// Builds the function of a root; gives the number of instructions that leave it.
+    pub(super) fn build(
+        procedure: &'a Procedure<'a>,
+        output: &'a mut Output,
+        root: Root,
+        function: &'b mut Function,
+        builder_context: &'b mut FunctionBuilderContext,
+    ) -> Result<u32, JitError> {
+        let mut builder = FunctionBuilder::new(function, builder_context);
+        let signature = builder.import_signature(segment_signature());
+        let mut native = Signature::new(CallConv::PreserveAll);
+        native.params.extend([AbiParam::new(I64); 5]);
+        let native_signature = builder.import_signature(native);
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        let registers = builder.block_params(entry).to_vec();
+        let fp = builder.declare_var(I64);
+        let mut segment = Segment {
+            procedure,
+            output,
+            thread: registers[2],
+            builder,
+            fp,
+            variables: HashMap::new(),
+            blocks: HashMap::new(),
+            queue: Vec::new(),
+            exits: Vec::new(),
+            exit_count: 0,
+            is_cold: false,
+            signature,
+            native_signature,
+            stubs: HashMap::new(),
+        };
+        segment.enter(root, registers[0], registers[1])?;
+        while let Some(block) = segment.queue.pop() {
+            let there = segment.blocks[&block];
+            segment.builder.switch_to_block(there);
+            segment.block(block, 0)?;
+        }
+        segment.write_exits();
+        let exit_count = segment.exit_count;
+        segment.builder.seal_all_blocks();
+        let isa = machine::host()?;
+        segment.builder.finalize(isa.frontend_config());
+        Ok(exit_count)
+    }
+
+    pub(super) fn environment(&self) -> &'a Environment {
+        self.procedure.environment
+    }
+
+    // Roots.
+
+    fn enter(&mut self, root: Root, pc: Value, fp: Value) -> Result<(), JitError> {
+        let graph = self.procedure.graph;
+        match root {
+            Root::Entry => {
+                self.builder.def_var(self.fp, fp);
+                if graph.entry == EntryPoint::Start {
+                    self.check_stack();
+                }
+                self.block(BlockId(0), 0)
+            }
+            Root::AfterCall(block, index) => {
+                let id = graph.blocks[block.index()].nodes[index];
+                let Op::Call(_, _, state) = graph.node(id).op else {
+                    return Err(JitError::Invalid("a continuation without a call".into()));
+                };
+                let words = self.procedure.call_base(state)? + frame::LINK_WORDS as i32;
+                self.set_fp(fp, words);
+                self.define(id, pc);
+                self.reload_after(id, state)?;
+                self.block(block, index + 1)
+            }
+            Root::AfterRuntime(block, index) => {
+                let id = graph.blocks[block.index()].nodes[index];
+                let Op::Runtime(state) = graph.node(id).op else {
+                    return Err(JitError::Invalid("a continuation without its node".into()));
+                };
+                self.set_fp(fp, self.procedure.frame_base(state));
+                self.take_result(id, state)?;
+                self.reload_after(id, state)?;
+                self.block(block, index + 1)
+            }
+            Root::Taken(block) | Root::Fall(block) => {
+                let Terminator::RuntimeBranch { state, taken, fall } =
+                    &graph.blocks[block.index()].terminator
+                else {
+                    return Err(JitError::Invalid(
+                        "a continuation without its branch".into(),
+                    ));
+                };
+                let edge = if matches!(root, Root::Taken(_)) {
+                    taken
+                } else {
+                    fall
+                };
+                self.set_fp(fp, self.procedure.frame_base(*state));
+                self.reload_on_edge(edge, *state, true)?;
+                self.edge(edge);
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes to the interpreter at the start if the frame is beyond the limit, or a safepoint is asked for.
+    fn check_stack(&mut self) {
+        let limit = self.load(I64, self.thread, thread::LIMIT);
+        let fp = self.fp();
+        let over = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThan, fp, limit);
+        let (slow, fine) = (self.cold_block(), self.builder.create_block());
+        self.builder.ins().brif(over, slow, &[], fine, &[]);
+        self.builder.switch_to_block(slow);
+        let start = self.procedure.graph.codes[0].entry;
+        let pc = self.word(start);
+        self.leave_to(Stub::Dispatch, pc, fp, None, 0);
+        self.builder.switch_to_block(fine);
+    }
+
+    fn set_fp(&mut self, from: Value, words_above: i32) {
+        let fp = self
+            .builder
+            .ins()
+            .iadd_imm_s(from, -8 * i64::from(words_above));
+        self.builder.def_var(self.fp, fp);
+    }
+
+    /// Defines the value of an instruction that ran in the runtime.
+    fn take_result(&mut self, id: NodeId, state: StateId) -> Result<(), JitError> {
+        let instruction = instruction(self.procedure.graph, state)?;
+        let is_live = self
+            .procedure
+            .liveness
+            .after(id)
+            .is_some_and(|live| live.contains(id));
+        if is_live {
+            let value = if defines_a(&instruction) {
+                let slot = self.procedure.frame_base(state) + instruction.a() as i32;
+                self.load_slot(slot)
+            } else {
+                self.word(canny_tables::layout::UNSPECIFIED)
+            };
+            self.define(id, value);
+        }
+        Ok(())
+    }
+
+    fn reload_after(&mut self, id: NodeId, state: StateId) -> Result<(), JitError> {
+        let live = self.procedure.liveness.after(id);
+        self.reload(live, state, Some(id), true)
+    }
+
+    fn reload_on_edge(
+        &mut self,
+        edge: &Edge,
+        state: StateId,
+        with_floats: bool,
+    ) -> Result<(), JitError> {
+        let procedure = self.procedure;
+        let live = procedure
+            .liveness
+            .on_edge(procedure.graph, procedure.values, edge);
+        self.reload(Some(&live), state, None, with_floats)
+    }
+
+    /// Loads what is live from the slots of a state.
+    fn reload(
+        &mut self,
+        live: Option<&RootSet>,
+        state: StateId,
+        except: Option<NodeId>,
+        with_floats: bool,
+    ) -> Result<(), JitError> {
+        let graph = self.procedure.graph;
+        for root in live.into_iter().flat_map(RootSet::iter) {
+            let float = is_float(graph, root);
+            if Some(root) == except || float && !with_floats {
+                continue;
+            }
+            let slots = self.procedure.slots.of_state(state);
+            let slot = slots
+                .iter()
+                .find(|(_, content)| *content == SlotContent::Node(root));
+            let Some((slot, _)) = slot else {
+                return Err(JitError::Invalid(format!(
+                    "node {} is needed behind state {} but has no slot there",
+                    root.0, state.0
+                )));
+            };
+            let mut value = self.load_slot(*slot);
+            if float {
+                value = self.unbox(value);
+            }
+            self.define(root, value);
+        }
+        Ok(())
+    }
+
+    // Blocks.
+
+    /// Writes the nodes of a block from an index on, and its end unless the segment ends before.
+    fn block(&mut self, id: BlockId, from: usize) -> Result<(), JitError> {
+        let graph = self.procedure.graph;
+        let block = &graph.blocks[id.index()];
+        for (index, &node) in block.nodes.iter().enumerate().skip(from) {
+            let op = &graph.node(node).op;
+            if is_pure(op) && !self.procedure.liveness.is_needed(node) {
+                continue;
+            }
+            self.output.spend()?;
+            match op {
+                Op::Call(callee, arguments, state) => {
+                    let root = Root::AfterCall(id, index);
+                    return self.call(node, callee, arguments, *state, root);
+                }
+                Op::Runtime(state) => {
+                    if self.procedure.cuts.cuts_node(node) {
+                        return self.runtime_cut(node, *state, Root::AfterRuntime(id, index));
+                    }
+                    self.runtime(node, *state)?;
+                    self.take_result(node, *state)?;
+                    let live = self.procedure.liveness.after(node);
+                    self.reload(live, *state, Some(node), false)?;
+                }
+                _ => self.node(node, op)?,
+            }
+        }
+        self.end(id, &block.terminator)
+    }
+
+    fn node(&mut self, id: NodeId, op: &Op) -> Result<(), JitError> {
+        match op {
+            Op::Guard(test, x, _) => {
+                let exit = self.exit(id)?;
+                let ok = self.builder.create_block();
+                self.test(*test, *x, ok, exit);
+                self.builder.switch_to_block(ok);
+            }
+            Op::Require(condition, _) => {
+                let exit = self.exit(id)?;
+                let ok = self.builder.create_block();
+                self.condition(condition, ok, exit);
+                self.builder.switch_to_block(ok);
+            }
+            Op::Poll(_) => {
+                let limit = self.load(I64, self.thread, thread::LIMIT);
+                let asked = self.builder.ins().icmp_imm_s(IntCC::Equal, limit, 0);
+                self.exit_if(asked, id)?;
+            }
+            Op::Slot(register) => {
+                let value = self.load_slot(*register as i32);
+                self.define(id, value);
+            }
+            Op::Closure => {
+                let value = self.load_slot(frame::CLOSURE);
+                self.define(id, value);
+            }
+            Op::Boolean(condition) => {
+                let value = self.boolean(condition);
+                self.define(id, value);
+            }
+            Op::BlockParameter(_)
+            | Op::Word(_)
+            | Op::PoolSlot(_)
+            | Op::Float(_)
+            | Op::Refine(_)
+            | Op::Call(..)
+            | Op::Runtime(_) => {}
+            Op::Fixnum(..)
+            | Op::FloatArithmetic(..)
+            | Op::FloatFunction(..)
+            | Op::FixnumToFloat(_)
+            | Op::FloatToFixnum(..)
+            | Op::Unbox(_)
+            | Op::NumberToFloat(_)
+            | Op::Box(_) => self.number(id, op)?,
+            _ => self.object(id, op)?,
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, id: BlockId, terminator: &Terminator) -> Result<(), JitError> {
+        match terminator {
+            Terminator::None => {
+                return Err(JitError::Invalid(format!("block {} has no end", id.0)));
+            }
+            Terminator::Jump(edge) => self.edge(edge),
+            Terminator::Branch {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let (yes, no) = (self.builder.create_block(), self.builder.create_block());
+                self.condition(condition, yes, no);
+                self.builder.switch_to_block(yes);
+                self.edge(then);
+                self.builder.switch_to_block(no);
+                self.edge(otherwise);
+            }
+            Terminator::RuntimeBranch { state, taken, fall } => {
+                if self.procedure.cuts.cuts_end(id) {
+                    return self.runtime_branch_cut(id, *state);
+                }
+                self.runtime_branch(id, *state, taken, fall)?;
+            }
+            Terminator::Return(x) => self.return_value(*x),
+            Terminator::TailCall(callee, arguments, state) => {
+                self.tail_call(id, callee, arguments, *state)?;
+            }
+            Terminator::Exit(state) => {
+                let stores = self.procedure.slots.at_end(id).to_vec();
+                let block = self.exit_block(*state, stores);
+                self.builder.ins().jump(block, &[]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to a block; every argument is read before a parameter is written.
+    pub(super) fn edge(&mut self, edge: &Edge) {
+        let graph = self.procedure.graph;
+        let parameters = &graph.blocks[edge.target.index()].parameters;
+        let live = self.procedure.liveness.at_block(edge.target);
+        let moves: Vec<(NodeId, Value)> = parameters
+            .iter()
+            .zip(&edge.arguments)
+            .filter(|(parameter, _)| live.contains(**parameter))
+            .map(|(parameter, argument)| (*parameter, self.value(*argument)))
+            .collect();
+        for (parameter, value) in moves {
+            self.define(parameter, value);
+        }
+        let target = match self.blocks.get(&edge.target) {
+            Some(block) => *block,
+            None => {
+                let block = self.builder.create_block();
+                self.blocks.insert(edge.target, block);
+                self.queue.push(edge.target);
+                block
+            }
+        };
+        self.builder.ins().jump(target, &[]);
+    }
+
+    /// The edge of a branch in the runtime, whose live values lie in the slots of the state.
+    pub(super) fn runtime_edge(&mut self, edge: &Edge, state: StateId) -> Result<(), JitError> {
+        self.reload_on_edge(edge, state, false)?;
+        self.edge(edge);
+        Ok(())
+    }
+
+    // Ways out.
+
+    /// The cold block that leaves for the state of a node.
+    pub(super) fn exit(&mut self, id: NodeId) -> Result<Block, JitError> {
+        let state = self.procedure.graph.node(id).op.state();
+        let state =
+            state.ok_or_else(|| JitError::Invalid(format!("node {} has no state", id.0)))?;
+        let stores = self.procedure.slots.at_node(id).to_vec();
+        Ok(self.exit_block(state, stores))
+    }
+
+    fn exit_block(&mut self, state: StateId, stores: Vec<SlotStore>) -> Block {
+        let known = self
+            .exits
+            .iter()
+            .find(|exit| exit.state == state && exit.stores == stores);
+        if let Some(exit) = known {
+            return exit.block;
+        }
+        let block = self.cold_block();
+        self.exits.push(Exit {
+            state,
+            stores,
+            block,
+        });
+        block
+    }
+
+    /// Leaves for the state of a node if the condition is not zero.
+    pub(super) fn exit_if(&mut self, condition: Value, id: NodeId) -> Result<(), JitError> {
+        let exit = self.exit(id)?;
+        let fine = self.builder.create_block();
+        self.builder.ins().brif(condition, exit, &[], fine, &[]);
+        self.builder.switch_to_block(fine);
+        Ok(())
+    }
+
+    fn write_exits(&mut self) {
+        self.is_cold = true;
+        for exit in std::mem::take(&mut self.exits) {
+            self.builder.switch_to_block(exit.block);
+            self.store_slots(&exit.stores);
+            let index = self.output.exit_descriptor(exit.state);
+            let pc = self.address(Target::Exit(index));
+            let base = self.procedure.frame_base(exit.state);
+            let fp = self.slot_address(base);
+            self.leave_to(Stub::Dispatch, pc, fp, None, 0);
+        }
+    }
+
+    /// Jumps to a stub; `table` stands in the register of the dispatch table.
+    pub(super) fn leave_to(
+        &mut self,
+        stub: Stub,
+        pc: Value,
+        fp: Value,
+        table: Option<Value>,
+        word: u32,
+    ) {
+        let name = Target::Stub(stub).name();
+        let function = match self.stubs.get(&name) {
+            Some(function) => *function,
+            None => {
+                let user = self
+                    .builder
+                    .func
+                    .declare_imported_user_function(UserExternalName::new(name.0, name.1));
+                let function = self.builder.import_function(ExtFuncData {
+                    name: ExternalName::user(user),
+                    signature: self.signature,
+                    colocated: true,
+                    patchable: false,
+                });
+                self.stubs.insert(name, function);
+                function
+            }
+        };
+        let word = self.builder.ins().iconst(I32, i64::from(word));
+        let table = table.unwrap_or(self.thread);
+        self.mark_exit();
+        let registers = [pc, fp, self.thread, table, word];
+        self.builder.ins().return_call(function, &registers);
+        self.unmark_exit();
+    }
+
+    /// Jumps to a machine address in the convention of segments.
+    pub(super) fn jump_to(&mut self, target: Value, pc: Value, fp: Value, table: Value, word: u32) {
+        let word = self.builder.ins().iconst(I32, i64::from(word));
+        self.mark_exit();
+        let registers = [pc, fp, self.thread, table, word];
+        self.builder
+            .ins()
+            .return_call_indirect(self.signature, target, &registers);
+        self.unmark_exit();
+    }
+
+    /// Leaves the interpreter with the thread's result.
+    pub(super) fn leave_machine(&mut self) {
+        let result = self.load(I64, self.thread, thread::RESULT);
+        self.mark_exit();
+        self.builder.ins().return_(&[result]);
+        self.unmark_exit();
+    }
+
+    fn mark_exit(&mut self) {
+        self.exit_count += 1;
+        self.builder.set_srcloc(SourceLoc::new(self.exit_count));
+    }
+
+    fn unmark_exit(&mut self) {
+        self.builder.set_srcloc(SourceLoc::default());
+    }
+
+    // Values.
+
+    /// The value of a node in its own representation.
+    pub(super) fn value(&mut self, id: NodeId) -> Value {
+        let root = self.procedure.values.root(id);
+        match self.procedure.graph.node(root).op {
+            Op::Word(word) => self.word(word),
+            Op::PoolSlot(address) => {
+                let address = self.word(address);
+                self.load(I64, address, 0)
+            }
+            Op::Float(number) => self.builder.ins().f64const(number),
+            _ => {
+                let variable = self.variable(root);
+                self.builder.use_var(variable)
+            }
+        }
+    }
+
+    /// The value of a node as a tagged word.
+    pub(super) fn tagged(&mut self, id: NodeId) -> Value {
+        let value = self.value(id);
+        if is_float(self.procedure.graph, self.procedure.values.root(id)) {
+            self.box_float(value)
+        } else {
+            value
+        }
+    }
+
+    /// The word of a constant.
+    pub(super) fn constant(&self, id: NodeId) -> Option<u64> {
+        match self.procedure.graph.node(self.procedure.values.root(id)).op {
+            Op::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Gives a node its value.
+    pub(super) fn define(&mut self, id: NodeId, value: Value) {
+        let variable = self.variable(id);
+        self.builder.def_var(variable, value);
+    }
+
+    fn variable(&mut self, root: NodeId) -> Variable {
+        if let Some(variable) = self.variables.get(&root) {
+            return *variable;
+        }
+        let kind = if is_float(self.procedure.graph, root) {
+            F64
+        } else {
+            I64
+        };
+        let variable = self.builder.declare_var(kind);
+        self.variables.insert(root, variable);
+        variable
+    }
+
+    /// The outermost frame.
+    pub(super) fn fp(&mut self) -> Value {
+        self.builder.use_var(self.fp)
+    }
+
+    /// Takes the frame pointer from the thread block, where the runtime left the innermost frame's.
+    pub(super) fn reload_fp(&mut self, base: i32) {
+        let fp = self.load(I64, self.thread, thread::FP);
+        self.set_fp(fp, base);
+    }
+
+    // Memory and constants.
+
+    pub(super) fn word(&mut self, bits: u64) -> Value {
+        self.builder.ins().iconst(I64, bits as i64)
+    }
+
+    /// Address of a descriptor or of what else lies beside the code.
+    pub(super) fn address(&mut self, target: Target) -> Value {
+        let (namespace, index) = target.name();
+        let user = self
+            .builder
+            .func
+            .declare_imported_user_function(UserExternalName::new(namespace, index));
+        let symbol = self.builder.create_global_value(GlobalValueData::Symbol {
+            name: ExternalName::user(user),
+            offset: 0.into(),
+            colocated: true,
+            tls: false,
+        });
+        self.builder.ins().symbol_value(I64, symbol)
+    }
+
+    pub(super) fn load(
+        &mut self,
+        kind: cranelift_codegen::ir::Type,
+        base: Value,
+        offset: i32,
+    ) -> Value {
+        self.builder.ins().load(kind, TRUSTED, base, offset)
+    }
+
+    pub(super) fn load_byte(&mut self, base: Value, offset: i32) -> Value {
+        self.builder.ins().uload8(I64, TRUSTED, base, offset)
+    }
+
+    pub(super) fn store(&mut self, value: Value, base: Value, offset: i32) {
+        self.builder.ins().store(TRUSTED, value, base, offset);
+    }
+
+    fn load_slot(&mut self, slot: i32) -> Value {
+        let fp = self.fp();
+        self.load(I64, fp, 8 * slot)
+    }
+
+    pub(super) fn store_slot(&mut self, value: Value, slot: i32) {
+        let fp = self.fp();
+        self.store(value, fp, 8 * slot);
+    }
+
+    /// Address of a word of the frame.
+    pub(super) fn slot_address(&mut self, slot: i32) -> Value {
+        let fp = self.fp();
+        self.builder.ins().iadd_imm_s(fp, 8 * i64::from(slot))
+    }
+
+    pub(super) fn store_slots(&mut self, stores: &[SlotStore]) {
+        for (slot, content) in stores {
+            let value = match content {
+                SlotContent::Node(id) => self.tagged(*id),
+                SlotContent::Address(address) => self.word(*address),
+            };
+            self.store_slot(value, *slot);
+        }
+    }
+
+    /// A block as near as what is written now.
+    pub(super) fn new_block(&mut self) -> Block {
+        let block = self.builder.create_block();
+        if self.is_cold {
+            self.builder.set_cold_block(block);
+        }
+        block
+    }
+
+    /// Writes something out of the way of the rest.
+    pub(super) fn coldly(&mut self, write: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.is_cold, true);
+        write(self);
+        self.is_cold = before;
+    }
+
+    pub(super) fn cold_block(&mut self) -> Block {
+        let block = self.builder.create_block();
+        self.builder.set_cold_block(block);
+        block
+    }
+
+    /// Calls a Rust function with the thread block and three words, the first also as a double; registers
+    /// survive. Gives its result.
+    pub(super) fn call_native(&mut self, function: Value, words: [Value; 3]) -> Value {
+        let trampoline = self.word(trampoline::address() as u64);
+        let [first, second, third] = words;
+        let arguments = [self.thread, first, second, third, function];
+        self.builder
+            .ins()
+            .call_indirect(self.native_signature, trampoline, &arguments);
+        self.load(I64, self.thread, thread::PC)
+    }
+}

@@ -1,0 +1,234 @@
+//! The machine that code is made for: Cranelift's description of it, signatures, and one function's way through
+//! the code generator.
+
+use std::sync::OnceLock;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{AbiParam, ExternalName, Function, Signature, UserFuncName};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{FinalizedRelocTarget, binemit::Reloc};
+
+use crate::JitError;
+use crate::strip::{self, ExitRange};
+
+/// Where a relocation points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A return descriptor.
+    Return(u32),
+    /// An exit descriptor.
+    Exit(u32),
+    /// What a native call of the runtime goes on with.
+    Resumption(u32),
+    /// A stub of the code memory.
+    Stub(Stub),
+}
+
+/// A stub that every code memory has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stub {
+    /// Executes the instruction at pc in the interpreter.
+    Dispatch,
+    /// Executes the instruction before pc in the runtime and goes on as a resumption says.
+    Runtime,
+}
+
+impl Target {
+    /// Namespace and index of the name that stands for the target in Cranelift.
+    pub(crate) fn name(self) -> (u32, u32) {
+        match self {
+            Target::Return(index) => (0, index),
+            Target::Exit(index) => (1, index),
+            Target::Resumption(index) => (2, index),
+            Target::Stub(Stub::Dispatch) => (3, 0),
+            Target::Stub(Stub::Runtime) => (3, 1),
+        }
+    }
+
+    fn from_name(namespace: u32, index: u32) -> Option<Target> {
+        Some(match (namespace, index) {
+            (0, _) => Target::Return(index),
+            (1, _) => Target::Exit(index),
+            (2, _) => Target::Resumption(index),
+            (3, 0) => Target::Stub(Stub::Dispatch),
+            (3, 1) => Target::Stub(Stub::Runtime),
+            _ => return None,
+        })
+    }
+}
+
+/// A 32-bit displacement in code: `target + addend - (address of the displacement)`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relocation {
+    pub(crate) offset: usize,
+    pub(crate) target: Target,
+    pub(crate) addend: i64,
+}
+
+/// Machine code of one function.
+pub(crate) struct FunctionCode {
+    pub(crate) bytes: Vec<u8>,
+    /// Where the function begins; what stands before is dead.
+    pub(crate) entry: usize,
+    pub(crate) relocations: Vec<Relocation>,
+    pub(crate) disassembly: Option<String>,
+    pub(crate) has_frame: bool,
+}
+
+/// Signature of segments, handlers and stubs: pc, fp, thread block, dispatch table, first word.
+pub(crate) fn segment_signature() -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    for kind in [I64, I64, I64, I64, I32] {
+        signature.params.push(AbiParam::new(kind));
+    }
+    signature.returns.push(AbiParam::new(I64));
+    signature
+}
+
+/// The machine that this process runs on.
+pub(crate) fn host() -> Result<&'static OwnedTargetIsa, JitError> {
+    static HOST: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Err(JitError::Unsupported("only x86-64 Linux is known"));
+    }
+    match HOST.get_or_init(make_host) {
+        Ok(isa) => Ok(isa),
+        Err(what) => Err(JitError::CodeGenerator(what.clone())),
+    }
+}
+
+fn make_host() -> Result<OwnedTargetIsa, String> {
+    let mut flags = settings::builder();
+    for (name, value) in [
+        ("opt_level", "speed"),
+        ("is_pic", "false"),
+        ("unwind_info", "false"),
+        (
+            "enable_verifier",
+            if cfg!(debug_assertions) {
+                "true"
+            } else {
+                "false"
+            },
+        ),
+        // Tail calls require it; the frames are taken out afterwards.
+        ("preserve_frame_pointers", "true"),
+    ] {
+        flags.set(name, value).map_err(|error| error.to_string())?;
+    }
+    let mut builder = cranelift_codegen::isa::lookup_by_name("x86_64-unknown-linux-gnu")
+        .map_err(|error| error.to_string())?;
+    for feature in host_features() {
+        builder
+            .enable(feature)
+            .map_err(|error| format!("{feature}: {error}"))?;
+    }
+    builder
+        .finish(settings::Flags::new(flags))
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn host_features() -> Vec<&'static str> {
+    let mut features = Vec::new();
+    macro_rules! detect {
+        ($($feature:tt => $setting:literal),*) => { $(
+            if std::is_x86_feature_detected!($feature) {
+                features.push($setting);
+            }
+        )* };
+    }
+    detect!("sse3" => "has_sse3", "ssse3" => "has_ssse3", "sse4.1" => "has_sse41", "sse4.2" => "has_sse42",
+        "avx" => "has_avx", "avx2" => "has_avx2", "fma" => "has_fma", "bmi1" => "has_bmi1", "bmi2" => "has_bmi2",
+        "lzcnt" => "has_lzcnt", "popcnt" => "has_popcnt");
+    features
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn host_features() -> Vec<&'static str> {
+    Vec::new()
+}
+
+/// Compiles the function in a context; `exits` numbers the source locations of the instructions that leave it,
+/// from one.
+pub(crate) fn generate(
+    context: &mut Context,
+    exits: u32,
+    disassembles: bool,
+) -> Result<FunctionCode, JitError> {
+    let isa = host()?;
+    context.set_disasm(disassembles);
+    if let Err(error) = context.compile(&**isa, &mut ControlPlane::default()) {
+        let what = format!("{:?}", error.inner);
+        return Err(JitError::CodeGenerator(what));
+    }
+    let compiled = context
+        .compiled_code()
+        .ok_or_else(|| JitError::CodeGenerator("no code".into()))?;
+    let mut bytes = compiled.buffer.data().to_vec();
+    let ranges: Vec<ExitRange> = compiled
+        .buffer
+        .get_srclocs_sorted()
+        .iter()
+        .filter(|location| (1..=exits).contains(&location.loc.bits()))
+        .map(|location| ExitRange {
+            start: location.start as usize,
+            end: location.end as usize,
+        })
+        .collect();
+    let mut relocations = relocations(context)?;
+    let entry = strip::strip_frame(&mut bytes, &ranges, &mut relocations);
+    Ok(FunctionCode {
+        bytes,
+        entry: entry.unwrap_or(0),
+        relocations,
+        disassembly: compiled.vcode.clone(),
+        has_frame: entry.is_none(),
+    })
+}
+
+fn relocations(context: &Context) -> Result<Vec<Relocation>, JitError> {
+    let Some(compiled) = context.compiled_code() else {
+        return Ok(Vec::new());
+    };
+    compiled
+        .buffer
+        .relocs()
+        .iter()
+        .map(|relocation| {
+            let target = match &relocation.target {
+                FinalizedRelocTarget::ExternalName(name) => resolve(&context.func, name),
+                FinalizedRelocTarget::Func(_) => None,
+            };
+            match (relocation.kind, target) {
+                (Reloc::X86PCRel4 | Reloc::X86CallPCRel4, Some(target)) => Ok(Relocation {
+                    offset: relocation.offset as usize,
+                    target,
+                    addend: relocation.addend,
+                }),
+                (kind, _) => Err(JitError::CodeGenerator(format!(
+                    "relocation {kind:?} of {:?}",
+                    relocation.target
+                ))),
+            }
+        })
+        .collect()
+}
+
+fn resolve(function: &Function, name: &ExternalName) -> Option<Target> {
+    let ExternalName::User(reference) = name else {
+        return None;
+    };
+    let name = function.params.user_named_funcs().get(*reference)?;
+    Target::from_name(name.namespace, name.index)
+}
+
+/// Prepares a context for the next function.
+pub(crate) fn clear(context: &mut Context) {
+    context.clear();
+    context.func.signature = segment_signature();
+    context.func.name = UserFuncName::user(0, 0);
+}

@@ -1,0 +1,268 @@
+//! Memory for machine code and descriptors.
+//!
+//! ```text
+//! one reservation of address space            another view of the code's memory
+//! | code (read, execute) | data (read, write) |   | code (read, write) |
+//! ```
+//!
+//! No address is ever writable and executable: code is written through the second view. Descriptors are data, which
+//! code refers to relative to its own address.
+
+use std::io;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::JitError;
+use crate::compiled::Compiled;
+use crate::install::{self, Installed};
+use crate::machine::{FunctionCode, Stub};
+use crate::perf_map::PerfMap;
+use crate::ranges::FreeRanges;
+use crate::stubs;
+
+/// Places in code and data are multiples of this.
+pub(crate) const ALIGNMENT: usize = 64;
+
+/// How much memory there may be, and who is told about it.
+#[derive(Clone, Debug)]
+pub struct MemoryOptions {
+    /// Most bytes of machine code.
+    pub code_bytes_max: usize,
+    /// Most bytes of descriptors.
+    pub data_bytes_max: usize,
+    /// Whether code is listed in a file for the `perf` profiler.
+    pub writes_perf_map: bool,
+}
+
+impl Default for MemoryOptions {
+    fn default() -> Self {
+        MemoryOptions {
+            code_bytes_max: 256 << 20,
+            data_bytes_max: 64 << 20,
+            writes_perf_map: false,
+        }
+    }
+}
+
+/// Memory for the code of a machine. Clones are the same memory.
+#[derive(Clone, Debug)]
+pub struct CodeMemory {
+    region: Arc<Region>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Region {
+    /// Start of the code where it is executed.
+    executable: usize,
+    /// Start of the code where it is written.
+    writable: usize,
+    code_bytes: usize,
+    /// Bytes of data, behind the executable view.
+    data_bytes: usize,
+    free: Mutex<Free>,
+    dispatch: usize,
+    runtime: usize,
+    perf_map: Option<PerfMap>,
+}
+
+#[derive(Debug)]
+struct Free {
+    code: FreeRanges,
+    data: FreeRanges,
+}
+
+impl CodeMemory {
+    /// Reserves address space and writes the shared stubs.
+    pub fn new(options: &MemoryOptions) -> Result<CodeMemory, JitError> {
+        let page = 4096;
+        let code_bytes = options.code_bytes_max.next_multiple_of(page);
+        let data_bytes = options.data_bytes_max.next_multiple_of(page);
+        // Displacements from code to data and stubs have 32 bits.
+        if code_bytes == 0 || code_bytes.saturating_add(data_bytes) > 1 << 30 {
+            return Err(JitError::TooLarge);
+        }
+        let mut region = map(code_bytes, data_bytes).map_err(JitError::Memory)?;
+        if options.writes_perf_map {
+            region.perf_map = PerfMap::open();
+        }
+        region.dispatch = region.write_stub("dispatch", stubs::dispatch()?)?;
+        region.runtime = region.write_stub("runtime", stubs::runtime()?)?;
+        Ok(CodeMemory {
+            region: Arc::new(region),
+        })
+    }
+
+    /// Copies a procedure's code into the memory and makes its descriptors. The candidate's number is what exits
+    /// report.
+    pub fn install(&self, compiled: &Compiled, candidate: u64) -> Result<Installed, JitError> {
+        install::install(&self.region, compiled, candidate)
+    }
+
+    /// Bytes of code memory in use.
+    pub fn used_code_bytes(&self) -> usize {
+        self.region.code_bytes - self.region.lock().code.free_bytes()
+    }
+
+    /// Bytes of descriptor memory in use.
+    pub fn used_data_bytes(&self) -> usize {
+        self.region.data_bytes - self.region.lock().data.free_bytes()
+    }
+}
+
+impl Region {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_stub(&self, name: &str, function: FunctionCode) -> Result<usize, JitError> {
+        if !function.relocations.is_empty() {
+            return Err(JitError::CodeGenerator("a stub has relocations".into()));
+        }
+        let address = self.take_code(function.bytes.len())?;
+        // SAFETY: the range was just taken, and nothing runs in it yet.
+        unsafe { self.write_code(address, &function.bytes) };
+        self.list(name, address, function.bytes.len());
+        Ok(address + function.entry)
+    }
+
+    /// Address of a stub.
+    pub(crate) fn stub(&self, stub: Stub) -> usize {
+        match stub {
+            Stub::Dispatch => self.dispatch,
+            Stub::Runtime => self.runtime,
+        }
+    }
+
+    /// Takes memory for code; gives the address where it will run.
+    pub(crate) fn take_code(&self, bytes: usize) -> Result<usize, JitError> {
+        let place = self.lock().code.take(bytes.next_multiple_of(ALIGNMENT));
+        place.ok_or(JitError::MemoryExhausted)
+    }
+
+    /// Gives memory of code back.
+    pub(crate) fn give_code(&self, address: usize, bytes: usize) {
+        let bytes = bytes.next_multiple_of(ALIGNMENT);
+        self.lock().code.give(address, bytes);
+    }
+
+    /// Takes memory for data.
+    pub(crate) fn take_data(&self, bytes: usize) -> Result<usize, JitError> {
+        let place = self.lock().data.take(bytes.next_multiple_of(ALIGNMENT));
+        place.ok_or(JitError::MemoryExhausted)
+    }
+
+    /// Gives memory of data back.
+    pub(crate) fn give_data(&self, address: usize, bytes: usize) {
+        let bytes = bytes.next_multiple_of(ALIGNMENT);
+        self.lock().data.give(address, bytes);
+    }
+
+    /// Writes code that will run at an address.
+    ///
+    /// # Safety
+    /// The range was taken from this region, and no thread runs in it.
+    pub(crate) unsafe fn write_code(&self, address: usize, code: &[u8]) {
+        let to = (self.writable + (address - self.executable)) as *mut u8;
+        // SAFETY: the range lies in the region, whose writable view is as long as the executable one.
+        unsafe { ptr::copy_nonoverlapping(code.as_ptr(), to, code.len()) };
+    }
+
+    /// Tells profilers of code.
+    pub(crate) fn list(&self, name: &str, address: usize, bytes: usize) {
+        if let Some(map) = &self.perf_map {
+            map.add(address, bytes, name);
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: these are this region's mappings, and whoever holds code in it holds the region too.
+        unsafe {
+            libc::munmap(
+                self.executable as *mut libc::c_void,
+                self.code_bytes + self.data_bytes,
+            );
+            libc::munmap(self.writable as *mut libc::c_void, self.code_bytes);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    // SAFETY: the name ends with a null byte; the call takes no other memory.
+    let file = unsafe { libc::memfd_create(c"canny-code".as_ptr(), libc::MFD_CLOEXEC) };
+    if file < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just opened and belongs to nobody else.
+    let file = unsafe { OwnedFd::from_raw_fd(file) };
+    // SAFETY: the descriptor is open.
+    if unsafe { libc::ftruncate(file.as_raw_fd(), code_bytes as libc::off_t) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let all = map_at(
+        ptr::null_mut(),
+        code_bytes + data_bytes,
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+        -1,
+    )?;
+    let unmap = |address: usize, bytes: usize| {
+        // SAFETY: a mapping made here that nothing refers to.
+        unsafe { libc::munmap(address as *mut libc::c_void, bytes) };
+    };
+    let executable = map_at(
+        all as *mut libc::c_void,
+        code_bytes,
+        libc::PROT_READ | libc::PROT_EXEC,
+        libc::MAP_SHARED | libc::MAP_FIXED,
+        file.as_raw_fd(),
+    )
+    .inspect_err(|_| unmap(all, code_bytes + data_bytes))?;
+    let writable = map_at(
+        ptr::null_mut(),
+        code_bytes,
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_SHARED,
+        file.as_raw_fd(),
+    )
+    .inspect_err(|_| unmap(all, code_bytes + data_bytes))?;
+    let data = executable + code_bytes;
+    Ok(Region {
+        executable,
+        writable,
+        code_bytes,
+        data_bytes,
+        free: Mutex::new(Free {
+            code: FreeRanges::new(executable, code_bytes),
+            data: FreeRanges::new(data, data_bytes),
+        }),
+        dispatch: 0,
+        runtime: 0,
+        perf_map: None,
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn map_at(
+    address: *mut libc::c_void,
+    bytes: usize,
+    protection: libc::c_int,
+    flags: libc::c_int,
+    file: libc::c_int,
+) -> io::Result<usize> {
+    // SAFETY: a fixed address lies in a mapping that the caller just made; otherwise the system chooses.
+    let address = unsafe { libc::mmap(address, bytes, protection, flags, file, 0) };
+    if address == libc::MAP_FAILED {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(address as usize)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn map(_: usize, _: usize) -> io::Result<Region> {
+    Err(io::ErrorKind::Unsupported.into())
+}

@@ -1,0 +1,279 @@
+//! What the slots of the frame are known to hold, so that only what is missing is stored.
+//!
+//! A forward data flow over the graph. A slot holds any number of contents that are equal there. The entry
+//! knows what it was entered with; after a call or an instruction in the runtime exactly the contents of its state
+//! are known (everything else may have moved or been overwritten); at joins, what all ways agree on, arguments of
+//! edges being renamed to parameters.
+
+use std::collections::{BTreeMap, HashMap};
+
+use canny_compiler::instruction::Instruction;
+use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, SlotContent, StateId, Terminator};
+use canny_tables::layout::frame;
+use canny_tables::opcodes::Window;
+
+use crate::JitError;
+use crate::values::Values;
+
+/// A store that a state needs: slot, in words from the outermost fp, and content.
+pub(crate) type SlotStore = (i32, SlotContent);
+
+/// Contents by slot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Known(BTreeMap<i32, Vec<SlotContent>>);
+
+impl Known {
+    /// Whether a slot holds a content.
+    pub(crate) fn holds(&self, slot: i32, content: SlotContent) -> bool {
+        self.0
+            .get(&slot)
+            .is_some_and(|contents| contents.contains(&content))
+    }
+
+    fn exactly(slots: &[SlotStore]) -> Known {
+        Known(
+            slots
+                .iter()
+                .map(|(slot, content)| (*slot, vec![*content]))
+                .collect(),
+        )
+    }
+
+    fn set(&mut self, slot: i32, content: SlotContent) {
+        self.0.insert(slot, vec![content]);
+    }
+
+    fn forget(&mut self, slot: i32) {
+        self.0.remove(&slot);
+    }
+
+    /// The node gets a new value: what is said of the old one holds no longer.
+    fn define(&mut self, id: NodeId) {
+        self.0.retain(|_, contents| {
+            contents.retain(|content| *content != SlotContent::Node(id));
+            !contents.is_empty()
+        });
+    }
+
+    /// Keeps what the other knows too; says whether anything went.
+    fn meet(&mut self, other: &Known) -> bool {
+        let before = self.size();
+        self.0.retain(|slot, contents| {
+            contents.retain(|content| other.holds(*slot, *content));
+            !contents.is_empty()
+        });
+        self.size() != before
+    }
+
+    fn size(&self) -> usize {
+        self.0.values().map(Vec::len).sum()
+    }
+
+    fn along(&self, graph: &Graph, values: &Values, edge: &Edge) -> Known {
+        let parameters = &graph.blocks[edge.target.index()].parameters;
+        let mut known = self.clone();
+        known.0.retain(|_, contents| {
+            let mut renamed: Vec<SlotContent> = contents
+                .iter()
+                .copied()
+                .filter(
+                    |content| !matches!(content, SlotContent::Node(id) if parameters.contains(id)),
+                )
+                .collect();
+            for (parameter, argument) in parameters.iter().zip(&edge.arguments) {
+                if contents.contains(&SlotContent::Node(values.root(*argument))) {
+                    renamed.push(SlotContent::Node(*parameter));
+                }
+            }
+            *contents = renamed;
+            !contents.is_empty()
+        });
+        known
+    }
+}
+
+/// What the slots are known to hold where it matters.
+pub(crate) struct Slots {
+    states: Vec<Vec<SlotStore>>,
+    at_nodes: HashMap<NodeId, Vec<SlotStore>>,
+    at_ends: HashMap<BlockId, Vec<SlotStore>>,
+    /// What is known at the ends of blocks with tail calls.
+    at_tail_calls: HashMap<BlockId, Known>,
+}
+
+impl Slots {
+    /// Runs the data flow.
+    pub(crate) fn new(graph: &Graph, values: &Values) -> Result<Slots, JitError> {
+        let mut slots = Slots {
+            states: (0..graph.states.len() as u32)
+                .map(|id| state_slots(graph, values, StateId(id)))
+                .collect(),
+            at_nodes: HashMap::new(),
+            at_ends: HashMap::new(),
+            at_tail_calls: HashMap::new(),
+        };
+        let mut entries: Vec<Option<Known>> = vec![None; graph.blocks.len()];
+        entries[0] = Some(slots.at_entry(graph));
+        let mut work = vec![BlockId(0)];
+        while let Some(block) = work.pop() {
+            let Some(known) = entries[block.index()].clone() else {
+                continue;
+            };
+            let after = slots.block(graph, block, known, false)?;
+            for edge in graph.blocks[block.index()].terminator.edges() {
+                let along = after.along(graph, values, edge);
+                let target = &mut entries[edge.target.index()];
+                let changed = match target {
+                    Some(there) => there.meet(&along),
+                    None => {
+                        *target = Some(along);
+                        true
+                    }
+                };
+                if changed {
+                    work.push(edge.target);
+                }
+            }
+        }
+        for (index, known) in entries.into_iter().enumerate() {
+            if let Some(known) = known {
+                slots.block(graph, BlockId(index as u32), known, true)?;
+            }
+        }
+        Ok(slots)
+    }
+
+    /// Everything that a state fills.
+    pub(crate) fn of_state(&self, state: StateId) -> &[SlotStore] {
+        &self.states[state.index()]
+    }
+
+    /// What must be stored for a node's state.
+    pub(crate) fn at_node(&self, id: NodeId) -> &[SlotStore] {
+        self.at_nodes.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// What must be stored for the state of a block's end.
+    pub(crate) fn at_end(&self, id: BlockId) -> &[SlotStore] {
+        self.at_ends.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// What is known before the tail call that ends a block.
+    pub(crate) fn before_tail_call(&self, id: BlockId) -> Option<&Known> {
+        self.at_tail_calls.get(&id)
+    }
+
+    fn at_entry(&self, graph: &Graph) -> Known {
+        let mut known = Known::default();
+        for block in &graph.blocks {
+            for id in &block.nodes {
+                let slot = match graph.node(*id).op {
+                    Op::Slot(register) => register as i32,
+                    Op::Closure => frame::CLOSURE,
+                    _ => continue,
+                };
+                let contents = known.0.entry(slot).or_default();
+                contents.push(SlotContent::Node(*id));
+            }
+        }
+        known
+    }
+
+    fn missing(&self, state: StateId, known: &Known) -> Vec<SlotStore> {
+        let stores = self.of_state(state).iter().copied();
+        stores
+            .filter(|(slot, content)| !known.holds(*slot, *content))
+            .collect()
+    }
+
+    fn block(
+        &mut self,
+        graph: &Graph,
+        id: BlockId,
+        mut known: Known,
+        records: bool,
+    ) -> Result<Known, JitError> {
+        let block = &graph.blocks[id.index()];
+        for &node in &block.nodes {
+            let op = &graph.node(node).op;
+            if let Some(state) = op.state()
+                && records
+            {
+                let missing = self.missing(state, &known);
+                self.at_nodes.insert(node, missing);
+            }
+            match op {
+                Op::Call(_, _, state) | Op::Runtime(state) => {
+                    known = Known::exactly(self.of_state(*state));
+                    self.after_instruction(graph, *state, Some(node), &mut known)?;
+                }
+                // These are what the entry knows.
+                Op::Slot(_) | Op::Closure => {}
+                _ => known.define(node),
+            }
+        }
+        if let Some(state) = block.terminator.state()
+            && records
+        {
+            let missing = self.missing(state, &known);
+            self.at_ends.insert(id, missing);
+            if matches!(block.terminator, Terminator::TailCall(..)) {
+                self.at_tail_calls.insert(id, known.clone());
+            }
+        }
+        if let Terminator::RuntimeBranch { state, .. } = block.terminator {
+            known = Known::exactly(self.of_state(state));
+        }
+        Ok(known)
+    }
+
+    /// Takes out what the instruction at a state's pc overwrote and puts in its value.
+    fn after_instruction(
+        &self,
+        graph: &Graph,
+        state: StateId,
+        value: Option<NodeId>,
+        known: &mut Known,
+    ) -> Result<(), JitError> {
+        let instruction = instruction(graph, state)?;
+        let state = graph.state(state);
+        let base = graph.frame(state.frame).base as i32;
+        if let Some(first) = instruction.clobbered_from() {
+            known.0.retain(|slot, _| *slot < base + first as i32);
+        }
+        instruction.each_definition(|register| known.forget(base + register as i32));
+        if let Some(value) = value
+            && defines_a(&instruction)
+        {
+            known.set(base + instruction.a() as i32, SlotContent::Node(value));
+        }
+        Ok(())
+    }
+}
+
+/// The instruction at a state's pc.
+pub(crate) fn instruction(graph: &Graph, id: StateId) -> Result<Instruction<'_>, JitError> {
+    let state = graph.state(id);
+    let words = &graph.code_of(state.frame).instructions;
+    Instruction::decode(words, state.pc)
+        .map_err(|_| JitError::Invalid(format!("no instruction at the pc of state {}", id.0)))
+}
+
+/// Whether an instruction's value is in its register a afterwards.
+pub(crate) fn defines_a(instruction: &Instruction) -> bool {
+    let mut defines = false;
+    instruction.each_definition(|register| defines |= register == instruction.a());
+    defines || instruction.row().window == Window::Call
+}
+
+fn state_slots(graph: &Graph, values: &Values, id: StateId) -> Vec<SlotStore> {
+    let mut slots: BTreeMap<i32, SlotContent> = BTreeMap::new();
+    for (slot, content) in graph.slots(id) {
+        let content = match content {
+            SlotContent::Node(node) => SlotContent::Node(values.root(node)),
+            address => address,
+        };
+        slots.insert(slot, content);
+    }
+    slots.into_iter().collect()
+}

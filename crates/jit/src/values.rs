@@ -1,0 +1,66 @@
+//! Which nodes are the same value, and which are constants.
+//!
+//! A guard's or refinement's value is its operand; equal constants are one value. Everything after this looks at
+//! *roots* only.
+
+use std::collections::HashMap;
+
+use canny_spesh::graph::{Graph, NodeId, Op, Representation};
+
+/// The roots of all nodes of a graph.
+pub(crate) struct Values {
+    roots: Vec<NodeId>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum Constant {
+    Word(u64),
+    PoolSlot(u64),
+    Float(u64),
+}
+
+impl Values {
+    /// Finds the roots.
+    pub(crate) fn new(graph: &Graph) -> Values {
+        let mut constants: HashMap<Constant, NodeId> = HashMap::new();
+        let roots = (0..graph.nodes.len() as u32)
+            .map(|index| {
+                let mut id = NodeId(index);
+                while let Op::Guard(_, x, _) | Op::Refine(x) = graph.node(id).op {
+                    id = x;
+                }
+                let constant = match graph.node(id).op {
+                    Op::Word(word) => Constant::Word(word),
+                    Op::PoolSlot(address) => Constant::PoolSlot(address),
+                    Op::Float(number) => Constant::Float(number.to_bits()),
+                    _ => return id,
+                };
+                *constants.entry(constant).or_insert(id)
+            })
+            .collect();
+        Values { roots }
+    }
+
+    /// The root of a node.
+    pub(crate) fn root(&self, id: NodeId) -> NodeId {
+        self.roots[id.index()]
+    }
+}
+
+/// Whether a root is made anew wherever it is used.
+pub(crate) fn is_constant(graph: &Graph, id: NodeId) -> bool {
+    matches!(
+        graph.node(id).op,
+        Op::Word(_) | Op::PoolSlot(_) | Op::Float(_)
+    )
+}
+
+/// Whether a node's value is an unboxed double.
+pub(crate) fn is_float(graph: &Graph, id: NodeId) -> bool {
+    graph.representation(id) == Representation::Float
+}
+
+/// Whether a node does nothing but make its value.
+pub(crate) fn is_pure(op: &Op) -> bool {
+    op.state().is_none() && op.representation() != Representation::Nothing
+}
