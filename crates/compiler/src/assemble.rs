@@ -185,10 +185,6 @@ impl<'a> Reader<'a> {
                 let register = self.register()?;
                 ranged(i64::from(register), 8)
             }
-            Operand::DefWide | Operand::UseWide => {
-                let register = self.register()?;
-                ranged(i64::from(register), 16)
-            }
             Operand::Count | Operand::Unsigned8 | Operand::Signed8 => ranged(self.number()?, 8),
             Operand::Unsigned16 => ranged(self.number()?, 16),
             Operand::Signed16 => match opcode {

@@ -144,7 +144,6 @@ fn show_instruction(
             Operand::Signed8 => write!(line, " {}", field as u8 as i8),
             Operand::Signed16 => write!(line, " {}", signed_operand(instruction)),
             Operand::Unsigned16 => write!(line, " {}", instruction.wide()),
-            Operand::DefWide | Operand::UseWide => write!(line, " r{}", instruction.wide()),
             Operand::Pool16 => write!(line, " {}", pool_operand(unit, code, instruction)),
         };
     }

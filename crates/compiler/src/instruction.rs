@@ -9,7 +9,7 @@ use canny_tables::opcodes::{
     field_wide, opcode_byte,
 };
 
-/// Registers are numbered with 16 bits: the widest register operand.
+/// Greatest number of words of a frame. Operands reach the first 256 registers.
 pub const REGISTER_COUNT_MAX: usize = 1 << 16;
 
 /// One instruction inside a code's words.
@@ -137,7 +137,6 @@ impl<'a> Instruction<'a> {
         {
             match operand {
                 Operand::Use | Operand::UseDef => visit(field),
-                Operand::UseWide => visit(usize::from(self.wide())),
                 _ => {}
             }
         }
@@ -162,7 +161,6 @@ impl<'a> Instruction<'a> {
         {
             match operand {
                 Operand::Def | Operand::UseDef => visit(field),
-                Operand::DefWide => visit(usize::from(self.wide())),
                 _ => {}
             }
         }

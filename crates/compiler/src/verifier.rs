@@ -539,8 +539,6 @@ impl Verifier<'_> {
         Ok(match instruction.opcode {
             Opcode::MakeBox => RegisterType::Box,
             Opcode::Move => state.registers[instruction.b()],
-            Opcode::LoadWide => state.registers[usize::from(instruction.wide())],
-            Opcode::StoreWide => state.registers[instruction.a()],
             Opcode::Free => {
                 let slot = u32::from(instruction.wide());
                 let is_box = self.code.captured_boxes.binary_search(&slot).is_ok();
@@ -626,12 +624,7 @@ impl Verifier<'_> {
 fn is_wide(operand: Operand) -> bool {
     matches!(
         operand,
-        Operand::Signed16
-            | Operand::Unsigned16
-            | Operand::Pool16
-            | Operand::DefWide
-            | Operand::UseWide
-            | Operand::Offset24
+        Operand::Signed16 | Operand::Unsigned16 | Operand::Pool16 | Operand::Offset24
     )
 }
 

@@ -35,10 +35,6 @@ pub enum Operand {
     Unsigned16,
     /// 16-bit field: distance to a pool slot.
     Pool16,
-    /// 16-bit field: register written.
-    DefWide,
-    /// 16-bit field: register read.
-    UseWide,
     /// 24-bit field: branch offset.
     Offset24,
 }
@@ -193,8 +189,6 @@ opcodes! {
 
     // Moves, constants, variables.
     Move "move" [Def Use None] [] None Next false false "R[a] = R[b].";
-    LoadWide "load-wide" [Def UseWide None] [] None Next false false "R[a] = R[wide].";
-    StoreWide "store-wide" [Use DefWide None] [] None Next false false "R[wide] = R[a].";
     LoadImmediate "load-immediate" [Def Signed16 None] [] None Next false false "R[a] = the sign-extended raw word.";
     LoadConstant "load-constant" [Def Pool16 None] [] None Next false false "R[a] = the pool slot.";
     LoadConstantFar "load-constant-far" [Def None None] [Pool] None Next false false "R[a] = the pool slot, at any distance.";

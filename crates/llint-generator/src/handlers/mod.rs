@@ -62,11 +62,9 @@ pub fn implementation(opcode: Opcode) -> Implementation {
         Quotient | Remainder | Modulo | BitAnd | BitOr | BitXor | ShiftLeft => {
             Fast(numbers::write_fixnum)
         }
-        Move | LoadWide | StoreWide | LoadImmediate | LoadConstant | LoadConstantFar
-        | GlobalRef | GlobalSet | GlobalDefine | CellRef | CellSet | CellDefine | Free
-        | SelfRef | MakeClosure | ClosureSet | MakeBox | BoxRef | BoxSet | CheckDefined => {
-            Fast(variables::write)
-        }
+        Move | LoadImmediate | LoadConstant | LoadConstantFar | GlobalRef | GlobalSet
+        | GlobalDefine | CellRef | CellSet | CellDefine | Free | SelfRef | MakeClosure
+        | ClosureSet | MakeBox | BoxRef | BoxSet | CheckDefined => Fast(variables::write),
         Cons | Car | Cdr | Cadr | Cddr | SetCar | SetCdr | VectorRef | VectorSet | VectorLength
         | StringRef | StringLength | BytevectorRef | BytevectorSet | BytevectorLength
         | CharacterToInteger | IntegerToCharacter | RecordRef | RecordSet => Fast(objects::write),

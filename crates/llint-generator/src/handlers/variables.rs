@@ -16,18 +16,6 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
             h.set_a(value);
             h.next();
         }
-        Opcode::LoadWide => {
-            let register = h.wide();
-            let value = h.register(register);
-            h.set_a(value);
-            h.next();
-        }
-        Opcode::StoreWide => {
-            let value = h.ra();
-            let register = h.wide();
-            h.set_register(register, value);
-            h.next();
-        }
         Opcode::LoadImmediate => {
             let value = h.wide_signed();
             h.set_a(value);

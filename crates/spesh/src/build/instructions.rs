@@ -61,16 +61,6 @@ impl Builder<'_> {
                 let value = self.register(activation, instruction.b())?;
                 activation.environment.set(instruction.a(), value);
             }
-            LoadWide => {
-                let value = self.register(activation, usize::from(instruction.wide()))?;
-                activation.environment.set(instruction.a(), value);
-            }
-            StoreWide => {
-                let value = self.register(activation, instruction.a())?;
-                activation
-                    .environment
-                    .set(usize::from(instruction.wide()), value);
-            }
             LoadImmediate => {
                 let value = self.word(i64::from(instruction.wide() as i16) as u64);
                 activation.environment.set(instruction.a(), value);
