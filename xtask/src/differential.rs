@@ -209,7 +209,8 @@ fn compare(
     Ok(differences)
 }
 
-fn difference(plain: &Outcome, other: &Outcome) -> Option<String> {
+/// What differs between two runs of a program.
+pub fn difference(plain: &Outcome, other: &Outcome) -> Option<String> {
     if plain.code != other.code || other.timed_out {
         return Some(format!(
             "{} instead of {}; {}",

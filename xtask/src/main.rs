@@ -13,6 +13,7 @@ mod conformance;
 mod differential;
 mod fuzz;
 mod process;
+mod programs;
 mod test;
 mod tidy;
 mod workspace;
@@ -27,6 +28,7 @@ verbs
   differential   the test programs under collector stress must behave as without
   conformance    run suites that others wrote
   bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
+  programs       random programs must behave the same with the specializer as without
   fuzz           throw generated input at reader, expander, verifier and number parser
 
 `cargo xtask VERB --help` explains a verb's options.
@@ -42,6 +44,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("differential", differential::run),
     ("conformance", conformance::run),
     ("bench", bench::run),
+    ("programs", programs::run),
     ("fuzz", fuzz::run),
 ];
 

@@ -2,13 +2,13 @@
 
 use crate::arguments::Arguments;
 use crate::workspace::{self, Profile};
-use crate::{differential, tidy};
+use crate::{differential, programs, tidy};
 
 const HELP: &str = "\
 usage: cargo xtask test
 
-Runs `tidy`, all tests of the workspace (with cargo-nextest if it is installed) and the CI share of
-`differential`.
+Runs `tidy`, all tests of the workspace (with cargo-nextest if it is installed) and the CI shares of
+`differential` and `programs`.
 ";
 
 pub fn run(arguments: &mut Arguments) -> Result<(), String> {
@@ -26,6 +26,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let canny = workspace::canny(arguments, Profile::Debug)?;
     arguments.finish()?;
     differential::share(&canny)?;
+    programs::share(&canny)?;
     println!("xtask test: all passed");
     Ok(())
 }
