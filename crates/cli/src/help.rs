@@ -22,6 +22,7 @@ Options:
   -e EXPR           evaluate EXPR; may be given several times
   --heap-limit N    use at most N bytes of heap (suffixes K, M, G)
   --stack-limit N   use at most N bytes of frames; 1G unless given
+  --no-jit          do not compile code that runs often; so does CANNY_JIT=0
   --no-cache        neither read nor write compiled libraries in the cache directory
   --no-warnings     do not print the compiler's warnings
   -V, --version     print the version and what SRFI 176 asks for

@@ -42,6 +42,8 @@ pub struct Options {
     pub stack_limit_bytes: Option<usize>,
     pub use_cache: bool,
     pub show_warnings: bool,
+    /// Compile code that runs often.
+    pub compiles: bool,
 }
 
 /// Parses the command line; the message says what is wrong with it.
@@ -56,6 +58,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         stack_limit_bytes: None,
         use_cache: true,
         show_warnings: true,
+        compiles: true,
     };
     let mut expressions: Vec<String> = Vec::new();
     let mut parser = Parser::from_iter(arguments);
@@ -88,6 +91,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
                 options.stack_limit_bytes =
                     Some(size("--stack-limit", parser.value().map_err(text_of)?)?);
             }
+            Arg::Long("no-jit") => options.compiles = false,
             Arg::Long("no-cache") => options.use_cache = false,
             Arg::Long("no-warnings") => options.show_warnings = false,
             Arg::Value(first) => {

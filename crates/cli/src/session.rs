@@ -48,6 +48,7 @@ impl Session {
             stack_bytes: options
                 .stack_limit_bytes
                 .unwrap_or(VmStack::DEFAULT_FRAME_BYTES),
+            compiles: options.compiles && std::env::var_os("CANNY_JIT").is_none_or(|on| on != "0"),
         };
         let vm = Vm::new(config, canny_lib::primitive_table())
             .map_err(|error| format!("cannot start: {error}"))?;

@@ -5,11 +5,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use canny_tables::layout::{TAG_MASK, TAG_OBJECT};
 use canny_value::Value;
 
 use crate::block::{BLOCK_BYTES, BLOCK_SHIFT, Block, Space};
 use crate::block_pool::BlockPool;
-use crate::code_space::CodeSpace;
+use crate::code_space::{self, CodeSpace};
 use crate::config::HeapConfig;
 use crate::evacuate::ToSpaces;
 use crate::guardian::Finalization;
@@ -277,6 +278,24 @@ impl Heap {
     /// collection.
     pub fn take_dead_externals(&self) -> Vec<u64> {
         std::mem::take(&mut self.lock().finalization.dead_externals)
+    }
+
+    /// Asks every mutator to come to a safepoint soon.
+    pub fn request_safepoints(&self) {
+        for entry in &self.lock().mutators {
+            entry.request.request();
+        }
+    }
+
+    /// Whether a word is a reference to a code object that there is. For the thread of a mutator, between its
+    /// safepoints.
+    pub fn is_code(&self, word: u64) -> bool {
+        if word & TAG_MASK != TAG_OBJECT || !self.space.contains(word as usize) {
+            return false;
+        }
+        let address = (word - TAG_OBJECT) as usize;
+        let _state = self.lock();
+        code_space::object_around(&self.space, address).is_some_and(|(start, _)| start == address)
     }
 
     /// Whether the program has just used up the heap limit but for a small reserve: true once per

@@ -203,7 +203,12 @@ impl Slots {
                 self.at_nodes.insert(node, missing);
             }
             match op {
-                Op::Call(_, _, state) | Op::Runtime(state) => {
+                Op::Call(_, _, state) => {
+                    known = Known::exactly(self.of_state(*state));
+                    // A compiled return brings the value in a register.
+                    self.after_instruction(graph, *state, None, &mut known)?;
+                }
+                Op::Runtime(state) => {
                     known = Known::exactly(self.of_state(*state));
                     self.after_instruction(graph, *state, Some(node), &mut known)?;
                 }

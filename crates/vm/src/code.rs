@@ -104,12 +104,6 @@ impl CodeRef {
         (pool as usize + 8 * self.u32_at(code::POOL_LENGTH) as usize) as *const u32
     }
 
-    /// Whether an address is one behind the first word of an instruction.
-    pub(crate) fn contains(self, pc: *const u32) -> bool {
-        let at = (pc as usize).wrapping_sub(self.start() as usize) / 4;
-        (1..=self.instructions().len()).contains(&at)
-    }
-
     /// The word of a fixed field that any thread may change: entry and native.
     pub(crate) fn shared_word(self, offset: i32) -> &'static AtomicU64 {
         // SAFETY: a code object has its fixed fields, aligned; it does not move, and callers hold it alive.

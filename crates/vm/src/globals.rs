@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use canny_heap::{CollectionMode, RootVisitor, Roots};
 use canny_syntax::core::GlobalName;
 use canny_tables::kinds::Kind;
+use canny_tables::layout::FLAG_WATCHED;
 use canny_value::Value;
 
 use crate::thread::Thread;
@@ -79,8 +80,14 @@ impl Thread {
         cell
     }
 
-    /// Changes the value of a cell.
+    /// Changes the value of a cell, and gives up compiled code that relies on it.
     pub(crate) fn set_cell(&mut self, cell: Value, value: Value) {
+        if cell
+            .as_object()
+            .is_some_and(|object| object.has_flag(FLAG_WATCHED))
+        {
+            self.cell_changes(cell);
+        }
         self.store(cell, VALUE, value);
     }
 

@@ -33,6 +33,7 @@ mod roots;
 mod run;
 mod runtime;
 mod safepoint;
+pub mod specializer;
 mod stack;
 pub mod strings;
 mod stubs;

@@ -31,6 +31,7 @@ impl Thread {
             self.reset_limit();
             let bits = self.interrupts.take();
             self.mutator().safepoint();
+            self.grant_wishes();
             if bits & HEAP != 0 || self.vm.heap.take_exhausted() {
                 let limit = self.vm.heap.limit_bytes();
                 let limit = self.integer(limit as i64);

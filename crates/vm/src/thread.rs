@@ -23,6 +23,7 @@ use canny_value::Value;
 use crate::Vm;
 use crate::interrupt::InterruptState;
 use crate::primitive::PrimitiveFunction;
+use crate::specializer::thread::Detour;
 use crate::stack::VmStack;
 
 /// A mutator of the machine.
@@ -60,6 +61,9 @@ pub struct Thread {
     pub(crate) reserve_words: usize,
     /// Words that sealed frames may have beyond the limit, for the handlers of a stack condition.
     pub(crate) sealed_reserve_words: usize,
+    /// Compiled code was given up since the runtime was entered.
+    pub(crate) code_was_retired: bool,
+    pub(crate) detour: Detour,
 }
 
 /// The registers of the dynamic state; see the primitive rows of `control`.
@@ -160,6 +164,8 @@ impl Thread {
             integers: Default::default(),
             embedded: crate::embedded::Embedded::default(),
             reserve_words: 0,
+            code_was_retired: false,
+            detour: Detour::NOWHERE,
             sealed_reserve_words: 0,
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);

@@ -12,6 +12,8 @@ use crate::globals::{Globals, GlobalsHandle};
 use crate::primitive::PrimitiveFunction;
 use crate::procedures::{ProcedureNames, ProcedureNamesHandle};
 use crate::roots::{SharedRoots, SharedRootsHandle};
+use crate::specializer::Specializer;
+use crate::specializer::registry::SpecializerHandle;
 use crate::stack::VmStack;
 use crate::stubs::Stubs;
 use crate::symbols::{SymbolTable, SymbolTableHandle};
@@ -24,6 +26,8 @@ pub struct VmConfig {
     pub heap: HeapConfig,
     /// Bytes of frames that a thread may have.
     pub stack_bytes: usize,
+    /// Whether code that runs often is compiled.
+    pub compiles: bool,
 }
 
 impl Default for VmConfig {
@@ -31,6 +35,7 @@ impl Default for VmConfig {
         VmConfig {
             heap: HeapConfig::default(),
             stack_bytes: VmStack::DEFAULT_FRAME_BYTES,
+            compiles: true,
         }
     }
 }
@@ -45,6 +50,7 @@ pub struct Vm {
     pub(crate) liveness: Arc<LivenessCache>,
     pub(crate) stubs: Stubs,
     pub(crate) procedure_names: Arc<ProcedureNames>,
+    pub(crate) specializer: Arc<Specializer>,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
     primitives: Arc<[PrimitiveFunction]>,
     config: VmConfig,
@@ -65,6 +71,9 @@ impl Vm {
         let shared_roots = Arc::new(SharedRoots::default());
         let procedure_names = Arc::new(ProcedureNames::default());
         heap.add_weak_roots(Box::new(SymbolTableHandle(symbols.clone())));
+        let specializer = Arc::new(Specializer::new(heap.clone(), config.compiles));
+        heap.add_weak_roots(Box::new(SpecializerHandle(specializer.clone())));
+        heap.add_global_roots(Box::new(SpecializerHandle(specializer.clone())));
         heap.add_weak_roots(Box::new(ProcedureNamesHandle(procedure_names.clone())));
         heap.add_global_roots(Box::new(GlobalsHandle(globals.clone())));
         heap.add_global_roots(Box::new(SharedRootsHandle(shared_roots.clone())));
@@ -77,6 +86,7 @@ impl Vm {
             liveness: Arc::new(LivenessCache::default()),
             stubs: Stubs::new(),
             procedure_names,
+            specializer,
             host: Default::default(),
             primitives,
             config,
@@ -95,6 +105,11 @@ impl Vm {
     /// The heap.
     pub fn heap(&self) -> &Arc<Heap> {
         &self.heap
+    }
+
+    /// The specializer's part of the machine.
+    pub fn specializer(&self) -> &Arc<Specializer> {
+        &self.specializer
     }
 
     pub(crate) fn primitives(&self) -> &Arc<[PrimitiveFunction]> {

@@ -18,6 +18,11 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%exit" => exit;
     "get-environment-variable" => environment_variable;
     "get-environment-variables" => environment_variables;
+    "%specialize" => specialize;
+    "%specialized?" => |thread, call| {
+        Ok(Value::boolean(thread.specialization(call.at(0)).is_some()))
+    };
+    "%unspecialize" => unspecialize;
     "%implementation-version" => |thread, _| Ok(thread.literal_string(env!("CARGO_PKG_VERSION")));
     "%backtrace" => backtrace;
     "%interrupt-pending?" => is_interrupt_pending;
@@ -50,6 +55,22 @@ fn cpu_time(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
         time.tv_nsec.clamp(0, 999_999_999) as u32,
     );
     Ok(thread.flonum(time.as_secs_f64()))
+}
+
+fn specialize(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let loop_number = call.optional(1).and_then(Value::as_index);
+    match thread.specialize_now(call.at(0), loop_number) {
+        Ok(_) => Ok(Value::TRUE),
+        Err(message) => Ok(thread.string(&message)),
+    }
+}
+
+fn unspecialize(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let candidate = thread.specialization(call.at(0));
+    if let Some(candidate) = candidate {
+        thread.vm().specializer().retire(candidate);
+    }
+    Ok(Value::boolean(candidate.is_some()))
 }
 
 /// A list of strings.

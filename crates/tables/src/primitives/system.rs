@@ -26,6 +26,9 @@ rows! {
     "%compile-next" (1) [] "loader -> list-or-eof" "The thunks of the next form of a source file; the file is closed at its end.";
     "%expand" (2) [] "any environment -> any" "The fully expanded form of a datum, for people to read.";
     "%disassemble" (1) [] "procedure -> string" "The bytecode of a procedure, for people to read.";
+    "%specialize" (1, 2) [] "procedure [index] -> any" "Compiles a procedure now, for its start or for its loop of this number: #t, or a string that says why not.";
+    "%specialized?" (1) [] "procedure -> boolean" "Whether calls of a procedure enter compiled code.";
+    "%unspecialize" (1) [] "procedure -> boolean" "Gives up the compiled code that calls of a procedure enter: whether there was any.";
     "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string" "The version of this implementation.";
     "%backtrace" (0) [] "-> list" "Procedure names and positions of the current frames, innermost first.";
     "%interrupt-pending?" (0) [NEVER_RAISES] "-> boolean" "Takes note of an interrupt: whether one was pending.";

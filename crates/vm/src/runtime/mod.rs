@@ -127,10 +127,14 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
     // SAFETY: generated code passes the block of the thread that runs, and nothing else borrows it.
     let thread = unsafe { &mut *thread.cast::<Thread>() };
     let mut site = Site { thread, word };
-    match work(&mut site) {
+    let next = match work(&mut site) {
         Ok(next) => next,
         Err(raise) => site.thread.begin_raise(raise),
+    };
+    if std::mem::take(&mut site.thread.code_was_retired) && !next.is_null() {
+        return site.thread.detour(next);
     }
+    next
 }
 
 macro_rules! entries {

@@ -1,0 +1,181 @@
+//! From a graph to code in use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use canny_jit::{CodeMemory, Environment, JitError, MemoryOptions};
+use canny_spesh::graph::{Callee, Condition, Graph, Op, Terminator, Test};
+use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
+use canny_spesh::types::Type;
+use canny_tables::opcodes::Opcode;
+
+use super::placed::Placed;
+use super::registry::Publication;
+use super::{CandidateId, Refusal, Specializer, View, compiled};
+
+/// Why a graph did not come into use.
+#[derive(Debug)]
+pub enum InstallError {
+    /// No machine code.
+    Jit(JitError),
+    /// What it relies on is not so any more.
+    Refused(Refusal),
+}
+
+impl fmt::Display for InstallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InstallError::Jit(error) => error.fmt(f),
+            InstallError::Refused(Refusal::UnknownCode) => f.write_str("it refers to unknown code"),
+            InstallError::Refused(Refusal::Stale) => {
+                f.write_str("a variable that it relies on has changed")
+            }
+            InstallError::Refused(Refusal::TypesAtStart) => {
+                f.write_str("nobody checks types of arguments before a procedure starts")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InstallError {}
+
+/// The memory for machine code, made at its first use.
+#[derive(Default)]
+pub(super) struct MachineCode {
+    memory: OnceLock<Result<CodeMemory, String>>,
+}
+
+impl MachineCode {
+    fn memory(&self) -> Result<&CodeMemory, JitError> {
+        let memory = self.memory.get_or_init(|| {
+            let options = MemoryOptions {
+                writes_perf_map: std::env::var_os("CANNY_PERF_MAP").is_some(),
+                ..MemoryOptions::default()
+            };
+            CodeMemory::new(&options).map_err(|error| error.to_string())
+        });
+        memory
+            .as_ref()
+            .map_err(|error| JitError::CodeGenerator(error.clone()))
+    }
+}
+
+/// What compiled code calls in the machine.
+fn environment() -> Environment {
+    Environment {
+        call_slow_stub: canny_llint::slow_stub(Opcode::Call),
+        tail_call_slow_stub: canny_llint::slow_stub(Opcode::TailCall),
+        allocate: compiled::allocate as *const () as usize,
+        box_flonum: compiled::box_flonum as *const () as usize,
+        disassembles: false,
+    }
+}
+
+impl Specializer {
+    /// Compiles a graph and puts it into use. `view` gave the snapshots that the graph was built from; `required` are
+    /// the types that registers must have for it, which only loops may want. For any thread.
+    pub fn install(
+        &self,
+        graph: &Graph,
+        required: &[(u32, Type)],
+        view: &View,
+    ) -> Result<CandidateId, InstallError> {
+        let number = self
+            .next_candidate
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let id = CandidateId(number);
+        let publication = Publication {
+            id,
+            code: graph.codes[0].word,
+            entry: graph.entry,
+            required: required
+                .iter()
+                .filter(|(_, ty)| *ty != Type::ANY)
+                .copied()
+                .collect(),
+            watched: graph.watched.clone(),
+            codes: codes_of(graph, view).ok_or(InstallError::Refused(Refusal::UnknownCode))?,
+        };
+        self.lock()
+            .check(&publication)
+            .map_err(InstallError::Refused)?;
+        let code = canny_jit::compile(graph, &environment()).map_err(InstallError::Jit)?;
+        let memory = self.machine_code.memory().map_err(InstallError::Jit)?;
+        let installed = memory.install(&code, number).map_err(InstallError::Jit)?;
+        let placed = Placed {
+            entry: installed.entry_descriptor as u64,
+            native: installed.native_entry as u64,
+            descriptors: std::iter::once(installed.entry_descriptor)
+                .chain(
+                    installed
+                        .return_descriptors
+                        .iter()
+                        .map(|there| there.address),
+                )
+                .map(|address| address as u64)
+                .collect(),
+            exits: installed.exits.iter().map(|exit| exit.bytecode).collect(),
+        };
+        let mut registry = self.lock();
+        if let Err(refusal) = registry.check(&publication) {
+            drop(registry);
+            // SAFETY: nothing was told of the code's addresses.
+            unsafe { installed.free() };
+            return Err(InstallError::Refused(refusal));
+        }
+        registry.publish(publication, placed);
+        Ok(id)
+    }
+}
+
+/// The snapshots of all code that a graph consists of or refers to.
+fn codes_of(graph: &Graph, view: &View) -> Option<Vec<Arc<CodeSnapshot>>> {
+    let mut codes: BTreeMap<CodeWord, Arc<CodeSnapshot>> = graph
+        .codes
+        .iter()
+        .chain(&view.given())
+        .map(|code| (code.word, code.clone()))
+        .collect();
+    for word in mentioned(graph) {
+        if let std::collections::btree_map::Entry::Vacant(slot) = codes.entry(word) {
+            slot.insert(view.snapshot(word)?);
+        }
+    }
+    Some(codes.into_values().collect())
+}
+
+/// Code that a graph's nodes name.
+fn mentioned(graph: &Graph) -> BTreeSet<CodeWord> {
+    let mut words = BTreeSet::new();
+    let test = |words: &mut BTreeSet<CodeWord>, test: &Test| {
+        if let Test::ClosureOf(code) = test {
+            words.insert(CodeWord(*code));
+        }
+    };
+    for node in &graph.nodes {
+        match &node.op {
+            Op::Guard(asked, ..) => test(&mut words, asked),
+            Op::Require(Condition::Test(asked, _), _) | Op::Boolean(Condition::Test(asked, _)) => {
+                test(&mut words, asked);
+            }
+            Op::Call(Callee::Known { code, .. }, ..) => {
+                words.insert(CodeWord(*code));
+            }
+            _ => {}
+        }
+    }
+    for block in &graph.blocks {
+        match &block.terminator {
+            Terminator::Branch {
+                condition: Condition::Test(asked, _),
+                ..
+            } => test(&mut words, asked),
+            Terminator::TailCall(Callee::Known { code, .. }, ..) => {
+                words.insert(CodeWord(*code));
+            }
+            _ => {}
+        }
+    }
+    words
+}

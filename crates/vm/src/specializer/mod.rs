@@ -1,0 +1,189 @@
+//! The machine's side of the specializer: what a worker may know of the program's code, and how what it compiled
+//! comes into use and out of use again.
+//!
+//! A worker asks its [`View`] for snapshots, builds and compiles a graph, and hands it to
+//! [`Specializer::install`]. Mutators make the snapshots that are wished for at their next safepoint, count exits of
+//! compiled code, enter loops that have some, and give up what relied on a global variable that changes.
+//!
+//! - [`registry`]: known code and candidates; publishing and retiring.
+//! - [`snapshot`]: immutable copies of code objects.
+//! - [`watches`]: global variables on whose value compiled code relies.
+//! - [`compiled`]: functions that compiled code calls.
+//! - [`log`]: what threads write while they interpret, and when.
+//! - [`worker`]: the thread that reads logs, plans and has plans compiled.
+//!
+//! **Retiring while it runs.** An instruction that compiled code leaves to the runtime may retire the very candidate
+//! that runs it. Compiled code compares the address that the runtime gives with the one that it expects, so
+//! the runtime gives the address of a *detour* then: a retired descriptor of the thread, which stands for the
+//! expected address ([`crate::thread::Thread::detour`]). The mismatch makes compiled code leave, and the
+//! interpreter goes on through the descriptor.
+
+pub(crate) mod compiled;
+mod install;
+pub(crate) mod log;
+mod now;
+pub(crate) mod placed;
+pub(crate) mod registry;
+mod snapshot;
+pub(crate) mod thread;
+mod watches;
+pub mod worker;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use canny_heap::Heap;
+use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
+use canny_spesh::types::Type;
+
+pub use install::InstallError;
+use registry::Registry;
+pub use snapshot::type_of;
+
+/// Names a candidate: code that was compiled for one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CandidateId(pub u64);
+
+/// Why compiled code is not put into use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Code that it refers to is not known, or was freed meanwhile.
+    UnknownCode,
+    /// A global variable that it relies on changed meanwhile.
+    Stale,
+    /// Nobody checks types of arguments at the start of a procedure: its graph has to.
+    TypesAtStart,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Debug)]
+pub struct ExitReport {
+    /// Exits that were taken: code, word index of the instruction gone on at, times.
+    pub exits: Vec<(CodeWord, usize, u32)>,
+    /// Entries at a loop.
+    pub loop_entries: u64,
+    /// Nobody enters it any more.
+    pub is_retired: bool,
+}
+
+/// The specializer's part of a machine.
+pub struct Specializer {
+    heap: Arc<Heap>,
+    is_enabled: bool,
+    registry: Mutex<Registry>,
+    /// Mirror of whether there are wishes for snapshots.
+    has_wishes: AtomicBool,
+    next_candidate: AtomicU64,
+    machine_code: install::MachineCode,
+}
+
+impl std::fmt::Debug for Specializer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Specializer")
+            .field("is_enabled", &self.is_enabled)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Specializer {
+    pub(crate) fn new(heap: Arc<Heap>, is_enabled: bool) -> Specializer {
+        Specializer {
+            heap,
+            is_enabled,
+            registry: Mutex::default(),
+            has_wishes: AtomicBool::new(false),
+            next_candidate: AtomicU64::new(1),
+            machine_code: install::MachineCode::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the host wants code to be compiled.
+    pub fn is_enabled(&self) -> bool {
+        self.is_enabled
+    }
+
+    /// The snapshot of a code if there is one; else a mutator makes it at its next safepoint.
+    pub fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
+        let (snapshot, is_new) = self.lock().snapshot_or_wish(code);
+        if is_new {
+            self.has_wishes.store(true, Ordering::Release);
+            self.heap.request_safepoints();
+        }
+        snapshot
+    }
+
+    fn has_wishes(&self) -> bool {
+        self.has_wishes.load(Ordering::Acquire)
+    }
+
+    /// A source of snapshots for one graph.
+    pub fn view(self: &Arc<Specializer>) -> View {
+        View {
+            specializer: self.clone(),
+            given: RefCell::default(),
+        }
+    }
+
+    /// Takes a candidate out of use. Frames of it go on in the bytecode.
+    pub fn retire(&self, id: CandidateId) {
+        self.lock().retire(id);
+        self.heap.request_safepoints();
+    }
+
+    /// The candidate that calls of a code enter.
+    pub fn entered(&self, code: CodeWord) -> Option<CandidateId> {
+        self.lock().entered(code)
+    }
+
+    /// Whether guesses at an instruction failed so often that its candidate was given up.
+    pub fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
+        self.lock().is_unstable(code, pc)
+    }
+
+    /// Types of the operands with which guesses at an instruction failed.
+    pub fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
+        self.lock().failed_operands(code, pc)
+    }
+
+    /// How many candidates of a code were given up because their guesses were wrong.
+    pub fn retirements(&self, code: CodeWord) -> u32 {
+        self.lock().retirements(code)
+    }
+
+    /// What became of a candidate.
+    pub fn exit_report(&self, id: CandidateId) -> Option<ExitReport> {
+        self.lock().exit_report(id)
+    }
+}
+
+/// Snapshots for the building of one graph. It remembers what it gave, which keeps that code alive until
+/// the graph is installed.
+#[derive(Debug)]
+pub struct View {
+    specializer: Arc<Specializer>,
+    given: RefCell<HashMap<CodeWord, Arc<CodeSnapshot>>>,
+}
+
+impl View {
+    /// What was given so far.
+    fn given(&self) -> Vec<Arc<CodeSnapshot>> {
+        self.given.borrow().values().cloned().collect()
+    }
+}
+
+impl CodeSource for View {
+    fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
+        if let Some(known) = self.given.borrow().get(&code) {
+            return Some(known.clone());
+        }
+        let snapshot = self.specializer.snapshot(code)?;
+        self.given.borrow_mut().insert(code, snapshot.clone());
+        Some(snapshot)
+    }
+}

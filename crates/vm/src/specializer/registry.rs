@@ -1,0 +1,504 @@
+//! What the specializer knows of the program's code, and the compiled code there is.
+//!
+//! | entry | lives |
+//! |---|---|
+//! | known code | from its first snapshot until a full collection finds the code dead |
+//! | snapshot | until a watched cell in it changes; a new one is made when it is asked for again |
+//! | candidate | for ever; a retired one is a tombstone with its descriptors |
+//!
+//! Somebody who holds a snapshot (a worker, a candidate) keeps the code alive: the registry shows such code to the
+//! collector. All other known code is held weakly.
+//!
+//! Everything is behind one lock, which is never held across an allocation or a safepoint. It is taken by mutators on
+//! slow paths, by workers, and by the collector.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use canny_heap::{CollectionMode, RootVisitor, Roots, WeakRoots, WeakVisitor};
+use canny_spesh::graph::EntryPoint;
+use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem};
+use canny_spesh::types::Type;
+use canny_tables::layout::code;
+use canny_tables::opcodes::{Opcode, encode_far, field_far};
+use canny_value::Value;
+
+use super::placed::Placed;
+use super::watches::Watches;
+use super::{CandidateId, ExitReport, Refusal, Specializer};
+use crate::code::CodeRef;
+
+/// Exits after which a candidate is given up.
+pub(crate) const EXITS_MAX: u32 = 100;
+/// An exit with at least this share of a given-up candidate's exits makes its place unstable.
+const UNSTABLE_SHARE: u32 = 4;
+/// Times in a row that registers may have other types than a loop's candidates want before the loop is let alone.
+const MISMATCHES_MAX: u32 = 1000;
+
+/// A code object that was asked about.
+#[derive(Debug)]
+struct KnownCode {
+    /// The code object; it does not move.
+    code: Value,
+    snapshot: Option<Arc<CodeSnapshot>>,
+    /// The candidate that calls enter.
+    entered: Option<CandidateId>,
+    /// How many candidates were given up because their guesses were wrong.
+    retirements: u32,
+}
+
+/// Compiled code.
+struct Candidate {
+    code: CodeWord,
+    entry: EntryPoint,
+    /// Types of registers on entry at a loop.
+    required: Vec<(u32, Type)>,
+    /// Numbers of the watches that it relies on.
+    watched: Vec<u32>,
+    placed: Placed,
+    /// How often each exit was taken.
+    exits: Vec<u32>,
+    exits_total: u32,
+    entries: u64,
+    is_retired: bool,
+    /// Code that it copied, calls or compares with, kept alive as long as it may run.
+    codes: Vec<Arc<CodeSnapshot>>,
+}
+
+/// The candidates of a loop.
+#[derive(Debug, Default)]
+struct Loop {
+    candidates: Vec<CandidateId>,
+    /// In a row.
+    mismatches: u32,
+}
+
+/// What is known of a place where guesses failed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    operands: Type,
+    is_unstable: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Registry {
+    codes: HashMap<CodeWord, KnownCode>,
+    candidates: HashMap<CandidateId, Candidate>,
+    /// By address of the loop's head.
+    loops: HashMap<u64, Loop>,
+    places: HashMap<(CodeWord, usize), Place>,
+    pub(super) watches: Watches,
+    /// Code that somebody wants a snapshot of.
+    wishes: Vec<CodeWord>,
+    /// A full collection has visited the roots and not yet the weak references: snapshots are not handed out.
+    is_collecting: bool,
+}
+
+/// What is needed to publish a candidate, beside its machine code.
+pub(super) struct Publication {
+    pub(super) id: CandidateId,
+    pub(super) code: CodeWord,
+    pub(super) entry: EntryPoint,
+    pub(super) required: Vec<(u32, Type)>,
+    pub(super) watched: Vec<u32>,
+    pub(super) codes: Vec<Arc<CodeSnapshot>>,
+}
+
+impl Registry {
+    /// The snapshot of a code, if there is one now; else somebody will make it soon. The second result tells
+    /// whether this is the first wish for it.
+    pub(super) fn snapshot_or_wish(&mut self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        if self.is_collecting {
+            return (None, false);
+        }
+        let known = self
+            .codes
+            .get(&code)
+            .and_then(|known| known.snapshot.clone());
+        let is_new = known.is_none() && !self.wishes.contains(&code);
+        if is_new {
+            self.wishes.push(code);
+        }
+        (known, is_new)
+    }
+
+    pub(super) fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
+        self.codes.get(&code)?.snapshot.clone()
+    }
+
+    pub(super) fn take_wishes(&mut self) -> Vec<CodeWord> {
+        std::mem::take(&mut self.wishes)
+    }
+
+    pub(super) fn add_snapshot(&mut self, code: Value, snapshot: Arc<CodeSnapshot>) {
+        self.codes
+            .entry(snapshot.word)
+            .and_modify(|known| known.snapshot = Some(snapshot.clone()))
+            .or_insert(KnownCode {
+                code,
+                snapshot: Some(snapshot),
+                entered: None,
+                retirements: 0,
+            });
+    }
+
+    /// Whether everything that a candidate relies on is still so.
+    pub(super) fn check(&self, publication: &Publication) -> Result<(), Refusal> {
+        let known = |word: &CodeWord| self.codes.contains_key(word);
+        if !known(&publication.code) || !publication.codes.iter().all(|code| known(&code.word)) {
+            return Err(Refusal::UnknownCode);
+        }
+        if publication
+            .watched
+            .iter()
+            .any(|number| !self.watches.is_valid(*number))
+        {
+            return Err(Refusal::Stale);
+        }
+        if publication.entry == EntryPoint::Start && !publication.required.is_empty() {
+            return Err(Refusal::TypesAtStart);
+        }
+        Ok(())
+    }
+
+    /// Makes a candidate reachable. Everything that it relies on was checked under the same lock.
+    pub(super) fn publish(&mut self, publication: Publication, placed: Placed) {
+        let Publication {
+            id,
+            code: word,
+            entry,
+            required,
+            watched,
+            codes,
+        } = publication;
+        let Some(known) = self.codes.get_mut(&word) else {
+            return;
+        };
+        let Some(code_object) = CodeRef::of_value(known.code) else {
+            return;
+        };
+        match entry {
+            EntryPoint::Start => {
+                known.entered = Some(id);
+                enter_at(code_object, placed.entry, placed.native);
+            }
+            EntryPoint::Loop(pc) => {
+                // SAFETY: loop heads are instructions of the code.
+                let head = unsafe { code_object.start().add(pc) } as u64;
+                let candidates = self.loops.entry(head).or_default();
+                candidates.candidates.insert(0, id);
+                candidates.mismatches = 0;
+                patch_loops(code_object, pc, Opcode::LoopNative);
+            }
+        }
+        self.candidates.insert(
+            id,
+            Candidate {
+                code: word,
+                entry,
+                required,
+                watched,
+                exits: vec![0; placed.exits.len()],
+                placed,
+                exits_total: 0,
+                entries: 0,
+                is_retired: false,
+                codes,
+            },
+        );
+    }
+
+    /// The descriptor of a candidate for a loop with such registers.
+    pub(super) fn enter_loop(
+        &mut self,
+        head: u64,
+        register_type: impl Fn(u32) -> Type,
+    ) -> Option<u64> {
+        let known = self.loops.get_mut(&head)?;
+        for id in &known.candidates {
+            let Some(candidate) = self.candidates.get_mut(id) else {
+                continue;
+            };
+            let fits = candidate
+                .required
+                .iter()
+                .all(|(register, ty)| register_type(*register).is(*ty));
+            if fits {
+                candidate.entries += 1;
+                known.mismatches = 0;
+                return Some(candidate.placed.entry);
+            }
+        }
+        known.mismatches += 1;
+        if known.mismatches < MISMATCHES_MAX {
+            return None;
+        }
+        known.mismatches = 0;
+        let first = known
+            .candidates
+            .first()
+            .and_then(|id| self.candidates.get(id));
+        if let Some(candidate) = first
+            && let EntryPoint::Loop(pc) = candidate.entry
+            && let Some(code_object) = self.code_object(candidate.code)
+        {
+            patch_loops(code_object, pc, Opcode::Loop);
+        }
+        None
+    }
+
+    fn code_object(&self, word: CodeWord) -> Option<CodeRef> {
+        CodeRef::of_value(self.codes.get(&word)?.code)
+    }
+
+    /// Counts an exit; gives up the candidate after too many. Whether that was so.
+    pub(super) fn count_exit(
+        &mut self,
+        id: CandidateId,
+        exit: usize,
+        operand_types: impl FnOnce(u32) -> Type,
+    ) -> bool {
+        let Some(candidate) = self.candidates.get_mut(&id) else {
+            return false;
+        };
+        let Some(count) = candidate.exits.get_mut(exit) else {
+            return false;
+        };
+        *count += 1;
+        candidate.exits_total += 1;
+        let place = place_of(candidate, exit);
+        let gives_up = !candidate.is_retired && candidate.exits_total > EXITS_MAX;
+        if let Some((code, pc, word)) = place {
+            let types = operand_types(word);
+            let place = self.places.entry((code, pc)).or_default();
+            place.operands = place.operands.or(types);
+        }
+        if gives_up {
+            self.mark_unstable(id);
+            if let Some(known) = self
+                .candidates
+                .get(&id)
+                .and_then(|candidate| self.codes.get_mut(&candidate.code))
+            {
+                known.retirements += 1;
+            }
+            self.retire(id);
+        }
+        gives_up
+    }
+
+    fn mark_unstable(&mut self, id: CandidateId) {
+        let Some(candidate) = self.candidates.get(&id) else {
+            return;
+        };
+        let share = candidate.exits_total / UNSTABLE_SHARE;
+        for (exit, count) in candidate.exits.iter().enumerate() {
+            if *count >= share
+                && let Some((code, pc, _)) = place_of(candidate, exit)
+            {
+                self.places.entry((code, pc)).or_default().is_unstable = true;
+            }
+        }
+    }
+
+    /// Takes a candidate out of use: nobody enters it any more, and suspended frames go on in the bytecode.
+    pub(super) fn retire(&mut self, id: CandidateId) {
+        let Some(candidate) = self.candidates.get_mut(&id) else {
+            return;
+        };
+        if std::mem::replace(&mut candidate.is_retired, true) {
+            return;
+        }
+        let (word, entry) = (candidate.code, candidate.entry);
+        let code_object = self.code_object(word);
+        match entry {
+            EntryPoint::Start => {
+                if let Some(known) = self.codes.get_mut(&word)
+                    && known.entered == Some(id)
+                {
+                    known.entered = None;
+                    if let Some(code_object) = code_object {
+                        let stub = canny_llint::native_to_bytecode() as u64;
+                        enter_at(code_object, code_object.start() as u64, stub);
+                    }
+                }
+            }
+            EntryPoint::Loop(pc) => self.forget_loop(id, pc, code_object),
+        }
+        if let Some(candidate) = self.candidates.get_mut(&id) {
+            candidate.placed.retire();
+            candidate.codes = Vec::new();
+        }
+    }
+
+    fn forget_loop(&mut self, id: CandidateId, pc: usize, code_object: Option<CodeRef>) {
+        let Some(code_object) = code_object else {
+            return;
+        };
+        // SAFETY: loop heads are instructions of the code.
+        let head = unsafe { code_object.start().add(pc) } as u64;
+        if let Some(known) = self.loops.get_mut(&head) {
+            known.candidates.retain(|other| *other != id);
+            if known.candidates.is_empty() {
+                self.loops.remove(&head);
+                patch_loops(code_object, pc, Opcode::Loop);
+            }
+        }
+    }
+
+    /// A watched cell changes: gives up what relies on it. Whether anything did.
+    pub(super) fn cell_changes(&mut self, cell: Value) -> bool {
+        let Some(number) = self.watches.change(cell) else {
+            return false;
+        };
+        for known in self.codes.values_mut() {
+            if known.snapshot.as_ref().is_some_and(|s| mentions(s, number)) {
+                known.snapshot = None;
+            }
+        }
+        let dependents: Vec<CandidateId> = self
+            .candidates
+            .iter()
+            .filter(|(_, candidate)| !candidate.is_retired && candidate.watched.contains(&number))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in &dependents {
+            self.retire(*id);
+        }
+        !dependents.is_empty()
+    }
+
+    pub(super) fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
+        self.places
+            .get(&(code, pc))
+            .is_some_and(|place| place.is_unstable)
+    }
+
+    pub(super) fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
+        self.places
+            .get(&(code, pc))
+            .map_or(Type::NONE, |place| place.operands)
+    }
+
+    pub(super) fn retirements(&self, code: CodeWord) -> u32 {
+        self.codes.get(&code).map_or(0, |known| known.retirements)
+    }
+
+    pub(super) fn exit_report(&self, id: CandidateId) -> Option<ExitReport> {
+        let candidate = self.candidates.get(&id)?;
+        let exits = candidate
+            .exits
+            .iter()
+            .enumerate()
+            .filter_map(|(exit, count)| {
+                let (code, pc, _) = place_of(candidate, exit)?;
+                Some((code, pc, *count))
+            });
+        Some(ExitReport {
+            exits: exits.filter(|(_, _, count)| *count > 0).collect(),
+            loop_entries: candidate.entries,
+            is_retired: candidate.is_retired,
+        })
+    }
+
+    /// The candidate that calls of a code enter.
+    pub(super) fn entered(&self, code: CodeWord) -> Option<CandidateId> {
+        self.codes.get(&code)?.entered
+    }
+}
+
+/// Where an exit goes: code, word index and instruction word.
+fn place_of(candidate: &Candidate, exit: usize) -> Option<(CodeWord, usize, u32)> {
+    let address = *candidate.placed.exits.get(exit)?;
+    candidate.codes.iter().find_map(|code| {
+        let pc = (address.checked_sub(code.entry)? / 4) as usize;
+        let word = *code.instructions.get(pc)?;
+        Some((code.word, pc, word))
+    })
+}
+
+fn mentions(snapshot: &CodeSnapshot, number: u32) -> bool {
+    snapshot.pool.iter().any(
+        |item| matches!(item, PoolItem::Cell(cell) if cell.is_watched && cell.number == number),
+    )
+}
+
+/// Sets where calls of a code go. Each of the two words alone is right at any time.
+fn enter_at(code_object: CodeRef, entry: u64, native: u64) {
+    code_object
+        .shared_word(code::NATIVE)
+        .store(native, Ordering::Release);
+    code_object
+        .shared_word(code::ENTRY)
+        .store(entry, Ordering::Release);
+}
+
+/// Gives every `loop` to a head its opcode.
+fn patch_loops(code_object: CodeRef, head: usize, opcode: Opcode) {
+    let count = code_object.instructions().len();
+    let mut at = 0;
+    while at < count {
+        let word = code_object.shared_instruction(at).load(Ordering::Relaxed);
+        let Some(old) = Opcode::from_byte(word as u8) else {
+            return;
+        };
+        let target = at as i64 + 1 + i64::from(field_far(word));
+        if matches!(old, Opcode::Loop | Opcode::LoopNative) && target == head as i64 {
+            code_object
+                .shared_instruction(at)
+                .store(encode_far(opcode, field_far(word)), Ordering::Release);
+        }
+        at += old.words();
+    }
+}
+
+/// The registry as the heap holds it.
+pub(crate) struct SpecializerHandle(pub(crate) Arc<Specializer>);
+
+impl Roots for SpecializerHandle {
+    unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
+        let mut registry = self.0.lock();
+        registry.watches.visit(visitor, mode);
+        // Code is old from birth: only full collections decide about it.
+        if mode == CollectionMode::Minor {
+            return;
+        }
+        registry.is_collecting = true;
+        for known in registry.codes.values_mut() {
+            let is_held = known
+                .snapshot
+                .as_ref()
+                .is_some_and(|snapshot| Arc::strong_count(snapshot) > 1);
+            if is_held || known.entered.is_some() {
+                visitor.visit(&mut known.code);
+            }
+        }
+        let live: Vec<CodeWord> = registry
+            .candidates
+            .values()
+            .filter(|candidate| !candidate.is_retired)
+            .flat_map(|candidate| candidate.codes.iter().map(|code| code.word))
+            .collect();
+        for word in live {
+            if let Some(known) = registry.codes.get_mut(&word) {
+                visitor.visit(&mut known.code);
+            }
+        }
+    }
+}
+
+impl WeakRoots for SpecializerHandle {
+    unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
+        if visitor.is_minor() {
+            return;
+        }
+        let mut registry = self.0.lock();
+        registry.is_collecting = false;
+        registry
+            .codes
+            .retain(|_, known| visitor.forwarded_if_alive(known.code).is_some());
+        let Registry { codes, places, .. } = &mut *registry;
+        places.retain(|(code, _), _| codes.contains_key(code));
+    }
+}

@@ -1,0 +1,132 @@
+//! Snapshots of code objects: made on the thread of a mutator, between its safepoints.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use canny_compiler::liveness::LivenessTable;
+use canny_spesh::snapshot::{CellSnapshot, CodeSnapshot, CodeWord, PoolItem};
+use canny_spesh::types::Type;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::code;
+use canny_value::Value;
+
+use super::registry::Registry;
+use crate::Vm;
+use crate::code::CodeRef;
+use crate::globals;
+use crate::thread::Thread;
+
+/// The type of a value.
+pub fn type_of(value: Value) -> Type {
+    if let Some(ty) = Type::of_immediate(value.bits()) {
+        return ty;
+    }
+    match value.as_object() {
+        Some(object) => Type::of_kind(object.kind()),
+        None => Type::PAIR,
+    }
+}
+
+/// The word of the code of a closure.
+fn code_of(value: Value) -> Option<CodeWord> {
+    CodeRef::of_closure(value).map(|code| CodeWord(code.word()))
+}
+
+impl Thread {
+    /// The snapshot of a procedure's code, made now if there is none.
+    pub fn snapshot_of(&mut self, procedure: Value) -> Option<Arc<CodeSnapshot>> {
+        let code = CodeRef::of_closure(procedure)?;
+        self.vm.snapshot_now(code)
+    }
+
+    /// At a safepoint: makes the snapshots that are wished for, and those of code to which these refer.
+    pub(crate) fn grant_wishes(&mut self) {
+        let specializer = self.vm.specializer.clone();
+        if !specializer.has_wishes.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        let wishes = specializer.lock().take_wishes();
+        for word in wishes {
+            // The word may come from a log, and its code may have died since.
+            if !specializer.heap.is_code(word.0) {
+                continue;
+            }
+            // SAFETY: there is a code object at this address now, and nothing is collected before it is held.
+            let object = unsafe { Value::from_bits(word.0) };
+            if let Some(code) = CodeRef::of_value(object) {
+                self.vm.snapshot_now(code);
+            }
+        }
+    }
+}
+
+impl Vm {
+    fn snapshot_now(&self, code: CodeRef) -> Option<Arc<CodeSnapshot>> {
+        let word = CodeWord(code.word());
+        if let Some(known) = self.specializer.lock().snapshot(word) {
+            return Some(known);
+        }
+        let (unit, index) = self.metadata(code)?;
+        let metadata = &unit.codes[index];
+        let instructions: Arc<[u32]> = code.plain_instructions().into();
+        let frame_words = code.frame_words();
+        let liveness = LivenessTable::new(&instructions, frame_words).ok()?;
+        let arity = match code.arity() {
+            code::LARGE_FRAME => metadata.arity,
+            arity => arity,
+        };
+        let mut registry = self.specializer.lock();
+        let pool = code
+            .pool()
+            .map(|value| pool_item(&mut registry, value))
+            .collect();
+        let snapshot = Arc::new(CodeSnapshot {
+            word,
+            entry: code.start() as u64,
+            name: metadata.name.clone().unwrap_or_default(),
+            instructions,
+            pool,
+            arity,
+            frame_words: frame_words as u32,
+            liveness,
+        });
+        registry.add_snapshot(code.value(), snapshot.clone());
+        Some(snapshot)
+    }
+}
+
+fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
+    if !value.is_reference() {
+        return PoolItem::Word(value.bits());
+    }
+    let Some(object) = value.as_object() else {
+        return PoolItem::Object {
+            ty: Type::PAIR,
+            code: None,
+        };
+    };
+    match object.kind() {
+        Kind::Cell => {
+            let number = registry.watches.watch(value);
+            let content = globals::cell_value(value);
+            let is_bound = content != Value::UNBOUND;
+            PoolItem::Cell(CellSnapshot {
+                ty: if is_bound {
+                    type_of(content)
+                } else {
+                    Type::NONE
+                },
+                code: code_of(content),
+                is_watched: number.is_some(),
+                word: (is_bound && !content.is_reference()).then_some(content.bits()),
+                number: number.unwrap_or(u32::MAX),
+            })
+        }
+        Kind::Code => PoolItem::Code(CodeWord(value.bits())),
+        Kind::Filler => PoolItem::Other,
+        _ => PoolItem::Object {
+            ty: type_of(value),
+            code: code_of(value),
+        },
+    }
+}

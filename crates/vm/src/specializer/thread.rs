@@ -1,0 +1,92 @@
+//! What a thread does about compiled code: entering loops, counting exits, giving up.
+
+use canny_spesh::types::Type;
+use canny_tables::opcodes::{Opcode, Operand, encode_abc, field_a, field_b, field_c};
+use canny_value::Value;
+
+use super::CandidateId;
+use super::snapshot::type_of;
+use crate::thread::Thread;
+
+/// A retired descriptor of a thread; see [`Thread::detour`].
+#[derive(Debug)]
+#[repr(C, align(16))]
+pub(crate) struct Detour {
+    word: u32,
+    unused: [u32; 3],
+    bytecode: *const u32,
+}
+
+const _: () = {
+    use canny_tables::layout::descriptor;
+    assert!(std::mem::offset_of!(Detour, bytecode) == descriptor::BYTECODE);
+};
+
+impl Detour {
+    pub(crate) const NOWHERE: Detour = Detour {
+        word: encode_abc(Opcode::Retired, 0, 0, 0),
+        unused: [0; 3],
+        bytecode: std::ptr::null(),
+    };
+}
+
+impl Thread {
+    /// An address that stands for an address of the bytecode and differs from it, so that compiled code which expects
+    /// to go on leaves. Whoever gets it executes what is there before anything else asks for a detour.
+    pub(crate) fn detour(&mut self, next: *const u32) -> *const u32 {
+        self.detour.bytecode = next;
+        (&raw const self.detour).cast()
+    }
+
+    /// Where a loop goes on: in compiled code if some fits the registers of the current frame, else at the head.
+    pub(crate) fn enter_loop(&mut self, head: *const u32) -> *const u32 {
+        let specializer = self.vm.specializer.clone();
+        let fp = self.fp;
+        let register_type = |register: u32| {
+            // SAFETY: candidates ask for registers of the code's frame; a dead one may hold a stale reference, but
+            // graphs are made for registers that are live at the head.
+            type_of(unsafe { *fp.add(register as usize) })
+        };
+        let entry = specializer.lock().enter_loop(head as u64, register_type);
+        entry.map_or(head, |descriptor| descriptor as *const u32)
+    }
+
+    /// Counts an exit of compiled code; pc and fp are those that the interpreter goes on with.
+    pub(crate) fn count_exit(&mut self, id: CandidateId, exit: usize) {
+        let specializer = self.vm.specializer.clone();
+        let fp = self.fp;
+        let operand_types = |word: u32| operand_types(word, fp);
+        let gave_up = specializer.lock().count_exit(id, exit, operand_types);
+        self.code_was_retired |= gave_up;
+    }
+
+    /// A watched cell is about to change: gives up the compiled code that relies on it.
+    pub(crate) fn cell_changes(&mut self, cell: Value) {
+        let specializer = self.vm.specializer.clone();
+        let gave_up = specializer.lock().cell_changes(cell);
+        if gave_up {
+            self.code_was_retired = true;
+            // Loops of other threads run on until they come to a safepoint.
+            specializer.heap.request_safepoints();
+        }
+    }
+}
+
+/// Types of the registers that an instruction reads by its fields, together.
+fn operand_types(word: u32, fp: *const Value) -> Type {
+    let Some(opcode) = Opcode::from_byte(word as u8) else {
+        return Type::NONE;
+    };
+    let fields = [field_a(word), field_b(word), field_c(word)];
+    opcode
+        .row()
+        .operands
+        .iter()
+        .zip(fields)
+        .filter(|(operand, _)| matches!(operand, Operand::Use | Operand::UseDef))
+        .map(|(_, register)| {
+            // SAFETY: the frame is about to execute the instruction, so the registers that it reads are live.
+            type_of(unsafe { *fp.add(register as usize) })
+        })
+        .fold(Type::NONE, Type::or)
+}
