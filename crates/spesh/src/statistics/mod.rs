@@ -149,7 +149,7 @@ impl Statistics {
     /// Takes a log in; gives the code that it told something about, in no order.
     pub fn add(&mut self, log: Log, source: &dyn CodeSource) -> HashSet<CodeWord> {
         self.version += 1;
-        self.learn_extents(source);
+        self.learn(source);
         let touched = self.replay(log, source);
         self.forget_old();
         touched
@@ -222,7 +222,8 @@ impl Statistics {
         (address < *end).then_some(*code)
     }
 
-    fn learn_extents(&mut self, source: &dyn CodeSource) {
+    /// Takes note of where code lies for which there is a snapshot now.
+    pub fn learn(&mut self, source: &dyn CodeSource) {
         let unknown: Vec<CodeWord> = self
             .codes
             .iter()

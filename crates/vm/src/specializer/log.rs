@@ -1,0 +1,343 @@
+//! The logs that threads write for the specializer, and when they write.
+//!
+//! A thread that logs has the logging handlers in its dispatch table and a buffer that its block's cursor and limit
+//! delimit. A full buffer goes to the worker and costs one of the thread's quota; without quota left the plain handlers
+//! come back and nothing is logged. The worker gives quota back when it is done with a buffer, later and later while
+//! logs lead to nothing new.
+//!
+//! | [`LogQuota`] field | changed by |
+//! |---|---|
+//! | `left`, `max`, `free` | the thread when it hands a buffer over or takes one; the worker when it gives one back |
+//! | `turn` | worker and thread in turns, when the thread waits for the worker |
+//!
+//! A thread begins to log when it begins to run something that is not of the standard library, with a quota of one: a
+//! short program is hardly slowed. Quota grows while logs lead to plans. Programs and forms typed at a prompt, which may
+//! hold the hottest loop and are entered once, get an extra buffer when they begin, [`BONUS_MAX`] times at most.
+//!
+//! The log holds code words that nothing keeps alive, so a full collection empties it. A buffer at the worker may
+//! name dead code: the worker only compares such words.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use canny_llint::DispatchTable;
+use canny_spesh::log::BUFFER_ENTRIES;
+use canny_tables::layout::log::{ENTRY_BYTES, ENTRY_WORDS};
+use canny_tables::opcodes::Opcode;
+
+use super::worker::FullLog;
+use crate::interrupt::{InterruptState, LOG};
+use crate::thread::Thread;
+
+/// Buffers that the first thread may have on their way to the worker.
+const QUOTA_MAX_MAIN: u32 = 3;
+/// The same for other threads.
+const QUOTA_MAX_OTHERS: u32 = 2;
+/// Extra buffers for programs that begin.
+const BONUS_MAX: u32 = 5;
+/// Words of a buffer.
+const BUFFER_WORDS: usize = BUFFER_ENTRIES * ENTRY_WORDS;
+/// An entry and its continuation have to fit between the limit and the end.
+const RESERVE_ENTRIES: usize = 2;
+
+/// Cursor and limit of a log that takes nothing.
+const NO_CURSOR: usize = 1;
+const NO_LIMIT: usize = 0;
+
+/// Whose turn it is while a thread waits for the worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// The worker has not finished.
+    Worker,
+    /// The worker wants the snapshots that it wished for.
+    Snapshots,
+    /// The worker is done with the log.
+    Done,
+}
+
+/// What thread and worker share about a thread's log.
+pub(super) struct LogQuota {
+    /// Names the thread.
+    pub(super) thread: u32,
+    interrupts: Arc<InterruptState>,
+    quota: Mutex<Quota>,
+    turn: Mutex<Turn>,
+    turn_changed: Condvar,
+}
+
+struct Quota {
+    left: u32,
+    max: u32,
+    /// Buffers to be written again.
+    free: Vec<Vec<u64>>,
+    /// The thread has no buffer for want of quota.
+    is_waiting: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LogQuota {
+    pub(super) fn new(thread: u32, interrupts: Arc<InterruptState>) -> LogQuota {
+        LogQuota {
+            thread,
+            interrupts,
+            quota: Mutex::new(Quota {
+                left: 1,
+                max: 1,
+                free: Vec::new(),
+                is_waiting: false,
+            }),
+            turn: Mutex::new(Turn::Worker),
+            turn_changed: Condvar::new(),
+        }
+    }
+
+    /// An empty buffer if the quota allows one.
+    pub(super) fn take(&self) -> Option<Vec<u64>> {
+        let mut quota = lock(&self.quota);
+        if quota.left == 0 {
+            quota.is_waiting = true;
+            return None;
+        }
+        quota.is_waiting = false;
+        Some(quota.free.pop().unwrap_or_else(|| vec![0; BUFFER_WORDS]))
+    }
+
+    pub(super) fn spend(&self) {
+        let mut quota = lock(&self.quota);
+        quota.left = quota.left.saturating_sub(1);
+    }
+
+    fn grant_bonus(&self) {
+        lock(&self.quota).left += 1;
+    }
+
+    /// The worker is done with a buffer; `was_useful` lets the thread have more of them at a time.
+    pub(super) fn give_back(&self, buffer: Vec<u64>, was_useful: bool) {
+        let wakes = {
+            let mut quota = lock(&self.quota);
+            let most = if self.thread == 0 {
+                QUOTA_MAX_MAIN
+            } else {
+                QUOTA_MAX_OTHERS
+            };
+            if was_useful && quota.max < most {
+                quota.max += 1;
+                quota.left += 1;
+            }
+            if quota.left < quota.max {
+                quota.left += 1;
+            }
+            if quota.free.len() < most as usize && buffer.len() == BUFFER_WORDS {
+                quota.free.push(buffer);
+            }
+            std::mem::take(&mut quota.is_waiting)
+        };
+        if wakes {
+            self.interrupts.notify_if_alive(LOG);
+        }
+    }
+
+    // Taking turns.
+
+    /// The worker lets the waiting thread make snapshots.
+    pub(super) fn ask_for_snapshots(&self) {
+        let mut turn = lock(&self.turn);
+        *turn = Turn::Snapshots;
+        self.turn_changed.notify_all();
+        while *turn == Turn::Snapshots {
+            turn = self
+                .turn_changed
+                .wait(turn)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The worker is done with the log that the thread waits for.
+    pub(super) fn finish_turn(&self) {
+        *lock(&self.turn) = Turn::Done;
+        self.turn_changed.notify_all();
+    }
+
+    /// The thread waits until something is for it to do; false when the worker is done.
+    pub(super) fn wait(&self) -> bool {
+        let mut turn = lock(&self.turn);
+        while *turn == Turn::Worker {
+            turn = self
+                .turn_changed
+                .wait(turn)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        *turn != Turn::Done
+    }
+
+    pub(super) fn give_turn_to_worker(&self) {
+        *lock(&self.turn) = Turn::Worker;
+        self.turn_changed.notify_all();
+    }
+}
+
+/// A thread's side of its log.
+#[derive(Default)]
+pub(crate) struct ThreadLog {
+    quota: Option<Arc<LogQuota>>,
+    /// In use if not empty.
+    buffer: Vec<u64>,
+    /// Nothing is missing between the last buffer that was handed over and this one.
+    is_continued: bool,
+    bonuses: u32,
+}
+
+impl ThreadLog {
+    /// Where the block's cursor and limit are before anything is logged.
+    pub(crate) const NOWHERE: (usize, usize) = (NO_CURSOR, NO_LIMIT);
+
+    /// The dispatch table in force, requests apart.
+    pub(crate) fn table(&self) -> &'static DispatchTable {
+        if self.buffer.is_empty() {
+            canny_llint::fast_table()
+        } else {
+            canny_llint::logging_table()
+        }
+    }
+}
+
+impl Thread {
+    /// Something begins to run on the empty stack that may hold a hot loop: sees to it that it is logged.
+    pub(crate) fn begin_log(&mut self) {
+        if !self.vm.log_worker.is_wanted() {
+            return;
+        }
+        if self.log.quota.is_none() {
+            let thread = self.vm.log_worker.new_thread_number();
+            let quota = LogQuota::new(thread, self.interrupts.clone());
+            self.log.quota = Some(Arc::new(quota));
+            self.resume_log();
+            return;
+        }
+        if self.log.buffer.is_empty() && self.log.bonuses < BONUS_MAX {
+            self.log.bonuses += 1;
+            if let Some(quota) = &self.log.quota {
+                quota.grant_bonus();
+            }
+            self.resume_log();
+        }
+    }
+
+    /// Begins a new buffer if the quota allows, else stops logging.
+    pub(crate) fn resume_log(&mut self) {
+        if !self.log.buffer.is_empty() {
+            return;
+        }
+        let Some(quota) = &self.log.quota else {
+            return;
+        };
+        match quota.take() {
+            Some(buffer) => {
+                self.log.buffer = buffer;
+                self.empty_log();
+            }
+            None => {
+                self.log.is_continued = false;
+                (self.log_cursor, self.log_limit) = ThreadLog::NOWHERE;
+            }
+        }
+        self.use_table(self.log.table());
+    }
+
+    fn empty_log(&mut self) {
+        let start = self.log.buffer.as_mut_ptr() as usize;
+        self.log_cursor = start;
+        self.log_limit = start + (BUFFER_ENTRIES - RESERVE_ENTRIES) * ENTRY_BYTES;
+    }
+
+    /// The code words in the log may be dead from now on.
+    pub(crate) fn discard_log(&mut self) {
+        if !self.log.buffer.is_empty() {
+            self.empty_log();
+            self.log.is_continued = false;
+        }
+    }
+
+    /// The log is full: hands it over and goes on logging if there is quota left.
+    pub(crate) fn hand_log_over(&mut self) {
+        let Some(quota) = self
+            .log
+            .quota
+            .clone()
+            .filter(|_| !self.log.buffer.is_empty())
+        else {
+            // Nothing logs without a buffer.
+            (self.log_cursor, self.log_limit) = ThreadLog::NOWHERE;
+            self.use_table(canny_llint::fast_table());
+            return;
+        };
+        let buffer = std::mem::take(&mut self.log.buffer);
+        let used_words = (self.log_cursor - buffer.as_ptr() as usize) / 8;
+        debug_assert!(used_words <= buffer.len());
+        quota.spend();
+        let is_continued = std::mem::replace(&mut self.log.is_continued, true);
+        let waits = self.vm.log_worker.is_blocking();
+        if waits {
+            quota.give_turn_to_worker();
+        }
+        let sent = self.vm.log_worker.send(FullLog {
+            quota: quota.clone(),
+            buffer,
+            used_words,
+            is_continued,
+            waits,
+        });
+        if waits && sent {
+            self.wait_for_worker(&quota);
+        }
+        self.resume_log();
+    }
+
+    /// Serves the worker until it is done with this thread's log.
+    fn wait_for_worker(&mut self, quota: &LogQuota) {
+        loop {
+            let has_work = {
+                let _region = self.mutator().enter_native();
+                quota.wait()
+            };
+            if !has_work {
+                return;
+            }
+            self.grant_wishes();
+            quota.give_turn_to_worker();
+        }
+    }
+
+    /// Puts a table's handlers into force. A request that stands at `loop` stays there.
+    fn use_table(&mut self, table: &DispatchTable) {
+        for &opcode in Opcode::ALL {
+            if opcode != Opcode::Loop {
+                self.dispatch[opcode as usize] = table[opcode as usize];
+            }
+        }
+        let request = canny_llint::slow_stub(Opcode::Loop);
+        let entry = &raw mut self.dispatch[Opcode::Loop as usize];
+        // SAFETY: the entry is a valid word of this thread's table; other threads write it atomically too.
+        let entry = unsafe { AtomicUsize::from_ptr(entry) };
+        let now = entry.load(Ordering::Relaxed);
+        if now != request {
+            // Fails if a request came in between, which then stays.
+            let _ = entry.compare_exchange(
+                now,
+                table[Opcode::Loop as usize],
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+        }
+    }
+
+    /// The thread ends: its last buffer is of no use any more.
+    pub(crate) fn end_log(&mut self) {
+        if let Some(quota) = self.log.quota.take() {
+            self.vm.log_worker.end_thread(quota.thread);
+        }
+    }
+}

@@ -1,0 +1,623 @@
+//! The worker: takes logs in, plans, and has the plans compiled, beside the running program.
+//!
+//! There is one worker for a machine. It starts with the first full log, ends when the machine goes, and keeps no
+//! process alive. It is no mutator: it never touches the heap, names code by words that it only compares, and reads code
+//! from snapshots, which the machine keeps alive while somebody holds them. Whoever compiles is behind [`Compile`],
+//! and the machine behind [`Machine`], so that the worker can be tested without either.
+//!
+//! What goes wrong here never takes the program down: a plan whose compilation panics is turned off, a panic anywhere
+//! else turns the worker off; both say so in the specializer's log.
+//!
+//! | variable | effect |
+//! |---|---|
+//! | `CANNY_SPESH_LOG=FILE` | statistics, plans and what became of them, as text |
+//! | `CANNY_SPESH_BLOCKING=1` | a thread waits for the worker when it hands a log over: runs can be repeated |
+//! | `CANNY_SPESH_LIMIT=N` | nothing is compiled after N plans |
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use canny_spesh::dump::{code_title, plan_text, statistics_text};
+use canny_spesh::planner::{Plan, Planner};
+use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile};
+use canny_spesh::statistics::{Log, Statistics};
+use canny_spesh::types::Type;
+
+use super::log::LogQuota;
+
+/// Calls and iterations from which on code is worth a snapshot.
+const SNAPSHOT_HITS: u32 = 8;
+/// Snapshots that one log may ask for: they are made on the program's thread.
+const SNAPSHOTS_MAX: usize = 48;
+/// How long the worker waits for snapshots.
+const SNAPSHOT_WAIT: Duration = Duration::from_millis(5);
+/// Time from the arrival of a log to the return of its quota, doubled for each log that led to nothing new.
+const REST_MIN: Duration = Duration::from_millis(2);
+/// Greatest such time.
+const REST_MAX: Duration = Duration::from_secs(1);
+/// Name of the worker's thread.
+const THREAD_NAME: &str = "canny-specializer";
+
+/// What became of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Compiled code is in use; the text says more for people.
+    Installed(String),
+    /// Nothing is in use, for this reason; it is not tried again.
+    Refused(String),
+    /// Nothing is in use, for this reason, but another try may succeed.
+    TryAgain(String),
+}
+
+/// Who builds, compiles and puts into use.
+pub trait Compile: Send {
+    /// Does so for a plan. `log` takes text for the specializer's log, if there is one.
+    fn compile(
+        &mut self,
+        plan: &Plan,
+        profile: &dyn Profile,
+        log: Option<&mut dyn Write>,
+    ) -> Outcome;
+
+    /// Specializations given up since the last call because their guesses failed, for the planner.
+    fn retracted(&mut self) -> Vec<Plan> {
+        Vec::new()
+    }
+}
+
+/// What the worker asks of the machine.
+pub trait Machine: Send {
+    /// The snapshot of a code if there is one now; else one is made soon.
+    fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>>;
+    /// Types of the operands with which speculation failed.
+    fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
+    /// Whether speculation failed too often.
+    fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
+}
+
+impl Machine for Arc<super::Specializer> {
+    fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
+        super::Specializer::snapshot(self, code)
+    }
+
+    fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
+        super::Specializer::failed_operands(self, code, pc)
+    }
+
+    fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
+        super::Specializer::is_unstable(self, code, pc)
+    }
+}
+
+/// Switches of the worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerOptions {
+    /// Where statistics and plans are written.
+    pub log: Option<PathBuf>,
+    /// Threads wait for the worker.
+    pub is_blocking: bool,
+    /// How many plans are compiled.
+    pub limit: Option<usize>,
+}
+
+impl WorkerOptions {
+    /// What the environment asks for.
+    pub fn from_environment() -> WorkerOptions {
+        WorkerOptions {
+            log: std::env::var_os("CANNY_SPESH_LOG")
+                .filter(|name| !name.is_empty())
+                .map(PathBuf::from),
+            is_blocking: std::env::var_os("CANNY_SPESH_BLOCKING").is_some_and(|value| value == "1"),
+            limit: std::env::var("CANNY_SPESH_LIMIT")
+                .ok()
+                .and_then(|text| text.parse().ok()),
+        }
+    }
+}
+
+/// A log on its way to the worker.
+pub(crate) struct FullLog {
+    pub(super) quota: Arc<LogQuota>,
+    pub(super) buffer: Vec<u64>,
+    /// Words of the buffer that were written.
+    pub(super) used_words: usize,
+    pub(super) is_continued: bool,
+    /// The thread waits until the worker is done.
+    pub(super) waits: bool,
+}
+
+enum Message {
+    Log(FullLog),
+    ThreadEnded(u32),
+}
+
+/// A machine's end of the way to its worker.
+#[derive(Default)]
+pub(crate) struct LogWorker {
+    is_wanted: AtomicBool,
+    is_blocking: AtomicBool,
+    next_thread: AtomicU32,
+    state: Mutex<WorkerState>,
+}
+
+#[derive(Default)]
+enum WorkerState {
+    /// Nobody compiles: nothing is logged.
+    #[default]
+    Off,
+    /// Waits for the first log.
+    Ready(Box<Worker>),
+    Running(Sender<Message>),
+}
+
+impl LogWorker {
+    /// Makes the worker, to be started by the first log.
+    pub(crate) fn prepare(
+        &self,
+        options: WorkerOptions,
+        machine: Box<dyn Machine>,
+        compile: Box<dyn Compile>,
+    ) {
+        self.is_blocking
+            .store(options.is_blocking, Ordering::Relaxed);
+        let worker = Box::new(Worker::new(options, machine, compile));
+        *self.lock() = WorkerState::Ready(worker);
+        self.is_wanted.store(true, Ordering::Release);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, WorkerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether threads shall log.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.is_wanted.load(Ordering::Acquire)
+    }
+
+    /// Whether threads wait for the worker.
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.is_blocking.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn new_thread_number(&self) -> u32 {
+        self.next_thread.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Hands a log over; false if there is nobody to take it, and then there will be nobody any more.
+    pub(crate) fn send(&self, log: FullLog) -> bool {
+        let mut state = self.lock();
+        if let WorkerState::Ready(_) = &*state {
+            *state = match std::mem::take(&mut *state) {
+                WorkerState::Ready(worker) => start(worker),
+                other => other,
+            };
+        }
+        let sent = match &*state {
+            WorkerState::Running(sender) => sender.send(Message::Log(log)).is_ok(),
+            _ => false,
+        };
+        if !sent {
+            *state = WorkerState::Off;
+            self.is_wanted.store(false, Ordering::Release);
+        }
+        sent
+    }
+
+    pub(crate) fn end_thread(&self, thread: u32) {
+        if let WorkerState::Running(sender) = &*self.lock() {
+            // A worker that is gone does not care.
+            let _ = sender.send(Message::ThreadEnded(thread));
+        }
+    }
+}
+
+fn start(worker: Box<Worker>) -> WorkerState {
+    let (sender, receiver) = channel();
+    let thread = std::thread::Builder::new().name(THREAD_NAME.to_owned());
+    match thread.spawn(move || {
+        lower_priority();
+        worker.run(&receiver);
+    }) {
+        Ok(_) => WorkerState::Running(sender),
+        Err(_) => WorkerState::Off,
+    }
+}
+
+/// The program comes first where there are fewer processors than threads.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: changes the priority of the calling thread only; there are no pointers.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, libc::gettid() as libc::id_t, 5);
+    }
+}
+
+thread_local! {
+    static PANIC: std::cell::RefCell<Option<String>> = const { std::cell::RefCell::new(None) };
+}
+
+/// Runs the work; a panic in it is quiet, and its message is given.
+fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, String> {
+    static HOOK: std::sync::Once = std::sync::Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let ours = std::thread::current().name() == Some(THREAD_NAME);
+            if ours {
+                PANIC.with(|message| *message.borrow_mut() = Some(panic.to_string()));
+            } else {
+                usual(panic);
+            }
+        }));
+    });
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        PANIC
+            .with(|message| message.borrow_mut().take())
+            .unwrap_or_else(|| "panic".to_owned())
+    })
+}
+
+/// A buffer that goes back to its thread after a rest.
+struct Return {
+    due: Instant,
+    quota: Arc<LogQuota>,
+    buffer: Vec<u64>,
+    was_useful: bool,
+}
+
+/// See the module.
+pub(crate) struct Worker {
+    options: WorkerOptions,
+    file: Option<File>,
+    machine: Box<dyn Machine>,
+    compile: Box<dyn Compile>,
+    statistics: Statistics,
+    planner: Planner,
+    /// Instructions of the code in the statistics: another object may get the address of one that died.
+    known: HashMap<CodeWord, Arc<[u32]>>,
+    /// Code that is to be looked at again although no log told anything new.
+    pending: HashSet<CodeWord>,
+    compiled: usize,
+    /// Logs in a row that led to nothing new.
+    idle_logs: u32,
+    returns: Vec<Return>,
+}
+
+/// The snapshots of one round.
+#[derive(Default)]
+struct Snapshots(HashMap<CodeWord, Arc<CodeSnapshot>>);
+
+impl CodeSource for Snapshots {
+    fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
+        self.0.get(&code).cloned()
+    }
+}
+
+/// What statistics and machine know together.
+struct WorkerProfile<'a> {
+    statistics: &'a Statistics,
+    machine: &'a dyn Machine,
+}
+
+impl Profile for WorkerProfile<'_> {
+    fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type> {
+        self.statistics.result_type(code, pc)
+    }
+
+    fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord> {
+        self.statistics.callee(code, pc)
+    }
+
+    fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
+        let failed = self.statistics.failed_operands(code, pc);
+        failed.or(self.machine.failed_operands(code, pc))
+    }
+
+    fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
+        self.statistics.is_unstable(code, pc) || self.machine.is_unstable(code, pc)
+    }
+}
+
+impl Worker {
+    fn new(options: WorkerOptions, machine: Box<dyn Machine>, compile: Box<dyn Compile>) -> Worker {
+        let file = options
+            .log
+            .as_ref()
+            .and_then(|path| match File::create(path) {
+                Ok(file) => Some(file),
+                Err(error) => {
+                    eprintln!("canny: cannot write {}: {error}", path.display());
+                    None
+                }
+            });
+        Worker {
+            options,
+            file,
+            machine,
+            compile,
+            statistics: Statistics::new(),
+            planner: Planner::new(),
+            known: HashMap::new(),
+            pending: HashSet::new(),
+            compiled: 0,
+            idle_logs: 0,
+            returns: Vec::new(),
+        }
+    }
+
+    fn run(mut self: Box<Self>, messages: &Receiver<Message>) {
+        // Set by an internal error: logs are only received, so that nobody waits in vain.
+        let mut is_off = false;
+        loop {
+            let message = match self.returns.iter().map(|back| back.due).min() {
+                Some(due) => {
+                    match messages.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                        Ok(message) => message,
+                        Err(RecvTimeoutError::Timeout) => {
+                            self.give_back_due();
+                            continue;
+                        }
+                        Err(RecvTimeoutError::Disconnected) => return,
+                    }
+                }
+                None => match messages.recv() {
+                    Ok(message) => message,
+                    Err(_) => return,
+                },
+            };
+            match message {
+                Message::Log(log) if is_off => log.quota.finish_turn(),
+                Message::Log(log) => {
+                    let (quota, waits) = (log.quota.clone(), log.waits);
+                    let result = guarded(|| self.take(log));
+                    if waits {
+                        quota.finish_turn();
+                    }
+                    if let Err(message) = result {
+                        self.say(&format!("The specializer is off: {message}\n"));
+                        self.returns.clear();
+                        is_off = true;
+                    }
+                }
+                Message::ThreadEnded(thread) => self.statistics.forget_thread(thread),
+            }
+            self.give_back_due();
+        }
+    }
+
+    fn give_back_due(&mut self) {
+        let now = Instant::now();
+        let (due, later) = std::mem::take(&mut self.returns)
+            .into_iter()
+            .partition(|back| back.due <= now);
+        self.returns = later;
+        for back in Vec::from_iter::<Vec<Return>>(due) {
+            back.quota.give_back(back.buffer, back.was_useful);
+        }
+    }
+
+    /// Text for the specializer's log. Trouble with the file is not the program's.
+    fn say(&mut self, text: &str) {
+        if let Some(file) = &mut self.file {
+            let _ = file.write_all(text.as_bytes());
+        }
+    }
+
+    /// Takes a log in and does everything that follows from it.
+    fn take(&mut self, log: FullLog) {
+        let arrival = Instant::now();
+        let FullLog {
+            quota,
+            buffer,
+            used_words,
+            is_continued,
+            waits,
+        } = log;
+        let words = buffer.get(..used_words).unwrap_or_default();
+        let mut touched = self.statistics.add(
+            Log {
+                thread: quota.thread,
+                is_continued,
+                words,
+            },
+            &Snapshots::default(),
+        );
+        touched.extend(self.pending.drain());
+        let snapshots = self.snapshots(&touched, waits.then_some(&*quota));
+        self.statistics.learn(&snapshots);
+        let replayed = arrival.elapsed();
+        for plan in self.compile.retracted() {
+            self.planner
+                .retract(plan.code, plan.entry, &plan.parameter_types);
+        }
+        let plans = self
+            .planner
+            .plan(&mut self.statistics, &touched, &snapshots);
+        if self.file.is_some() {
+            self.describe(&quota, words.len(), &touched, &snapshots, &plans, replayed);
+        }
+        let was_useful = !plans.is_empty();
+        for plan in plans {
+            self.compile_plan(&plan, &snapshots);
+        }
+        self.known
+            .retain(|code, _| self.statistics.code(*code).is_some());
+        self.idle_logs = if was_useful { 0 } else { self.idle_logs + 1 };
+        let rest = if waits {
+            Duration::ZERO
+        } else {
+            (REST_MIN * (1 << self.idle_logs.min(10))).min(REST_MAX)
+        };
+        let back = Return {
+            due: arrival + rest,
+            quota,
+            buffer,
+            was_useful,
+        };
+        if waits {
+            back.quota.give_back(back.buffer, back.was_useful);
+        } else {
+            self.returns.push(back);
+        }
+    }
+
+    /// The snapshots of what was touched and ran more than a few times, and of what that called; those with most hits
+    /// first if there are many.
+    fn snapshots(&mut self, touched: &HashSet<CodeWord>, waiting: Option<&LogQuota>) -> Snapshots {
+        let mut wanted: Vec<(u32, CodeWord)> = touched
+            .iter()
+            .filter_map(|code| {
+                let of_code = self.statistics.code(*code)?;
+                let hits = of_code.hits.saturating_add(of_code.loop_hits);
+                (hits >= SNAPSHOT_HITS).then_some((hits, *code))
+            })
+            .collect();
+        wanted.sort_by_key(|(hits, code)| (std::cmp::Reverse(*hits), *code));
+        let mut found = Snapshots::default();
+        let mut missing: Vec<CodeWord> = Vec::new();
+        let mut wishes = 0;
+        for (_, code) in wanted {
+            if wishes >= SNAPSHOTS_MAX {
+                self.pending.insert(code);
+                continue;
+            }
+            match self.machine.snapshot(code) {
+                Some(snapshot) => self.add_snapshot(code, snapshot, &mut found),
+                None => {
+                    wishes += 1;
+                    missing.push(code);
+                }
+            }
+        }
+        if missing.is_empty() {
+            return found;
+        }
+        let patience = Instant::now() + SNAPSHOT_WAIT;
+        if let Some(quota) = waiting {
+            quota.ask_for_snapshots();
+        }
+        loop {
+            missing.retain(|code| match self.machine.snapshot(*code) {
+                Some(snapshot) => {
+                    self.add_snapshot(*code, snapshot, &mut found);
+                    false
+                }
+                None => true,
+            });
+            if missing.is_empty() || waiting.is_some() || Instant::now() > patience {
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        // The next log may find their snapshots made.
+        self.pending.extend(missing);
+        found
+    }
+
+    fn add_snapshot(&mut self, code: CodeWord, snapshot: Arc<CodeSnapshot>, found: &mut Snapshots) {
+        let is_another = self
+            .known
+            .get(&code)
+            .is_some_and(|known| **known != *snapshot.instructions);
+        if is_another {
+            self.statistics.forget(code);
+            self.planner.forget(code);
+        }
+        self.known.insert(code, snapshot.instructions.clone());
+        found.0.insert(code, snapshot);
+    }
+
+    fn compile_plan(&mut self, plan: &Plan, snapshots: &Snapshots) {
+        let title = code_title(plan.code, snapshots);
+        if self
+            .options
+            .limit
+            .is_some_and(|limit| self.compiled >= limit)
+        {
+            self.say(&format!("Not compiled, the limit is reached: {title}\n\n"));
+            return;
+        }
+        self.compiled += 1;
+        let number = self.compiled;
+        let start = Instant::now();
+        let Worker {
+            compile,
+            statistics,
+            machine,
+            file,
+            ..
+        } = self;
+        let profile = WorkerProfile {
+            statistics,
+            machine: &**machine,
+        };
+        let log = file.as_mut().map(|file| file as &mut dyn Write);
+        let outcome = guarded(|| compile.compile(plan, &profile, log));
+        let text = match outcome {
+            Ok(Outcome::Installed(text)) => format!("installed {text}"),
+            Ok(Outcome::Refused(text)) => format!("refused: {text}"),
+            Ok(Outcome::TryAgain(text)) => {
+                self.planner
+                    .invalidate(plan.code, plan.entry, &plan.parameter_types);
+                self.pending.insert(plan.code);
+                format!("not now: {text}")
+            }
+            Err(panic) => format!("turned off by an internal error: {panic}"),
+        };
+        let microseconds = start.elapsed().as_micros();
+        self.say(&format!(
+            "Candidate {number}, {title}: {text} ({microseconds} us)\n\n"
+        ));
+    }
+
+    fn describe(
+        &mut self,
+        quota: &LogQuota,
+        words: usize,
+        touched: &HashSet<CodeWord>,
+        snapshots: &Snapshots,
+        plans: &[Plan],
+        replayed: Duration,
+    ) {
+        let mut text = format!(
+            "Log {} of thread {}, {} entries, taken in within {} us\n\n==========\n\n",
+            self.statistics.version(),
+            quota.thread,
+            words / canny_tables::layout::log::ENTRY_WORDS,
+            replayed.as_micros()
+        );
+        let warm = touched
+            .iter()
+            .copied()
+            .filter(|code| snapshots.0.contains_key(code));
+        text.push_str(&statistics_text(&self.statistics, warm, snapshots));
+        let plural = if plans.len() == 1 { "" } else { "s" };
+        text.push_str(&format!(
+            "Plan of {} specialization{plural}\n\n",
+            plans.len()
+        ));
+        for plan in plans {
+            text.push_str(&plan_text(plan, snapshots));
+        }
+        self.say(&text);
+    }
+}
+
+impl fmt::Debug for LogWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogWorker")
+            .field("is_wanted", &self.is_wanted())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
