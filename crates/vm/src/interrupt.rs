@@ -5,6 +5,7 @@
 //! | `STOP` | the collector | the thread at its safepoint | come to a safepoint |
 //! | `INTERRUPT` | Ctrl-C, a watchdog | the thread when it calls the interrupt handler | run `%interrupt-handler` |
 //! | `HEAP` | the thread after an allocation | the thread | the heap limit's reserve was entered |
+//! | `LOG` | the specializer's worker | the thread at its safepoint | the log may be written again |
 //!
 //! The request makes the generated code's own checks fail: the stack limit is zeroed, and the slow
 //! stub of `loop` takes the place of its handler in the thread's dispatch table. Both are undone by the
@@ -22,6 +23,8 @@ pub(crate) const STOP: u32 = 1;
 pub(crate) const INTERRUPT: u32 = 2;
 /// The heap limit was reached.
 pub(crate) const HEAP: u32 = 4;
+/// There is quota for the specializer's log again.
+pub(crate) const LOG: u32 = 8;
 
 /// What other threads, and signal handlers, may do to a thread.
 #[derive(Debug, Default)]
@@ -77,6 +80,13 @@ impl InterruptState {
             (*limit).store(0, Ordering::Relaxed);
             (*entry).store(self.loop_stub.load(Ordering::Relaxed), Ordering::Relaxed);
         }
+    }
+
+    /// Notifies from a thread that does not keep this one alive.
+    pub(crate) fn notify_if_alive(&self, bit: u32) {
+        // Held, the block stays: it disconnects before it goes.
+        let _guard = self.lock.lock();
+        self.notify(bit);
     }
 
     /// Takes and clears the bits.

@@ -102,6 +102,7 @@ impl Roots for Thread {
         self.visit_frames(visitor, mode);
         if mode == CollectionMode::Full {
             self.vm.liveness.clear();
+            self.discard_log();
         }
     }
 }

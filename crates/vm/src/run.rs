@@ -24,6 +24,10 @@ impl Thread {
             self.fp = base.add(2);
         }
         self.argument_count = 0;
+        let is_library = self.vm.metadata(target).is_some_and(|(unit, _)| unit.is_library);
+        if !is_library {
+            self.begin_log();
+        }
         self.exit = None;
         let thread: *mut Thread = self;
         // SAFETY: the entry of verified code with its frame at the base of this thread's stack; the block's

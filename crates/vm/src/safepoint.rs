@@ -4,9 +4,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 
 use canny_heap::{Mutator, Roots};
+use canny_tables::opcodes::Opcode;
 
 use crate::condition::ConditionKind;
-use crate::interrupt::{HEAP, INTERRUPT};
+use crate::interrupt::{HEAP, INTERRUPT, LOG};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -25,13 +26,15 @@ impl Thread {
     /// interrupts the instruction (first word before `self.pc`), which is executed again afterwards.
     pub(crate) fn poll(&mut self) -> Result<Option<*const u32>, Raise> {
         let asked = self.limit.load(Ordering::Relaxed) == 0
-            || self.dispatch[canny_tables::opcodes::Opcode::Loop as usize]
-                != canny_llint::fast_table()[canny_tables::opcodes::Opcode::Loop as usize];
+            || self.dispatch[Opcode::Loop as usize] == canny_llint::slow_stub(Opcode::Loop);
         if asked {
             self.reset_limit();
             let bits = self.interrupts.take();
             self.mutator().safepoint();
             self.grant_wishes();
+            if bits & LOG != 0 {
+                self.resume_log();
+            }
             if bits & HEAP != 0 || self.vm.heap.take_exhausted() {
                 let limit = self.vm.heap.limit_bytes();
                 let limit = self.integer(limit as i64);
@@ -120,6 +123,7 @@ impl Thread {
 impl Drop for Thread {
     fn drop(&mut self) {
         self.interrupts.disconnect();
+        self.end_log();
         self.mutator = None;
     }
 }

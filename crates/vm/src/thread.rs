@@ -7,6 +7,7 @@
 //! | `pc`, `fp` | slow stubs; runtime entries may change `fp` | the runtime, the collector |
 //! | `argument_count` | generated calls of variadic code | entry instructions, machine stubs |
 //! | `dispatch` | this thread; any thread may put a slow stub at `loop` | generated dispatch |
+//! | `log_cursor` | generated code that logs; this thread, the collector while it is stopped | generated code that logs |
 //! | the rest | this thread | this thread, the collector while it is stopped |
 //!
 //! The block does not move while its thread lives: it is boxed, and generated code holds its address.
@@ -23,6 +24,7 @@ use canny_value::Value;
 use crate::Vm;
 use crate::interrupt::InterruptState;
 use crate::primitive::PrimitiveFunction;
+use crate::specializer::log::ThreadLog;
 use crate::specializer::thread::Detour;
 use crate::stack::VmStack;
 
@@ -37,6 +39,10 @@ pub struct Thread {
     pub(crate) fp: *mut Value,
     pub(crate) runtime: *const RuntimeEntry,
     pub(crate) result: u64,
+    /// Address of the next entry of the specializer's log.
+    pub(crate) log_cursor: usize,
+    /// Greatest address where an entry may begin.
+    pub(crate) log_limit: usize,
     // Generated code knows nothing of what follows.
     pub(crate) dispatch: Box<DispatchTable>,
     pub(crate) stack: VmStack,
@@ -51,6 +57,7 @@ pub struct Thread {
     pub(crate) below: Below,
     pub(crate) watermark: Watermark,
     pub(crate) interrupts: Arc<InterruptState>,
+    pub(crate) log: ThreadLog,
     /// Values that Rust code holds across allocations, precisely.
     pub(crate) scratch: Vec<Value>,
     /// Where results of arithmetic on bignums are made.
@@ -115,6 +122,9 @@ const _: () = {
     assert!(offset_of!(Thread, fp) == offsets::FP as usize);
     assert!(offset_of!(Thread, runtime) == offsets::RUNTIME as usize);
     assert!(offset_of!(Thread, result) == offsets::RESULT as usize);
+    assert!(offset_of!(Thread, log_cursor) == offsets::LOG_CURSOR as usize);
+    assert!(offset_of!(Thread, log_limit) == offsets::LOG_LIMIT as usize);
+    assert!(offset_of!(Thread, dispatch) == offsets::SIZE);
 };
 
 impl Below {
@@ -141,6 +151,8 @@ impl Thread {
             fp: base,
             runtime: crate::runtime::ENTRIES.as_ptr(),
             result: FALSE,
+            log_cursor: ThreadLog::NOWHERE.0,
+            log_limit: ThreadLog::NOWHERE.1,
             dispatch,
             stack,
             vm,
@@ -160,6 +172,7 @@ impl Thread {
                 pc: std::ptr::null(),
             },
             interrupts: Arc::new(InterruptState::default()),
+            log: ThreadLog::default(),
             scratch: Vec::new(),
             integers: Default::default(),
             embedded: crate::embedded::Embedded::default(),
@@ -194,7 +207,7 @@ impl Thread {
         self.interrupts.clone()
     }
 
-    /// Puts the true stack limit and the plain `loop` handler back.
+    /// Puts the true stack limit and the `loop` handler of the table in force back.
     pub(crate) fn reset_limit(&mut self) {
         let words = self.stack.frame_words() + self.reserve_words;
         let limit = self.stack.base() as u64 + 8 * words as u64;
@@ -202,7 +215,7 @@ impl Thread {
         let entry = &raw mut self.dispatch[Opcode::Loop as usize];
         // SAFETY: the entry is a valid word of this thread's table; other threads write it atomically too.
         unsafe { AtomicUsize::from_ptr(entry) }.store(
-            canny_llint::fast_table()[Opcode::Loop as usize],
+            self.log.table()[Opcode::Loop as usize],
             Ordering::Relaxed,
         );
     }

@@ -14,6 +14,7 @@ use crate::procedures::{ProcedureNames, ProcedureNamesHandle};
 use crate::roots::{SharedRoots, SharedRootsHandle};
 use crate::specializer::Specializer;
 use crate::specializer::registry::SpecializerHandle;
+use crate::specializer::worker::{Compile, LogWorker, WorkerOptions};
 use crate::stack::VmStack;
 use crate::stubs::Stubs;
 use crate::symbols::{SymbolTable, SymbolTableHandle};
@@ -51,6 +52,7 @@ pub struct Vm {
     pub(crate) stubs: Stubs,
     pub(crate) procedure_names: Arc<ProcedureNames>,
     pub(crate) specializer: Arc<Specializer>,
+    pub(crate) log_worker: LogWorker,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
     primitives: Arc<[PrimitiveFunction]>,
     config: VmConfig,
@@ -87,6 +89,7 @@ impl Vm {
             stubs: Stubs::new(),
             procedure_names,
             specializer,
+            log_worker: LogWorker::default(),
             host: Default::default(),
             primitives,
             config,
@@ -105,6 +108,13 @@ impl Vm {
     /// The heap.
     pub fn heap(&self) -> &Arc<Heap> {
         &self.heap
+    }
+
+    /// Says who compiles what the specializer plans: threads log from then on, and a worker is started with the first
+    /// full log. `compile` must not hold the machine, which would never end.
+    pub fn set_compiler(&self, options: WorkerOptions, compile: Box<dyn Compile>) {
+        let machine = Box::new(self.specializer.clone());
+        self.log_worker.prepare(options, machine, compile);
     }
 
     /// The specializer's part of the machine.

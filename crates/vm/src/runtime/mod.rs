@@ -11,7 +11,9 @@ mod data;
 mod entry;
 
 use canny_llint::RuntimeEntry;
-use canny_tables::opcodes::{Opcode, TABLE_ENTRIES, field_a, field_b, field_c, field_wide};
+use canny_tables::opcodes::{
+    LOG_FULL_ENTRY, Opcode, TABLE_ENTRIES, field_a, field_b, field_c, field_wide,
+};
 use canny_value::Value;
 
 use crate::primitive::Raise;
@@ -154,6 +156,7 @@ macro_rules! entries {
         const fn table() -> [RuntimeEntry; TABLE_ENTRIES] {
             let mut table = [unexpected as RuntimeEntry; TABLE_ENTRIES];
             $(table[Opcode::$opcode as usize] = wrapped::$opcode;)*
+            table[LOG_FULL_ENTRY] = log_full;
             table
         }
     };
@@ -251,6 +254,19 @@ entries! {
 
 /// The runtime entries by opcode.
 pub(crate) static ENTRIES: [RuntimeEntry; TABLE_ENTRIES] = table();
+
+/// The specializer's log is full; the instruction begins again.
+unsafe extern "C" fn log_full(
+    thread: *mut u8,
+    _fp: *mut u64,
+    _pc: *const u32,
+    word: u32,
+) -> *const u32 {
+    run(thread, word, |site| {
+        site.thread.hand_log_over();
+        Ok(site.again())
+    })
+}
 
 /// A handler without a slow path took one.
 unsafe extern "C" fn unexpected(_: *mut u8, _: *mut u64, _: *const u32, _: u32) -> *const u32 {
