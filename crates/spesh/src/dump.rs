@@ -281,11 +281,7 @@ fn write_plan(out: &mut String, plan: &Plan, source: &dyn CodeSource) -> fmt::Re
             arguments(count)
         )?;
         if plan.reason == Reason::Certain {
-            if count > 0 {
-                writeln!(out, "It was planned for any types: none is frequent.")?;
-            } else {
-                writeln!(out, "It was planned for every call.")?;
-            }
+            writeln!(out, "It was planned for any types.")?;
         } else {
             writeln!(out, "It was planned for the type tuple:")?;
             write_types(out, 4, &plan.parameter_types, count)?;

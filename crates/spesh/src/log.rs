@@ -250,11 +250,10 @@ impl LogWriter {
 
     fn enter_as(&mut self, kind: u8, call: u64, callee: CodeWord, types: &[u16]) -> &mut Self {
         let pack = |types: &[u16]| {
-            let packed = types
+            types
                 .iter()
                 .rev()
-                .fold(0, |word, ty| word << 16 | u64::from(*ty));
-            packed
+                .fold(0, |word, ty| word << 16 | u64::from(*ty))
         };
         let (own, further) = types.split_at(types.len().min(4));
         self.entry(kind, types.len() as u8, call, callee.0, pack(own));

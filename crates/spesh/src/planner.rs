@@ -12,6 +12,10 @@
 //! | certain | none: no type is frequent, or there are no arguments; only their number is known |
 //! | loop | the registers at the head of a hot loop, for frames that are already running |
 //!
+//! That is for machines that choose among specializations when a procedure is entered ([`Selection::Among`]). Where there
+//! can be one only ([`Selection::One`]), it has to serve every call: a position is fixed if [`SINGLE_PERCENT`] of
+//! the calls have its type.
+//!
 //! Plans come deepest first, so that what is called is compiled before what calls it. A planner remembers what it
 //! planned and never plans it twice, whichever thread runs the code; what was given up after failing may be
 //! planned again, at a threshold that doubles each time.
@@ -32,6 +36,8 @@ use crate::types::Type;
 
 /// Share of a callsite's calls that makes a type relevant.
 pub const RELEVANT_PERCENT: u32 = 40;
+/// Share of all calls that a type or number of arguments needs where one specialization serves all.
+pub const SINGLE_PERCENT: u32 = 99;
 /// Share of a loop's iterations in which a register has to have a type.
 pub const LOOP_PERCENT: u32 = 90;
 /// Specializations of one code at most, loops counted.
@@ -42,6 +48,16 @@ pub const LOOP_HITS: u32 = 200;
 pub const WORDS_MAX: usize = 65536;
 /// Specializations of one code that may be given up before it is left alone.
 pub const RETRACTIONS_MAX: u32 = 6;
+
+/// How many specializations of one procedure can be in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// Several: the types of the arguments choose.
+    #[default]
+    Among,
+    /// One.
+    One,
+}
 
 /// What kind of specialization was planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +79,8 @@ pub struct Plan {
     pub code: CodeWord,
     /// Where it is entered.
     pub entry: EntryPoint,
-    /// Types of the arguments, or of the registers at a loop's head; [`Type::ANY`] where open.
+    /// Types of the arguments, or of the registers at a loop's head; [`Type::ANY`] where open. None of a procedure that is
+    /// called with different numbers of arguments and can have one specialization only.
     pub parameter_types: Vec<Type>,
     /// Why.
     pub reason: Reason,
@@ -90,6 +107,7 @@ type Specialization = (EntryPoint, Vec<Type>);
 /// Decides what to compile, and remembers what was planned.
 #[derive(Debug, Default)]
 pub struct Planner {
+    selection: Selection,
     planned: HashMap<CodeWord, Planned>,
 }
 
@@ -101,8 +119,11 @@ struct Planned {
 
 impl Planner {
     /// Nothing planned so far.
-    pub fn new() -> Planner {
-        Planner::default()
+    pub fn new(selection: Selection) -> Planner {
+        Planner {
+            selection,
+            planned: HashMap::new(),
+        }
     }
 
     /// What to compile of the code that was touched by a log, deepest first.
@@ -186,9 +207,19 @@ impl Planner {
         if retractions >= RETRACTIONS_MAX {
             return;
         }
-        for callsite in &statistics.callsites {
-            if callsite.hits >= threshold << retractions && accepts(snapshot, callsite) {
-                for plan in divide(snapshot, callsite, threshold << retractions) {
+        let threshold = threshold << retractions;
+        match self.selection {
+            Selection::Among => {
+                for callsite in &statistics.callsites {
+                    if callsite.hits >= threshold && accepts(snapshot, callsite) {
+                        for plan in divide(snapshot, callsite, threshold) {
+                            self.add(plan, plans);
+                        }
+                    }
+                }
+            }
+            Selection::One => {
+                if let Some(plan) = plan_single(snapshot, statistics, threshold) {
                     self.add(plan, plans);
                 }
             }
@@ -213,11 +244,12 @@ impl Planner {
 
     /// Remembers a plan; false if there is one already that serves the same, or too many.
     fn take_note(&mut self, plan: &Plan) -> bool {
+        let has_one_start = self.selection == Selection::One;
         let planned = self.planned.entry(plan.code).or_default();
         let is_served = planned.specializations.iter().any(|(entry, types)| {
             *entry == plan.entry
                 && match entry {
-                    EntryPoint::Start => *types == plan.parameter_types,
+                    EntryPoint::Start => has_one_start || *types == plan.parameter_types,
                     // One for a loop at a time that the registers of today fit.
                     EntryPoint::Loop(_) => covers(types, &plan.parameter_types),
                 }
@@ -247,22 +279,14 @@ fn accepts(snapshot: &CodeSnapshot, callsite: &CallsiteStatistics) -> bool {
 fn divide(snapshot: &CodeSnapshot, callsite: &CallsiteStatistics, threshold: u32) -> Vec<Plan> {
     let count = usize::from(callsite.argument_count);
     let relevant = callsite.hits.saturating_mul(RELEVANT_PERCENT) / 100;
-    let plan = |types: Vec<Type>, hits, depth_max| {
-        let open = types.iter().filter(|ty| **ty == Type::ANY).count();
-        let reason = match open {
-            0 if count > 0 => Reason::Observed,
-            _ if open == count => Reason::Certain,
-            _ => Reason::Derived,
-        };
-        Plan {
-            code: snapshot.word,
-            entry: EntryPoint::Start,
-            parameter_types: types,
-            reason,
-            hits,
-            hits_of_all: callsite.hits,
-            depth_max,
-        }
+    let plan = |types: Vec<Type>, hits, depth_max| Plan {
+        code: snapshot.word,
+        entry: EntryPoint::Start,
+        reason: reason_of(&types),
+        parameter_types: types,
+        hits,
+        hits_of_all: callsite.hits,
+        depth_max,
     };
     let open = vec![Type::ANY; count];
     let mut plans = Vec::new();
@@ -295,6 +319,57 @@ fn divide(snapshot: &CodeSnapshot, callsite: &CallsiteStatistics, threshold: u32
         plans.push(plan(open, left, callsite.depth_max));
     }
     plans
+}
+
+fn reason_of(types: &[Type]) -> Reason {
+    let open = types.iter().filter(|ty| **ty == Type::ANY).count();
+    match open {
+        _ if open == types.len() => Reason::Certain,
+        0 => Reason::Observed,
+        _ => Reason::Derived,
+    }
+}
+
+/// The specialization that serves every call.
+fn plan_single(
+    snapshot: &CodeSnapshot,
+    statistics: &CodeStatistics,
+    threshold: u32,
+) -> Option<Plan> {
+    let callsites = statistics.callsites.iter();
+    let accepted: Vec<_> = callsites
+        .filter(|callsite| accepts(snapshot, callsite))
+        .collect();
+    let hits = accepted.iter().map(|callsite| callsite.hits).sum();
+    if hits < threshold {
+        return None;
+    }
+    let is_nearly = |part: u32, whole: u32| {
+        u64::from(part) * 100 >= u64::from(whole) * u64::from(SINGLE_PERCENT)
+    };
+    let parameter_types = match accepted
+        .iter()
+        .find(|callsite| is_nearly(callsite.hits, hits))
+    {
+        Some(callsite) => (0..usize::from(callsite.argument_count))
+            .map(|position| {
+                let types = callsite.positions.get(position)?;
+                let (ty, count) = types.most()?;
+                is_nearly(count, types.total()).then_some(ty)
+            })
+            .map(|ty| ty.unwrap_or(Type::ANY))
+            .collect(),
+        None => Vec::new(),
+    };
+    Some(Plan {
+        code: snapshot.word,
+        entry: EntryPoint::Start,
+        reason: reason_of(&parameter_types),
+        parameter_types,
+        hits,
+        hits_of_all: hits,
+        depth_max: statistics.depth_max,
+    })
 }
 
 /// The frequent type of each position where there is one, among the calls that have those of the positions

@@ -45,7 +45,7 @@ fn statistics_and_plans_can_be_read() {
     ] {
         assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
     }
-    let plans = Planner::new().plan(&mut statistics, &touched, &codes);
+    let plans = Planner::default().plan(&mut statistics, &touched, &codes);
     let text: String = plans.iter().map(|plan| plan_text(plan, &codes)).collect();
     for wanted in [
         "Observed type specialization of 'shorten' (code 0x7f0000000005, 7 words)\n",

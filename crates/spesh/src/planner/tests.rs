@@ -266,6 +266,41 @@ fn what_was_invalidated_is_planned_again_at_once() {
 }
 
 #[test]
+fn a_single_specialization_serves_every_call() {
+    let mut bench = Bench {
+        planner: Planner::new(Selection::One),
+        ..Bench::default()
+    };
+    let variadic = canny_tables::layout::code::VARIADIC;
+    let mixed = bench.codes.add_plain(1, "mixed", 2, 40);
+    let stable = bench.codes.add_plain(2, "stable", 1, 40);
+    let optional = bench.codes.add_plain(3, "optional", variadic, 40);
+    let thunk = bench.codes.add_plain(4, "thunk", 0, 40);
+    let log = log_of(&[
+        (mixed, 300, &[VECTOR, FIXNUM]),
+        (mixed, 200, &[VECTOR, FLONUM]),
+        (stable, 995, &[PAIR]),
+        (stable, 5, &[NIL]),
+        (optional, 300, &[PAIR]),
+        (optional, 300, &[PAIR, PAIR]),
+        (thunk, 200, &[]),
+    ]);
+    let plans = bench.plan(&log);
+    assert_eq!(plans.len(), 4);
+    let of = |code| plans.iter().find(|plan| plan.code == code).expect("a plan");
+    assert_eq!(types(of(mixed)), [Type::VECTOR, Type::ANY]);
+    assert_eq!(of(mixed).reason, Reason::Derived);
+    assert_eq!(types(of(stable)), [Type::PAIR]);
+    assert!(types(of(optional)).is_empty());
+    assert_eq!(
+        (of(optional).hits, of(optional).reason),
+        (600, Reason::Certain)
+    );
+    assert!(types(of(thunk)).is_empty());
+    assert_eq!(bench.plan(&log_of(&[(stable, 500, &[NIL])])), []);
+}
+
+#[test]
 fn huge_and_unknown_code_is_never_planned() {
     let mut bench = Bench::default();
     let huge = bench.codes.add_plain(1, "huge", 1, WORDS_MAX + 1);

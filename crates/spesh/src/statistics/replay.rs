@@ -165,8 +165,12 @@ impl Statistics {
     /// The statistics of a code that was seen just now.
     fn update(&mut self, code: CodeWord, source: &dyn CodeSource) -> &mut CodeStatistics {
         let version = self.version;
-        if !self.codes.contains_key(&code) {
-            self.codes.insert(code, CodeStatistics::new(version));
+        let mut is_new = false;
+        self.codes.entry(code).or_insert_with(|| {
+            is_new = true;
+            CodeStatistics::new(version)
+        });
+        if is_new {
             self.learn_extent(code, source);
         }
         let statistics = self

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use canny_spesh::dump::{code_title, plan_text, statistics_text};
-use canny_spesh::planner::{Plan, Planner};
+use canny_spesh::planner::{Plan, Planner, Selection};
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile};
 use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
@@ -344,7 +344,8 @@ impl Worker {
             machine,
             compile,
             statistics: Statistics::new(),
-            planner: Planner::new(),
+            // A procedure has one entry: nobody chooses among candidates.
+            planner: Planner::new(Selection::One),
             known: HashMap::new(),
             pending: HashSet::new(),
             compiled: 0,
