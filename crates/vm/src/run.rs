@@ -24,7 +24,10 @@ impl Thread {
             self.fp = base.add(2);
         }
         self.argument_count = 0;
-        let is_library = self.vm.metadata(target).is_some_and(|(unit, _)| unit.is_library);
+        let is_library = self
+            .vm
+            .metadata(target)
+            .is_some_and(|(unit, _)| unit.is_library);
         if !is_library {
             self.begin_log();
         }

@@ -214,10 +214,8 @@ impl Thread {
         self.limit.store(limit, Ordering::Relaxed);
         let entry = &raw mut self.dispatch[Opcode::Loop as usize];
         // SAFETY: the entry is a valid word of this thread's table; other threads write it atomically too.
-        unsafe { AtomicUsize::from_ptr(entry) }.store(
-            self.log.table()[Opcode::Loop as usize],
-            Ordering::Relaxed,
-        );
+        unsafe { AtomicUsize::from_ptr(entry) }
+            .store(self.log.table()[Opcode::Loop as usize], Ordering::Relaxed);
     }
 
     /// The closure of the frame at `fp`.
