@@ -6,10 +6,11 @@
 
 use std::collections::HashSet;
 
-use canny_spesh::graph::{BlockId, Graph, NodeId, Op, SlotContent, StateId, Terminator};
+use canny_spesh::graph::{BlockId, Graph, NodeId, Op, SlotContent, Terminator};
 
+use crate::JitError;
 use crate::liveness::{Liveness, RootSet};
-use crate::slots::Slots;
+use crate::slots::{SlotStore, Slots};
 use crate::values::{Values, is_float};
 
 /// Instructions in the runtime that do not cut.
@@ -22,7 +23,7 @@ pub(crate) struct Cuts {
 
 impl Cuts {
     /// Decides for every instruction in the runtime.
-    pub(crate) fn new(graph: &Graph, values: &Values, slots: &Slots) -> Cuts {
+    pub(crate) fn new(graph: &Graph, values: &Values, slots: &Slots) -> Result<Cuts, JitError> {
         let mut cuts = Cuts::none_at_runtime();
         let liveness = Liveness::new(graph, values, slots, &cuts);
         cuts.all_whole = false;
@@ -30,21 +31,23 @@ impl Cuts {
             for &node in &block.nodes {
                 if let Op::Runtime(state) = graph.node(node).op
                     && let Some(live) = liveness.after(node)
-                    && loses_float(graph, slots, state, live)
+                    && loses_float(graph, values, &slots.behind(graph, state)?, live)
                 {
                     cuts.whole_nodes.insert(node);
                 }
             }
-            if let Terminator::RuntimeBranch { state, .. } = block.terminator
-                && block.terminator.edges().any(|edge| {
+            if let Terminator::RuntimeBranch { state, .. } = block.terminator {
+                let behind = slots.behind(graph, state)?;
+                let loses = block.terminator.edges().any(|edge| {
                     let live = liveness.on_edge(graph, values, edge);
-                    loses_float(graph, slots, state, &live)
-                })
-            {
-                cuts.whole_ends.insert(BlockId(index as u32));
+                    loses_float(graph, values, &behind, &live)
+                });
+                if loses {
+                    cuts.whole_ends.insert(BlockId(index as u32));
+                }
             }
         }
-        cuts
+        Ok(cuts)
     }
 
     /// Cuts at calls only.
@@ -66,12 +69,9 @@ impl Cuts {
     }
 }
 
-fn loses_float(graph: &Graph, slots: &Slots, state: StateId, live: &RootSet) -> bool {
+fn loses_float(graph: &Graph, values: &Values, behind: &[SlotStore], live: &RootSet) -> bool {
     live.iter().any(|root| {
-        is_float(graph, root)
-            && !slots
-                .of_state(state)
-                .iter()
-                .any(|(_, content)| *content == SlotContent::Node(root))
+        let content = SlotContent::Node(values.slot_root(graph, root));
+        is_float(graph, root) && !behind.iter().any(|(_, there)| *there == content)
     })
 }

@@ -43,10 +43,6 @@ impl Known {
         self.0.insert(slot, vec![content]);
     }
 
-    fn forget(&mut self, slot: i32) {
-        self.0.remove(&slot);
-    }
-
     /// The node gets a new value: what is said of the old one holds no longer.
     fn define(&mut self, id: NodeId) {
         self.0.retain(|_, contents| {
@@ -81,7 +77,7 @@ impl Known {
                 )
                 .collect();
             for (parameter, argument) in parameters.iter().zip(&edge.arguments) {
-                if contents.contains(&SlotContent::Node(values.root(*argument))) {
+                if contents.contains(&SlotContent::Node(values.slot_root(graph, *argument))) {
                     renamed.push(SlotContent::Node(*parameter));
                 }
             }
@@ -148,6 +144,20 @@ impl Slots {
         &self.states[state.index()]
     }
 
+    /// What of a state is still in its slots behind the instruction at its pc, which overwrites some.
+    pub(crate) fn behind(&self, graph: &Graph, id: StateId) -> Result<Vec<SlotStore>, JitError> {
+        let instruction = instruction(graph, id)?;
+        let base = frame_base(graph, id);
+        let mut slots = self.of_state(id).to_vec();
+        if let Some(first) = instruction.clobbered_from() {
+            slots.retain(|(slot, _)| *slot < base + first as i32);
+        }
+        instruction.each_definition(|register| {
+            slots.retain(|(slot, _)| *slot != base + register as i32);
+        });
+        Ok(slots)
+    }
+
     /// What must be stored for a node's state.
     pub(crate) fn at_node(&self, id: NodeId) -> &[SlotStore] {
         self.at_nodes.get(&id).map_or(&[], Vec::as_slice)
@@ -203,14 +213,14 @@ impl Slots {
                 self.at_nodes.insert(node, missing);
             }
             match op {
-                Op::Call(_, _, state) => {
-                    known = Known::exactly(self.of_state(*state));
-                    // A compiled return brings the value in a register.
-                    self.after_instruction(graph, *state, None, &mut known)?;
-                }
-                Op::Runtime(state) => {
-                    known = Known::exactly(self.of_state(*state));
-                    self.after_instruction(graph, *state, Some(node), &mut known)?;
+                Op::Call(_, _, state) | Op::Runtime(state) => {
+                    known = Known::exactly(&self.behind(graph, *state)?);
+                    let instruction = instruction(graph, *state)?;
+                    // The value of a call comes in a register, and its slot has it only by way of the interpreter.
+                    if matches!(op, Op::Runtime(_)) && defines_a(&instruction) {
+                        let slot = frame_base(graph, *state) + instruction.a() as i32;
+                        known.set(slot, SlotContent::Node(node));
+                    }
                 }
                 // These are what the entry knows.
                 Op::Slot(_) | Op::Closure => {}
@@ -227,33 +237,14 @@ impl Slots {
             }
         }
         if let Terminator::RuntimeBranch { state, .. } = block.terminator {
-            known = Known::exactly(self.of_state(state));
+            known = Known::exactly(&self.behind(graph, state)?);
         }
         Ok(known)
     }
+}
 
-    /// Takes out what the instruction at a state's pc overwrote and puts in its value.
-    fn after_instruction(
-        &self,
-        graph: &Graph,
-        state: StateId,
-        value: Option<NodeId>,
-        known: &mut Known,
-    ) -> Result<(), JitError> {
-        let instruction = instruction(graph, state)?;
-        let state = graph.state(state);
-        let base = graph.frame(state.frame).base as i32;
-        if let Some(first) = instruction.clobbered_from() {
-            known.0.retain(|slot, _| *slot < base + first as i32);
-        }
-        instruction.each_definition(|register| known.forget(base + register as i32));
-        if let Some(value) = value
-            && defines_a(&instruction)
-        {
-            known.set(base + instruction.a() as i32, SlotContent::Node(value));
-        }
-        Ok(())
-    }
+fn frame_base(graph: &Graph, id: StateId) -> i32 {
+    graph.frame(graph.state(id).frame).base as i32
 }
 
 /// The instruction at a state's pc.
@@ -275,7 +266,7 @@ fn state_slots(graph: &Graph, values: &Values, id: StateId) -> Vec<SlotStore> {
     let mut slots: BTreeMap<i32, SlotContent> = BTreeMap::new();
     for (slot, content) in graph.slots(id) {
         let content = match content {
-            SlotContent::Node(node) => SlotContent::Node(values.root(node)),
+            SlotContent::Node(node) => SlotContent::Node(values.slot_root(graph, node)),
             address => address,
         };
         slots.insert(slot, content);

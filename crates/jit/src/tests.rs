@@ -1,1 +1,9 @@
+//! Graphs built by hand, run under the real interpreter on a machine that is otherwise made up.
 
+mod calls;
+mod machine;
+mod memory;
+mod numbers;
+mod objects;
+mod programs;
+mod states;

@@ -45,6 +45,15 @@ impl Values {
     pub(crate) fn root(&self, id: NodeId) -> NodeId {
         self.roots[id.index()]
     }
+
+    /// The root that stands for a node as the content of a slot: an unboxed flonum is there as the flonum.
+    pub(crate) fn slot_root(&self, graph: &Graph, id: NodeId) -> NodeId {
+        let root = self.root(id);
+        match graph.node(root).op {
+            Op::Unbox(flonum) => self.root(flonum),
+            _ => root,
+        }
+    }
 }
 
 /// Whether a root is made anew wherever it is used.

@@ -1,19 +1,19 @@
 //! Calls, tail calls, returns, and instructions that the runtime executes.
 
-use canny_spesh::graph::{BlockId, Callee, Edge, NodeId, StateId};
+use canny_spesh::graph::{BlockId, Callee, Edge, NodeId, SlotContent, StateId};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0, code, descriptor, frame, thread};
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 
 use super::Root;
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
 use crate::install::RETURN_NATIVE;
-use crate::machine::{Stub, Target};
+use crate::machine::Target;
 use crate::slots::instruction;
 
 /// Bytes from a return address back to field a of the call before it.
@@ -141,7 +141,8 @@ impl Segment<'_, '_> {
         }
         let procedure = self.procedure;
         for (slot, node, value) in moves {
-            let content = canny_spesh::graph::SlotContent::Node(procedure.values.root(node));
+            let root = procedure.values.slot_root(procedure.graph, node);
+            let content = SlotContent::Node(root);
             let known = procedure.slots.before_tail_call(id);
             if !known.is_some_and(|known| known.holds(slot, content)) {
                 self.store_slot(value, slot);
@@ -162,14 +163,17 @@ impl Segment<'_, '_> {
     fn enter_code(&mut self, code: Value, fp: Value) {
         let native = self.load(I64, code, code::NATIVE);
         let table = self.load(I64, self.thread, thread::TABLE);
-        self.jump_to(native, code, fp, table, 0);
+        let registers = [code, fp, self.thread, table];
+        self.jump_to(native, &registers);
     }
 
     /// Jumps to an interpreter's stub.
     fn slow(&mut self, stub: usize, pc: Value, fp: Value, word: u32) {
         let target = self.word(stub as u64);
         let table = self.load(I64, self.thread, thread::TABLE);
-        self.jump_to(target, pc, fp, table, word);
+        let word = self.builder.ins().iconst(I32, i64::from(word));
+        let registers = [pc, fp, self.thread, table, word];
+        self.jump_to(target, &registers);
     }
 
     /// The code of a callee that takes so many arguments; to `slow` if there is none.
@@ -221,11 +225,11 @@ impl Segment<'_, '_> {
             .builder
             .ins()
             .iadd_imm_s(caller, -8 * frame::LINK_WORDS as i64);
-        self.leave_to(Stub::Dispatch, pc, caller, None, 0);
+        self.dispatch(pc, caller);
         self.builder.switch_to_block(compiled);
         let target = self.load(I64, pc, RETURN_NATIVE as i32);
-        let thread = self.thread;
-        self.jump_to(target, value, fp, thread, 0);
+        let registers = [value, fp, self.thread];
+        self.jump_to(target, &registers);
     }
 
     // The runtime.
@@ -266,7 +270,7 @@ impl Segment<'_, '_> {
         let pc = self.word(site.behind);
         let fp = self.slot_address(self.procedure.frame_base(state));
         let resumption = self.address(Target::Resumption(resumption));
-        self.leave_to(Stub::Runtime, pc, fp, Some(resumption), site.word);
+        self.jump_to_runtime(pc, fp, resumption, site.word);
     }
 
     /// An instruction in the runtime, after which the segment goes on.
@@ -321,8 +325,7 @@ impl Segment<'_, '_> {
         self.store(fp, self.thread, thread::FP);
         let entries = self.load(I64, self.thread, thread::RUNTIME);
         let entry = self.load(I64, entries, 8 * site.opcode as i32);
-        let word = self.word(u64::from(site.word));
-        self.call_native(entry, [fp, pc, word])
+        self.call_runtime(entry, pc, fp, site.word)
     }
 
     /// Goes where the runtime says, or leaves the machine if it says nothing.
@@ -333,7 +336,7 @@ impl Segment<'_, '_> {
         self.leave_machine();
         self.builder.switch_to_block(dispatch);
         let fp = self.load(I64, self.thread, thread::FP);
-        self.leave_to(Stub::Dispatch, result, fp, None, 0);
+        self.dispatch(result, fp);
     }
 
     // What may allocate.
@@ -342,7 +345,7 @@ impl Segment<'_, '_> {
     pub(super) fn box_float(&mut self, number: Value) -> Value {
         let (other, boxed, done) = (self.new_block(), self.cold_block(), self.new_block());
         let result = self.builder.append_block_param(done, I64);
-        let bits = self.builder.ins().bitcast(I64, TRUSTED, number);
+        let bits = self.builder.ins().bitcast(I64, MemFlagsData::new(), number);
         let rotated = self.builder.ins().rotl_imm_u(bits, 4);
         let word = self.builder.ins().iadd_imm_s(rotated, -1);
         let class = self.builder.ins().band_imm_s(word, 6);
@@ -357,8 +360,7 @@ impl Segment<'_, '_> {
             .ins()
             .brif(tiny, done, &[word.into()], boxed, &[]);
         self.builder.switch_to_block(boxed);
-        let function = self.word(self.environment().box_flonum as u64);
-        let object = self.call_native(function, [bits, bits, bits]);
+        let object = self.call_maker(self.environment().box_flonum, bits);
         self.builder.ins().jump(done, &[object.into()]);
         self.builder.switch_to_block(done);
         result
@@ -377,9 +379,8 @@ impl Segment<'_, '_> {
             .icmp(IntCC::UnsignedGreaterThan, end, limit);
         self.builder.ins().brif(over, full, &[], fits, &[]);
         self.builder.switch_to_block(full);
-        let function = self.word(self.environment().allocate as u64);
         let size = self.word(bytes as u64);
-        let address = self.call_native(function, [size, size, size]);
+        let address = self.call_maker(self.environment().allocate, size);
         self.builder.ins().jump(done, &[address.into()]);
         self.builder.switch_to_block(fits);
         self.store(end, self.thread, thread::SCAN_CURSOR);

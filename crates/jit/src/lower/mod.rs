@@ -41,7 +41,7 @@ pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, Jit
     let slots = Slots::new(graph, &values)?;
     check_slots(graph, &slots)?;
     let nodes_max = NODES_FREE + GROWTH_MAX * graph.nodes.len();
-    let cuts = Cuts::new(graph, &values, &slots);
+    let cuts = Cuts::new(graph, &values, &slots)?;
     match lower(graph, environment, &values, &slots, &cuts, nodes_max) {
         Err(JitError::TooLarge) => {
             let cuts = Cuts::none_at_runtime();

@@ -4,9 +4,9 @@ use canny_spesh::graph::{FixnumOperation, FloatFunction, FloatOperation, NodeId,
 use canny_tables::layout::{self, FIELD0, FIXNUM_SHIFT};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I64};
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
-use super::segment::{Segment, TRUSTED};
+use super::segment::Segment;
 use crate::JitError;
 
 const SHIFT: i64 = FIXNUM_SHIFT as i64;
@@ -304,7 +304,7 @@ impl Segment<'_, '_> {
         self.builder.switch_to_block(word);
         let bits = self.builder.ins().iadd_imm_s(x, 1);
         let bits = self.builder.ins().rotr_imm_u(bits, 4);
-        let number = self.builder.ins().bitcast(F64, TRUSTED, bits);
+        let number = self.builder.ins().bitcast(F64, MemFlagsData::new(), bits);
         self.builder.ins().jump(done, &[number.into()]);
         self.builder.switch_to_block(done);
         result

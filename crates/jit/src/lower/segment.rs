@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use canny_spesh::graph::{BlockId, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator};
-use canny_tables::layout::{frame, thread};
+use canny_tables::layout::{FLONUM_MASK, frame, thread};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
@@ -48,8 +48,9 @@ pub(super) struct Segment<'a, 'b> {
     exit_count: u32,
     /// What is written now is out of the way of the rest.
     is_cold: bool,
-    signature: SigRef,
-    native_signature: SigRef,
+    /// Signatures by number of registers that matter to who is jumped to.
+    signatures: [SigRef; 6],
+    native_signatures: [SigRef; 2],
     stubs: HashMap<(u32, u32), FuncRef>,
 }
 
@@ -63,10 +64,16 @@ impl<'a, 'b> Segment<'a, 'b> {
         builder_context: &'b mut FunctionBuilderContext,
     ) -> Result<u32, JitError> {
         let mut builder = FunctionBuilder::new(function, builder_context);
-        let signature = builder.import_signature(segment_signature());
-        let mut native = Signature::new(CallConv::PreserveAll);
-        native.params.extend([AbiParam::new(I64); 5]);
-        let native_signature = builder.import_signature(native);
+        let signatures = std::array::from_fn(|registers| {
+            let mut signature = segment_signature();
+            signature.params.truncate(registers);
+            builder.import_signature(signature)
+        });
+        let native_signatures = [4, 5].map(|words| {
+            let mut native = Signature::new(CallConv::PreserveAll);
+            native.params.resize(words, AbiParam::new(I64));
+            builder.import_signature(native)
+        });
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
@@ -84,8 +91,8 @@ impl<'a, 'b> Segment<'a, 'b> {
             exits: Vec::new(),
             exit_count: 0,
             is_cold: false,
-            signature,
-            native_signature,
+            signatures,
+            native_signatures,
             stubs: HashMap::new(),
         };
         segment.enter(root, registers[0], registers[1])?;
@@ -173,7 +180,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         self.builder.switch_to_block(slow);
         let start = self.procedure.graph.codes[0].entry;
         let pc = self.word(start);
-        self.leave_to(Stub::Dispatch, pc, fp, None, 0);
+        self.dispatch(pc, fp);
         self.builder.switch_to_block(fine);
     }
 
@@ -232,15 +239,14 @@ impl<'a, 'b> Segment<'a, 'b> {
         with_floats: bool,
     ) -> Result<(), JitError> {
         let graph = self.procedure.graph;
+        let slots = self.procedure.slots.behind(graph, state)?;
         for root in live.into_iter().flat_map(RootSet::iter) {
             let float = is_float(graph, root);
             if Some(root) == except || float && !with_floats {
                 continue;
             }
-            let slots = self.procedure.slots.of_state(state);
-            let slot = slots
-                .iter()
-                .find(|(_, content)| *content == SlotContent::Node(root));
+            let wanted = SlotContent::Node(self.procedure.values.slot_root(graph, root));
+            let slot = slots.iter().find(|(_, content)| *content == wanted);
             let Some((slot, _)) = slot else {
                 return Err(JitError::Invalid(format!(
                     "node {} is needed behind state {} but has no slot there",
@@ -457,53 +463,55 @@ impl<'a, 'b> Segment<'a, 'b> {
             let pc = self.address(Target::Exit(index));
             let base = self.procedure.frame_base(exit.state);
             let fp = self.slot_address(base);
-            self.leave_to(Stub::Dispatch, pc, fp, None, 0);
+            self.dispatch(pc, fp);
         }
     }
 
-    /// Jumps to a stub; `table` stands in the register of the dispatch table.
-    pub(super) fn leave_to(
-        &mut self,
-        stub: Stub,
-        pc: Value,
-        fp: Value,
-        table: Option<Value>,
-        word: u32,
-    ) {
-        let name = Target::Stub(stub).name();
-        let function = match self.stubs.get(&name) {
-            Some(function) => *function,
-            None => {
-                let user = self
-                    .builder
-                    .func
-                    .declare_imported_user_function(UserExternalName::new(name.0, name.1));
-                let function = self.builder.import_function(ExtFuncData {
-                    name: ExternalName::user(user),
-                    signature: self.signature,
-                    colocated: true,
-                    patchable: false,
-                });
-                self.stubs.insert(name, function);
-                function
-            }
-        };
-        let word = self.builder.ins().iconst(I32, i64::from(word));
-        let table = table.unwrap_or(self.thread);
+    /// Goes on in the interpreter with the instruction at an address.
+    pub(super) fn dispatch(&mut self, address: Value, fp: Value) {
+        let stub = self.stub(Stub::Dispatch, 3);
         self.mark_exit();
-        let registers = [pc, fp, self.thread, table, word];
-        self.builder.ins().return_call(function, &registers);
+        let registers = [address, fp, self.thread];
+        self.builder.ins().return_call(stub, &registers);
         self.unmark_exit();
     }
 
-    /// Jumps to a machine address in the convention of segments.
-    pub(super) fn jump_to(&mut self, target: Value, pc: Value, fp: Value, table: Value, word: u32) {
+    /// Has the runtime execute an instruction, after which a resumption says where to go on.
+    pub(super) fn jump_to_runtime(&mut self, pc: Value, fp: Value, resumption: Value, word: u32) {
+        let stub = self.stub(Stub::Runtime, 5);
         let word = self.builder.ins().iconst(I32, i64::from(word));
         self.mark_exit();
-        let registers = [pc, fp, self.thread, table, word];
+        let registers = [pc, fp, self.thread, resumption, word];
+        self.builder.ins().return_call(stub, &registers);
+        self.unmark_exit();
+    }
+
+    fn stub(&mut self, stub: Stub, registers: usize) -> FuncRef {
+        let name = Target::Stub(stub).name();
+        if let Some(function) = self.stubs.get(&name) {
+            return *function;
+        }
+        let user = self
+            .builder
+            .func
+            .declare_imported_user_function(UserExternalName::new(name.0, name.1));
+        let function = self.builder.import_function(ExtFuncData {
+            name: ExternalName::user(user),
+            signature: self.signatures[registers],
+            colocated: true,
+            patchable: false,
+        });
+        self.stubs.insert(name, function);
+        function
+    }
+
+    /// Jumps to a machine address in the convention of segments, of whose registers the first few matter.
+    pub(super) fn jump_to(&mut self, target: Value, registers: &[Value]) {
+        let signature = self.signatures[registers.len()];
+        self.mark_exit();
         self.builder
             .ins()
-            .return_call_indirect(self.signature, target, &registers);
+            .return_call_indirect(signature, target, registers);
         self.unmark_exit();
     }
 
@@ -545,6 +553,12 @@ impl<'a, 'b> Segment<'a, 'b> {
 
     /// The value of a node as a tagged word.
     pub(super) fn tagged(&mut self, id: NodeId) -> Value {
+        let root = self.procedure.values.root(id);
+        if let Op::Float(number) = self.procedure.graph.node(root).op
+            && let Some(word) = flonum_word(number)
+        {
+            return self.word(word);
+        }
         let value = self.value(id);
         if is_float(self.procedure.graph, self.procedure.values.root(id)) {
             self.box_float(value)
@@ -679,15 +693,35 @@ impl<'a, 'b> Segment<'a, 'b> {
         block
     }
 
-    /// Calls a Rust function with the thread block and three words, the first also as a double; registers
-    /// survive. Gives its result.
-    pub(super) fn call_native(&mut self, function: Value, words: [Value; 3]) -> Value {
-        let trampoline = self.word(trampoline::address() as u64);
-        let [first, second, third] = words;
-        let arguments = [self.thread, first, second, third, function];
+    /// Calls a Rust function with the thread block and a word, which is also passed as a double; registers survive. Gives its
+    /// result.
+    pub(super) fn call_maker(&mut self, function: usize, argument: Value) -> Value {
+        let trampoline = self.word(trampoline::making() as u64);
+        let function = self.word(function as u64);
+        let fp = self.fp();
+        let registers = [argument, fp, self.thread, function];
+        self.call_native(trampoline, &registers)
+    }
+
+    /// Calls a runtime entry; registers survive. Gives its result.
+    pub(super) fn call_runtime(&mut self, entry: Value, pc: Value, fp: Value, word: u32) -> Value {
+        let trampoline = self.word(trampoline::runtime() as u64);
+        let word = self.word(u64::from(word));
+        let registers = [pc, fp, self.thread, entry, word];
+        self.call_native(trampoline, &registers)
+    }
+
+    fn call_native(&mut self, trampoline: Value, registers: &[Value]) -> Value {
+        let signature = self.native_signatures[registers.len() - 4];
         self.builder
             .ins()
-            .call_indirect(self.native_signature, trampoline, &arguments);
+            .call_indirect(signature, trampoline, registers);
         self.load(I64, self.thread, thread::PC)
     }
+}
+
+/// The word that holds a double, if it needs no box.
+fn flonum_word(number: f64) -> Option<u64> {
+    let word = number.to_bits().rotate_left(4).wrapping_sub(1);
+    (FLONUM_MASK >> (word & 31) & 1 == 1).then_some(word)
 }
