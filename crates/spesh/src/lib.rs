@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod code_map;
 pub mod display;
 pub mod dump;
 pub mod graph;

@@ -20,12 +20,11 @@
 //! planned and never plans it twice, whichever thread runs the code; what was given up after failing may be
 //! planned again, at a threshold that doubles each time.
 
-use std::collections::{HashMap, HashSet};
-
 use canny_compiler::instruction::Instruction;
 use canny_compiler::liveness::RegisterSet;
 use canny_tables::opcodes::Opcode;
 
+use crate::code_map::{CodeMap, CodeSet};
 use crate::graph::EntryPoint;
 use crate::log::TypeTuple;
 use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord};
@@ -108,7 +107,7 @@ type Specialization = (EntryPoint, Vec<Type>);
 #[derive(Debug, Default)]
 pub struct Planner {
     selection: Selection,
-    planned: HashMap<CodeWord, Planned>,
+    planned: CodeMap<Planned>,
 }
 
 #[derive(Debug, Default)]
@@ -122,7 +121,7 @@ impl Planner {
     pub fn new(selection: Selection) -> Planner {
         Planner {
             selection,
-            planned: HashMap::new(),
+            planned: CodeMap::default(),
         }
     }
 
@@ -130,7 +129,7 @@ impl Planner {
     pub fn plan(
         &mut self,
         statistics: &mut Statistics,
-        touched: &HashSet<CodeWord>,
+        touched: &CodeSet,
         source: &dyn CodeSource,
     ) -> Vec<Plan> {
         let mut plans = Vec::new();
@@ -451,8 +450,8 @@ const DEPTH_ROUNDS: usize = 4;
 
 /// Makes what is called in a plan deeper than what calls it there.
 fn raise_callees(plans: &mut [Plan], statistics: &Statistics) {
-    let planned: HashSet<CodeWord> = plans.iter().map(|plan| plan.code).collect();
-    let mut calls: HashMap<CodeWord, HashSet<CodeWord>> = HashMap::new();
+    let planned: CodeSet = plans.iter().map(|plan| plan.code).collect();
+    let mut calls: CodeMap<CodeSet> = CodeMap::default();
     for code in &planned {
         let callees = calls.entry(*code).or_default();
         if let Some(of_code) = statistics.code(*code) {
@@ -467,7 +466,7 @@ fn raise_callees(plans: &mut [Plan], statistics: &Statistics) {
         }
     }
     for _ in 0..DEPTH_ROUNDS {
-        let mut depths: HashMap<CodeWord, u32> = HashMap::new();
+        let mut depths: CodeMap<u32> = CodeMap::default();
         for plan in plans.iter() {
             let depth = depths.entry(plan.code).or_default();
             *depth = plan.depth_max.max(*depth);

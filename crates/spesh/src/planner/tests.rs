@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::*;
 use crate::log::LogWriter;
 use crate::statistics::Log;

@@ -23,13 +23,14 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use canny_tables::layout::log::{ARGUMENTS_MAX, LOOP_REGISTERS_MAX};
 
 pub use histogram::Histogram;
 pub use replay::Log;
 
+use crate::code_map::{CodeMap, CodeSet};
 use crate::log::TypeTuple;
 use crate::snapshot::{CodeSource, CodeWord, Profile};
 use crate::types::Type;
@@ -133,7 +134,7 @@ struct Failures {
 #[derive(Debug, Default)]
 pub struct Statistics {
     version: u32,
-    codes: HashMap<CodeWord, CodeStatistics>,
+    codes: CodeMap<CodeStatistics>,
     /// End and code by first address of the instructions.
     extents: BTreeMap<u64, (u64, CodeWord)>,
     failures: HashMap<(CodeWord, usize), Failures>,
@@ -147,12 +148,16 @@ impl Statistics {
     }
 
     /// Takes a log in; gives the code that it told something about, in no order.
-    pub fn add(&mut self, log: Log, source: &dyn CodeSource) -> HashSet<CodeWord> {
+    pub fn add(&mut self, log: Log, source: &dyn CodeSource) -> CodeSet {
         self.version += 1;
         self.learn(source);
-        let touched = self.replay(log, source);
+        self.replay(log, source);
         self.forget_old();
-        touched
+        self.codes
+            .iter()
+            .filter(|(_, statistics)| statistics.version == self.version)
+            .map(|(code, _)| *code)
+            .collect()
     }
 
     /// Number of logs taken in.

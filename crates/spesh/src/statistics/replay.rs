@@ -1,7 +1,5 @@
 //! Replay of a log on the simulated stack of its thread.
 
-use std::collections::HashSet;
-
 use canny_tables::layout::log::ARGUMENTS_MAX;
 use canny_tables::opcodes::Opcode;
 
@@ -49,29 +47,27 @@ fn call_bytes() -> u64 {
 }
 
 impl Statistics {
-    pub(super) fn replay(&mut self, log: Log, source: &dyn CodeSource) -> HashSet<CodeWord> {
+    pub(super) fn replay(&mut self, log: Log, source: &dyn CodeSource) {
         let mut stack = self.stacks.remove(&log.thread).unwrap_or_default();
         if !log.is_continued {
             stack.clear();
         }
-        let mut touched = HashSet::new();
         for event in events(log.words) {
-            touched.extend(self.take(event, &mut stack, source));
+            self.take(event, &mut stack, source);
             if stack.len() > FRAMES_MAX {
                 stack.drain(..FRAMES_MAX / 2);
             }
         }
         self.stacks.insert(log.thread, stack);
-        touched
     }
 
-    /// Takes one event in; gives the code that was entered or whose loop went round.
+    /// Takes one event in; nothing if what it belongs to is not known.
     fn take(
         &mut self,
         event: Event,
         stack: &mut Vec<Frame>,
         source: &dyn CodeSource,
-    ) -> Option<CodeWord> {
+    ) -> Option<()> {
         match event {
             Event::Enter {
                 call,
@@ -80,7 +76,6 @@ impl Statistics {
                 is_tail,
             } => {
                 self.enter(call, callee, arguments, is_tail, stack, source);
-                Some(callee)
             }
             Event::Return { address, ty, .. } => {
                 let call = address.wrapping_sub(call_bytes());
@@ -92,7 +87,6 @@ impl Statistics {
                 if let Some(site) = self.site_of_caller(call, stack) {
                     site.types.add(ty, TYPES_MAX);
                 }
-                None
             }
             Event::Loop {
                 address,
@@ -117,16 +111,15 @@ impl Statistics {
                         callsite.tuples.get_mut(tuple as usize)?.loop_hits += 1;
                     }
                 }
-                Some(code)
             }
             Event::Result { address, code, ty } => {
                 self.update(code, source);
                 let place = settle(stack, code).copied();
                 let sites = self.sites_of(code, place)?;
                 sites.entry(address).or_default().types.add(ty, TYPES_MAX);
-                None
             }
         }
+        Some(())
     }
 
     fn enter(

@@ -3,7 +3,7 @@ use crate::log::LogWriter;
 use crate::snapshot::CodeWord;
 use crate::test_code::*;
 
-fn take(statistics: &mut Statistics, writer: &LogWriter, codes: &Codes) -> HashSet<CodeWord> {
+fn take(statistics: &mut Statistics, writer: &LogWriter, codes: &Codes) -> CodeSet {
     let log = Log {
         thread: 0,
         is_continued: true,
@@ -104,7 +104,10 @@ fn loops_count_for_their_call_and_know_their_registers() {
         log.back(at(0, 4), code, [0, 2, 1, 0, 0, 0, 0, 0]);
     });
     let mut statistics = Statistics::new();
-    assert_eq!(take(&mut statistics, &log, &codes), HashSet::from([code]));
+    assert_eq!(
+        take(&mut statistics, &log, &codes),
+        CodeSet::from_iter([code])
+    );
     let of_code = statistics.code(code).unwrap();
     assert_eq!((of_code.hits, of_code.loop_hits), (1, 25));
     assert_eq!(of_code.callsites[0].tuples[0].loop_hits, 5);

@@ -10,8 +10,8 @@
 //! | `left`, `max`, `free` | the thread when it hands a buffer over or takes one; the worker when it gives one back |
 //! | `turn` | worker and thread in turns, when the thread waits for the worker |
 //!
-//! A thread begins to log when it begins to run something that is not of the standard library, with a quota of one: a
-//! short program is hardly slowed. Quota grows while logs lead to plans. Programs and forms typed at a prompt, which may
+//! A thread begins to log when it begins to run something that is not of the standard library, with a quota of one and
+//! a short first log, after which it rests: a short program is hardly slowed. Quota grows while logs lead to plans. Programs and forms typed at a prompt, which may
 //! hold the hottest loop and are entered once, get an extra buffer when they begin, [`BONUS_MAX`] times at most.
 //!
 //! The log holds code words that nothing keeps alive, so a full collection empties it. A buffer at the worker may
@@ -35,6 +35,8 @@ const QUOTA_MAX_MAIN: u32 = 3;
 const QUOTA_MAX_OTHERS: u32 = 2;
 /// Extra buffers for programs that begin.
 const BONUS_MAX: u32 = 5;
+/// Entries of a thread's first log, enough to find what is hot.
+const FIRST_ENTRIES: usize = BUFFER_ENTRIES / 4;
 /// Words of a buffer.
 const BUFFER_WORDS: usize = BUFFER_ENTRIES * ENTRY_WORDS;
 /// An entry and its continuation have to fit between the limit and the end.
@@ -187,6 +189,8 @@ pub(crate) struct ThreadLog {
     buffer: Vec<u64>,
     /// Nothing is missing between the last buffer that was handed over and this one.
     is_continued: bool,
+    /// At least one buffer was handed over.
+    has_handed_over: bool,
     bonuses: u32,
 }
 
@@ -250,7 +254,12 @@ impl Thread {
     fn empty_log(&mut self) {
         let start = self.log.buffer.as_mut_ptr() as usize;
         self.log_cursor = start;
-        self.log_limit = start + (BUFFER_ENTRIES - RESERVE_ENTRIES) * ENTRY_BYTES;
+        let entries = if self.log.has_handed_over {
+            BUFFER_ENTRIES
+        } else {
+            FIRST_ENTRIES
+        };
+        self.log_limit = start + (entries - RESERVE_ENTRIES) * ENTRY_BYTES;
     }
 
     /// The code words in the log may be dead from now on.
@@ -279,6 +288,7 @@ impl Thread {
         debug_assert!(used_words <= buffer.len());
         quota.spend();
         let is_continued = std::mem::replace(&mut self.log.is_continued, true);
+        let is_first = !std::mem::replace(&mut self.log.has_handed_over, true);
         let waits = self.vm.log_worker.is_blocking();
         if waits {
             quota.give_turn_to_worker();
@@ -288,6 +298,7 @@ impl Thread {
             buffer,
             used_words,
             is_continued,
+            is_first,
             waits,
         });
         if waits && sent {

@@ -14,7 +14,7 @@
 //! | `CANNY_SPESH_BLOCKING=1` | a thread waits for the worker when it hands a log over: runs can be repeated |
 //! | `CANNY_SPESH_LIMIT=N` | nothing is compiled after N plans |
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
@@ -25,6 +25,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use canny_spesh::code_map::CodeSet;
 use canny_spesh::dump::{code_title, plan_text, statistics_text};
 use canny_spesh::planner::{Plan, Planner, Selection};
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile};
@@ -41,6 +42,8 @@ const SNAPSHOTS_MAX: usize = 48;
 const SNAPSHOT_WAIT: Duration = Duration::from_millis(5);
 /// Time from the arrival of a log to the return of its quota, doubled for each log that led to nothing new.
 const REST_MIN: Duration = Duration::from_millis(2);
+/// The same for a thread's first log: a short program is over by then.
+const REST_FIRST: Duration = Duration::from_millis(8);
 /// Greatest such time.
 const REST_MAX: Duration = Duration::from_secs(1);
 /// Name of the worker's thread.
@@ -130,6 +133,8 @@ pub(crate) struct FullLog {
     /// Words of the buffer that were written.
     pub(super) used_words: usize,
     pub(super) is_continued: bool,
+    /// The thread has handed none over before.
+    pub(super) is_first: bool,
     /// The thread waits until the worker is done.
     pub(super) waits: bool,
 }
@@ -284,7 +289,7 @@ pub(crate) struct Worker {
     /// Instructions of the code in the statistics: another object may get the address of one that died.
     known: HashMap<CodeWord, Arc<[u32]>>,
     /// Code that is to be looked at again although no log told anything new.
-    pending: HashSet<CodeWord>,
+    pending: CodeSet,
     compiled: usize,
     /// Logs in a row that led to nothing new.
     idle_logs: u32,
@@ -347,7 +352,7 @@ impl Worker {
             // A procedure has one entry: nobody chooses among candidates.
             planner: Planner::new(Selection::One),
             known: HashMap::new(),
-            pending: HashSet::new(),
+            pending: CodeSet::default(),
             compiled: 0,
             idle_logs: 0,
             returns: Vec::new(),
@@ -420,6 +425,7 @@ impl Worker {
             buffer,
             used_words,
             is_continued,
+            is_first,
             waits,
         } = log;
         let words = buffer.get(..used_words).unwrap_or_default();
@@ -454,6 +460,8 @@ impl Worker {
         self.idle_logs = if was_useful { 0 } else { self.idle_logs + 1 };
         let rest = if waits {
             Duration::ZERO
+        } else if is_first {
+            REST_FIRST
         } else {
             (REST_MIN * (1 << self.idle_logs.min(10))).min(REST_MAX)
         };
@@ -472,7 +480,7 @@ impl Worker {
 
     /// The snapshots of what was touched and ran more than a few times, and of what that called; those with most hits
     /// first if there are many.
-    fn snapshots(&mut self, touched: &HashSet<CodeWord>, waiting: Option<&LogQuota>) -> Snapshots {
+    fn snapshots(&mut self, touched: &CodeSet, waiting: Option<&LogQuota>) -> Snapshots {
         let mut wanted: Vec<(u32, CodeWord)> = touched
             .iter()
             .filter_map(|code| {
@@ -583,7 +591,7 @@ impl Worker {
         &mut self,
         quota: &LogQuota,
         words: usize,
-        touched: &HashSet<CodeWord>,
+        touched: &CodeSet,
         snapshots: &Snapshots,
         plans: &[Plan],
         replayed: Duration,

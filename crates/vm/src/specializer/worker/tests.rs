@@ -124,6 +124,7 @@ impl Bench {
             buffer: log.words().to_vec(),
             used_words: log.words().len(),
             is_continued: true,
+            is_first: false,
             waits: true,
         }));
         while self.quota.wait() {
@@ -224,6 +225,7 @@ fn a_running_thread_gets_its_quota_back_after_a_rest() {
         buffer: log,
         used_words,
         is_continued: false,
+        is_first: false,
         waits: false,
     }));
     let patience = Instant::now() + Duration::from_secs(20);
@@ -264,6 +266,7 @@ fn without_a_compiler_nothing_is_wanted() {
         buffer: Vec::new(),
         used_words: 0,
         is_continued: false,
+        is_first: false,
         waits: false,
     }));
 }
