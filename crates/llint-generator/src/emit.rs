@@ -162,6 +162,8 @@ impl Emitter {
         let name = "canny_llint_native_to_bytecode";
         self.frameless(name, Linkage::Export, [fallback, fallback], |handler| {
             handler.pc = handler.load(handler.pc, code::ENTRY);
+            // Compiled code does not keep the table in its register.
+            handler.reload_table();
             handler.next();
         })
     }

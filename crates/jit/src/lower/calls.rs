@@ -6,7 +6,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0, code, descriptor, frame, thread};
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 
 use super::Root;
@@ -162,8 +162,7 @@ impl Segment<'_, '_> {
     /// Jumps into code; its frame is ready.
     fn enter_code(&mut self, code: Value, fp: Value) {
         let native = self.load(I64, code, code::NATIVE);
-        let table = self.load(I64, self.thread, thread::TABLE);
-        let registers = [code, fp, self.thread, table];
+        let registers = [code, fp, self.thread];
         self.jump_to(native, &registers);
     }
 
@@ -209,7 +208,7 @@ impl Segment<'_, '_> {
         let value = self.tagged(x);
         let fp = self.fp();
         let pc = self.load(I64, fp, 8 * frame::RETURN_PC);
-        let opcode = self.load_byte(pc, 0);
+        let opcode = self.load(I8, pc, 0);
         let native = i64::from(Opcode::Native as u8);
         let is_native = self.builder.ins().icmp_imm_s(IntCC::Equal, opcode, native);
         let (compiled, interpreted) = (self.new_block(), self.cold_block());

@@ -5,7 +5,7 @@ use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
 use super::segment::Segment;
@@ -170,7 +170,7 @@ impl Segment<'_, '_> {
     }
 
     fn header_kind_test(&mut self, kind: Kind, x: Value, yes: Block, no: Block) {
-        let byte = self.load_byte(x, layout::HEADER + 1);
+        let byte = self.load(I8, x, layout::HEADER + 1);
         let same = self
             .builder
             .ins()

@@ -374,3 +374,38 @@ fn a_poll_leaves_when_a_safepoint_is_asked_for() {
     assert_eq!(machine.left().unwrap().bytecode, code.snapshot.address(4));
     assert_eq!(machine.register(0), fixnum(8));
 }
+
+#[test]
+fn too_much_code_is_cut_at_calls_only() {
+    let mut machine = Machine::new();
+    let code = runtime_code();
+    let mut b = Builder::new(&code);
+    let x = b.slot(0);
+    let (tail, parameters) = b.new_block(&[Representation::Tagged]);
+    let mut value = x;
+    for _ in 0..80 {
+        let state = b.state(1, &[(0, value)]);
+        value = b.push(Op::Runtime(state));
+        let (next, _) = b.new_block(&[]);
+        let is_pair = Condition::Test(Test::Pair, value);
+        b.branch(is_pair, edge(tail, &[value]), edge(next, &[]));
+        b.block = next;
+    }
+    b.jump(tail, &[value]);
+    b.block = tail;
+    let mut sum = parameters[0];
+    for n in 0..400 {
+        let state = b.state(3, &[(0, sum)]);
+        let n = b.fixnum(n);
+        sum = b.push(Op::Fixnum(FixnumOperation::Add, sum, n, state));
+    }
+    b.give(sum);
+    let compiled = machine.compile(&b.graph);
+    assert_eq!(compiled.segment_count(), 1);
+    assert_eq!(compiled.framed_segment_count(), 0);
+    machine.install(&b.graph, &code);
+    let closure = machine.closure(&code, &[]);
+    let result = machine.call(closure, &[fixnum(5), 0, 0]);
+    assert_eq!(result, fixnum(5 + 80 + 399 * 200));
+    assert_eq!(machine.collections(), 80);
+}
