@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use canny_jit::{CodeMemory, Environment, JitError, MemoryOptions};
-use canny_spesh::graph::{Callee, Condition, Graph, Op, Terminator, Test};
+use canny_spesh::graph::{Callee, Condition, EntryPoint, Graph, Op, Terminator, Test};
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use canny_spesh::types::Type;
 use canny_tables::opcodes::Opcode;
@@ -89,11 +89,7 @@ impl Specializer {
             id,
             code: graph.codes[0].word,
             entry: graph.entry,
-            required: required
-                .iter()
-                .filter(|(_, ty)| *ty != Type::ANY)
-                .copied()
-                .collect(),
+            required: live_and_typed(graph, required),
             watched: graph.watched.clone(),
             codes: codes_of(graph, view).ok_or(InstallError::Refused(Refusal::UnknownCode))?,
         };
@@ -127,6 +123,24 @@ impl Specializer {
         registry.publish(publication, placed);
         Ok(id)
     }
+}
+
+/// What is to be asked of registers on entry. A dead register may hold a reference to what is no longer there.
+fn live_and_typed(graph: &Graph, required: &[(u32, Type)]) -> Vec<(u32, Type)> {
+    let code = &graph.codes[0];
+    let live = match graph.entry {
+        EntryPoint::Start => None,
+        EntryPoint::Loop(pc) => Some(code.liveness.live_before(&code.instructions, pc)),
+    };
+    let is_live = |register: u32| {
+        live.as_ref()
+            .is_none_or(|live| live.contains(register as usize))
+    };
+    required
+        .iter()
+        .filter(|(register, ty)| *ty != Type::ANY && is_live(*register))
+        .copied()
+        .collect()
 }
 
 /// The snapshots of all code that a graph consists of or refers to.

@@ -7,7 +7,7 @@ use canny_compiler::liveness::LivenessTable;
 use canny_spesh::snapshot::{CellSnapshot, CodeSnapshot, CodeWord, PoolItem};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::code;
+use canny_tables::layout::frame;
 use canny_value::Value;
 
 use super::registry::Registry;
@@ -61,6 +61,7 @@ impl Thread {
 }
 
 impl Vm {
+    /// Code with a large frame has no snapshot: its calls check the stack, which those of compiled code do not.
     fn snapshot_now(&self, code: CodeRef) -> Option<Arc<CodeSnapshot>> {
         let word = CodeWord(code.word());
         if let Some(known) = self.specializer.lock().snapshot(word) {
@@ -68,13 +69,12 @@ impl Vm {
         }
         let (unit, index) = self.metadata(code)?;
         let metadata = &unit.codes[index];
+        if code.frame_words() > frame::SMALL_FRAME_WORDS {
+            return None;
+        }
         let instructions: Arc<[u32]> = code.plain_instructions().into();
         let frame_words = code.frame_words();
         let liveness = LivenessTable::new(&instructions, frame_words).ok()?;
-        let arity = match code.arity() {
-            code::LARGE_FRAME => metadata.arity,
-            arity => arity,
-        };
         let mut registry = self.specializer.lock();
         let pool = code
             .pool()
@@ -86,7 +86,7 @@ impl Vm {
             name: metadata.name.clone().unwrap_or_default(),
             instructions,
             pool,
-            arity,
+            arity: metadata.arity,
             frame_words: frame_words as u32,
             liveness,
         });

@@ -43,8 +43,7 @@ impl Thread {
         let specializer = self.vm.specializer.clone();
         let fp = self.fp;
         let register_type = |register: u32| {
-            // SAFETY: candidates ask for registers of the code's frame; a dead one may hold a stale reference, but
-            // graphs are made for registers that are live at the head.
+            // SAFETY: candidates ask for registers that are live at the head.
             type_of(unsafe { *fp.add(register as usize) })
         };
         let entry = specializer.lock().enter_loop(head as u64, register_type);
