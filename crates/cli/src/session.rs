@@ -7,6 +7,8 @@ use canny_heap::HeapConfig;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
+use canny_vm::specializer::compiler::Compiler;
+use canny_vm::specializer::worker::WorkerOptions;
 use canny_vm::{Exit, Thread, Vm, VmConfig, VmStack};
 
 use crate::exit_code;
@@ -52,6 +54,10 @@ impl Session {
         };
         let vm = Vm::new(config, canny_lib::primitive_table())
             .map_err(|error| format!("cannot start: {error}"))?;
+        if vm.specializer().is_enabled() {
+            let compiler = Compiler::new(vm.specializer().clone());
+            vm.set_compiler(WorkerOptions::from_environment(), Box::new(compiler));
+        }
         let evaluation = EvaluationConfig {
             directories: directories(options, program),
             features: options.features.clone(),

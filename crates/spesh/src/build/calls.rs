@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::layout::code::VARIADIC;
-use canny_tables::layout::frame::LINK_WORDS;
+use canny_tables::layout::frame::{LINK_WORDS, SMALL_FRAME_WORDS};
 use canny_tables::opcodes::Opcode;
 
 use super::environment::{Arrival, Environment};
@@ -67,7 +67,7 @@ impl Builder<'_> {
             .map(|argument| self.tagged(*argument))
             .collect();
         let callee = match &snapshot {
-            Some(snapshot) if snapshot.arity == count as u32 => Callee::Known {
+            Some(snapshot) if takes_directly(snapshot, count) => Callee::Known {
                 closure,
                 code: snapshot.word.0,
             },
@@ -275,6 +275,12 @@ impl Builder<'_> {
             }
         }
     }
+}
+
+/// Whether compiled code may jump to the code without looking: it takes exactly so many arguments, and its frame
+/// fits where the interpreter would not have checked the stack either.
+fn takes_directly(code: &CodeSnapshot, count: usize) -> bool {
+    code.arity == count as u32 && code.frame_words as usize <= SMALL_FRAME_WORDS
 }
 
 /// Whether code that starts with an entry instruction takes so many arguments.

@@ -282,7 +282,9 @@ impl Builder<'_> {
             .filter_map(|register| Some((activation.environment.get(*register)?, *register)))
             .collect();
         self.invariants.push((key.clone(), invariants));
-        let registers = live.into_iter().filter(|register| changed.contains(register));
+        let registers = live
+            .into_iter()
+            .filter(|register| changed.contains(register));
         let learned = self
             .lessons
             .loop_types

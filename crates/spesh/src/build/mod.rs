@@ -88,8 +88,8 @@ impl std::error::Error for BuildError {}
 
 /// Builds the graph of a procedure, entered at its start or at a loop.
 ///
-/// `slot_types` gives the types of the parameters (at a loop: of all registers), which whoever selects this graph
-/// has checked; [`Type::ANY`] and missing ones are open.
+/// `slot_types` gives the types of the parameters, which the graph checks, or at a loop those of all registers, which
+/// whoever enters there has checked; [`Type::ANY`] and missing ones are open.
 pub fn build(
     code: Arc<CodeSnapshot>,
     entry: EntryPoint,
@@ -207,10 +207,20 @@ impl Builder<'_> {
                 .iter()
                 .collect(),
         };
+        let mut speculated = Vec::new();
         for register in live {
-            let ty = slot_types.get(register).copied().unwrap_or(Type::ANY);
+            let wanted = slot_types.get(register).copied().unwrap_or(Type::ANY);
+            let ty = match self.graph.entry {
+                // Types at a start are guesses, which the graph checks; at a loop whoever enters has.
+                EntryPoint::Start => Type::ANY,
+                EntryPoint::Loop(_) => wanted,
+            };
             let node = self.graph.push(entry, Op::Slot(register as u32), ty);
             environment.set(register, node);
+            if ty != wanted {
+                self.likely.insert(node, wanted);
+                speculated.extend(control::test_for(wanted).map(|test| (test, node)));
+            }
         }
         let mut activation = Activation {
             frame: FrameId(0),
@@ -224,6 +234,11 @@ impl Builder<'_> {
             loops: Vec::new(),
             returns: None,
         };
+        if !self.profile.is_unstable(activation.code.word, start) {
+            for (test, node) in speculated {
+                self.guard(&mut activation, test, node);
+            }
+        }
         self.follow(&mut activation, start)
     }
 

@@ -113,7 +113,15 @@ impl Profile for World {
 
 fn graph_of(world: &World, code: &Arc<CodeSnapshot>, types: &[Type]) -> Graph {
     let options = Options::default();
-    let graph = build(code.clone(), EntryPoint::Start, types, world, world, &options).unwrap();
+    let graph = build(
+        code.clone(),
+        EntryPoint::Start,
+        types,
+        world,
+        world,
+        &options,
+    )
+    .unwrap();
     verify(&graph).unwrap_or_else(|problem| panic!("{problem}\n{graph}"));
     graph
 }
@@ -153,16 +161,19 @@ fn a_loop_of_fixnums_checks_its_bound_once() {
     for parameter in &head.parameters {
         assert_eq!(graph.node(*parameter).ty, Type::FIXNUM);
     }
-    assert!(head.nodes.iter().all(|id| !matches!(
-        graph.node(*id).op,
-        Op::Guard(..)
-    )));
+    assert!(
+        head.nodes
+            .iter()
+            .all(|id| !matches!(graph.node(*id).op, Op::Guard(..)))
+    );
 }
 
 #[test]
 fn a_loop_of_doubles_keeps_them_unboxed() {
     let code = sum_loop(|code| {
-        code.pool.push(PoolItem::Word(1.5f64.to_bits().rotate_left(4).wrapping_sub(1)));
+        code.pool.push(PoolItem::Word(
+            1.5f64.to_bits().rotate_left(4).wrapping_sub(1),
+        ));
         let from = code.words.len() + 1;
         code.words
             .push(encode_wide(Opcode::LoadConstant, 2, (from + 2) as u16));
@@ -198,7 +209,11 @@ fn a_loop_whose_variable_changes_its_type_settles() {
     let code = code.finish(0x1005, "list", 1);
     let graph = graph_of(&World::default(), &code, &[Type::FIXNUM]);
     let head = graph.blocks.iter().find(|block| block.is_loop).unwrap();
-    let types: Vec<Type> = head.parameters.iter().map(|id| graph.node(*id).ty).collect();
+    let types: Vec<Type> = head
+        .parameters
+        .iter()
+        .map(|id| graph.node(*id).ty)
+        .collect();
     assert!(types.contains(&Type::PAIR.or(Type::NIL)), "{types:?}");
 }
 
@@ -223,11 +238,17 @@ fn a_procedure_is_inlined_into_itself_once() {
     let mut world = World::default();
     world.codes.insert(code.word, code.clone());
     let graph = graph_of(&world, &code, &[Type::FIXNUM]);
-    let calls = count(&graph, |op| matches!(op, Op::Call(Callee::Known { .. }, ..)));
+    let calls = count(&graph, |op| {
+        matches!(op, Op::Call(Callee::Known { .. }, ..))
+    });
     assert_eq!(calls, 4, "{graph}");
     assert_eq!(graph.frames.len(), 3);
     // Only what the calls give has to be checked.
-    assert_eq!(count(&graph, |op| matches!(op, Op::Guard(..))), 4, "{graph}");
+    assert_eq!(
+        count(&graph, |op| matches!(op, Op::Guard(..))),
+        4,
+        "{graph}"
+    );
 }
 
 #[test]
@@ -305,10 +326,15 @@ fn equal_loads_are_done_once_and_stores_are_remembered() {
         .abc(Opcode::Return, 1, 0, 0);
     let code = code.finish(0x1005, "twice", 1);
     let graph = graph_of(&World::default(), &code, &[]);
-    let cars = count(
-        &graph,
-        |op| matches!(op, Op::Load { memory: Memory::Car, .. }),
-    );
+    let cars = count(&graph, |op| {
+        matches!(
+            op,
+            Op::Load {
+                memory: Memory::Car,
+                ..
+            }
+        )
+    });
     assert_eq!(cars, 1, "{graph}");
     assert_eq!(count(&graph, |op| matches!(op, Op::Guard(..))), 1);
 }

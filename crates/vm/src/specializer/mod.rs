@@ -8,6 +8,7 @@
 //! - [`registry`]: known code and candidates; publishing and retiring.
 //! - [`snapshot`]: immutable copies of code objects.
 //! - [`watches`]: global variables on whose value compiled code relies.
+//! - [`compiler`]: builds, compiles and installs what the worker plans.
 //! - [`compiled`]: functions that compiled code calls.
 //! - [`log`]: what threads write while they interpret, and when.
 //! - [`worker`]: the thread that reads logs, plans and has plans compiled.
@@ -19,6 +20,7 @@
 //! interpreter goes on through the descriptor.
 
 pub(crate) mod compiled;
+pub mod compiler;
 mod install;
 pub(crate) mod log;
 mod now;
@@ -29,7 +31,7 @@ pub(crate) mod thread;
 mod watches;
 pub mod worker;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,6 +129,7 @@ impl Specializer {
         View {
             specializer: self.clone(),
             given: RefCell::default(),
+            missed: Cell::new(false),
         }
     }
 
@@ -168,9 +171,15 @@ impl Specializer {
 pub struct View {
     specializer: Arc<Specializer>,
     given: RefCell<HashMap<CodeWord, Arc<CodeSnapshot>>>,
+    missed: Cell<bool>,
 }
 
 impl View {
+    /// Whether a snapshot was asked for that is not made yet.
+    fn misses_some(&self) -> bool {
+        self.missed.get()
+    }
+
     /// What was given so far.
     fn given(&self) -> Vec<Arc<CodeSnapshot>> {
         self.given.borrow().values().cloned().collect()
@@ -182,7 +191,10 @@ impl CodeSource for View {
         if let Some(known) = self.given.borrow().get(&code) {
             return Some(known.clone());
         }
-        let snapshot = self.specializer.snapshot(code)?;
+        let Some(snapshot) = self.specializer.snapshot(code) else {
+            self.missed.set(true);
+            return None;
+        };
         self.given.borrow_mut().insert(code, snapshot.clone());
         Some(snapshot)
     }

@@ -1,0 +1,137 @@
+//! From a plan to code in use: what stands between the worker's plans and the graph's builder.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+
+use canny_spesh::build::{BuildError, Options, build};
+use canny_spesh::graph::{EntryPoint, Graph};
+use canny_spesh::planner::Plan;
+use canny_spesh::snapshot::{CodeSource, CodeWord, Profile};
+use canny_spesh::types::Type;
+use canny_spesh::verify::verify;
+
+use super::worker::{Compile, Outcome};
+use super::{CandidateId, InstallError, Refusal, Specializer};
+
+/// How often a plan waits for snapshots of what the code calls.
+const WAITS_MAX: u32 = 2;
+
+/// Builds, compiles and installs plans; remembers what it installed, to tell the planner what was given up.
+pub struct Compiler {
+    specializer: Arc<Specializer>,
+    options: Options,
+    installed: Vec<(CandidateId, Plan)>,
+    waits: HashMap<(CodeWord, EntryPoint), u32>,
+}
+
+impl Compiler {
+    /// The compiler of a machine's specializer.
+    pub fn new(specializer: Arc<Specializer>) -> Compiler {
+        Compiler {
+            specializer,
+            options: options_from_environment(),
+            installed: Vec::new(),
+            waits: HashMap::new(),
+        }
+    }
+}
+
+/// Passes that `CANNY_SPESH_OFF` names, separated by commas, are switched off.
+fn options_from_environment() -> Options {
+    let mut options = Options::default();
+    let off = std::env::var("CANNY_SPESH_OFF").unwrap_or_default();
+    for name in off.split(',') {
+        match name.trim() {
+            "inline" => options.inline = false,
+            "number" => options.number_values = false,
+            _ => {}
+        }
+    }
+    options
+}
+
+impl Compile for Compiler {
+    fn compile(
+        &mut self,
+        plan: &Plan,
+        profile: &dyn Profile,
+        log: Option<&mut dyn Write>,
+    ) -> Outcome {
+        let view = self.specializer.view();
+        let Some(code) = view.snapshot(plan.code) else {
+            return Outcome::TryAgain("its code is not known yet".to_owned());
+        };
+        let graph = build(
+            code,
+            plan.entry,
+            &plan.parameter_types,
+            profile,
+            &view,
+            &self.options,
+        );
+        let graph = match graph {
+            Ok(graph) => graph,
+            Err(error @ (BuildError::TooLarge | BuildError::Unsettled)) => {
+                return Outcome::Refused(error.to_string());
+            }
+            Err(error) => return Outcome::Refused(error.to_string()),
+        };
+        let waits = self.waits.entry((plan.code, plan.entry)).or_default();
+        if view.misses_some() && *waits < WAITS_MAX {
+            *waits += 1;
+            return Outcome::TryAgain("code that it calls is not known yet".to_owned());
+        }
+        if let Some(log) = log {
+            // Trouble with the log is not the program's.
+            let _ = writeln!(log, "{graph}");
+        }
+        if let Err(problem) = verify(&graph) {
+            return Outcome::Refused(format!("the graph is wrong: {problem}"));
+        }
+        let required = required_types(plan);
+        match self.specializer.install(&graph, &required, &view) {
+            Ok(id) => {
+                self.installed.push((id, plan.clone()));
+                Outcome::Installed(summary(&graph))
+            }
+            Err(InstallError::Refused(Refusal::Stale)) => {
+                Outcome::TryAgain("a variable changed meanwhile".to_owned())
+            }
+            Err(error) => Outcome::Refused(error.to_string()),
+        }
+    }
+
+    fn retracted(&mut self) -> Vec<Plan> {
+        let mut gone = Vec::new();
+        let specializer = &self.specializer;
+        self.installed.retain(|(id, plan)| {
+            let is_retired = specializer
+                .exit_report(*id)
+                .is_none_or(|report| report.is_retired);
+            if is_retired {
+                gone.push(plan.clone());
+            }
+            !is_retired
+        });
+        gone
+    }
+}
+
+/// What registers must hold for a candidate that is entered at a loop.
+fn required_types(plan: &Plan) -> Vec<(u32, Type)> {
+    match plan.entry {
+        EntryPoint::Start => Vec::new(),
+        EntryPoint::Loop(_) => (0..).zip(plan.parameter_types.iter().copied()).collect(),
+    }
+}
+
+/// What was made, for people.
+fn summary(graph: &Graph) -> String {
+    let inlined = graph.frames.len() - 1;
+    let nodes: usize = graph.blocks.iter().map(|block| block.nodes.len()).sum();
+    format!(
+        "{} blocks, {nodes} nodes, {inlined} calls inlined",
+        graph.blocks.len()
+    )
+}
