@@ -24,6 +24,14 @@ pub(crate) fn record_test(site: &mut Site) -> Next {
     Ok(site.branch(holds == (site.opcode() == Opcode::JumpRecord)))
 }
 
+/// `case-entry` of compiled code; the interpreter's handler never comes here.
+pub(crate) fn case_entry(site: &mut Site) -> Next {
+    let (wanted, open) = (site.a_index(), site.b_index() == 1);
+    let count = site.thread.argument_count as usize;
+    let fits = count == wanted || (open && count > wanted);
+    Ok(site.branch(!fits))
+}
+
 pub(crate) fn flonum_test(site: &mut Site) -> Next {
     let holds = site.ra().as_flonum().is_some();
     Ok(site.branch(holds == (site.opcode() == Opcode::JumpFlonum)))

@@ -237,6 +237,7 @@ entries! {
     CallPrimitive => calls::call_primitive;
     CallPrimitive1 => calls::call_primitive_1;
     CallPrimitive2 => calls::call_primitive_2;
+    CaseEntry => control::case_entry;
     Unpack => calls::unpack;
     TailApply => calls::tail_apply;
     TailCallValues => calls::tail_call_values;
