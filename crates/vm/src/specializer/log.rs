@@ -36,7 +36,7 @@ const QUOTA_MAX_OTHERS: u32 = 2;
 /// Extra buffers for programs that begin.
 const BONUS_MAX: u32 = 5;
 /// Entries of a thread's first log, enough to find what is hot.
-const FIRST_ENTRIES: usize = BUFFER_ENTRIES / 4;
+const FIRST_ENTRIES: usize = BUFFER_ENTRIES / 8;
 /// Words of a buffer.
 const BUFFER_WORDS: usize = BUFFER_ENTRIES * ENTRY_WORDS;
 /// An entry and its continuation have to fit between the limit and the end.
