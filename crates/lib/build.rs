@@ -48,6 +48,7 @@ fn build_image(root: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
     for library in libraries.take_units() {
         let options = Options {
             sources: Some(&sources),
+            omits_inlinings: true,
             ..Options::default()
         };
         let (compilation, interface) = compile_library(&mut libraries, &library, &options)

@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
-use canny_lib::evaluation::INTERACTION;
+use canny_lib::evaluation::{FormPosition, INTERACTION};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::reader::{SourceForms, read_source};
 use canny_syntax::syntax::Syntax;
@@ -52,9 +52,10 @@ fn report_errors(session: &Session, forms: &SourceForms) -> bool {
 }
 
 fn evaluate_form(session: &mut Session, form: &Syntax) -> Result<(), Failure> {
+    let forms = std::slice::from_ref(form);
     let prepared = session
         .evaluation()
-        .prepare_forms(INTERACTION, std::slice::from_ref(form));
+        .prepare_forms(INTERACTION, forms, FormPosition::Toplevel);
     let value = session.run(prepared)?;
     let values = value.as_kind(Kind::Values);
     let count = values.map_or(1, |values| values.length());

@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use canny_lib::host::Uncaught;
-use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::span::SourceMap;
-use canny_vm::FrameDescription;
+use canny_syntax::diagnostic::{Diagnostic, Word, render_at, render_without_source};
+use canny_syntax::span::{Location, SourceMap};
+use canny_vm::{FrameDescription, Position};
 
 /// Frames of a backtrace that are shown at most.
 const FRAMES_MAX: usize = 24;
@@ -48,20 +48,55 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
     );
     flush_output();
     // An object that is no condition carries no position; it was raised where the program stands.
-    let mut uncaught = uncaught.clone();
-    if uncaught.position.is_none() {
+    let here = || {
         let mut frames = uncaught.frames.iter().filter(|frame| !frame.is_library);
-        uncaught.position = frames.find_map(|frame| frame.position.clone());
-    }
-    let mut text = uncaught.plain_text();
-    text.push('\n');
-    if let Some((file, line, column)) = &uncaught.position
-        && let Some(source) = source_line(sources, file, *line)
-    {
-        text.push_str(&caret_lines(&source, *line, *column));
+        frames.find_map(|frame| frame.position.clone())
+    };
+    let position = uncaught.position.clone().or_else(here);
+    let mut text = entry(position.as_ref(), Word::Error, &uncaught.text(), sources);
+    if let Some((name, definition)) = &uncaught.definition {
+        let message = format!("{name} is defined here");
+        // The first line of a definition names the parameters.
+        text.push_str(&entry(Some(definition), Word::Note, &message, sources));
     }
     text.push_str(&backtrace(&uncaught.frames));
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Position, message, and the source line with the form underlined.
+fn entry(position: Option<&Position>, word: Word, message: &str, sources: &SourceMap) -> String {
+    let Some(position) = position else {
+        return render_without_source(None, word, message, colour());
+    };
+    let Some(line_text) = source_line(sources, &position.file, position.line) else {
+        let place = format!("{}:{}:{}", position.file, position.line, position.column);
+        return render_without_source(Some(&place), word, message, colour());
+    };
+    let offset = |column: u32| {
+        let before = column.saturating_sub(1) as usize;
+        let found = line_text.char_indices().nth(before);
+        found.map_or(line_text.len(), |(offset, _)| offset)
+    };
+    let line_offset = offset(position.column);
+    let end = if position.end_line == position.line {
+        offset(position.end_column)
+    } else {
+        line_text.len()
+    };
+    let at = Location {
+        file: position.file.clone(),
+        line: position.line,
+        column: position.column,
+        line_offset,
+        line_text,
+    };
+    render_at(
+        &at,
+        end.saturating_sub(line_offset),
+        word,
+        message,
+        colour(),
+    )
 }
 
 /// A line of a source, from the text that was compiled or else from the file.
@@ -74,31 +109,22 @@ fn source_line(sources: &SourceMap, file: &str, line: u32) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn caret_lines(source: &str, line: u32, column: u32) -> String {
-    let number = line.to_string();
-    let gutter = " ".repeat(number.len());
-    // Tabs stay tabs, so that the caret stands where the terminal puts the text.
-    let before: String = source
-        .chars()
-        .take(column.saturating_sub(1) as usize)
-        .map(|character| if character == '\t' { '\t' } else { ' ' })
-        .collect();
-    format!("{number} | {source}\n{gutter} | {before}^\n")
-}
-
 fn backtrace(frames: &[FrameDescription]) -> String {
     let mut text = String::new();
     let shown = frames.iter().filter(|frame| !frame.is_library);
     let total = shown.clone().count();
     for frame in shown.take(FRAMES_MAX) {
         let name = match frame.name.as_deref() {
-            Some("body") => "the program",
+            _ if frame.is_program => "the program",
             Some(name) => name,
             None => "an anonymous procedure",
         };
         match &frame.position {
-            Some((file, line, column)) => {
-                text.push_str(&format!("  in {name} at {file}:{line}:{column}\n"))
+            Some(position) => {
+                let Position {
+                    file, line, column, ..
+                } = position;
+                text.push_str(&format!("  in {name} at {file}:{line}:{column}\n"));
             }
             None => text.push_str(&format!("  in {name}\n")),
         }

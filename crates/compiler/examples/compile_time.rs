@@ -64,6 +64,7 @@ fn compile(path: &str) {
     let options = Options {
         sources: Some(&map),
         optimize: passes,
+        ..Options::default()
     };
     let start = Instant::now();
     match compile_unit(unit, &options) {

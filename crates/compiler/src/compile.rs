@@ -19,6 +19,12 @@ use crate::unit::CompiledUnit;
 pub struct Options<'a> {
     /// Names and line starts for the unit's positions.
     pub sources: Option<&'a SourceMap>,
+    /// Do not keep which procedures were copied to their calls. For the standard library, whose frames no
+    /// backtrace shows.
+    pub omits_inlinings: bool,
+    /// The value of a toplevel unit's last form goes to the host: its calls need not be tail calls, so that
+    /// backtraces show where they are. For `eval` they must be.
+    pub keeps_last_frame: bool,
     /// Which passes run.
     pub optimize: optimize::Options<'a>,
 }
@@ -35,8 +41,9 @@ pub struct Compilation {
 /// Compiles a unit. The errors are those of programs that exceed the limits of the bytecode.
 pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Vec<Diagnostic>> {
     let report = optimize::optimize_unit(&mut unit, &options.optimize);
-    let program = lower(&mut unit);
-    let mut builder = UnitBuilder::new(&program);
+    let program = lower(&mut unit, &report.inlinings, options.keeps_last_frame);
+    let inlinings = (!options.omits_inlinings).then_some(report.inlinings);
+    let mut builder = UnitBuilder::new(&program, inlinings);
     let mut codes = Vec::with_capacity(program.procedures.len());
     let mut errors = Vec::new();
     for procedure in &program.procedures {
@@ -66,6 +73,7 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
         codes,
         entry: program.entry.0,
         sources: builder.sources,
+        inlinings: builder.inlined,
         inlinable: report.exports,
     };
     Ok(Compilation {

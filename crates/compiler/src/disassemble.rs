@@ -100,8 +100,18 @@ fn parameters(parameters: &Parameters) -> String {
     format!("({})", words.join(" "))
 }
 
-/// `file:line:column`, or byte offsets where lines are not known.
+/// `file:line:column`, or byte offsets where lines are not known, and the procedures that the code was
+/// copied from, innermost first.
 fn position(unit: &CompiledUnit, span: UnitSpan) -> String {
+    let mut text = place(unit, span);
+    for row in unit.inlined_calls(span) {
+        let name = row.procedure.map_or("anonymous", |name| name.as_str());
+        let _ = write!(text, " in {name}");
+    }
+    text
+}
+
+fn place(unit: &CompiledUnit, span: UnitSpan) -> String {
     let Some(source) = unit.sources.get(span.source as usize) else {
         return format!("source {}:{}..{}", span.source, span.start, span.end);
     };

@@ -44,6 +44,8 @@ pub struct Procedure {
     pub name: Option<Name>,
     /// The whole form.
     pub span: Span,
+    /// The procedure around it.
+    pub enclosing: Option<ProcedureId>,
     /// One clause, or those of a `case-lambda`.
     pub clauses: Vec<Clause>,
     /// Variables of enclosing procedures that it or an inner procedure mentions, in order of first

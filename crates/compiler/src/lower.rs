@@ -15,18 +15,20 @@ use canny_syntax::span::Span;
 
 use crate::contify::find_labels;
 use crate::ir::{Clause, Kind, Label, Node, Procedure, ProcedureId, Program};
+use crate::optimize::inlinings::Inlinings;
 use crate::optimize::sort_letrec::is_fixed;
 use crate::variables::{classify, is_direct_call, parameters, primitive_row};
 
 /// Lowers a unit's body; leaves the unit without body.
-pub fn lower(unit: &mut Unit) -> Program {
-    let last = name_last_value(unit);
+pub fn lower(unit: &mut Unit, inlinings: &Inlinings, keeps_last_frame: bool) -> Program {
+    let last = name_last_value(unit, keeps_last_frame);
     let labels = find_labels(unit);
     let variables = classify(unit, &labels);
     let count = unit.locals.len();
     let mut pass = Lowering {
         closed_globals: closed_globals(unit),
         locals: &mut unit.locals,
+        inlinings,
         labels,
         boxed: variables.boxed,
         assigned: variables.assigned,
@@ -37,7 +39,11 @@ pub fn lower(unit: &mut Unit) -> Program {
         frames: Vec::new(),
     };
     let span = match unit.body.first() {
-        Some(TopForm::Define(_, expr) | TopForm::Expression(expr)) => expr.span,
+        // The whole is no copy, even where the first form is one.
+        Some(TopForm::Define(_, expr) | TopForm::Expression(expr)) => Span {
+            inlining: 0,
+            ..expr.span
+        },
         None => Span::NONE,
     };
     let entry = pass.open(None);
@@ -82,9 +88,9 @@ pub fn lower(unit: &mut Unit) -> Program {
 
 /// A variable for the value of a program's last form: bound to it, the form's calls are no tail calls, so
 /// that backtraces show where they are. What `eval` evaluates must stay in tail position.
-fn name_last_value(unit: &mut Unit) -> Option<VarId> {
-    match (unit.kind, unit.body.last()) {
-        (UnitKind::Program | UnitKind::Library, Some(TopForm::Expression(expr))) => {
+fn name_last_value(unit: &mut Unit, keeps_last_frame: bool) -> Option<VarId> {
+    match unit.body.last() {
+        Some(TopForm::Expression(expr)) if keeps_last_frame || unit.kind != UnitKind::Toplevel => {
             Some(unit.locals.add(Name::new("result"), expr.span))
         }
         _ => None,
@@ -115,6 +121,7 @@ struct Frame {
 struct Lowering<'a> {
     closed_globals: HashSet<Name>,
     locals: &'a mut VarTable,
+    inlinings: &'a Inlinings,
     labels: Vec<bool>,
     boxed: Vec<bool>,
     assigned: Vec<bool>,
@@ -146,6 +153,7 @@ impl Lowering<'_> {
             self.procedures[id.0 as usize] = Some(Procedure {
                 name,
                 span,
+                enclosing: self.frames.last().map(|frame| frame.id),
                 clauses,
                 free: frame.free,
                 self_variable: frame.self_variable,
@@ -171,6 +179,13 @@ impl Lowering<'_> {
             }
             frame.free.push(var);
         }
+    }
+
+    /// The name for what a variable is bound to for good. That of an imported procedure's variable would
+    /// say nothing to the programmer.
+    fn name_of(&self, var: VarId) -> Option<Name> {
+        let row = &self.locals[var];
+        (!self.inlinings.is_imported(row.span)).then_some(row.name)
     }
 
     fn temporary(&mut self, name: &str, span: Span) -> VarId {
@@ -363,7 +378,7 @@ impl Lowering<'_> {
                     labels.push(self.lower_label(var, *lambda));
                 }
                 ExprKind::Lambda(lambda) if !assigned => {
-                    let name = Some(self.locals[var].name);
+                    let name = self.name_of(var);
                     let id = self.lower_procedure(vec![*lambda], None, None, name);
                     self.known[var.0 as usize] = Some(id);
                     closures.push((var, id));
@@ -422,7 +437,7 @@ impl Lowering<'_> {
 
     /// A procedure that is bound to `var` for good and sees it.
     fn lower_known(&mut self, var: VarId, init: Expr) -> (VarId, ProcedureId) {
-        let name = Some(self.locals[var].name);
+        let name = self.name_of(var);
         let lambdas = match init.kind {
             ExprKind::Lambda(lambda) => vec![*lambda],
             ExprKind::CaseLambda(clauses) => clauses,

@@ -39,6 +39,9 @@ pub struct CompiledUnit {
     pub entry: u32,
     /// Texts that the positions point into.
     pub sources: Vec<SourceFile>,
+    /// Calls that were replaced by copies of the procedure's body; positions refer to them by number,
+    /// counted from one. A row refers only to rows before it.
+    pub inlinings: Vec<InlinedCall>,
     /// Bodies of small exported procedures that other units may inline, by global name.
     pub inlinable: Vec<(Name, Vec<u8>)>,
 }
@@ -50,6 +53,8 @@ pub struct SourceFile {
     pub name: String,
     /// Byte offsets at which the lines begin; empty when the text was not at hand.
     pub line_starts: Vec<u32>,
+    /// Byte offsets inside characters, which count for no column.
+    pub continuations: Vec<u32>,
     /// The source's number in the process that compiled the unit; [`SourceId::NONE`] after the
     /// unit was read from a cache.
     #[serde(skip, default = "no_source")]
@@ -85,6 +90,9 @@ pub struct CodeBlock {
     pub positions: PositionTable,
     /// Where the procedure was written; the source is an index into [`CompiledUnit::sources`].
     pub span: Option<UnitSpan>,
+    /// For a procedure that an imported procedure brought: the code around it that the programmer knows.
+    /// Backtraces show its name instead.
+    pub enclosing: Option<u32>,
 }
 
 /// The parameters of one clause.
@@ -149,6 +157,24 @@ pub struct KeywordParameters {
     pub allow_other_keys: bool,
 }
 
+/// A call that was replaced by a copy of a procedure's body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InlinedCall {
+    /// The procedure's name; none for what is anonymous or belongs to the standard library.
+    pub procedure: Option<Name>,
+    /// The call.
+    pub call: UnitSpan,
+    /// The procedure belongs to another library, and the copy's instructions have the call's position.
+    pub is_imported: bool,
+}
+
+impl InlinedCall {
+    /// Whether it is a procedure of the standard library, which users do not want to see.
+    pub fn is_hidden(&self) -> bool {
+        self.is_imported && self.procedure.is_none()
+    }
+}
+
 /// A span whose source is an index into [`CompiledUnit::sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct UnitSpan {
@@ -158,12 +184,26 @@ pub struct UnitSpan {
     pub start: u32,
     /// Byte offset behind the last byte.
     pub end: u32,
+    /// Number of the copy in [`CompiledUnit::inlinings`], counted from one; zero for code where it was
+    /// written.
+    pub inlining: u32,
+}
+
+impl UnitSpan {
+    /// Where the tables start.
+    const START: UnitSpan = UnitSpan {
+        source: 0,
+        start: 0,
+        end: 0,
+        inlining: 0,
+    };
 }
 
 /// Positions by word index of the instruction, as bytes that can be kept in the heap as they are.
 ///
-/// Each record is a series of LEB128 numbers: `pc_delta << 1 | source_changed`, the source's index
-/// if it changed (it starts at 0), the zigzag difference of the start, and the length in bytes.
+/// Each record is a series of LEB128 numbers: `pc_delta << 2 | inlining_changed << 1 | source_changed`,
+/// the source's index if it changed, the number of the copy if it changed (both start at 0), the zigzag
+/// difference of the start, and the length in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionTable {
     bytes: Vec<u8>,
@@ -180,21 +220,21 @@ pub struct PositionTableBuilder {
 impl PositionTableBuilder {
     /// Adds the position of the instruction at `pc`; ignored when `pc` is not above the last one.
     pub fn add(&mut self, pc: u32, span: UnitSpan) {
-        let previous = self.last.unwrap_or(UnitSpan {
-            source: 0,
-            start: 0,
-            end: 0,
-        });
+        let previous = self.last.unwrap_or(UnitSpan::START);
         if self.last.is_some() && (span == previous || pc <= self.pc) {
             return;
         }
         let changed = span.source != previous.source;
+        let copied = span.inlining != previous.inlining;
         write_number(
             &mut self.bytes,
-            u64::from(pc - self.pc) << 1 | u64::from(changed),
+            u64::from(pc - self.pc) << 2 | u64::from(copied) << 1 | u64::from(changed),
         );
         if changed {
             write_number(&mut self.bytes, u64::from(span.source));
+        }
+        if copied {
+            write_number(&mut self.bytes, u64::from(span.inlining));
         }
         let difference = i64::from(span.start) - i64::from(previous.start);
         write_number(&mut self.bytes, (difference << 1 ^ difference >> 63) as u64);
@@ -233,16 +273,15 @@ impl PositionTable {
 pub fn position_records(bytes: &[u8]) -> impl Iterator<Item = (u32, UnitSpan)> + '_ {
     let mut rest = bytes;
     let mut pc = 0u32;
-    let mut span = UnitSpan {
-        source: 0,
-        start: 0,
-        end: 0,
-    };
+    let mut span = UnitSpan::START;
     std::iter::from_fn(move || {
         let head = read_number(&mut rest)?;
-        pc = pc.checked_add(u32::try_from(head >> 1).ok()?)?;
+        pc = pc.checked_add(u32::try_from(head >> 2).ok()?)?;
         if head & 1 == 1 {
             span.source = u32::try_from(read_number(&mut rest)?).ok()?;
+        }
+        if head & 2 == 2 {
+            span.inlining = u32::try_from(read_number(&mut rest)?).ok()?;
         }
         let zigzag = read_number(&mut rest)?;
         let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
@@ -298,7 +337,26 @@ impl PoolEntry {
     }
 }
 
+/// The calls that led to a copy, innermost first.
+pub fn inlined_calls(
+    inlinings: &[InlinedCall],
+    span: UnitSpan,
+) -> impl Iterator<Item = &InlinedCall> {
+    let mut number = span.inlining as usize;
+    std::iter::from_fn(move || {
+        let row = inlinings.get(number.checked_sub(1)?)?;
+        // Rows refer backwards; what does not ends the chain.
+        number = (row.call.inlining as usize).min(number - 1);
+        Some(row)
+    })
+}
+
 impl CompiledUnit {
+    /// The calls that led to the copy that the position lies in, innermost first.
+    pub fn inlined_calls(&self, span: UnitSpan) -> impl Iterator<Item = &InlinedCall> {
+        inlined_calls(&self.inlinings, span)
+    }
+
     /// The span in terms of this process's sources; [`Span::NONE`] when the source is not known
     /// here (the unit came from a cache and nobody set [`SourceFile::id`]).
     pub fn resolve(&self, span: UnitSpan) -> Span {
@@ -312,13 +370,16 @@ impl CompiledUnit {
 }
 
 impl SourceFile {
-    /// Line and byte column, both from one, of a byte offset; `None` without line starts.
+    /// Line and column in characters, both from one, of a byte offset; `None` without line starts.
     pub fn line_and_column(&self, offset: u32) -> Option<(u32, u32)> {
         let line = self
             .line_starts
             .partition_point(|start| *start <= offset)
             .checked_sub(1)?;
-        Some((line as u32 + 1, offset - self.line_starts[line] + 1))
+        let start = self.line_starts[line];
+        let before = |end: u32| self.continuations.partition_point(|at| *at < end) as u32;
+        let hidden = before(offset) - before(start);
+        Some((line as u32 + 1, offset - start - hidden + 1))
     }
 }
 
@@ -330,12 +391,20 @@ mod tests {
     fn positions_round_trip() {
         let mut builder = PositionTableBuilder::default();
         let spans = [
-            (0, 0, 10, 20),
-            (3, 0, 5, 6),
-            (900, 2, 70_000, 70_100),
-            (901, 0, 0, 0),
+            (0, 0, 10, 20, 0),
+            (3, 0, 5, 6, 7),
+            (900, 2, 70_000, 70_100, 7),
+            (901, 0, 0, 0, 0),
         ]
-        .map(|(pc, source, start, end)| (pc, UnitSpan { source, start, end }));
+        .map(|(pc, source, start, end, inlining)| {
+            let span = UnitSpan {
+                source,
+                start,
+                end,
+                inlining,
+            };
+            (pc, span)
+        });
         for (pc, span) in spans {
             builder.add(pc, span);
         }
@@ -344,6 +413,18 @@ mod tests {
         assert_eq!(table.find(2), Some(spans[0].1));
         assert_eq!(table.find(3), Some(spans[1].1));
         assert_eq!(table.find(10_000), Some(spans[3].1));
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let file = SourceFile {
+            name: "a.scm".to_owned(),
+            line_starts: vec![0, 6],
+            continuations: vec![2, 7, 9],
+            id: SourceId::NONE,
+        };
+        let columns = [1, 3, 6, 8, 10].map(|offset| file.line_and_column(offset).unwrap());
+        assert_eq!(columns, [(1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]);
     }
 
     #[test]

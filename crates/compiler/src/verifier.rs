@@ -24,7 +24,7 @@ use canny_tables::primitives::{self, Flags};
 
 use crate::instruction::{Instruction, REGISTER_COUNT_MAX, instructions};
 use crate::liveness::{LivenessTable, decode_live_map};
-use crate::unit::{CodeBlock, CompiledUnit, PoolEntry};
+use crate::unit::{CodeBlock, CompiledUnit, PoolEntry, UnitSpan};
 
 /// Why a unit is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,10 +105,20 @@ pub fn verify_unit(unit: &CompiledUnit) -> Result<(), VerifyError> {
     if entry.arity != 0 || entry.captured != 0 {
         return Err(whole(Problem::BadEntryCode));
     }
+    for (index, row) in unit.inlinings.iter().enumerate() {
+        if !is_known_place(unit, row.call, index) {
+            return Err(whole(Problem::BadIndex("inlining")));
+        }
+    }
     for index in 0..unit.codes.len() {
         verify_code(unit, index)?;
     }
     Ok(())
+}
+
+/// Whether a position names a source there is, and a copy among the first so many.
+fn is_known_place(unit: &CompiledUnit, span: UnitSpan, inlinings: usize) -> bool {
+    (span.source as usize) < unit.sources.len() && span.inlining as usize <= inlinings
 }
 
 /// Checks one code of a unit.
@@ -259,15 +269,16 @@ impl Verifier<'_> {
         code.pool
             .iter()
             .try_for_each(|entry| self.check_pool_entry(entry))?;
-        let sources = self.unit.sources.len();
-        let in_sources = |source: u32| (source as usize) < sources;
-        if !code
-            .positions
-            .iter()
-            .all(|(_, span)| in_sources(span.source))
-            || !code.span.is_none_or(|span| in_sources(span.source))
-        {
+        let mut spans = code.positions.iter().map(|(_, span)| span).chain(code.span);
+        let inlinings = self.unit.inlinings.len();
+        if !spans.all(|span| is_known_place(self.unit, span, inlinings)) {
             return Err(Problem::BadIndex("source"));
+        }
+        if code
+            .enclosing
+            .is_some_and(|enclosing| enclosing as usize >= self.unit.codes.len())
+        {
+            return Err(Problem::BadIndex("enclosing code"));
         }
         Ok(())
     }

@@ -78,6 +78,7 @@ fn run_bytecode(name: &str, bytes: &[u8]) -> String {
     let options = Options {
         sources: Some(libraries.sources()),
         optimize: imports,
+        ..Options::default()
     };
     let compilation = compile_unit(unit, &options).unwrap_or_else(|errors| panic!("{errors:?}"));
     if let Err(error) = verify_unit(&compilation.unit) {

@@ -58,6 +58,7 @@ fn compile_all(passes: &optimize::Options) {
         let options = Options {
             sources: Some(&sources),
             optimize: passes.clone(),
+            ..Options::default()
         };
         let (compilation, _) = compile_library(&mut libraries, &library, &options)
             .unwrap_or_else(|errors| panic!("{}: {errors:?}", library.name));

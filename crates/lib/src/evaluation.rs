@@ -143,11 +143,13 @@ impl Evaluation {
         finish(prepared, diagnostics)
     }
 
-    /// Prepares forms in an environment that later forms will see.
+    /// Prepares forms in an environment that later forms will see. Unless they stand in tail position,
+    /// backtraces show where the last of them was.
     pub fn prepare_forms(
         &self,
         id: EnvironmentId,
         forms: &[Syntax],
+        position: FormPosition,
     ) -> Result<Prepared, Vec<Diagnostic>> {
         let mut inner = self.lock();
         let mut diagnostics = Vec::new();
@@ -169,7 +171,14 @@ impl Evaluation {
             diagnostics: more,
         } = expand_toplevel_forms(&mut inner.libraries, environment, forms);
         diagnostics.extend(more);
-        inner.compile(&self.sources, unit, &mut prepared, &mut diagnostics);
+        let keeps_last_frame = position == FormPosition::Toplevel;
+        inner.compile_unit(
+            &self.sources,
+            unit,
+            keeps_last_frame,
+            &mut prepared,
+            &mut diagnostics,
+        );
         finish(prepared, diagnostics)
     }
 
@@ -271,18 +280,34 @@ impl Evaluation {
         diagnostics.extend(expansion.diagnostics);
         match expansion.unit {
             Some(unit) if !diagnostics.iter().any(Diagnostic::is_error) => Ok(unit),
-            _ => Err(diagnostics),
+            _ => Err(without_consequences(diagnostics)),
         }
     }
 }
 
+/// Where forms to be evaluated stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormPosition {
+    /// Their value goes to the host.
+    Toplevel,
+    /// Their last call replaces that of `eval`.
+    Tail,
+}
+
 fn finish(prepared: Prepared, diagnostics: Vec<Diagnostic>) -> Result<Prepared, Vec<Diagnostic>> {
     if diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(diagnostics);
+        return Err(without_consequences(diagnostics));
     }
     let mut prepared = prepared;
     prepared.warnings.extend(diagnostics);
     Ok(prepared)
+}
+
+/// Leaves out what is only said because of an error: a definition or an import that could not be read makes
+/// variables unbound.
+fn without_consequences(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    diagnostics.retain(|diagnostic| diagnostic.code != "unbound-variable");
+    diagnostics
 }
 
 /// The import sets of a program without import.
@@ -309,6 +334,8 @@ fn import_form(sets: &[Syntax]) -> Syntax {
 fn compiler_options(sources: &SourceMap) -> Options<'_> {
     Options {
         sources: Some(sources),
+        keeps_last_frame: false,
+        omits_inlinings: false,
         optimize: optimize::Options::from_environment(),
     }
 }
@@ -322,6 +349,17 @@ impl Inner {
         prepared: &mut Prepared,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
+        self.compile_unit(sources, unit, true, prepared, diagnostics);
+    }
+
+    fn compile_unit(
+        &mut self,
+        sources: &SourceMap,
+        unit: Option<Unit>,
+        keeps_last_frame: bool,
+        prepared: &mut Prepared,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
         self.compile_expanded_libraries(sources, diagnostics);
         let Some(unit) = unit else { return };
         if diagnostics.iter().any(Diagnostic::is_error) {
@@ -331,6 +369,7 @@ impl Inner {
             self.require(&library, prepared, diagnostics);
         }
         let mut options = compiler_options(sources);
+        options.keeps_last_frame = keeps_last_frame;
         options.optimize.imports = Some(&self.libraries);
         match compile_unit(unit, &options) {
             Ok(compilation) => {

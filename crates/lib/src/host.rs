@@ -12,7 +12,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use canny_vm::{FrameDescription, Thread, Vm};
+use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
 use crate::primitives::evaluation::Loaders;
@@ -29,7 +29,9 @@ pub struct Uncaught {
     /// The text of the condition, or the written form of another object.
     pub message: String,
     /// File, line and column of the condition.
-    pub position: Option<(String, u32, u32)>,
+    pub position: Option<Position>,
+    /// For a call with wrong arguments: the procedure's name and where it is defined.
+    pub definition: Option<(String, Position)>,
     /// The newest frames, newest first.
     pub frames: Vec<FrameDescription>,
     /// The object was raised by `raise-continuable`.
@@ -93,15 +95,23 @@ impl Uncaught {
     /// One line: position and message.
     pub fn plain_text(&self) -> String {
         let mut text = String::new();
-        if let Some((file, line, column)) = &self.position {
+        if let Some(position) = &self.position {
+            let Position {
+                file, line, column, ..
+            } = position;
             text = format!("{file}:{line}:{column}: ");
         }
         text.push_str("error: ");
-        if self.kind.is_none() {
-            text.push_str("uncaught object: ");
-        }
-        text.push_str(&self.message);
+        text.push_str(&self.text());
         text
+    }
+
+    /// The message; an object that is no condition is called what it is.
+    pub fn text(&self) -> String {
+        match self.kind {
+            Some(_) => self.message.clone(),
+            None => format!("uncaught object: {}", self.message),
+        }
     }
 }
 

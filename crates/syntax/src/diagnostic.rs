@@ -88,33 +88,74 @@ impl Diagnostic {
     pub fn render(&self, map: &SourceMap, color: bool) -> String {
         let paint = Paint { color };
         let mut out = String::new();
-        let (word, style) = match self.severity {
-            Severity::Error => ("error", "1;31"),
-            Severity::Warning => ("warning", "1;35"),
+        let word = match self.severity {
+            Severity::Error => Word::Error,
+            Severity::Warning => Word::Warning,
         };
-        render_entry(
-            &mut out,
-            map,
-            self.span,
-            &paint.apply(style, word),
-            &self.message,
-            &paint,
-        );
-        for (span, text) in &self.labels {
-            render_entry(
-                &mut out,
-                map,
-                *span,
-                &paint.apply("1;36", "note"),
-                text,
-                &paint,
-            );
+        let labels = self
+            .labels
+            .iter()
+            .map(|(span, text)| (*span, Word::Note, text));
+        for (span, word, text) in std::iter::once((self.span, word, &self.message)).chain(labels) {
+            let length = span.end.saturating_sub(span.start) as usize;
+            out.push_str(&match map.locate(span) {
+                Some(at) => render_at(&at, length, word, text, color),
+                None => render_without_source(None, word, text, color),
+            });
         }
         for note in &self.notes {
-            let _ = writeln!(out, "  {}: {note}", paint.apply("1;36", "note"));
+            let _ = writeln!(out, "  {}: {note}", Word::Note.paint(&paint));
         }
         render_expansion(&mut out, map, &self.expansion);
         out
+    }
+}
+
+/// An entry as diagnostics show them: position, word (`error`, `note`), message, and the source line with
+/// `length` bytes of it underlined.
+pub fn render_at(at: &Location, length: usize, word: Word, message: &str, color: bool) -> String {
+    let mut out = String::new();
+    let paint = Paint { color };
+    let place = format!("{}:{}:{}", at.file, at.line, at.column);
+    let word = word.paint(&paint);
+    let _ = writeln!(out, "{}: {word}: {message}", paint.apply("1", &place));
+    render_line(&mut out, at, length, &paint);
+    out
+}
+
+/// The first line of an entry whose source is not at hand.
+pub fn render_without_source(
+    place: Option<&str>,
+    word: Word,
+    message: &str,
+    color: bool,
+) -> String {
+    let paint = Paint { color };
+    let place = place.map_or_else(String::new, |place| {
+        format!("{}: ", paint.apply("1", place))
+    });
+    format!("{place}{}: {message}\n", word.paint(&paint))
+}
+
+/// What an entry begins with, behind its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// `error`
+    Error,
+    /// `warning`
+    Warning,
+    /// `note`
+    Note,
+}
+
+impl Word {
+    fn paint(self, paint: &Paint) -> String {
+        let (style, word) = match self {
+            Word::Error => ("1;31", "error"),
+            Word::Warning => ("1;35", "warning"),
+            Word::Note => ("1;36", "note"),
+        };
+        paint.apply(style, word)
     }
 }
 
@@ -150,28 +191,6 @@ impl Paint {
             text.to_owned()
         }
     }
-}
-
-fn render_entry(
-    out: &mut String,
-    map: &SourceMap,
-    span: Span,
-    word: &str,
-    message: &str,
-    paint: &Paint,
-) {
-    let Some(at) = map.locate(span) else {
-        let _ = writeln!(out, "{word}: {message}");
-        return;
-    };
-    let place = format!("{}:{}:{}", at.file, at.line, at.column);
-    let _ = writeln!(out, "{}: {word}: {message}", paint.apply("1", &place));
-    render_line(
-        out,
-        &at,
-        (span.end.saturating_sub(span.start)) as usize,
-        paint,
-    );
 }
 
 /// Longest part of a source line that is shown, in screen columns.

@@ -1,6 +1,6 @@
 //! Source positions: spans of bytes, and the map that turns them into files, lines and columns.
 //!
-//! A [`Span`] is twelve bytes and knows nothing of the text it points into. The [`SourceMap`] owns
+//! A [`Span`] is sixteen bytes and knows nothing of the text it points into. The [`SourceMap`] owns
 //! the texts; it is shared behind a reference, may grow at any time and never forgets a source.
 //! Lines and columns count from one; columns count characters.
 
@@ -27,6 +27,10 @@ pub struct Span {
     pub start: u32,
     /// Byte offset behind the last byte.
     pub end: u32,
+    /// Zero for code where it was written; a copy that the compiler made of it elsewhere has another
+    /// number, to which the compiler gives the meaning.
+    #[serde(skip)]
+    pub inlining: u32,
 }
 
 impl Span {
@@ -35,11 +39,17 @@ impl Span {
         source: SourceId::NONE,
         start: 0,
         end: 0,
+        inlining: 0,
     };
 
     /// The bytes `start..end` of `source`.
     pub fn new(source: SourceId, start: u32, end: u32) -> Span {
-        Span { source, start, end }
+        Span {
+            source,
+            start,
+            end,
+            inlining: 0,
+        }
     }
 
     /// Whether the span points into a text.
@@ -47,15 +57,15 @@ impl Span {
         self.source != SourceId::NONE
     }
 
-    /// The smallest span that covers both; `self` when they lie in different sources.
+    /// The smallest span that covers both; `self` when they lie in different sources or copies.
     pub fn to(self, other: Span) -> Span {
-        if self.source != other.source {
+        if (self.source, self.inlining) != (other.source, other.inlining) {
             return self;
         }
         Span {
-            source: self.source,
             start: self.start.min(other.start),
             end: self.end.max(other.end),
+            ..self
         }
     }
 }

@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_compiler::liveness::LivenessTable;
-use canny_compiler::unit::{CodeBlock, Parameters, SourceFile, UnitSpan, find_position};
+use canny_compiler::unit::{
+    CodeBlock, InlinedCall, Parameters, SourceFile, UnitSpan, find_position,
+};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::code;
 use canny_tables::opcodes::{Opcode, Window, encode_far, field_far};
 use canny_value::Value;
 
 use crate::Vm;
-use crate::frames::{FrameDescription, Live};
+use crate::frames::{FrameDescription, Live, Position};
 use crate::thread::Thread;
 
 /// What is kept of a unit beside its code objects.
@@ -24,6 +26,10 @@ pub struct UnitMetadata {
     pub is_library: bool,
     /// Texts that positions point into.
     pub sources: Vec<SourceFile>,
+    /// Calls that were replaced by copies of procedures.
+    pub inlinings: Vec<InlinedCall>,
+    /// Index of the code that runs the body.
+    pub entry: usize,
     /// By index of the code.
     pub codes: Vec<CodeMetadata>,
 }
@@ -37,6 +43,10 @@ pub struct CodeMetadata {
     pub clauses: Vec<Parameters>,
     /// Encoded positions.
     pub positions: Box<[u8]>,
+    /// Where the procedure is.
+    pub span: Option<UnitSpan>,
+    /// The code around one that an imported procedure brought.
+    pub enclosing: Option<u32>,
     /// The true arity word.
     pub arity: u32,
     /// The primitive behind a machine-made procedure.
@@ -49,6 +59,8 @@ impl CodeMetadata {
             name: block.name.map(|name| name.as_str().to_owned()),
             clauses: block.clauses.clone(),
             positions: block.positions.bytes().into(),
+            span: block.span,
+            enclosing: block.enclosing,
             arity: block.arity,
             primitive: None,
         }
@@ -173,6 +185,17 @@ impl CodeRef {
         Some((unit, index))
     }
 
+    /// Whether the instruction whose first word ends before `pc` is one that checks the arguments.
+    pub(crate) fn is_entry(self, pc: *const u32) -> bool {
+        let at = (pc as usize).wrapping_sub(self.start() as usize) / 4;
+        let word = self.instructions().get(at.wrapping_sub(1));
+        let opcode = word.and_then(|word| Opcode::from_byte(*word as u8));
+        opcode.is_some_and(|opcode| {
+            opcode == Opcode::ArityError
+                || matches!(opcode.row().window, Window::Entry | Window::KeywordEntry)
+        })
+    }
+
     /// Live registers of a frame of this code stopped in the instruction whose first word ends before
     /// `pc` (or about to execute it, for an interrupted frame that will go on there).
     pub(crate) fn live_at(self, pc: *const u32, arguments: usize, cache: &LivenessCache) -> Live {
@@ -243,31 +266,80 @@ impl Vm {
 }
 
 impl Thread {
-    /// Describes a frame of a code at a return address or inside an instruction.
-    pub(crate) fn describe_code(&self, code: CodeRef, pc: *const u32) -> FrameDescription {
+    /// Adds a frame of a code at a return address or inside an instruction, after those of the procedures
+    /// inlined there.
+    pub(crate) fn describe_code(
+        &self,
+        code: CodeRef,
+        pc: *const u32,
+        name: Option<String>,
+        frames: &mut Vec<FrameDescription>,
+    ) {
         let Some((unit, index)) = self.vm.metadata(code) else {
-            return FrameDescription {
-                name: None,
-                position: None,
-                span: None,
-                is_library: true,
-            };
+            return;
         };
         let metadata = &unit.codes[index];
         let word = ((pc as usize).wrapping_sub(code.start() as usize) / 4).wrapping_sub(1) as u32;
-        let span = find_position(&metadata.positions, word);
-        let position = span.and_then(|span| position_of(&unit.sources, span));
-        FrameDescription {
-            name: metadata.name.clone(),
-            position,
-            span,
-            is_library: unit.is_library,
+        let mut span = find_position(&metadata.positions, word);
+        let row = |number: u32| unit.inlinings.get((number as usize).checked_sub(1)?);
+        // Inlining that brought the whole procedure to where it is says nothing of its callers.
+        let mut own = metadata.span.map_or(0, |span| span.inlining);
+        let enclosing = metadata.enclosing.map(|index| index as usize);
+        let enclosing = enclosing.filter(|index| *index < unit.codes.len());
+        while let Some(row) = row(own).filter(|row| enclosing.is_some() && row.is_imported) {
+            own = row.call.inlining;
         }
+        // Code that the library brought, standing at a place of its own: the programmer wrote none of it.
+        let mut number = span.map_or(0, |span| span.inlining);
+        let stands_in = enclosing.is_some() && row(number).is_some_and(|row| row.is_imported);
+        while number != own
+            && let Some(row) = row(number)
+        {
+            // What was imported has the position of the call, which is no place in that procedure.
+            let inside = span.filter(|_| !row.is_imported);
+            frames.push(FrameDescription {
+                name: row.procedure.map(|name| name.as_str().to_owned()),
+                position: inside.and_then(|span| unit.position(span)),
+                is_library: unit.is_library || row.is_hidden(),
+                is_program: false,
+                is_stand_in: stands_in,
+            });
+            span = Some(row.call);
+            number = row.call.inlining;
+        }
+        let (name, is_program) = match (enclosing, row(own)) {
+            (None, _) => (name, index == unit.entry),
+            (Some(_), Some(row)) => (row.procedure.map(|name| name.as_str().to_owned()), false),
+            (Some(code), None) => (unit.codes[code].name.clone(), code == unit.entry),
+        };
+        frames.push(FrameDescription {
+            name,
+            position: span.and_then(|span| unit.position(span)),
+            is_library: unit.is_library,
+            is_program,
+            is_stand_in: stands_in,
+        });
+    }
+
+    /// Where a procedure is defined; nothing for those of the standard library.
+    pub fn definition(&self, procedure: Value) -> Option<Position> {
+        let (unit, index) = self.vm.metadata(CodeRef::of_closure(procedure)?)?;
+        let span = unit.codes[index].span.filter(|_| !unit.is_library)?;
+        unit.position(span)
     }
 }
 
-fn position_of(sources: &[SourceFile], span: UnitSpan) -> Option<(String, u32, u32)> {
-    let source = sources.get(span.source as usize)?;
-    let (line, column) = source.line_and_column(span.start)?;
-    Some((source.name.clone(), line, column))
+impl UnitMetadata {
+    fn position(&self, span: UnitSpan) -> Option<Position> {
+        let source = self.sources.get(span.source as usize)?;
+        let (line, column) = source.line_and_column(span.start)?;
+        let (end_line, end_column) = source.line_and_column(span.end)?;
+        Some(Position {
+            file: source.name.clone(),
+            line,
+            column,
+            end_line,
+            end_column,
+        })
+    }
 }

@@ -76,7 +76,7 @@ pub mod field {
     pub const IRRITANTS: usize = 2;
     /// Symbol or `#f`: the procedure to blame.
     pub const WHO: usize = 3;
-    /// List of file, line and column, or `#f`.
+    /// List of file, line and column, and line and column of the end, or `#f`.
     pub const POSITION: usize = 4;
 }
 
@@ -142,17 +142,24 @@ impl Thread {
     fn position_list(&mut self) -> Value {
         const FRAMES_LOOKED_AT: usize = 64;
         let frames = self.describe_frames(FRAMES_LOOKED_AT);
-        let Some((file, line, column)) = frames
+        let Some(position) = frames
             .into_iter()
             .filter(|frame| !frame.is_library)
             .find_map(|frame| frame.position)
         else {
             return Value::FALSE;
         };
-        let file = self.string(&file);
-        let list = self.cons(Value::fixnum(i64::from(column)), Value::NIL);
-        // `file` is a local: the native stack keeps it.
-        let list = self.cons(Value::fixnum(i64::from(line)), list);
+        // `file` and `list` are locals: the native stack keeps them.
+        let file = self.string(&position.file);
+        let mut list = Value::NIL;
+        for number in [
+            position.end_column,
+            position.end_line,
+            position.column,
+            position.line,
+        ] {
+            list = self.cons(Value::fixnum(i64::from(number)), list);
+        }
         self.cons(file, list)
     }
 

@@ -255,6 +255,37 @@ impl Thread {
         }
     }
 
+    /// Calls `visit` with closure and pc of each frame below the stack, newest first, until it says no.
+    pub(crate) fn each_sealed_frame(&self, visit: &mut dyn FnMut(Value, *const u32) -> bool) {
+        let trap = self.vm.stubs.trap();
+        let mut below = self.below;
+        while let Some(object) = below.continuation.as_kind(Kind::Continuation) {
+            let slice = |index: usize| object.field(SLICE + index);
+            let (mut end, mut pc) = (below.words, below.pc);
+            while end > 0 {
+                // SAFETY: `pc` is a return address: field a of the call instruction is seven bytes before it.
+                let base = unsafe { *pc.cast::<u8>().sub(7) } as usize;
+                let mut fp = end - base;
+                if pc == trap {
+                    // The interrupted frame is in the middle of the instruction where it will go on.
+                    // SAFETY: an instruction is at least one word long.
+                    pc = unsafe { (slice(fp - 1).bits() as *const u32).add(1) };
+                    fp -= slice(fp).as_index().unwrap_or(0);
+                }
+                if !visit(slice(fp - LINK_WORDS), pc) {
+                    return;
+                }
+                end = fp - LINK_WORDS;
+                pc = slice(fp - 1).bits() as *const u32;
+            }
+            below = Below {
+                continuation: object.field(PARENT),
+                words: object.field(PARENT_WORDS).as_index().unwrap_or(0),
+                pc: object.field(PARENT_PC).bits() as *const u32,
+            };
+        }
+    }
+
     fn leave_with(&mut self, value: Value) -> *const u32 {
         self.result = value.bits();
         self.fp = self.stack.base();

@@ -45,7 +45,8 @@ impl Vm {
             instructions: code.plain_instructions(),
             wide_maps: code.wide_maps().to_vec(),
             positions: positions.finish(),
-            span: None,
+            span: own.span,
+            enclosing: None,
         };
         Some(CompiledUnit {
             name: LibraryKey::new(&metadata.name),
@@ -56,6 +57,7 @@ impl Vm {
             codes: vec![block],
             entry: 0,
             sources: metadata.sources.clone(),
+            inlinings: metadata.inlinings.clone(),
             inlinable: Vec::new(),
         })
     }

@@ -16,7 +16,6 @@
 use std::sync::Arc;
 
 use canny_compiler::liveness::{RegisterSet, decode_live_map};
-use canny_compiler::unit::UnitSpan;
 use canny_tables::layout::{descriptor, frame};
 use canny_tables::opcodes::Opcode;
 use canny_value::Value;
@@ -217,22 +216,38 @@ fn live_after_call(fp: *mut Value, return_pc: *const u32, base: usize) -> Live {
         .map_or(Live::First(base), Live::Set)
 }
 
-/// A frame for people to read.
+/// A place in a source; lines and columns, in characters, count from one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The file as the user named it.
+    pub file: String,
+    /// Line of the first character.
+    pub line: u32,
+    /// Column of the first character.
+    pub column: u32,
+    /// Line of the character behind the last one.
+    pub end_line: u32,
+    /// Column of the character behind the last one.
+    pub end_column: u32,
+}
+
+/// A frame for people to read. A procedure that was inlined has one too, though the stack has none.
 #[derive(Clone, Debug)]
 pub struct FrameDescription {
     /// The procedure's name.
     pub name: Option<String>,
-    /// Source file, line and column.
-    pub position: Option<(String, u32, u32)>,
-    /// Byte range in the source.
-    pub span: Option<UnitSpan>,
+    /// Where it stands.
+    pub position: Option<Position>,
     /// Whether the procedure belongs to the standard library.
     pub is_library: bool,
+    /// Whether it is the body of a program or of a form at the prompt.
+    pub is_program: bool,
+    /// The name is that of the procedure around it: the library made this one, by inlining.
+    pub is_stand_in: bool,
 }
 
 impl Thread {
-    /// Describes the newest `count_max` frames on the stack, newest first, those of sealed continuations
-    /// left out.
+    /// Describes the newest `count_max` frames, newest first. A procedure that still checks its arguments has not begun and has no frame.
     pub fn describe_frames(&self, count_max: usize) -> Vec<FrameDescription> {
         let mut frames = Vec::new();
         let mut walk = FrameWalk::new(self);
@@ -245,12 +260,36 @@ impl Thread {
             }
             // SAFETY: the frame is live.
             let closure = unsafe { Thread::closure_of(step.fp) };
-            if let Some(code) = CodeRef::of_closure(closure) {
-                let mut frame = self.describe_code(code, step.pc);
-                frame.name = self.vm.procedure_name(closure);
-                frames.push(frame);
-            }
+            self.describe_frame(closure, step.pc, &mut frames);
         }
+        self.each_sealed_frame(&mut |closure, pc| {
+            if frames.len() < count_max {
+                self.describe_frame(closure, bytecode_of(pc), &mut frames);
+            }
+            frames.len() < count_max
+        });
+        frames.truncate(count_max);
+        hide_stand_ins(&mut frames);
         frames
+    }
+
+    fn describe_frame(&self, closure: Value, pc: *const u32, frames: &mut Vec<FrameDescription>) {
+        if let Some(code) = CodeRef::of_closure(closure)
+            && !code.is_entry(pc)
+        {
+            self.describe_code(code, pc, self.vm.procedure_name(closure), frames);
+        }
+    }
+}
+
+/// Hides stand-ins for procedures that have a frame of their own as well.
+fn hide_stand_ins(frames: &mut [FrameDescription]) {
+    for index in 0..frames.len() {
+        let (newer, older) = frames.split_at_mut(index + 1);
+        let frame = &mut newer[index];
+        frame.is_library |= frame.is_stand_in
+            && older
+                .iter()
+                .any(|other| !other.is_library && other.name == frame.name);
     }
 }

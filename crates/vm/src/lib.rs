@@ -44,7 +44,7 @@ mod vm;
 
 pub use code::{CodeMetadata, UnitMetadata};
 pub use condition::ConditionKind;
-pub use frames::FrameDescription;
+pub use frames::{FrameDescription, Position};
 pub use interrupt::InterruptState;
 pub use numbers::{Numeric, numeric};
 pub use primitive::{Arguments, PrimitiveFunction, Raise};

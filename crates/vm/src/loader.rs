@@ -26,6 +26,8 @@ impl Thread {
             name: unit.name.as_str().to_owned(),
             is_library,
             sources: unit.sources.clone(),
+            inlinings: unit.inlinings.clone(),
+            entry: unit.entry as usize,
             codes: unit.codes.iter().map(CodeMetadata::of).collect(),
         };
         let unit_number = self.vm.add_unit(metadata);
@@ -201,6 +203,7 @@ impl Thread {
             wide_maps: Vec::new(),
             positions: Default::default(),
             span: None,
+            enclosing: None,
         };
         let metadata = CodeMetadata {
             name: Some(name.to_owned()),
@@ -212,6 +215,8 @@ impl Thread {
             name: "machine".to_owned(),
             is_library: true,
             sources: Vec::new(),
+            inlinings: Vec::new(),
+            entry: usize::MAX,
             codes: vec![metadata],
         });
         match self.make_code(&block, unit, 0) {

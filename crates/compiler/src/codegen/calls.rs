@@ -21,6 +21,21 @@ enum Argument<'n> {
     Done,
 }
 
+/// Whether a call in tail position keeps the caller's frame, so that a report shows where it is. These
+/// procedures call handlers, which are no tail calls either: the stack grows no further for it.
+fn keeps_caller(operator: &Node) -> bool {
+    match &operator.kind {
+        Kind::Global(global) => {
+            global.library.as_str() == "(canny control)"
+                && matches!(
+                    global.name.as_str(),
+                    "raise" | "raise-continuable" | "error"
+                )
+        }
+        _ => false,
+    }
+}
+
 impl Generator<'_> {
     pub(super) fn call(
         &mut self,
@@ -49,7 +64,9 @@ impl Generator<'_> {
         register(top + 2 + operands.len())?;
         let count = byte(operands.len())?;
         self.position(span);
-        if let Destination::Return = destination {
+        if let Destination::Return = destination
+            && !keeps_caller(operator)
+        {
             self.assembler.abc(Opcode::TailCall, base, count, 0);
         } else {
             self.assembler.call(base, count);

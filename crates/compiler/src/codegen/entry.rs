@@ -10,7 +10,7 @@ use canny_tables::opcodes::Opcode;
 use super::{Destination, Generator, JumpTarget, Outcome, UnitBuilder, register};
 use crate::assembler::{Assembler, AssemblyError};
 use crate::codegen::closures::captures;
-use crate::ir::{Clause, Node, Procedure, Program};
+use crate::ir::{Clause, Node, Procedure, ProcedureId, Program};
 use crate::unit::{CodeBlock, KeywordParameters, Parameters, PoolEntry};
 
 /// Generates the code of one procedure.
@@ -40,6 +40,7 @@ pub(crate) fn generate_procedure(
         clauses => generator.case_clauses(clauses)?,
     }
     let span = generator.unit.unit_span(procedure.span);
+    let enclosing = known_surroundings(generator.unit, program, procedure).map(|id| id.0);
     let assembled = generator.assembler.finish(fixed.unwrap_or(0))?;
     Ok(CodeBlock {
         name: procedure.name,
@@ -57,7 +58,23 @@ pub(crate) fn generate_procedure(
         wide_maps: assembled.wide_maps,
         positions: assembled.positions,
         span,
+        enclosing,
     })
+}
+
+/// The nearest procedure around one that an imported procedure brought which came with none.
+fn known_surroundings(
+    unit: &UnitBuilder,
+    program: &Program,
+    procedure: &Procedure,
+) -> Option<ProcedureId> {
+    let mut found = None;
+    let mut inner = procedure;
+    while unit.is_imported(inner.span) {
+        found = inner.enclosing;
+        inner = &program.procedures[found?.0 as usize];
+    }
+    found
 }
 
 fn parameters(program: &Program, clause: &Clause) -> Parameters {

@@ -8,7 +8,8 @@ use canny_syntax::name::Name;
 use canny_syntax::span::{SourceId, SourceMap, Span};
 
 use crate::ir::{ProcedureId, Program};
-use crate::unit::{SourceFile, UnitSpan};
+use crate::optimize::inlinings::Inlinings;
+use crate::unit::{InlinedCall, SourceFile, UnitSpan};
 
 /// Identity of a constant: equal keys may share one object.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -26,16 +27,23 @@ pub(crate) struct UnitBuilder {
     index: HashMap<ConstantKey, u32>,
     pub sources: Vec<SourceFile>,
     source_index: HashMap<SourceId, u32>,
+    pub inlined: Vec<InlinedCall>,
+    inlinings: Option<Inlinings>,
+    /// The unit's number of a row by the compiler's.
+    inlined_index: HashMap<u32, u32>,
     closed: Vec<bool>,
 }
 
 impl UnitBuilder {
-    pub fn new(program: &Program) -> UnitBuilder {
+    pub fn new(program: &Program, inlinings: Option<Inlinings>) -> UnitBuilder {
         UnitBuilder {
             constants: Vec::new(),
             index: HashMap::new(),
             sources: Vec::new(),
             source_index: HashMap::new(),
+            inlined: Vec::new(),
+            inlinings,
+            inlined_index: HashMap::new(),
             closed: find_closed(program),
         }
     }
@@ -68,6 +76,7 @@ impl UnitBuilder {
             self.sources.push(SourceFile {
                 name: String::new(),
                 line_starts: Vec::new(),
+                continuations: Vec::new(),
                 id: span.source,
             });
         }
@@ -75,7 +84,36 @@ impl UnitBuilder {
             source,
             start: span.start,
             end: span.end.max(span.start),
+            inlining: self.inlining(span.inlining),
         })
+    }
+
+    /// Whether the code came with an imported procedure.
+    pub fn is_imported(&self, span: Span) -> bool {
+        let rows = self.inlinings.as_ref();
+        rows.is_some_and(|rows| rows.is_imported(span))
+    }
+
+    /// The unit's number of a copy, parents first. Chains are short, see [`Inlinings`].
+    fn inlining(&mut self, number: u32) -> u32 {
+        let rows = self.inlinings.as_ref();
+        let Some(row) = rows.and_then(|rows| rows.row(number)).copied() else {
+            return 0;
+        };
+        if let Some(known) = self.inlined_index.get(&number) {
+            return *known;
+        }
+        let Some(call) = self.unit_span(row.call) else {
+            return 0;
+        };
+        self.inlined.push(InlinedCall {
+            procedure: row.procedure,
+            call,
+            is_imported: row.is_imported,
+        });
+        let own = self.inlined.len() as u32;
+        self.inlined_index.insert(number, own);
+        own
     }
 
     /// Gives the sources their names and lines.
@@ -84,9 +122,21 @@ impl UnitBuilder {
             if let Some(source) = map.get(file.id) {
                 file.name = source.name.clone();
                 file.line_starts = line_starts(&source.text);
+                file.continuations = continuations(&source.text);
             }
         }
     }
+}
+
+fn continuations(text: &str) -> Vec<u32> {
+    if text.is_ascii() {
+        return Vec::new();
+    }
+    let bytes = text.bytes().enumerate();
+    bytes
+        .filter(|(_, byte)| byte & 0xC0 == 0x80)
+        .map(|(at, _)| at as u32)
+        .collect()
 }
 
 fn line_starts(text: &str) -> Vec<u32> {

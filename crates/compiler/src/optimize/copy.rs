@@ -6,18 +6,18 @@ use canny_syntax::core::{Expr, ExprKind, Formals, Lambda, VarId, VarTable};
 use canny_syntax::span::Span;
 
 /// A copy of a procedure whose variables are added to `to`. The original's are in `from`, or in
-/// `to` itself if that is `None`; variables bound outside the procedure keep their numbers. With a
-/// span, all of the copy gets it.
+/// `to` itself if that is `None`; variables bound outside the procedure keep their numbers.
+/// `position` gives the position in the copy for one in the original.
 pub fn copy_lambda(
     lambda: &Lambda,
     from: Option<&VarTable>,
     to: &mut VarTable,
-    span: Option<Span>,
+    position: &mut dyn FnMut(Span) -> Span,
 ) -> Lambda {
     Copier {
         from,
         to,
-        span,
+        position,
         renamed: HashMap::new(),
     }
     .lambda(lambda)
@@ -27,7 +27,7 @@ struct Copier<'a> {
     /// The table of the original; `to` itself if there is none.
     from: Option<&'a VarTable>,
     to: &'a mut VarTable,
-    span: Option<Span>,
+    position: &'a mut dyn FnMut(Span) -> Span,
     renamed: HashMap<VarId, VarId>,
 }
 
@@ -37,7 +37,7 @@ impl Copier<'_> {
             Some(table) => table[var].clone(),
             None => self.to[var].clone(),
         };
-        let fresh = self.to.add(row.name, self.span.unwrap_or(row.span));
+        let fresh = self.to.add(row.name, (self.position)(row.span));
         self.to[fresh].assigned = row.assigned;
         self.renamed.insert(var, fresh);
         fresh
@@ -68,7 +68,7 @@ impl Copier<'_> {
             rest,
             allow_other_keys: lambda.allow_other_keys,
             body: self.expr(&lambda.body),
-            span: self.span.unwrap_or(lambda.span),
+            span: (self.position)(lambda.span),
         }
     }
 
@@ -155,6 +155,6 @@ impl Copier<'_> {
                 }
             }
         };
-        Expr::new(self.span.unwrap_or(expr.span), kind)
+        Expr::new((self.position)(expr.span), kind)
     }
 }

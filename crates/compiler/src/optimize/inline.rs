@@ -19,6 +19,7 @@ use super::Budget;
 use super::beta::{apply, is_applicable};
 use super::copy::copy_lambda;
 use super::globals::{Globals, Known, own_procedures};
+use super::inlinings::Inlinings;
 use super::portable::PortableProcedure;
 use super::size::{body_size, size};
 use super::sort_letrec::{components, is_fixed};
@@ -48,7 +49,13 @@ impl Growth {
 }
 
 /// Runs one round; tells whether anything was copied.
-pub fn run(unit: &mut Unit, globals: &Globals, growth: &mut Growth, budget: &mut Budget) -> bool {
+pub fn run(
+    unit: &mut Unit,
+    globals: &Globals,
+    growth: &mut Growth,
+    inlinings: &mut Inlinings,
+    budget: &mut Budget,
+) -> bool {
     let candidates = Candidates::collect(unit, globals);
     if candidates.is_empty() {
         return false;
@@ -57,6 +64,7 @@ pub fn run(unit: &mut Unit, globals: &Globals, growth: &mut Growth, budget: &mut
         locals: &mut unit.locals,
         candidates,
         growth,
+        inlinings,
         budget,
         changed: false,
     };
@@ -200,6 +208,16 @@ impl Candidates {
     }
 }
 
+/// Whether the operator is a global of the standard library, whose frames no backtrace shows.
+fn is_standard(operator: &ExprKind) -> bool {
+    match operator {
+        ExprKind::GlobalRef(global) => ["(scheme ", "(srfi ", "(canny "]
+            .iter()
+            .any(|prefix| global.library.as_str().starts_with(prefix)),
+        _ => false,
+    }
+}
+
 fn each<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
     visit(expr);
     for_each_child(expr, &mut |child| each(child, visit));
@@ -216,6 +234,7 @@ struct Inliner<'a> {
     locals: &'a mut VarTable,
     candidates: Candidates,
     growth: &'a mut Growth,
+    inlinings: &'a mut Inlinings,
     budget: &'a mut Budget,
     changed: bool,
 }
@@ -227,10 +246,13 @@ impl Inliner<'_> {
         let ExprKind::Call { operator, operands } = &mut expr.kind else {
             return;
         };
-        let source = match &operator.kind {
-            ExprKind::LocalRef(var) => self.candidates.locals.get(var),
-            ExprKind::GlobalRef(global) => self.candidates.globals.get(global),
-            _ => None,
+        let (source, name) = match &operator.kind {
+            ExprKind::LocalRef(var) => (
+                self.candidates.locals.get(var),
+                Some(self.locals[*var].name),
+            ),
+            ExprKind::GlobalRef(global) => (self.candidates.globals.get(global), Some(global.name)),
+            _ => (None, None),
         };
         let Some(source) = source.cloned() else {
             return;
@@ -255,9 +277,21 @@ impl Inliner<'_> {
         self.growth.0 -= cost;
         self.changed = true;
         let copy = match &source {
-            Source::Own(_) => copy_lambda(clause, None, self.locals, None),
+            Source::Own(_) => {
+                let mut marks = self.inlinings.copy(clause.name.or(name), span);
+                let keeps = self.inlinings.is_imported(clause.span);
+                let position = &mut |span| match keeps {
+                    true => span,
+                    false => self.inlinings.mark(&mut marks, span),
+                };
+                copy_lambda(clause, None, self.locals, position)
+            }
             Source::Imported(procedure) => {
-                copy_lambda(clause, Some(&procedure.locals), self.locals, Some(span))
+                let name = name.filter(|_| !is_standard(&operator.kind));
+                let position = self.inlinings.imported(name, span);
+                copy_lambda(clause, Some(&procedure.locals), self.locals, &mut |_| {
+                    position
+                })
             }
         };
         *expr = apply(copy, std::mem::take(operands), span);

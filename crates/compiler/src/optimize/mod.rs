@@ -23,6 +23,7 @@ pub mod fit_limits;
 pub mod fold;
 pub mod globals;
 pub mod inline;
+pub mod inlinings;
 pub mod portable;
 pub mod remove_globals;
 pub mod simplify;
@@ -39,6 +40,7 @@ use canny_syntax::name::Name;
 
 use fold::{Folder, LiteralFolder};
 use globals::{Globals, Imports};
+use inlinings::Inlinings;
 
 /// Rounds of simplifying and inlining.
 const ROUNDS: usize = 4;
@@ -138,6 +140,8 @@ pub struct Report {
     pub warnings: Vec<Diagnostic>,
     /// What to tell other units about the exports, by global name.
     pub exports: Vec<(Name, Vec<u8>)>,
+    /// The calls that copies of procedures replaced.
+    pub inlinings: Inlinings,
 }
 
 /// Optimizes a unit in place. The result is what the code generator expects, whatever passes ran.
@@ -156,14 +160,20 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
     for round in 0..ROUNDS {
         let mut changed = false;
         if options.runs("simplify") {
-            changed |= simplify::run(unit, &globals, folder, &mut budget);
+            changed |= simplify::run(unit, &globals, folder, &mut report.inlinings, &mut budget);
         }
         if round == 0 {
             portable = portable::collect_portable(unit);
         }
         if options.runs("inline") && round + 1 < ROUNDS {
             globals = Globals::collect(unit, options.imports);
-            changed |= inline::run(unit, &globals, &mut growth, &mut budget);
+            changed |= inline::run(
+                unit,
+                &globals,
+                &mut growth,
+                &mut report.inlinings,
+                &mut budget,
+            );
         }
         if !changed {
             break;

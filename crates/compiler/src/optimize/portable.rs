@@ -180,7 +180,7 @@ fn portable(expr: &Expr, unit: &Unit) -> Option<PortableProcedure> {
             can_travel = can_travel && travels(child)
         });
         if can_travel {
-            let nowhere = Some(Span::NONE);
+            let nowhere = &mut |_| Span::NONE;
             let copy = copy_lambda(lambda, Some(&unit.locals), &mut procedure.locals, nowhere);
             clause.lambda = Some(copy);
         }

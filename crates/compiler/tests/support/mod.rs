@@ -20,6 +20,7 @@ pub fn compile_kind(text: &str, passes: optimize::Options, kind: UnitKind) -> Co
     let options = Options {
         sources: Some(&map),
         optimize: passes,
+        ..Options::default()
     };
     let compilation = compile_unit(unit, &options).unwrap_or_else(|errors| panic!("{errors:?}"));
     if let Err(error) = verify_unit(&compilation.unit) {

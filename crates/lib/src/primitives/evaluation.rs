@@ -20,7 +20,7 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::evaluation::{EnvironmentId, INTERACTION, Prepared};
+use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, Prepared};
 use crate::features::FEATURES;
 use crate::host::{Host, evaluation, external, sweep_dead};
 use crate::printer::labels::{Labels, Visit};
@@ -139,7 +139,7 @@ fn thunks_of(
 ) -> Result<Value, Raise> {
     let vm = thread.vm().clone();
     let prepared: Result<Prepared, Vec<Diagnostic>> =
-        thread.outside_heap(move || evaluation(&vm).prepare_forms(id, &[form]));
+        thread.outside_heap(move || evaluation(&vm).prepare_forms(id, &[form], FormPosition::Tail));
     let thunks = match prepared {
         Ok(prepared) => {
             let vm = thread.vm().clone();

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, string_text};
 
@@ -88,8 +89,10 @@ fn command_line(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     Ok(list_of_strings(thread, &words))
 }
 
-/// The exit code that an object stands for.
+/// The exit code that an object stands for. The system takes codes up to 255; a number that is none must
+/// not look like success, as its low byte could.
 fn exit_code(object: Option<Value>) -> i32 {
+    const CODE_MAX: i32 = 255;
     const SUCCESS: i32 = 0;
     const FAILURE: i32 = 1;
     const SOFTWARE_ERROR: i32 = 70;
@@ -97,7 +100,11 @@ fn exit_code(object: Option<Value>) -> i32 {
         None | Some(Value::TRUE) => SUCCESS,
         Some(Value::FALSE) => FAILURE,
         Some(object) => match object.as_fixnum() {
-            Some(code) => (code & 0xff) as i32,
+            Some(code) => i32::try_from(code)
+                .ok()
+                .filter(|code| (0..CODE_MAX).contains(code))
+                .unwrap_or(CODE_MAX),
+            None if object.is_kind(Kind::Bignum) => CODE_MAX,
             None => SOFTWARE_ERROR,
         },
     }
@@ -148,10 +155,10 @@ fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     let mut list = Value::NIL;
     for frame in frames.iter().rev() {
         let mut entry = Value::NIL;
-        if let Some((file, line, column)) = &frame.position {
-            entry = thread.cons(Value::fixnum(i64::from(*column)), entry);
-            entry = thread.cons(Value::fixnum(i64::from(*line)), entry);
-            let file = thread.string(file);
+        if let Some(position) = &frame.position {
+            entry = thread.cons(Value::fixnum(i64::from(position.column)), entry);
+            entry = thread.cons(Value::fixnum(i64::from(position.line)), entry);
+            let file = thread.string(&position.file);
             entry = thread.cons(file, entry);
         }
         let name = match &frame.name {
@@ -178,7 +185,9 @@ mod tests {
         assert_eq!(exit_code(Some(Value::TRUE)), 0);
         assert_eq!(exit_code(Some(Value::FALSE)), 1);
         assert_eq!(exit_code(Some(Value::fixnum(3))), 3);
-        assert_eq!(exit_code(Some(Value::fixnum(256 + 7))), 7);
+        assert_eq!(exit_code(Some(Value::fixnum(255))), 255);
+        assert_eq!(exit_code(Some(Value::fixnum(256))), 255);
+        assert_eq!(exit_code(Some(Value::fixnum(1 << 40))), 255);
         assert_eq!(exit_code(Some(Value::fixnum(-1))), 255);
         assert_eq!(exit_code(Some(Value::NIL)), 70);
     }

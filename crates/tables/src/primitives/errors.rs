@@ -23,7 +23,7 @@ rows! {
     "file-error?" (1) [PURE NEVER_RAISES] "any -> boolean" "Whether the object is a condition of the file system.";
     "condition-kind" (1) [PURE] "condition -> symbol" "The kind of a condition.";
     "condition-who" (1) [PURE] "condition -> symbol-or-false" "The name of the procedure that is blamed.";
-    "condition-position" (1) [PURE] "condition -> list-or-false" "File, line and column of a condition.";
+    "condition-position" (1) [PURE] "condition -> list-or-false" "File, line and column of a condition, and line and column of its end.";
     "condition->string" (1) [PURE ALLOCATES] "any -> string" "The text of a condition as it is reported, without a position; of another object, its written form.";
     "%type-error" (4) [NEVER_RETURNS] "symbol index string any -> never" "Raises a type condition: name to blame, argument position from 1, what was expected, what was given.";
     "%range-error" (4) [NEVER_RETURNS] "symbol index string any -> never" "Raises a range condition with the same arguments.";

@@ -281,7 +281,12 @@ impl Thread {
         } else {
             format!("{count} arguments")
         };
-        let message = format!("called with {given}, but takes {expected}");
+        let subject = if name.is_some() {
+            ""
+        } else {
+            "anonymous procedure "
+        };
+        let message = format!("{subject}called with {given}, but {expected}");
         let procedure = self.protected(callee);
         self.release(callee);
         self.raise(
@@ -296,14 +301,14 @@ impl Thread {
         let Some((unit, index)) =
             CodeRef::of_closure(callee).and_then(|code| self.vm.metadata(code))
         else {
-            return ("another number".to_owned(), None);
+            return ("takes another number".to_owned(), None);
         };
         let metadata = &unit.codes[index];
         if let Some(id) = metadata.primitive {
             let row = PrimitiveId(id).row();
             let max = row.arity_max.map(usize::from);
             return (
-                range_text(row.arity_min.into(), max),
+                format!("takes {}", range_text(row.arity_min.into(), max)),
                 Some(row.user_name().to_owned()),
             );
         }
@@ -313,7 +318,12 @@ impl Thread {
             .map(|clause| range_text(clause.arguments_min(), clause.arguments_max()))
             .collect();
         texts.dedup();
-        (texts.join(" or "), metadata.name.clone())
+        let text = match texts.as_slice() {
+            [] => "has no clause".to_owned(),
+            [only] => format!("takes {only}"),
+            [first @ .., last] => format!("takes {} or {last}", first.join(", ")),
+        };
+        (text, self.vm.procedure_name(callee))
     }
 
     fn raise_value_count(&mut self, count: usize, rest: bool, available: usize) -> Raise {

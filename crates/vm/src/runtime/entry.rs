@@ -4,11 +4,12 @@
 //! them, and all of those are live.
 
 use canny_tables::kinds::Kind;
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
 
 use super::{Next, Site};
 use crate::condition::ConditionKind;
 use crate::primitive::Raise;
+use crate::symbols::symbol_name;
 use crate::thread::Thread;
 
 pub(crate) fn entry(site: &mut Site) -> Next {
@@ -99,34 +100,49 @@ pub(crate) fn keyword_entry(site: &mut Site) -> Next {
                 left = after;
                 continue;
             }
-            return Err(keyword_error(
-                site,
-                keyword,
-                !keyword.is_kind(Kind::Keyword),
-            ));
+            return Err(keyword_error(site, keyword, description));
         };
         let known = (0..keyword_count)
             .find(|index| description.field(description::KEYWORDS + index) == keyword);
         match known {
             Some(index) => site.set_register(keywords + index, value.car()),
             None if open => {}
-            None => return Err(keyword_error(site, keyword, false)),
+            None => return Err(keyword_error(site, keyword, description)),
         }
         left = value.cdr();
     }
     Ok(site.next())
 }
 
-fn keyword_error(site: &mut Site, object: Value, is_no_keyword: bool) -> Raise {
+/// Raises: `object` is no keyword, or has no value behind it, or is not known.
+fn keyword_error(site: &mut Site, object: Value, description: ObjectRef) -> Raise {
+    let known: Vec<Value> = (description::KEYWORDS..description.length())
+        .map(|index| description.field(index))
+        .collect();
+    let message = if !object.is_kind(Kind::Keyword) {
+        "an argument where a keyword is expected".to_owned()
+    } else if known.contains(&object) {
+        "no value behind this keyword".to_owned()
+    } else {
+        let names: Vec<String> = known
+            .iter()
+            .filter_map(|keyword| symbol_name(keyword.as_kind(Kind::Keyword)?.field(0)))
+            .map(|name| format!("#:{name}"))
+            .collect();
+        match names.as_slice() {
+            [] => "takes no such keyword".to_owned(),
+            names => format!("takes no such keyword, only {}", names.join(", ")),
+        }
+    };
+    // SAFETY: the current frame is live.
+    let closure = unsafe { Thread::closure_of(site.thread.fp) };
+    let name = site.thread.vm.procedure_name(closure);
     // The registers were rearranged: what follows must not take them for arguments.
     site.thread.argument_count = 0;
-    let message = if is_no_keyword {
-        "an argument where a keyword is expected"
-    } else if object.is_kind(Kind::Keyword) {
-        "the procedure does not take this keyword, or its value is missing"
-    } else {
-        "bad keyword argument"
-    };
-    site.thread
-        .raise(ConditionKind::Arity, message, &[object], None)
+    site.thread.raise(
+        ConditionKind::Arity,
+        &message,
+        &[object, closure],
+        name.as_deref(),
+    )
 }

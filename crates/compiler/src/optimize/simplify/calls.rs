@@ -1,6 +1,6 @@
 //! Calls: direct application, folding, `apply` of known lists, membership in literal lists.
 
-use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId};
+use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId, VarId};
 use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
 use canny_syntax::span::Span;
@@ -18,8 +18,9 @@ const MEMBERS_MAX: usize = 8;
 
 impl Simplifier<'_> {
     pub(super) fn visit_call(&mut self, expr: &mut Expr, context: Context) {
+        let span = expr.span;
         if let ExprKind::Call { operator, .. } = &mut expr.kind {
-            self.resolve_operator(operator);
+            self.resolve_operator(operator, span);
         }
         if self.apply_directly(expr) {
             return self.visit(expr, context);
@@ -51,11 +52,12 @@ impl Simplifier<'_> {
     }
 
     /// Replaces an operator that is a variable by what is known of it.
-    fn resolve_operator(&mut self, operator: &mut Expr) {
+    fn resolve_operator(&mut self, operator: &mut Expr, call: Span) {
         match &operator.kind {
             ExprKind::LocalRef(var) => {
                 let var = *var;
-                if let Some(kind) = self.pending.remove(&var) {
+                if let Some(mut kind) = self.pending.remove(&var) {
+                    self.mark_moved(var, &mut kind, call);
                     operator.kind = kind;
                 } else {
                     self.visit(operator, Context::Value);
@@ -63,6 +65,26 @@ impl Simplifier<'_> {
             }
             ExprKind::GlobalRef(_) => self.visit(operator, Context::Value),
             _ => {}
+        }
+    }
+
+    /// Marks the expressions of a procedure that moves to its only call. The parameter of an imported
+    /// procedure is no name that the programmer knows: what it is bound to stays part of its surroundings.
+    fn mark_moved(&mut self, var: VarId, kind: &mut ExprKind, call: Span) {
+        let row = &self.locals[var];
+        let is_imported = self.inlinings.is_imported(row.span);
+        let clauses = match kind {
+            ExprKind::Lambda(lambda) => std::slice::from_mut(&mut **lambda),
+            ExprKind::CaseLambda(clauses) => clauses.as_mut_slice(),
+            _ => return,
+        };
+        for clause in clauses {
+            let is_unnamed = is_imported && clause.name.is_none();
+            if is_unnamed || self.inlinings.is_imported(clause.span) {
+                continue;
+            }
+            let mut marks = self.inlinings.copy(clause.name.or(Some(row.name)), call);
+            self.inlinings.mark_lambda(&mut marks, clause);
         }
     }
 

@@ -22,6 +22,7 @@ use super::Budget;
 use super::effects::Facts;
 use super::fold::Folder;
 use super::globals::Globals;
+use super::inlinings::Inlinings;
 use super::usage::{Usage, count};
 use super::walk::{for_each_child_mut, for_each_lambda_child_mut};
 
@@ -37,7 +38,13 @@ pub(super) enum Context {
 }
 
 /// Simplifies a unit; tells whether anything changed.
-pub fn run(unit: &mut Unit, globals: &Globals, folder: &dyn Folder, budget: &mut Budget) -> bool {
+pub fn run(
+    unit: &mut Unit,
+    globals: &Globals,
+    folder: &dyn Folder,
+    inlinings: &mut Inlinings,
+    budget: &mut Budget,
+) -> bool {
     let usage = count(unit);
     let size = usage.len();
     let mut pass = Simplifier {
@@ -45,6 +52,7 @@ pub fn run(unit: &mut Unit, globals: &Globals, folder: &dyn Folder, budget: &mut
         usage,
         globals,
         folder,
+        inlinings,
         budget,
         replacement: vec![None; size],
         pending: HashMap::new(),
@@ -73,6 +81,7 @@ struct Simplifier<'a> {
     usage: Vec<Usage>,
     globals: &'a Globals,
     folder: &'a dyn Folder,
+    inlinings: &'a mut Inlinings,
     budget: &'a mut Budget,
     /// Atoms that stand for variables whose bindings are gone.
     replacement: Vec<Option<ExprKind>>,

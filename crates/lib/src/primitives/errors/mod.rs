@@ -7,7 +7,7 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::field;
 use canny_vm::symbols::symbol_name;
-use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, string_text};
+use canny_vm::{Exit, Position, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, Uncaught};
@@ -79,10 +79,13 @@ pub(crate) fn text_of_raised(thread: &Thread, value: Value) -> String {
         return brief_text_of(thread, value, Style::Write, IRRITANT_BYTES_MAX);
     };
     let mut text = String::new();
-    if let Some(who) = symbol_name(condition.field(field::WHO)) {
-        text.push_str(&who);
+    let who = symbol_name(condition.field(field::WHO));
+    if let Some(who) = &who {
+        text.push_str(who);
         text.push_str(": ");
     }
+    // The procedure is an irritant for programs; people have read its name already.
+    let is_arity = is_of_kind(value, "arity");
     let mut irritants = condition.field(field::IRRITANTS);
     let message = condition.field(field::MESSAGE);
     let first = irritants.car().and_then(string_text);
@@ -106,6 +109,10 @@ pub(crate) fn text_of_raised(thread: &Thread, value: Value) -> String {
         let Some(pair) = irritants.as_pair() else {
             return text;
         };
+        irritants = pair.cdr();
+        if is_arity && who.is_some() && thread.vm().procedure_name(pair.car()) == who {
+            continue;
+        }
         text.push_str(separator);
         text.push_str(&brief_text_of(
             thread,
@@ -113,7 +120,6 @@ pub(crate) fn text_of_raised(thread: &Thread, value: Value) -> String {
             Style::Write,
             IRRITANT_BYTES_MAX,
         ));
-        irritants = pair.cdr();
         separator = " ";
     }
     if irritants.is_pair() {
@@ -141,6 +147,7 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         kind: object.as_kind(Kind::Condition).and_then(kind_of),
         message: text_of_raised(thread, object),
         position: position_of(object),
+        definition: definition_of(thread, object),
         frames: thread.describe_frames(FRAMES_MAX),
         is_continuable: call.at(1).is_true(),
     };
@@ -148,18 +155,38 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Err(thread.leave(Exit::Uncaught))
 }
 
-/// File, line and column of a condition.
-fn position_of(object: Value) -> Option<(String, u32, u32)> {
-    let position = object
-        .as_kind(Kind::Condition)?
-        .field(field::POSITION)
-        .as_pair()?;
-    let line = position.cdr().as_pair()?;
-    let column = line.cdr().car()?.as_index()?;
-    let file = string_text(position.car())?;
-    Some((
+/// Where a condition was made.
+fn position_of(object: Value) -> Option<Position> {
+    let mut rest = object.as_kind(Kind::Condition)?.field(field::POSITION);
+    let file = string_text(rest.car()?)?;
+    let mut numbers = [0; 4];
+    for number in &mut numbers {
+        rest = rest.cdr()?;
+        *number = u32::try_from(rest.car()?.as_index()?).ok()?;
+    }
+    let [line, column, end_line, end_column] = numbers;
+    Some(Position {
         file,
-        u32::try_from(line.car().as_index()?).ok()?,
-        u32::try_from(column).ok()?,
-    ))
+        line,
+        column,
+        end_line,
+        end_column,
+    })
+}
+
+/// The procedure that a condition of kind `arity` blames, if there is a definition to show.
+fn definition_of(thread: &Thread, object: Value) -> Option<(String, Position)> {
+    let condition = object.as_kind(Kind::Condition)?;
+    if kind_of(condition)? != "arity" {
+        return None;
+    }
+    let mut irritants = condition.field(field::IRRITANTS);
+    while let Some(pair) = irritants.as_pair() {
+        if let Some(position) = thread.definition(pair.car()) {
+            let name = thread.vm().procedure_name(pair.car());
+            return Some((name.unwrap_or_else(|| "the procedure".to_owned()), position));
+        }
+        irritants = pair.cdr();
+    }
+    None
 }

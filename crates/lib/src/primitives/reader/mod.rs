@@ -20,7 +20,7 @@ use canny_syntax::reader::{Builder, CharSource, Parser, Quotation, Read, ReadErr
 use canny_syntax::span::{SourceId, Span};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
-use canny_vm::{ConditionKind, PrimitiveFunction, Protected, Raise, Thread};
+use canny_vm::{ConditionKind, PrimitiveFunction, Protected, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
 use crate::primitives::ports::input::source;
@@ -49,7 +49,7 @@ fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
 }
 
-/// A condition of kind `read`: its irritants are the port's name, line and column.
+/// A condition of kind `read`: its message begins with the port's name, line and column.
 fn syntax_condition(
     thread: &mut Thread,
     call: Call,
@@ -58,12 +58,9 @@ fn syntax_condition(
     line: u64,
     column: u64,
 ) -> Raise {
-    let irritants = [
-        name_of(port),
-        Value::fixnum(line as i64),
-        Value::fixnum(column as i64),
-    ];
-    thread.raise(ConditionKind::Read, message, &irritants, Some(call.who))
+    let name = string_text(name_of(port)).unwrap_or_default();
+    let message = format!("{name}:{line}:{column}: {message}");
+    thread.raise(ConditionKind::Read, &message, &[], Some(call.who))
 }
 
 enum Failure {

@@ -1,0 +1,2 @@
+(import (scheme base))
+(define λ→ (list "日本" (car '())))

@@ -1,0 +1,2 @@
+(import (scheme process-context))
+(exit 256)

@@ -1,0 +1,7 @@
+(import (scheme base) (scheme write) (only (canny base) define*))
+(define* (draw x #:key (colour 'black) (width 1))
+  (list x colour width))
+(define (picture)
+  (list (draw 1 #:colour 'red)
+        (draw 2 #:color 'blue)))
+(write (picture))

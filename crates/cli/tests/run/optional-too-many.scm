@@ -1,0 +1,7 @@
+(import (scheme base) (scheme write) (only (canny base) define*))
+(define* (range start #:optional (end 10) (step 1))
+  (list start end step))
+(define procedures (list range))
+(display ((car procedures) 1 2))
+(newline)
+(display (list ((car procedures) 1 2 3 4)))

@@ -1,0 +1,7 @@
+(import (scheme base) (scheme write))
+(define (ask)
+  (guard (e ((string? e) 'string))
+    (raise-continuable 'question)))
+(display (with-exception-handler (lambda (e) 'answer) (lambda () (ask))))
+(newline)
+(display (list (ask)))

@@ -1,0 +1,5 @@
+(import (scheme base) (scheme write))
+(define (first-part x)
+  (display #\nosuchcharacter))
+(define (second-part x) (* x 2))
+(display (second-part (first-part 1)))
