@@ -19,6 +19,7 @@ pub struct Compiled {
     /// Bytecode address that the entry stands for.
     pub(crate) start: u64,
     pub(crate) returns: Vec<ReturnPlan>,
+    pub(crate) inlined: Vec<InlinedPlan>,
     pub(crate) exits: Vec<ExitPlan>,
     pub(crate) resumptions: Vec<ResumptionPlan>,
     /// Places of the segments, for people.
@@ -37,6 +38,15 @@ pub(crate) struct ReturnPlan {
     pub(crate) native: usize,
     /// Where the interpreter's return goes.
     pub(crate) bridge: usize,
+}
+
+/// The descriptor of a call that was inlined: the return address in the inlined frame's link. Nothing returns there
+/// but the interpreter, once it went on with the frame, so it is born retired.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InlinedPlan {
+    pub(crate) call_word: u32,
+    pub(crate) live_map: u32,
+    pub(crate) bytecode: u64,
 }
 
 /// An exit descriptor to be made.

@@ -74,6 +74,7 @@ pub struct Installed {
 /// Places of a candidate's data, from its start.
 struct Layout {
     returns: usize,
+    inlined: usize,
     exits: usize,
     resumptions: usize,
     end: usize,
@@ -82,10 +83,12 @@ struct Layout {
 impl Layout {
     fn new(compiled: &Compiled) -> Layout {
         let returns = NATIVE_STRIDE;
-        let exits = (returns + NATIVE_STRIDE * compiled.returns.len()).next_multiple_of(16);
+        let inlined = returns + NATIVE_STRIDE * compiled.returns.len();
+        let exits = (inlined + NATIVE_STRIDE * compiled.inlined.len()).next_multiple_of(16);
         let resumptions = exits + EXIT_STRIDE * compiled.exits.len();
         Layout {
             returns,
+            inlined,
             exits,
             resumptions,
             end: resumptions + resumption::SIZE * compiled.resumptions.len(),
@@ -94,6 +97,10 @@ impl Layout {
 
     fn return_descriptor(&self, index: usize) -> usize {
         self.returns + NATIVE_STRIDE * index + NATIVE_PREFIX
+    }
+
+    fn inlined(&self, index: usize) -> usize {
+        self.inlined + NATIVE_STRIDE * index + NATIVE_PREFIX
     }
 
     fn exit(&self, index: usize) -> usize {
@@ -127,6 +134,7 @@ pub(crate) fn install(
     for relocation in &compiled.relocations {
         let target = match relocation.target {
             Target::Return(index) => data + layout.return_descriptor(index as usize),
+            Target::Inlined(index) => data + layout.inlined(index as usize),
             Target::Exit(index) => data + layout.exit(index as usize),
             Target::Resumption(index) => data + layout.resumption(index as usize),
             Target::Stub(stub) => region.stub(stub),
@@ -202,6 +210,14 @@ fn data_bytes(compiled: &Compiled, layout: &Layout, candidate: u64, code: usize)
         put(at + descriptor::NATIVE, &bridge.to_le_bytes());
         put(at + descriptor::BYTECODE, &plan.bytecode.to_le_bytes());
         put(at + RETURN_NATIVE, &segment.to_le_bytes());
+    }
+    let retired = encode_abc(Opcode::Retired, 0, 0, 0);
+    for (index, plan) in compiled.inlined.iter().enumerate() {
+        let at = layout.inlined(index);
+        put(at - 8, &plan.call_word.to_le_bytes());
+        put(at - 4, &plan.live_map.to_le_bytes());
+        put(at, &retired.to_le_bytes());
+        put(at + descriptor::BYTECODE, &plan.bytecode.to_le_bytes());
     }
     let leave = encode_abc(Opcode::Leave, 0, 0, 0);
     for (index, plan) in compiled.exits.iter().enumerate() {

@@ -23,6 +23,8 @@ pub(crate) enum Target {
     Exit(u32),
     /// What a native call of the runtime goes on with.
     Resumption(u32),
+    /// The descriptor of an inlined call.
+    Inlined(u32),
     /// A stub of the code memory.
     Stub(Stub),
 }
@@ -45,6 +47,7 @@ impl Target {
             Target::Resumption(index) => (2, index),
             Target::Stub(Stub::Dispatch) => (3, 0),
             Target::Stub(Stub::Runtime) => (3, 1),
+            Target::Inlined(index) => (4, index),
         }
     }
 
@@ -55,6 +58,7 @@ impl Target {
             (2, _) => Target::Resumption(index),
             (3, 0) => Target::Stub(Stub::Dispatch),
             (3, 1) => Target::Stub(Stub::Runtime),
+            (4, _) => Target::Inlined(index),
             _ => return None,
         })
     }

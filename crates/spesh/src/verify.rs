@@ -46,7 +46,9 @@ pub fn verify(graph: &Graph) -> Result<(), String> {
         check_edges(graph, *block)?;
         let entry = available[block.index()].clone().unwrap_or_default();
         walk(graph, *block, entry, &mut |id, set, user| {
-            if set.contains(&id) || is_constant(graph, id) {
+            // A guard's value is its operand: one stands for the other.
+            let root = root(graph, id);
+            if is_constant(graph, root) || set.contains(&root) {
                 return Ok(());
             }
             Err(format!(
@@ -58,11 +60,18 @@ pub fn verify(graph: &Graph) -> Result<(), String> {
 }
 
 fn is_constant(graph: &Graph, id: NodeId) -> bool {
-    match graph.node(id).op {
-        Op::Word(_) | Op::PoolSlot(_) | Op::Float(_) => true,
-        Op::Refine(inner) | Op::Guard(_, inner, _) => is_constant(graph, inner),
-        _ => false,
+    matches!(
+        graph.node(id).op,
+        Op::Word(_) | Op::PoolSlot(_) | Op::Float(_)
+    )
+}
+
+/// The value that a node is, guards and refinements left out.
+fn root(graph: &Graph, mut id: NodeId) -> NodeId {
+    while let Op::Refine(inner) | Op::Guard(_, inner, _) = graph.node(id).op {
+        id = inner;
     }
+    id
 }
 
 /// Follows a block, telling `used` of each use and what is at hand there; gives what is at hand at the end.
@@ -88,7 +97,7 @@ fn walk(
                 after_safepoint(graph, state, matches!(node.op, Op::Runtime(_)), &mut set);
             }
         }
-        set.insert(*id);
+        set.insert(root(graph, *id));
     }
     let name = format!("{:?}", content.terminator);
     let mut inputs = Vec::new();
@@ -137,7 +146,7 @@ fn after_safepoint(graph: &Graph, state: StateId, keeps_floats: bool, set: &mut 
         .slots(state)
         .into_iter()
         .filter_map(|(_, content)| match content {
-            SlotContent::Node(id) => Some(id),
+            SlotContent::Node(id) => Some(root(graph, id)),
             SlotContent::Address(_) => None,
         })
         .collect();

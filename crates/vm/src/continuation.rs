@@ -9,7 +9,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::frame::{CLOSURE, LINK_WORDS, RETURN_PC};
 use canny_value::Value;
 
-use crate::frames::FrameWalk;
+use crate::frames::{FrameWalk, is_retired};
 use crate::primitive::Raise;
 use crate::thread::{Below, Thread};
 
@@ -247,7 +247,9 @@ impl Thread {
             }
             let start = fp - LINK_WORDS;
             let below = slice(fp - 1).bits() as *const u32;
-            if start == 0 || below == underflow || self.below.words - start >= CHUNK_WORDS {
+            // Compiled code wants the frames that it inlined together with the one that they belong to.
+            let is_apart = !is_retired(below) && self.below.words - start >= CHUNK_WORDS;
+            if start == 0 || below == underflow || is_apart {
                 return (start, below, newest.unwrap_or(fp));
             }
             end = start;

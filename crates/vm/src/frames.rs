@@ -38,6 +38,13 @@ pub(crate) fn bytecode_of(pc: *const u32) -> *const u32 {
     }
 }
 
+/// Whether a return address is a retired descriptor, as that of every inlined frame is: the frame above may belong
+/// together with the one below.
+pub(crate) fn is_retired(pc: *const u32) -> bool {
+    // SAFETY: as for `bytecode_of`.
+    unsafe { *pc.cast::<u8>() == Opcode::Retired as u8 }
+}
+
 /// The live registers of a frame.
 pub(crate) enum Live {
     /// A narrow map.
@@ -177,7 +184,8 @@ impl FrameWalk {
             let base = unsafe { *return_pc.cast::<u8>().sub(7) } as usize;
             // SAFETY: the caller's frame begins that far below the callee's link.
             let caller = unsafe { fp.sub(base + frame::LINK_WORDS) };
-            may_hold_barrier = return_pc != self.stubs.trap;
+            // Compiled code does not return through the links of frames that it inlined.
+            may_hold_barrier = return_pc != self.stubs.trap && !is_retired(return_pc);
             Next::At {
                 fp: caller,
                 pc: return_pc,

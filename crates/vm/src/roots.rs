@@ -124,7 +124,7 @@ impl Thread {
                 live.each(|register| visitor.visit(&mut *fp.add(register)));
             }
             depth += 1;
-            if depth == REVISITED_FRAMES && step.may_hold_barrier {
+            if depth >= REVISITED_FRAMES && barrier_at.is_none() && step.may_hold_barrier {
                 barrier_at = Some(fp);
             }
             // Everything below the frame that returns through the barrier was visited last time.

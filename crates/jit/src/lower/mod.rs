@@ -18,7 +18,7 @@ use canny_tables::layout::frame;
 use cranelift_codegen::Context;
 use cranelift_frontend::FunctionBuilderContext;
 
-use crate::compiled::{Compiled, ExitPlan, ResumptionPlan, ReturnPlan};
+use crate::compiled::{Compiled, ExitPlan, InlinedPlan, ResumptionPlan, ReturnPlan};
 use crate::cuts::Cuts;
 use crate::liveness::Liveness;
 use crate::machine;
@@ -83,6 +83,7 @@ fn lower(
             canny_spesh::graph::EntryPoint::Loop(pc) => code.address(pc),
         },
         returns: Vec::new(),
+        inlined: Vec::new(),
         exits: Vec::new(),
         resumptions: Vec::new(),
         segments: Vec::new(),
@@ -119,6 +120,9 @@ fn lower(
             bridge,
         });
     }
+    for &address in &output.inlined {
+        compiled.inlined.push(inlined_plan(graph, address)?);
+    }
     for &state in &output.exits {
         compiled.exits.push(ExitPlan {
             state,
@@ -134,6 +138,23 @@ fn lower(
         });
     }
     Ok(compiled)
+}
+
+/// The call whose return address an inlined frame has.
+fn inlined_plan(graph: &Graph, address: u64) -> Result<InlinedPlan, JitError> {
+    let caller = graph
+        .frames
+        .iter()
+        .find(|frame| frame.return_address == Some(address))
+        .and_then(|frame| frame.caller)
+        .ok_or_else(|| JitError::Invalid("a return address of no inlined call".into()))?;
+    let call = instruction(graph, caller)?;
+    let code = graph.code_of(graph.state(caller).frame);
+    Ok(InlinedPlan {
+        call_word: call.first_word(),
+        live_map: code.instructions[call.pc + 1],
+        bytecode: address,
+    })
 }
 
 /// Where a segment begins.
@@ -201,6 +222,8 @@ struct Output {
     root_indices: HashMap<Root, usize>,
     returns: Vec<(StateId, usize)>,
     return_indices: HashMap<NodeId, u32>,
+    /// Return addresses of inlined frames.
+    inlined: Vec<u64>,
     exits: Vec<StateId>,
     exit_indices: HashMap<StateId, u32>,
     resumptions: Vec<(Way, Way)>,
@@ -224,6 +247,14 @@ impl Output {
         let index = self.returns.len() as u32 - 1;
         self.return_indices.insert(node, index);
         index
+    }
+
+    fn inlined_descriptor(&mut self, address: u64) -> u32 {
+        let known = self.inlined.iter().position(|there| *there == address);
+        known.unwrap_or_else(|| {
+            self.inlined.push(address);
+            self.inlined.len() - 1
+        }) as u32
     }
 
     fn exit_descriptor(&mut self, state: StateId) -> u32 {

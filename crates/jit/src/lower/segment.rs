@@ -665,7 +665,10 @@ impl<'a, 'b> Segment<'a, 'b> {
         for (slot, content) in stores {
             let value = match content {
                 SlotContent::Node(id) => self.tagged(*id),
-                SlotContent::Address(address) => self.word(*address),
+                SlotContent::Address(address) => {
+                    let index = self.output.inlined_descriptor(*address);
+                    self.address(Target::Inlined(index))
+                }
             };
             self.store_slot(value, *slot);
         }

@@ -119,6 +119,10 @@ pub fn build(
         let Builder { mut graph, .. } = builder;
         if !lessons.changed {
             crate::passes::clean(&mut graph);
+            let entry = &graph.blocks[0];
+            if matches!(entry.terminator, Terminator::Exit(_)) {
+                return Err(BuildError::Unsupported("its first instructions"));
+            }
             return Ok(graph);
         }
     }
