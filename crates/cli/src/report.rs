@@ -59,6 +59,9 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         // The first line of a definition names the parameters.
         text.push_str(&entry(Some(definition), Word::Note, &message, sources));
     }
+    if let Some(name) = &uncaught.similar_name {
+        text.push_str(&format!("  note: did you mean `{name}`?\n"));
+    }
     text.push_str(&backtrace(&uncaught.frames));
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

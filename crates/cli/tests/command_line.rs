@@ -270,3 +270,22 @@ fn messages_have_no_colour_when_they_go_to_a_file() {
     let outcome = program("(car 5)").run().exits_with(70);
     assert!(!outcome.errors.contains('\u{1b}'), "{outcome:?}");
 }
+
+#[test]
+fn an_expression_that_fails_has_its_place_also_as_the_last_one() {
+    canny(&["-e", "(define (first list) (car list))", "-e", "(first 5)"])
+        .run()
+        .exits_with(70)
+        .complains("command line:1:22: error: car: argument 1 is not a pair: 5")
+        .complains("in first at command line:1:22")
+        .complains("in the program at command line:2:1");
+}
+
+#[test]
+fn a_variable_that_is_not_bound_is_compared_with_those_that_are() {
+    canny(&["-e", "(define lenght 1)", "-e", "(vector-lenght (vector))"])
+        .run()
+        .exits_with(70)
+        .complains("the variable has no value: vector-lenght")
+        .complains("note: did you mean `vector-length`?");
+}

@@ -222,6 +222,10 @@ impl Slots {
                         known.set(slot, SlotContent::Node(node));
                     }
                 }
+                Op::Reload(slot) => {
+                    known.define(node);
+                    known.set(*slot as i32, SlotContent::Node(node));
+                }
                 // These are what the entry knows.
                 Op::Slot(_) | Op::Closure => {}
                 _ => known.define(node),

@@ -16,7 +16,8 @@ use canny_syntax::core::{LibraryKey, LibraryName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::environment::{Environment, EnvironmentKind};
 use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
-use canny_syntax::library::Libraries;
+use canny_syntax::library::{Libraries, similar_name};
+use canny_syntax::name::Name;
 use canny_syntax::reader::read_source;
 use canny_syntax::span::{SourceMap, Span};
 use canny_syntax::syntax::Syntax;
@@ -206,6 +207,14 @@ impl Evaluation {
         environment.freeze();
         inner.environments.insert(number, environment);
         finish(prepared, diagnostics).map(|prepared| (EnvironmentId(number), prepared))
+    }
+
+    /// A name of the interaction environment, if there is one, that looks like this one.
+    pub fn similar_name(&self, name: &str) -> Option<String> {
+        let inner = self.lock();
+        let environment = inner.environments.get(&INTERACTION.0)?;
+        let names = environment.bindings().map(|(name, _)| name);
+        similar_name(Name::new(name), names).map(|similar| similar.as_str().to_owned())
     }
 
     /// Forgets an environment whose object died.

@@ -32,6 +32,8 @@ pub struct Uncaught {
     pub position: Option<Position>,
     /// For a call with wrong arguments: the procedure's name and where it is defined.
     pub definition: Option<(String, Position)>,
+    /// For a variable without a value: a name that looks like it.
+    pub similar_name: Option<String>,
     /// The newest frames, newest first.
     pub frames: Vec<FrameDescription>,
     /// The object was raised by `raise-continuable`.

@@ -202,9 +202,11 @@ pub enum Callee {
 pub enum Op {
     /// A block's parameter.
     BlockParameter(Representation),
-    /// What the slot so many words above the outermost fp holds: on entry of the graph, or right after an
-    /// [`Op::Runtime`] whose instruction writes several registers (another such node may stand between).
+    /// What the slot so many words above the outermost fp holds on entry.
     Slot(u32),
+    /// What such a slot holds right after an [`Op::Runtime`] whose instruction writes several registers; only nodes of
+    /// this kind may stand between.
+    Reload(u32),
     /// The closure of the outermost frame on entry.
     Closure,
     /// A word that is no reference.
@@ -610,6 +612,7 @@ impl Op {
         match self {
             Op::BlockParameter(_)
             | Op::Slot(_)
+            | Op::Reload(_)
             | Op::Closure
             | Op::Word(_)
             | Op::PoolSlot(_)

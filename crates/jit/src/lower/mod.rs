@@ -287,13 +287,22 @@ fn check(graph: &Graph) -> Result<(), JitError> {
     }
     for (index, block) in graph.blocks.iter().enumerate() {
         let mut is_entered = index == 0;
+        let mut is_behind_runtime = false;
         for id in &block.nodes {
             match graph.node(*id).op {
                 Op::Slot(_) | Op::Closure if !is_entered => {
                     return invalid("what the frame held on entry is read later");
                 }
+                Op::Reload(_) if !is_behind_runtime => {
+                    return invalid("what the runtime wrote is read later");
+                }
                 Op::Call(..) | Op::Runtime(_) => is_entered = false,
                 _ => {}
+            }
+            is_behind_runtime = match graph.node(*id).op {
+                Op::Runtime(_) => true,
+                Op::Reload(_) => is_behind_runtime,
+                _ => false,
             }
         }
         for edge in block.terminator.edges() {

@@ -315,7 +315,7 @@ impl<'a, 'b> Segment<'a, 'b> {
                 let asked = self.builder.ins().icmp_imm_s(IntCC::Equal, limit, 0);
                 self.exit_if(asked, id)?;
             }
-            Op::Slot(register) => {
+            Op::Slot(register) | Op::Reload(register) => {
                 let value = self.load_slot(*register as i32);
                 self.define(id, value);
             }

@@ -193,7 +193,7 @@ impl Builder<'_> {
         instruction.each_definition(|register| registers.push(register));
         registers.dedup();
         for register in registers {
-            let value = self.push(Op::Slot(base + register as u32), Type::ANY);
+            let value = self.push(Op::Reload(base + register as u32), Type::ANY);
             activation.environment.set(register, value);
         }
     }

@@ -256,7 +256,7 @@ pub(crate) fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnosti
 }
 
 /// The name most like `wanted`, if one is close enough to be what was meant.
-pub(crate) fn similar_name(wanted: Name, names: impl Iterator<Item = Name>) -> Option<Name> {
+pub fn similar_name(wanted: Name, names: impl Iterator<Item = Name>) -> Option<Name> {
     let text = wanted.as_str();
     let allowed = match text.chars().count() {
         0..=2 => 0,

@@ -30,7 +30,7 @@ use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
 
 pub use import_set::FailedImport;
-pub(crate) use import_set::similar_name;
+pub use import_set::similar_name;
 pub use interface::Interface;
 pub use loader::{LibraryLoader, Loaded, SearchPath};
 

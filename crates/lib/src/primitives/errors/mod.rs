@@ -10,7 +10,7 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{Exit, Position, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, Uncaught};
+use crate::host::{Host, Uncaught, evaluation};
 use crate::printer::{Style, brief_text_of};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -148,6 +148,7 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         message: text_of_raised(thread, object),
         position: position_of(object),
         definition: definition_of(thread, object),
+        similar_name: similar_name_of(thread, object),
         frames: thread.describe_frames(FRAMES_MAX),
         is_continuable: call.at(1).is_true(),
     };
@@ -189,4 +190,14 @@ fn definition_of(thread: &Thread, object: Value) -> Option<(String, Position)> {
         irritants = pair.cdr();
     }
     None
+}
+
+/// A name that looks like that of the variable that a condition of kind `unbound` is about.
+fn similar_name_of(thread: &Thread, object: Value) -> Option<String> {
+    let condition = object.as_kind(Kind::Condition)?;
+    if kind_of(condition)? != "unbound" {
+        return None;
+    }
+    let name = symbol_name(condition.field(field::IRRITANTS).car()?)?;
+    evaluation(thread.vm()).similar_name(&name)
 }
