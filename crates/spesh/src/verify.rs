@@ -7,6 +7,9 @@ use crate::graph::{
 };
 use crate::passes::reverse_postorder;
 
+/// Is told of a use: the value, what is at hand there, and who uses it.
+type Visitor<'a> = dyn FnMut(NodeId, &HashSet<NodeId>, &str) -> Result<(), String> + 'a;
+
 /// Checks that edges fit their blocks, that operands have the representation that the operation needs, and that
 /// every value is at hand where it is used: computed on every path, and after a call or runtime instruction
 /// to be found in a slot.
@@ -79,7 +82,7 @@ fn walk(
     graph: &Graph,
     block: BlockId,
     mut set: HashSet<NodeId>,
-    used: &mut dyn FnMut(NodeId, &HashSet<NodeId>, &str) -> Result<(), String>,
+    used: &mut Visitor,
 ) -> Result<HashSet<NodeId>, String> {
     let content = &graph.blocks[block.index()];
     for id in &content.nodes {
@@ -131,7 +134,7 @@ fn use_state(
     state: StateId,
     set: &HashSet<NodeId>,
     name: &str,
-    used: &mut dyn FnMut(NodeId, &HashSet<NodeId>, &str) -> Result<(), String>,
+    used: &mut Visitor,
 ) -> Result<(), String> {
     for (slot, content) in graph.slots(state) {
         if let SlotContent::Node(id) = content {
@@ -177,13 +180,15 @@ fn check_edges(graph: &Graph, block: BlockId) -> Result<(), String> {
 }
 
 fn check_representations(graph: &Graph, op: &Op) -> Result<(), String> {
-    let wants_floats = match op {
-        Op::FloatArithmetic(..) | Op::FloatFunction(..) | Op::FloatToFixnum(..) | Op::Box(_) => {
-            true
-        }
-        Op::Require(Condition::Floats(..), _) | Op::Boolean(Condition::Floats(..)) => true,
-        _ => false,
-    };
+    let wants_floats = matches!(
+        op,
+        Op::FloatArithmetic(..)
+            | Op::FloatFunction(..)
+            | Op::FloatToFixnum(..)
+            | Op::Box(_)
+            | Op::Require(Condition::Floats(..), _)
+            | Op::Boolean(Condition::Floats(..))
+    );
     let wanted = if wants_floats {
         Representation::Float
     } else {

@@ -487,6 +487,15 @@ impl Generator {
                 ),
                 _ => format!("(apply-1 {} {})", of(self, Type::Function), of(self, ty)),
             },
+            _ => self.data_operation(ty, d),
+        }
+    }
+
+    /// An operation that gives something else than a number.
+    fn data_operation(&mut self, ty: Type, d: usize) -> String {
+        let of = |generator: &mut Generator, ty| generator.expression(ty, d);
+        match ty {
+            Type::Integer | Type::Double | Type::Number => self.leaf(ty),
             Type::Boolean => match self.random.below(10) {
                 0 => format!(
                     "(< {} {})",

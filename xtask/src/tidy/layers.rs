@@ -27,9 +27,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("io", &[]),
     (
+        // Its tests read logs of the specializer.
         "lib",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "vm", "io",
+            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "io",
         ],
     ),
     (

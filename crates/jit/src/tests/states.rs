@@ -5,7 +5,7 @@ use canny_spesh::graph::{
     Representation, Terminator, Test,
 };
 use canny_spesh::types::Type;
-use canny_tables::layout::{FALSE, TRUE};
+use canny_tables::layout::{FALSE, TRUE, descriptor};
 use canny_tables::opcodes::{Opcode, encode_abc};
 
 use super::machine::{
@@ -233,7 +233,12 @@ fn inlined_frames_are_rebuilt() {
     let left = machine.left().unwrap();
     assert_eq!((left.fp, left.bytecode), (6, inner.snapshot.entry));
     assert_eq!(machine.register(6), TRUE);
-    assert_eq!(machine.register(5), outer.snapshot.address(3));
+    // The link of an inlined frame is a descriptor, born retired, of the return address.
+    let link = machine.register(5) as *const u64;
+    // SAFETY: the candidate's descriptors stay where they are.
+    let (opcode, bytecode) = unsafe { (*link as u8, *link.byte_add(descriptor::BYTECODE)) };
+    assert_eq!(opcode, Opcode::Retired as u8);
+    assert_eq!(bytecode, outer.snapshot.address(3));
     assert_eq!(machine.register(4), callee);
     assert_eq!(machine.register(1), fixnum(2));
     // An overflow goes on in the interpreter, whose return finds the outer frame.

@@ -69,49 +69,10 @@ impl Builder<'_> {
                 let value = self.pool_constant(activation, instruction)?;
                 activation.environment.set(instruction.a(), value);
             }
-            GlobalRef => self.global_ref(activation, instruction)?,
-            SelfRef => {
-                let closure = self.graph.frame(activation.frame).closure;
-                activation.environment.set(instruction.a(), closure);
-            }
-            Free => {
-                let closure = self.graph.frame(activation.frame).closure;
-                let offset = FIELD0 + 8 + 8 * i32::from(field_wide(instruction.first_word()));
-                let value = self.load(activation, closure, offset, Memory::Constant);
-                activation.environment.set(instruction.a(), value);
+            GlobalRef | SelfRef | Free | MakeBox | BoxRef | BoxSet | CheckDefined | ClosureSet => {
+                self.variable(activation, instruction)?;
             }
             MakeClosure => return self.make_closure(activation, instruction),
-            ClosureSet => {
-                let closure = self.register(activation, instruction.a())?;
-                let value = self.register(activation, instruction.b())?;
-                let offset = FIELD0 + 8 + 8 * i32::from(field_c(instruction.first_word()));
-                self.store(closure, offset, value, Memory::Constant);
-            }
-            MakeBox => {
-                let value = self.register(activation, instruction.b())?;
-                let value = self.tagged(value);
-                let object = self.push(Op::Allocate(Kind::Box, vec![value]), Type::BOX);
-                activation.environment.set(instruction.a(), object);
-            }
-            BoxRef => {
-                let object = self.register(activation, instruction.b())?;
-                let value = self.load(activation, object, FIELD0, Memory::Box);
-                activation.environment.set(instruction.a(), value);
-            }
-            BoxSet => {
-                let object = self.register(activation, instruction.a())?;
-                let value = self.register(activation, instruction.b())?;
-                self.store(object, FIELD0, value, Memory::Box);
-            }
-            CheckDefined => {
-                let value = self.register(activation, instruction.a())?;
-                if self.ty(value).may_be(Type::OTHER_IMMEDIATE) {
-                    self.leave_if(
-                        activation,
-                        Condition::Test(Test::Word(layout::UNBOUND), value),
-                    );
-                }
-            }
             Cons => {
                 let car = self.register(activation, instruction.b())?;
                 let cdr = self.register(activation, instruction.c())?;
@@ -148,6 +109,61 @@ impl Builder<'_> {
             _ => self.exit(activation),
         }
         Ok(None)
+    }
+
+    /// Global and captured variables, and boxes.
+    fn variable(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        use Opcode::*;
+        match instruction.opcode {
+            GlobalRef => self.global_ref(activation, instruction)?,
+            SelfRef => {
+                let closure = self.graph.frame(activation.frame).closure;
+                activation.environment.set(instruction.a(), closure);
+            }
+            Free => {
+                let closure = self.graph.frame(activation.frame).closure;
+                let offset = FIELD0 + 8 + 8 * i32::from(field_wide(instruction.first_word()));
+                let value = self.load(activation, closure, offset, Memory::Constant);
+                activation.environment.set(instruction.a(), value);
+            }
+            ClosureSet => {
+                let closure = self.register(activation, instruction.a())?;
+                let value = self.register(activation, instruction.b())?;
+                let offset = FIELD0 + 8 + 8 * i32::from(field_c(instruction.first_word()));
+                self.store(closure, offset, value, Memory::Constant);
+            }
+            MakeBox => {
+                let value = self.register(activation, instruction.b())?;
+                let value = self.tagged(value);
+                let object = self.push(Op::Allocate(Kind::Box, vec![value]), Type::BOX);
+                activation.environment.set(instruction.a(), object);
+            }
+            BoxRef => {
+                let object = self.register(activation, instruction.b())?;
+                let value = self.load(activation, object, FIELD0, Memory::Box);
+                activation.environment.set(instruction.a(), value);
+            }
+            BoxSet => {
+                let object = self.register(activation, instruction.a())?;
+                let value = self.register(activation, instruction.b())?;
+                self.store(object, FIELD0, value, Memory::Box);
+            }
+            CheckDefined => {
+                let value = self.register(activation, instruction.a())?;
+                if self.ty(value).may_be(Type::OTHER_IMMEDIATE) {
+                    self.leave_if(
+                        activation,
+                        Condition::Test(Test::Word(layout::UNBOUND), value),
+                    );
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The node in a register.
