@@ -23,7 +23,12 @@ struct Notes {
 }
 
 impl Compile for Notes {
-    fn compile(&mut self, plan: &Plan, profile: &dyn Profile, _: Option<&mut dyn Write>) -> Outcome {
+    fn compile(
+        &mut self,
+        plan: &Plan,
+        profile: &dyn Profile,
+        _: Option<&mut dyn Write>,
+    ) -> Outcome {
         self.plans.lock().unwrap().push(plan.clone());
         let mut text = self.text.lock().unwrap();
         for pc in 0..200 {
@@ -88,7 +93,10 @@ fn recursion_is_planned_for_its_types() {
     let run = run(VmConfig::default(), true, FIB);
     assert_eq!(run.value, Some(75025));
     let plan = &run.plans[0];
-    assert_eq!((plan.entry, plan.reason), (EntryPoint::Start, Reason::Observed));
+    assert_eq!(
+        (plan.entry, plan.reason),
+        (EntryPoint::Start, Reason::Observed)
+    );
     assert_eq!(plan.parameter_types, [Type::FIXNUM]);
     assert!(run.results.contains("gives fixnum"), "{}", run.results);
     let again = self::run(VmConfig::default(), true, FIB);
@@ -149,7 +157,11 @@ fn everything_that_is_logged_goes_on_as_without() {
 
 #[test]
 fn short_programs_start_no_worker() {
-    let run = run(VmConfig::default(), true, "(define (double x) (+ x x)) (double 21)");
+    let run = run(
+        VmConfig::default(),
+        true,
+        "(define (double x) (+ x x)) (double 21)",
+    );
     assert_eq!(run.value, Some(42));
     assert_eq!(run.plans, []);
 }
