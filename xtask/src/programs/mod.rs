@@ -43,25 +43,12 @@ const MODES: &[Mode] = &[
     Mode {
         name: "specializer",
         stress: None,
-        environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_SPESH_EAGER", "1")],
+        environment: &[("CANNY_SPESH_BLOCKING", "1")],
     },
     Mode {
         name: "specializer, collections",
         stress: Some(499),
-        environment: &[
-            ("CANNY_SPESH_BLOCKING", "1"),
-            ("CANNY_SPESH_EAGER", "1"),
-            ("CANNY_GC_POISON", "1"),
-        ],
-    },
-    Mode {
-        name: "specializer, failing guards",
-        stress: None,
-        environment: &[
-            ("CANNY_SPESH_BLOCKING", "1"),
-            ("CANNY_SPESH_EAGER", "1"),
-            ("CANNY_SPESH_STRESS", "1"),
-        ],
+        environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_GC_POISON", "1")],
     },
 ];
 
