@@ -13,7 +13,7 @@
 //!
 //! A tagged value that is used after a call or runtime instruction and was computed before it is loaded again
 //! from a slot of the state there, for a collection may have moved what it refers to; the builder sees to it
-//! that every such value has a slot ([`Graph::verify`] checks it). Allocation does not move anything.
+//! that every such value has a slot ([`crate::verify`] checks it). Allocation does not move anything.
 
 use std::sync::Arc;
 

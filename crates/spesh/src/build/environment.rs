@@ -113,7 +113,6 @@ impl Key {
         match self {
             Key::Load(memory, ..) => Some(*memory),
             Key::Element(..) => Some(Memory::Vector),
-            // Strings change their length never, but the compiler of a later kind might; keep it apart.
             _ => None,
         }
     }

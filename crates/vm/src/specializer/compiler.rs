@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use canny_spesh::build::{BuildError, Options, build};
+use canny_spesh::build::{Options, build};
 use canny_spesh::graph::{EntryPoint, Graph};
 use canny_spesh::planner::Plan;
 use canny_spesh::snapshot::{CodeSource, CodeWord, Profile};
@@ -72,9 +72,6 @@ impl Compile for Compiler {
         );
         let graph = match graph {
             Ok(graph) => graph,
-            Err(error @ (BuildError::TooLarge | BuildError::Unsettled)) => {
-                return Outcome::Refused(error.to_string());
-            }
             Err(error) => return Outcome::Refused(error.to_string()),
         };
         let waits = self.waits.entry((plan.code, plan.entry)).or_default();
