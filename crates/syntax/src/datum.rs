@@ -131,6 +131,26 @@ impl Datum {
         )
     }
 
+    /// Whether a label reference has no label around it in this datum.
+    pub fn has_open_labels(&self) -> bool {
+        let mut labels = std::collections::HashSet::new();
+        let mut references = Vec::new();
+        let mut pending = vec![self];
+        while let Some(mut datum) = pending.pop() {
+            while let Datum::Labelled(label, content) = datum {
+                labels.insert(*label);
+                datum = content.content();
+            }
+            match datum {
+                Datum::LabelRef(label) => references.push(*label),
+                Datum::Pair(pair) => pending.extend([&pair.cdr, &pair.car]),
+                Datum::Vector(elements) => pending.extend(elements.iter()),
+                _ => {}
+            }
+        }
+        references.iter().any(|label| !labels.contains(label))
+    }
+
     /// Whether the literal contains labels, so that building it needs patching.
     pub fn has_labels(&self) -> bool {
         let mut pending = vec![self];

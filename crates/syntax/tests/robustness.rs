@@ -239,3 +239,10 @@ fn malformed_programs_are_refused_with_a_reason() {
 fn well_formed_programs_are_accepted_and_survive_serialisation() {
     run_cases(3_000, expression, check_accepted);
 }
+
+/// Once accepted, with an object in it that stood for nothing.
+#[test]
+fn a_label_around_a_quotation_is_refused() {
+    assert_eq!(check("(#0= ' (quote #0#))").ok(), Some(false));
+    assert_eq!(check("'#0=(a #0#)").ok(), Some(true));
+}

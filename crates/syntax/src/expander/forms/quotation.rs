@@ -30,9 +30,18 @@ impl Expander<'_> {
     /// `(quote datum)`
     pub(crate) fn quote(&mut self, operands: &[Syntax], span: Span) -> Expr {
         match operands {
-            [datum] => Expr::constant(span, datum.to_datum()),
+            [datum] => self.quoted(datum, CoreForm::Quote, span),
             _ => self.bad_expression(CoreForm::Quote, span, "expected one datum"),
         }
+    }
+
+    /// A literal, which a label around the quotation cannot be part of.
+    fn quoted(&mut self, datum: &Syntax, form: CoreForm, span: Span) -> Expr {
+        let datum = datum.to_datum();
+        if datum.has_open_labels() {
+            return self.bad_expression(form, span, "a label refers to a datum around this one");
+        }
+        Expr::constant(span, datum)
     }
 
     /// `(quasiquote template)`
@@ -42,7 +51,7 @@ impl Expander<'_> {
         };
         // Data without a place to evaluate may be nested to any depth.
         if !self.has_unquote(template, scope) {
-            return Expr::constant(span, template.to_datum());
+            return self.quoted(template, CoreForm::Quasiquote, span);
         }
         let result = self.quasi(template, 1, scope);
         quasi_value(result)
