@@ -12,8 +12,10 @@ mod bless;
 mod conformance;
 mod differential;
 mod fuzz;
+mod history;
 mod process;
 mod programs;
+mod svg;
 mod test;
 mod tidy;
 mod workspace;
@@ -28,6 +30,7 @@ verbs
   differential   the test programs under collector stress must behave as without
   conformance    run suites that others wrote
   bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
+  history        measure commit by commit: a table and a chart of time, allocation and memory
   programs       random programs must behave the same with the specializer as without
   fuzz           throw generated input at reader, expander, verifier and number parser
 
@@ -44,6 +47,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("differential", differential::run),
     ("conformance", conformance::run),
     ("bench", bench::run),
+    ("history", history::run),
     ("programs", programs::run),
     ("fuzz", fuzz::run),
 ];

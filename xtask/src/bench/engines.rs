@@ -56,6 +56,11 @@ impl Prepared {
         }
     }
 
+    /// Sets an environment variable for its runs.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -67,10 +72,7 @@ impl Prepared {
 
 /// Canny first, then `baseline` if given, then the installed peers (those of `wanted`, if given).
 pub fn all(canny: &Path, baseline: Option<&Path>, wanted: Option<&[String]>) -> Vec<Engine> {
-    let mut engines = vec![Engine {
-        name: CANNY,
-        kind: Kind::Canny(canny.to_path_buf()),
-    }];
+    let mut engines = vec![Engine::canny(canny)];
     if let Some(path) = baseline {
         engines.push(Engine {
             name: "baseline",
@@ -118,6 +120,14 @@ pub fn all(canny: &Path, baseline: Option<&Path>, wanted: Option<&[String]>) -> 
 }
 
 impl Engine {
+    /// The canny of a binary.
+    pub fn canny(binary: &Path) -> Engine {
+        Engine {
+            name: CANNY,
+            kind: Kind::Canny(binary.to_path_buf()),
+        }
+    }
+
     /// Writes and compiles the program into `directory`; `None` if the engine has no version of it.
     pub fn prepare(&self, program: &Program, directory: &Path) -> Result<Option<Prepared>, String> {
         let stem = directory.join(format!("{}.{}", program.name, self.name));
@@ -202,15 +212,10 @@ fn prepare_guile(jit: bool, program: &Program, stem: &Path) -> Result<Prepared, 
         ));
     compile(command, stem)?;
     let mut prepared = Prepared::new("guile", &["-c", &format!("(load-compiled {compiled:?})")]);
-    let mut set = |name: &str, value: &str| {
-        prepared
-            .environment
-            .push((name.to_owned(), value.to_owned()));
-    };
-    set("GUILE_AUTO_COMPILE", "0");
-    set("GC_INITIAL_HEAP_SIZE", "100000000");
+    prepared.set("GUILE_AUTO_COMPILE", "0");
+    prepared.set("GC_INITIAL_HEAP_SIZE", "100000000");
     if !jit {
-        set("GUILE_JIT_THRESHOLD", "-1");
+        prepared.set("GUILE_JIT_THRESHOLD", "-1");
     }
     Ok(prepared)
 }

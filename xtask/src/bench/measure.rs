@@ -186,7 +186,7 @@ pub fn measure(
 }
 
 /// Runs once; the inner error is the program's, the outer one the runner's.
-fn run_once(
+pub fn run_once(
     program: &Program,
     prepared: &Prepared,
     time_limit: Duration,

@@ -7,11 +7,11 @@
 //! an error or a time-out takes the pair out of the tables and is listed. No time is asserted.
 
 mod chart;
-mod engines;
-mod measure;
-mod programs;
+pub mod engines;
+pub mod measure;
+pub mod programs;
 mod report;
-mod suite;
+pub mod suite;
 
 use std::time::Duration;
 
