@@ -122,7 +122,7 @@ pub enum Condition {
     Floats(Comparison, NodeId, NodeId),
     /// Order of two characters, by code point.
     Characters(Comparison, NodeId, NodeId),
-    /// A value known to be a record has exactly this type descriptor.
+    /// A value known to be a record is of a type known to be a record type, or of one derived from it.
     RecordOf(NodeId, NodeId),
 }
 
@@ -280,6 +280,8 @@ pub enum Op {
     LoadByte(NodeId, NodeId),
     /// Sets a byte: bytevector, index inside its bounds, fixnum from 0 to 255.
     StoreByte(NodeId, NodeId, NodeId),
+    /// The class key of any value, a fixnum.
+    ClassKey(NodeId),
     /// The code point of a character as a fixnum.
     CharacterToFixnum(NodeId),
     /// The character of a fixnum that is a code point; leaves otherwise.
@@ -630,6 +632,7 @@ impl Op {
             | Op::RequireMutable(x, _)
             | Op::Length(x)
             | Op::StringLength(x)
+            | Op::ClassKey(x)
             | Op::CharacterToFixnum(x)
             | Op::FixnumToCharacter(x, _) => change(x),
             Op::Load { object, .. } => change(object),

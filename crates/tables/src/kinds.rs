@@ -77,8 +77,8 @@ kinds! {
     /// Two or more (or zero) values on their way to a receiver.
     Values "values" Scannable 8 [];
     Record "record" Scannable 8 ["type"];
-    /// `fields` a vector of symbols; `parent` another type or #f; `flags` a fixnum.
-    RecordType "record-type" Scannable 8 ["name" "parent" "fields" "flags"];
+    /// See [`crate::layout::record_type`]; the types that it is derived from follow the fixed fields.
+    RecordType "record-type" Scannable 8 ["name" "parent" "fields" "serial" "extension" "place"];
     /// A slice of the VM stack, from word `slice` on; below it lie the first `parent-words` words of `parent`.
     /// `resume-pc` is where its newest frame goes on, `parent-pc` where the newest of the parent does;
     /// `depth-words` counts all frames below.

@@ -123,6 +123,59 @@ pub mod thread {
     pub const SIZE: usize = 112;
 }
 
+/// Payload words of a record type.
+///
+/// Whether a type is derived from another takes no search: the types that one is derived from stand in it from
+/// [`ANCESTORS`](record_type::ANCESTORS) on, the outermost first, with `#f` behind them. What is derived from a type
+/// with `n` ancestors has that type at word `ANCESTORS + n`, the type's [`PLACE`](record_type::PLACE).
+pub mod record_type {
+    /// Symbol.
+    pub const NAME: usize = 0;
+    /// Parent type or `#f`.
+    pub const PARENT: usize = 1;
+    /// Vector of symbols, the parent's first.
+    pub const FIELDS: usize = 2;
+    /// The class key of the records, a fixnum; see [`super::class_key`].
+    pub const SERIAL: usize = 3;
+    /// What libraries attach to the type; `#f` at first.
+    pub const EXTENSION: usize = 4;
+    /// Index of the word where types derived from this one have it, a fixnum.
+    pub const PLACE: usize = 5;
+    /// The first of the ancestors.
+    pub const ANCESTORS: usize = 6;
+    /// Every type has so many words at least, so that places below need no look at its length.
+    pub const WORDS_MIN: usize = ANCESTORS + 8;
+}
+
+/// Class keys: small numbers by which generic functions tell the classes of their arguments apart.
+///
+/// The key of an object is the number of its kind, that of a record is the serial number of its type, and what
+/// has no header has one of these. Several keys fit one fixnum, since all are below [`END`](class_key::END).
+pub mod class_key {
+    /// Fixnums.
+    pub const FIXNUM: i64 = 64;
+    /// Pairs.
+    pub const PAIR: i64 = 65;
+    /// The empty list.
+    pub const NIL: i64 = 66;
+    /// `#t` and `#f`.
+    pub const BOOLEAN: i64 = 67;
+    /// Characters.
+    pub const CHARACTER: i64 = 68;
+    /// The end-of-file object.
+    pub const EOF: i64 = 69;
+    /// Every other immediate.
+    pub const OTHER: i64 = 70;
+    /// Records of all types that were made after the numbers had been used up. Nobody may rely on it.
+    pub const CROWDED: i64 = 127;
+    /// First serial number of a record type.
+    pub const FIRST_SERIAL: i64 = 128;
+    /// All keys are below.
+    pub const END: i64 = 1 << KEY_BITS;
+    /// Bits of a key.
+    pub const KEY_BITS: u32 = 20;
+}
+
 /// Bytes of heap per card, as a shift.
 pub const CARD_SHIFT: u32 = 9;
 

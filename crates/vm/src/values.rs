@@ -5,17 +5,7 @@ use canny_value::{ObjectRef, Value};
 
 use crate::thread::Thread;
 
-/// Payload words of a record type.
-pub mod record_type {
-    /// Symbol.
-    pub const NAME: usize = 0;
-    /// Parent type or `#f`.
-    pub const PARENT: usize = 1;
-    /// Vector of symbols, the parent's first.
-    pub const FIELDS: usize = 2;
-    /// Fixnum.
-    pub const FLAGS: usize = 3;
-}
+pub use canny_tables::layout::record_type;
 
 /// A record type object.
 pub fn record_type_of(value: Value) -> Option<ObjectRef> {
@@ -27,16 +17,20 @@ pub fn is_instance(value: Value, wanted: Value) -> bool {
     let Some(record) = value.as_kind(Kind::Record) else {
         return false;
     };
-    let mut current = record.field(0);
-    loop {
-        if current == wanted {
-            return true;
-        }
-        match record_type_of(current) {
-            Some(record_type) => current = record_type.field(record_type::PARENT),
-            None => return false,
-        }
-    }
+    let actual = record.field(0);
+    actual == wanted || is_derived(actual, wanted)
+}
+
+/// Whether a record type is derived from another one.
+fn is_derived(actual: Value, wanted: Value) -> bool {
+    let (Some(actual), Some(wanted_type)) = (record_type_of(actual), record_type_of(wanted)) else {
+        return false;
+    };
+    let place = wanted_type.field(record_type::PLACE).as_fixnum();
+    place.is_some_and(|place| {
+        let place = place as usize;
+        place < actual.length() && actual.field(place) == wanted
+    })
 }
 
 impl Thread {

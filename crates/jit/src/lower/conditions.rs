@@ -3,7 +3,7 @@
 use canny_spesh::graph::{Comparison, Condition, NodeId, Test};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, FIELD0};
+use canny_tables::layout::{self, FIELD0, record_type};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -31,21 +31,27 @@ impl Segment<'_, '_> {
         if let Condition::Test(test, x) = condition {
             return self.test(*test, *x, yes, no);
         }
+        if let Condition::RecordOf(record, wanted) = condition {
+            return self.record_test(*record, *wanted, yes, no);
+        }
         let holds = self.compare(condition);
         self.builder.ins().brif(holds, yes, &[], no, &[]);
     }
 
     /// `#t` or `#f`.
     pub(super) fn boolean(&mut self, condition: &Condition) -> Value {
-        if let Condition::Test(test, x) = condition
-            && !matches!(
+        let is_one_comparison = match condition {
+            Condition::Test(test, _) => matches!(
                 test,
                 Test::Fixnum | Test::Pair | Test::Character | Test::Word(_)
-            )
-        {
+            ),
+            Condition::RecordOf(..) => false,
+            _ => true,
+        };
+        if !is_one_comparison {
             let (yes, no, done) = (self.new_block(), self.new_block(), self.new_block());
             let result = self.builder.append_block_param(done, I64);
-            self.test(*test, *x, yes, no);
+            self.condition(condition, yes, no);
             for (block, word) in [(yes, layout::TRUE), (no, layout::FALSE)] {
                 self.builder.switch_to_block(block);
                 let word = self.word(word);
@@ -85,11 +91,8 @@ impl Segment<'_, '_> {
                 let (x, y) = (self.value(*x), self.value(*y));
                 self.builder.ins().fcmp(float(*comparison), x, y)
             }
-            Condition::RecordOf(record, wanted) => {
-                let record = self.value(*record);
-                let there = self.load(I64, record, FIELD0);
-                let wanted = self.value(*wanted);
-                self.builder.ins().icmp(IntCC::Equal, there, wanted)
+            Condition::RecordOf(..) => {
+                unreachable!("tests of more than one comparison are branches")
             }
         }
     }
@@ -103,7 +106,7 @@ impl Segment<'_, '_> {
         self.builder.ins().icmp(condition, x, y)
     }
 
-    fn masked(&mut self, x: Value, mask: u64, wanted: u64) -> Value {
+    pub(super) fn masked(&mut self, x: Value, mask: u64, wanted: u64) -> Value {
         let bits = if mask == u64::MAX {
             x
         } else {
@@ -167,6 +170,41 @@ impl Segment<'_, '_> {
             self.builder.switch_to_block(object);
         }
         self.header_kind_test(kind, x, yes, no);
+    }
+
+    /// Goes to one block or the other by whether a record is of a type, which usually is the very type.
+    fn record_test(&mut self, record: NodeId, wanted: NodeId, yes: Block, no: Block) {
+        let (other, longer) = (self.new_block(), self.new_block());
+        let record = self.value(record);
+        let actual = self.load(I64, record, FIELD0);
+        let wanted = self.value(wanted);
+        let same = self.builder.ins().icmp(IntCC::Equal, actual, wanted);
+        self.builder.ins().brif(same, yes, &[], other, &[]);
+        self.builder.switch_to_block(other);
+        let place = self.load(I64, wanted, FIELD0 + 8 * record_type::PLACE as i32);
+        let place = self
+            .builder
+            .ins()
+            .ushr_imm_u(place, i64::from(layout::FIXNUM_SHIFT));
+        let length = self.length(actual);
+        let has_place = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedGreaterThan, length, place);
+        self.builder.ins().brif(has_place, longer, &[], no, &[]);
+        self.builder.switch_to_block(longer);
+        let bytes = self.builder.ins().ishl_imm_u(place, 3);
+        let base = self.builder.ins().iadd(actual, bytes);
+        let ancestor = self.load(I64, base, FIELD0);
+        let derived = self.builder.ins().icmp(IntCC::Equal, ancestor, wanted);
+        self.builder.ins().brif(derived, yes, &[], no, &[]);
+    }
+
+    /// The length in an object's header.
+    pub(super) fn length(&mut self, object: Value) -> Value {
+        let header = self.load(I64, object, layout::HEADER);
+        let shift = i64::from(layout::HEADER_LENGTH_SHIFT);
+        self.builder.ins().ushr_imm_u(header, shift)
     }
 
     fn header_kind_test(&mut self, kind: Kind, x: Value, yes: Block, no: Block) {

@@ -5,7 +5,7 @@ use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{
     self, CHARACTER_LOW_BYTE, FIELD0, FIXNUM_SHIFT, FLAG_IMMUTABLE, HEADER, HEADER_KIND_SHIFT,
-    HEADER_LENGTH_SHIFT,
+    HEADER_LENGTH_SHIFT, class_key,
 };
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -57,11 +57,10 @@ impl Segment<'_, '_> {
             }
             Op::Length(object) => {
                 let object = self.value(*object);
-                let header = self.load(I64, object, HEADER);
-                let shift = i64::from(HEADER_LENGTH_SHIFT);
-                let length = self.builder.ins().ushr_imm_u(header, shift);
+                let length = self.length(object);
                 self.builder.ins().ishl_imm_u(length, SHIFT)
             }
+            Op::ClassKey(x) => self.class_key(*x),
             Op::StringLength(string) => {
                 let string = self.value(*string);
                 self.load(I64, string, FIELD0)
@@ -116,6 +115,65 @@ impl Segment<'_, '_> {
         };
         self.define(id, value);
         Ok(())
+    }
+
+    /// The class key of any value, a fixnum.
+    fn class_key(&mut self, x: NodeId) -> Value {
+        let x = self.tagged(x);
+        let (object, other, done) = (self.new_block(), self.new_block(), self.new_block());
+        let (record, no_record) = (self.new_block(), self.new_block());
+        let result = self.builder.append_block_param(done, I64);
+        let tag = self.builder.ins().band_imm_s(x, layout::TAG_MASK as i64);
+        let equal = IntCC::Equal;
+        let is_object = self
+            .builder
+            .ins()
+            .icmp_imm_s(equal, tag, layout::TAG_OBJECT as i64);
+        self.builder.ins().brif(is_object, object, &[], other, &[]);
+
+        self.builder.switch_to_block(object);
+        let kind = self.load_byte(x, HEADER + 1);
+        let is_record = self
+            .builder
+            .ins()
+            .icmp_imm_s(equal, kind, Kind::Record as i64);
+        self.builder
+            .ins()
+            .brif(is_record, record, &[], no_record, &[]);
+        self.builder.switch_to_block(record);
+        let record_type = self.load(I64, x, FIELD0);
+        let serial = FIELD0 + 8 * layout::record_type::SERIAL as i32;
+        let serial = self.load(I64, record_type, serial);
+        self.builder.ins().jump(done, &[serial.into()]);
+        self.builder.switch_to_block(no_record);
+        let key = self.builder.ins().ishl_imm_u(kind, SHIFT);
+        self.builder.ins().jump(done, &[key.into()]);
+
+        self.builder.switch_to_block(other);
+        let mut key = self.fixnum_word(class_key::OTHER);
+        let cases = [
+            (u64::MAX, layout::EOF, class_key::EOF),
+            (0xff, CHARACTER_LOW_BYTE, class_key::CHARACTER),
+            (u64::MAX, layout::FALSE, class_key::BOOLEAN),
+            (u64::MAX, layout::TRUE, class_key::BOOLEAN),
+            (u64::MAX, layout::NIL, class_key::NIL),
+            (layout::TAG_MASK, layout::TAG_PAIR, class_key::PAIR),
+            (3, 0, class_key::FIXNUM),
+            (6, 2, Kind::Flonum as i64),
+            (layout::TAG_MASK, 7, Kind::Flonum as i64),
+        ];
+        for (mask, bits, number) in cases {
+            let holds = self.masked(x, mask, bits);
+            let number = self.fixnum_word(number);
+            key = self.builder.ins().select(holds, number, key);
+        }
+        self.builder.ins().jump(done, &[key.into()]);
+        self.builder.switch_to_block(done);
+        result
+    }
+
+    fn fixnum_word(&mut self, number: i64) -> Value {
+        self.word((number << SHIFT) as u64)
     }
 
     /// A vector's word moved by an index, so that element 0's offset is the element's.

@@ -11,7 +11,7 @@ use canny_spesh::graph::{
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, FIELD0, code, descriptor, thread};
+use canny_tables::layout::{self, FALSE, FIELD0, code, descriptor, record_type, thread};
 use canny_tables::opcodes::{Opcode, TABLE_ENTRIES, encode_abc};
 
 use crate::{CodeMemory, Compiled, Environment, Installed, MemoryOptions, compile};
@@ -32,6 +32,9 @@ const MOVED: usize = EXTRA + 8;
 const SPARE: usize = EXTRA + 9;
 const SPARE_END: usize = EXTRA + 10;
 const BLOCK_WORDS: usize = EXTRA + 16;
+
+/// Class key of the records of every type.
+pub const RECORD_KEY: i64 = 1000;
 
 /// What a run that left compiled code has for a result.
 pub const LEFT_RESULT: u64 = 0xdead_0006;
@@ -209,6 +212,15 @@ impl Machine {
 
     pub fn marked_cards(&self) -> usize {
         self.cards.iter().filter(|card| **card != 0).count()
+    }
+
+    /// A record type derived from others, the outermost first.
+    pub fn record_type(&mut self, ancestors: &[u64]) -> u64 {
+        let mut words = [FALSE; record_type::WORDS_MIN];
+        words[record_type::SERIAL] = fixnum(RECORD_KEY);
+        words[record_type::PLACE] = fixnum((record_type::ANCESTORS + ancestors.len()) as i64);
+        words[record_type::ANCESTORS..][..ancestors.len()].copy_from_slice(ancestors);
+        self.object(Kind::RecordType, words.len() as u64, &words)
     }
 
     /// A vector in the nursery.

@@ -4,10 +4,13 @@ use canny_spesh::graph::{Condition, FloatOperation, Memory, Op, Test};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{
-    self, CAR, CDR, FALSE, FIELD0, FLAG_IMMUTABLE, HEADER, HEADER_FLAGS_SHIFT, TRUE, thread,
+    self, CAR, CDR, FALSE, FIELD0, FLAG_IMMUTABLE, HEADER, HEADER_FLAGS_SHIFT, TRUE, class_key,
+    thread,
 };
 
-use super::machine::{Builder, LEFT_RESULT, Machine, double, fixnum, flonum, peek, plain_code};
+use super::machine::{
+    Builder, LEFT_RESULT, Machine, RECORD_KEY, double, fixnum, flonum, peek, plain_code,
+};
 
 fn character(code: u64) -> u64 {
     code << 8 | layout::CHARACTER_LOW_BYTE
@@ -228,8 +231,9 @@ fn pairs_and_kinds_are_tested() {
 fn fields_and_record_types() {
     let mut machine = Machine::new();
     let code = plain_code("record", 2);
-    let record_type = machine.object(Kind::RecordType, 4, &[FALSE; 4]);
-    let other_type = machine.object(Kind::RecordType, 4, &[FALSE; 4]);
+    let record_type = machine.record_type(&[]);
+    let other_type = machine.record_type(&[]);
+    let derived = machine.record_type(&[record_type]);
     let record = machine.object(Kind::Record, 3, &[record_type, fixnum(4), fixnum(5)]);
     let mut b = Builder::new(&code);
     let (x, wanted) = (b.slot(0), b.slot(1));
@@ -252,4 +256,40 @@ fn fields_and_record_types() {
     assert_eq!(machine.call(closure, &[record, record_type]), fixnum(5));
     assert_eq!(peek(record, FIELD0 + 8), fixnum(5));
     assert_eq!(machine.call(closure, &[record, other_type]), LEFT_RESULT);
+    assert_eq!(machine.call(closure, &[record, derived]), LEFT_RESULT);
+    let child = machine.object(Kind::Record, 3, &[derived, fixnum(6), fixnum(7)]);
+    assert_eq!(machine.call(closure, &[child, record_type]), fixnum(7));
+    assert_eq!(machine.call(closure, &[child, derived]), fixnum(7));
+    assert_eq!(machine.call(closure, &[child, other_type]), LEFT_RESULT);
+}
+
+#[test]
+fn class_keys() {
+    let mut machine = Machine::new();
+    let code = plain_code("key", 1);
+    let mut b = Builder::new(&code);
+    let x = b.slot(0);
+    let key = b.typed(Op::ClassKey(x), Type::FIXNUM);
+    b.give(key);
+    machine.install(&b.graph, &code);
+    let closure = machine.closure(&code, &[]);
+    let record_type = machine.record_type(&[]);
+    let record = machine.object(Kind::Record, 1, &[record_type]);
+    let vector = machine.vector(&[]);
+    for (value, key) in [
+        (fixnum(-3), class_key::FIXNUM),
+        (flonum(1.5), Kind::Flonum as i64),
+        (flonum(0.0), Kind::Flonum as i64),
+        (layout::NIL, class_key::NIL),
+        (FALSE, class_key::BOOLEAN),
+        (TRUE, class_key::BOOLEAN),
+        (character(65), class_key::CHARACTER),
+        (layout::EOF, class_key::EOF),
+        (layout::UNSPECIFIED, class_key::OTHER),
+        (vector, Kind::Vector as i64),
+        (record_type, Kind::RecordType as i64),
+        (record, RECORD_KEY),
+    ] {
+        assert_eq!(machine.call(closure, &[value]), fixnum(key));
+    }
 }

@@ -3,8 +3,10 @@
 //! A record is its type, then its fields, those of the parent type first. An index counts from the
 //! first field of the outermost type.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use canny_tables::kinds::Kind;
-use canny_tables::layout::FLAG_IMMUTABLE;
+use canny_tables::layout::{self, FLAG_IMMUTABLE, class_key};
 use canny_value::{ObjectRef, Value};
 use canny_vm::symbols::symbol_name;
 use canny_vm::values::{is_instance, record_type as field};
@@ -23,11 +25,50 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "record-type?" => |_, call| Ok(Value::boolean(call.at(0).is_kind(Kind::RecordType)));
     "record-type-name" => |thread, call| Ok(record_type(thread, call, 0)?.field(field::NAME));
     "record-type-field-names" => field_names;
+    "%record-type-extension" => |thread, call| Ok(record_type(thread, call, 0)?.field(field::EXTENSION));
+    "%set-record-type-extension!" => set_extension;
+    "%class-key" => |_, call| Ok(Value::fixnum(class_key_of(call.at(0))));
+    "%record-type-key" => |thread, call| Ok(record_type(thread, call, 0)?.field(field::SERIAL));
     "record-type-parent" => |thread, call| Ok(record_type(thread, call, 0)?.field(field::PARENT));
 };
 
-/// Words of a record type.
-const TYPE_WORDS: usize = 4;
+/// Serial number of the next record type.
+static NEXT_SERIAL: AtomicI64 = AtomicI64::new(class_key::FIRST_SERIAL);
+
+/// The class key of the records of a new type. The last ones share a key.
+fn new_serial() -> i64 {
+    let next = |serial: i64| (serial < class_key::END).then_some(serial + 1);
+    NEXT_SERIAL
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+        .unwrap_or(class_key::CROWDED)
+}
+
+/// The class key of an object.
+fn class_key_of(value: Value) -> i64 {
+    if let Some(object) = value.as_object() {
+        let kind = object.kind();
+        return match kind {
+            Kind::Record => object
+                .field(0)
+                .as_kind(Kind::RecordType)
+                .and_then(|record_type| record_type.field(field::SERIAL).as_fixnum())
+                .unwrap_or(class_key::CROWDED),
+            _ => kind as i64,
+        };
+    }
+    match value.bits() & layout::TAG_MASK {
+        0 | 4 => class_key::FIXNUM,
+        layout::TAG_PAIR => class_key::PAIR,
+        layout::TAG_IMMEDIATE => match value.bits() {
+            layout::NIL => class_key::NIL,
+            layout::TRUE | layout::FALSE => class_key::BOOLEAN,
+            layout::EOF => class_key::EOF,
+            bits if bits & 0xff == layout::CHARACTER_LOW_BYTE => class_key::CHARACTER,
+            _ => class_key::OTHER,
+        },
+        _ => Kind::Flonum as i64,
+    }
+}
 
 fn record_type(thread: &mut Thread, call: Call, position: usize) -> Result<ObjectRef, Raise> {
     call.object(thread, position, Kind::RecordType, "record type")
@@ -44,10 +85,11 @@ fn field_count(record_type: ObjectRef) -> usize {
 
 fn make_record_type(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let own = call.vector(thread, 1)?;
-    let inherited = match call.at(2) {
+    let parent = match call.at(2) {
         Value::FALSE => None,
-        _ => names_of(record_type(thread, call, 2)?),
+        _ => Some(record_type(thread, call, 2)?),
     };
+    let inherited = parent.and_then(names_of);
     let inherited_count = inherited.map_or(0, ObjectRef::length);
     let names = thread.make_vector(inherited_count + own.length(), Value::FALSE)?;
     if let Some(names) = names.as_object() {
@@ -56,12 +98,30 @@ fn make_record_type(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         }
         thread.copy_fields(own, 0..own.length(), names, inherited_count);
     }
-    let result = thread.try_object(Kind::RecordType, FLAG_IMMUTABLE, TYPE_WORDS, Value::FALSE)?;
+    let place = |record_type: ObjectRef| {
+        let place = record_type.field(field::PLACE).as_fixnum();
+        place.map_or(field::ANCESTORS, |place| place as usize)
+    };
+    let end = parent.map_or(field::ANCESTORS, |parent| place(parent) + 1);
+    let words = end.max(field::WORDS_MIN);
+    let result = thread.try_object(Kind::RecordType, FLAG_IMMUTABLE, words, Value::FALSE)?;
+    if let (Some(parent), Some(result)) = (parent, result.as_object()) {
+        let inherited = field::ANCESTORS..end - 1;
+        thread.copy_fields(parent, inherited, result, field::ANCESTORS);
+        thread.store(result.value(), end - 1, parent.value());
+    }
     thread.store(result, field::NAME, call.at(0));
     thread.store(result, field::PARENT, call.at(2));
     thread.store(result, field::FIELDS, names);
-    thread.store(result, field::FLAGS, Value::ZERO);
+    thread.store(result, field::SERIAL, Value::fixnum(new_serial()));
+    thread.store(result, field::PLACE, Value::fixnum(end as i64));
     Ok(result)
+}
+
+fn set_extension(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let changed = record_type(thread, call, 0)?;
+    thread.store(changed.value(), field::EXTENSION, call.at(1));
+    Ok(Value::UNSPECIFIED)
 }
 
 fn make_record(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -189,19 +189,20 @@ fn take_branch(h: &mut Handler) {
     h.next();
 }
 
-/// A record whose type is exactly the wanted one is decided here; a derived type and anything that is
-/// not a record type go to the slow path, everything that is not a record is decided here too.
+/// Everything is decided here, unless what is wanted is not a record type.
 fn write_record_test(opcode: Opcode, h: &mut Handler) {
     let (x, wanted) = (h.ra(), h.rb());
     let on_record = opcode == Opcode::JumpRecord;
     h.guard_kind(wanted, Kind::RecordType);
-    let no = move |h: &mut Handler| {
-        if on_record {
-            h.next_after(1)
-        } else {
+    let go = move |h: &mut Handler, branches: bool| {
+        if branches {
             take_branch(h)
+        } else {
+            h.next_after(1)
         }
     };
+    let yes = move |h: &mut Handler| go(h, on_record);
+    let no = move |h: &mut Handler| go(h, !on_record);
     let tag = h.and_constant(x, layout::TAG_MASK);
     let not_object = h.compare_constant(IntCC::NotEqual, tag, layout::TAG_OBJECT as i64);
     h.when(not_object, no);
@@ -209,11 +210,12 @@ fn write_record_test(opcode: Opcode, h: &mut Handler) {
     let not_record = h.compare_constant(IntCC::NotEqual, kind, Kind::Record as i64);
     h.when(not_record, no);
     let type_of = h.load(x, layout::FIELD0);
-    let derived = h.compare(IntCC::NotEqual, type_of, wanted);
-    h.slow_if(derived);
-    if on_record {
-        take_branch(h)
-    } else {
-        h.next_after(1)
-    }
+    let other = h.compare(IntCC::NotEqual, type_of, wanted);
+    h.when(other, |h| {
+        let ancestor = super::objects::ancestor(h, type_of, wanted);
+        let different = h.compare(IntCC::NotEqual, ancestor, wanted);
+        h.when(different, no);
+        yes(h);
+    });
+    yes(h);
 }

@@ -202,15 +202,42 @@ fn write_record(opcode: Opcode, h: &mut Handler) {
     }
 }
 
-/// Base of the field that extension word 0 numbers, for a record of exactly the wanted type that has it.
+/// Offset of the low half of a header's length.
+const LENGTH: i32 = layout::HEADER + HEADER_LENGTH_SHIFT as i32 / 8;
+
+/// The length of a record or record type, which is never long. It is loaded where it is needed: a header that was kept
+/// would cost a register.
+fn length(h: &mut Handler, object: Value) -> Value {
+    h.load_u32(object, LENGTH)
+}
+
+/// The word that is `wanted` in types derived from that; types with many ancestors go to the slow path.
+pub fn ancestor(h: &mut Handler, record_type: Value, wanted: Value) -> Value {
+    let place = h.load(wanted, FIELD0 + 8 * layout::record_type::PLACE as i32);
+    let end = (layout::record_type::WORDS_MIN as i64) << FIXNUM_SHIFT;
+    let far = h.compare_constant(IntCC::UnsignedGreaterThanOrEqual, place, end);
+    h.slow_if(far);
+    let there = element(h, record_type, place);
+    h.load(there, FIELD0)
+}
+
+/// Base of the field that extension word 0 numbers, for a record of the wanted type that has it.
 pub fn record_slot(h: &mut Handler, record: Value, wanted: Value) -> Value {
-    let header = h.guard_kind_header(record, Kind::Record, 0);
+    h.guard_kind(record, Kind::Record);
     let type_of = h.load(record, FIELD0);
-    let other = h.compare(IntCC::NotEqual, type_of, wanted);
-    h.slow_if(other);
+    let (other, same) = (h.builder.create_block(), h.builder.create_block());
+    let differs = h.compare(IntCC::NotEqual, type_of, wanted);
+    h.builder.ins().brif(differs, other, &[], same, &[]);
+    h.builder.switch_to_block(other);
+    h.guard_kind(wanted, Kind::RecordType);
+    let there = ancestor(h, type_of, wanted);
+    let different = h.compare(IntCC::NotEqual, there, wanted);
+    h.slow_if(different);
+    h.builder.ins().jump(same, &[]);
+    h.builder.switch_to_block(same);
     let index = h.load_u32(h.pc, 0);
     // The type is field 0 of the payload.
-    let length = h.shift_right(header, HEADER_LENGTH_SHIFT as i64);
+    let length = length(h, record);
     let last = h.add_constant(length, -1);
     let outside = h.compare(IntCC::UnsignedGreaterThanOrEqual, index, last);
     h.slow_if(outside);

@@ -99,6 +99,7 @@ impl Key {
             Op::LoadElement(x, index) => Key::Element(*x, *index),
             Op::Length(x) => Key::Length(0, *x),
             Op::StringLength(x) => Key::Length(1, *x),
+            Op::ClassKey(x) => Key::Length(2, *x),
             Op::Boolean(condition) => Key::Boolean(*condition),
             _ => return None,
         })

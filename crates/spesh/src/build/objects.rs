@@ -221,7 +221,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// The field's offset in a record checked to be exactly of the wanted type.
+    /// The record, checked to be of the wanted type.
     fn record_of(
         &mut self,
         activation: &mut Activation,
@@ -262,8 +262,8 @@ impl Builder<'_> {
         };
         let index = Self::number(instruction)?;
         let offset = FIELD0 + 8 + 8 * index as i32;
-        // A record of that very type has the fields that the accessor was made for, but an accessor may name a
-        // field that there is not; the length tells.
+        // A record of that type has the fields that the accessor was made for, but an accessor may name a field that
+        // there is not; the length tells.
         let length = self.pure(Op::Length(record), Type::FIXNUM);
         let at = self.fixnum(i64::from(index) + 1);
         let key = Op::RequireIndex(at, length, super::environment::NO_STATE);
@@ -308,8 +308,6 @@ impl Builder<'_> {
             self.jump(activation, fails);
             return Ok(());
         }
-        // Another type may be derived from the wanted one: unless it is the very type, the runtime decides.
-        let state = self.state(activation);
         let record = if self.ty(value).is(Type::RECORD) {
             value
         } else {
@@ -351,48 +349,7 @@ impl Builder<'_> {
         activation.environment = environment;
         self.numbering = numbering;
         self.block = Some(is_not);
-        activation.state = Some(state);
-        self.derived_record_test(activation, record, fails, (target, next));
-        Ok(())
-    }
-
-    /// The record is not exactly of the wanted type. A type without a parent cannot be derived from it.
-    fn derived_record_test(
-        &mut self,
-        activation: &mut Activation,
-        record: NodeId,
-        fails: usize,
-        ways: (usize, usize),
-    ) {
-        let type_of = self.pure(
-            Op::Load {
-                object: record,
-                offset: FIELD0,
-                memory: Memory::Constant,
-            },
-            Type::RECORD_TYPE,
-        );
-        let parent = self.pure(
-            Op::Load {
-                object: type_of,
-                offset: FIELD0 + 8,
-                memory: Memory::Constant,
-            },
-            Type::ANY,
-        );
-        let [none, some] = [self.graph.add_block(), self.graph.add_block()];
-        self.terminate(Terminator::Branch {
-            condition: Condition::Test(Test::Word(canny_tables::layout::FALSE), parent),
-            then: to(none),
-            otherwise: to(some),
-        });
-        let environment = activation.environment.clone();
-        let numbering = self.numbering.clone();
-        self.block = Some(none);
         self.jump(activation, fails);
-        activation.environment = environment;
-        self.numbering = numbering;
-        self.block = Some(some);
-        self.runtime_branch(activation, ways.0, ways.1);
+        Ok(())
     }
 }

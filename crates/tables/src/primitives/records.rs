@@ -15,5 +15,9 @@ rows! {
     "record-type?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a record type.";
     "record-type-name" (1) [FOLDABLE PURE] "record-type -> symbol" "The name of a record type.";
     "record-type-field-names" (1) [PURE] "record-type -> vector" "The names of all fields, parent's first.";
+    "%record-type-extension" (1) [] "record-type -> any" "What libraries attached to the type, or #f.";
+    "%set-record-type-extension!" (2) [] "record-type any -> unspecified" "Attaches an object to the type.";
+    "%class-key" (1) [FOLDABLE PURE NEVER_RAISES] "any -> fixnum" "The number of an object's class: of its record type, or of its kind.";
+    "%record-type-key" (1) [FOLDABLE PURE] "record-type -> fixnum" "The class key of the records of the type.";
     "record-type-parent" (1) [FOLDABLE PURE] "record-type -> any" "The parent type, or #f.";
 }
