@@ -96,6 +96,9 @@ impl Expander<'_> {
         let operator = expressions.next();
         let operands: Vec<Expr> = expressions.collect();
         match operator {
+            Some(operator) if self.has_applicable_calls(&parts.elements[0], scope) => {
+                self.applicable_call(operator, operands, syntax.span)
+            }
             Some(operator) => Expr::call(syntax.span, operator, operands),
             None => Expr::unspecified(syntax.span),
         }
@@ -125,6 +128,7 @@ impl Expander<'_> {
             CoreForm::Receive => self.receive(operands, scope, span),
             CoreForm::LetSyntax => self.let_syntax(operands, false, scope, span),
             CoreForm::LetrecSyntax => self.let_syntax(operands, true, scope, span),
+            CoreForm::SyntaxParameterize => self.syntax_parameterize(operands, scope, span),
             CoreForm::And => self.and(operands, scope, span),
             CoreForm::Or => self.or(operands, scope, span),
             CoreForm::When => self.when(operands, true, scope, span),

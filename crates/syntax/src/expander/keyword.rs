@@ -37,6 +37,7 @@ core_forms! {
     DefineSyntax "define-syntax"
     LetSyntax "let-syntax"
     LetrecSyntax "letrec-syntax"
+    SyntaxParameterize "syntax-parameterize"
     SyntaxRules "syntax-rules"
     SyntaxError "syntax-error"
     Let "let"

@@ -9,6 +9,7 @@
 //! Runaway input ends in a diagnostic: nesting is limited by [`NESTING_LIMIT`], expansion at one
 //! place by a number of steps, and the size of everything that templates insert by a budget.
 
+mod applicable;
 mod binding;
 mod body;
 mod expression;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use crate::core::{GlobalDefinition, GlobalName, LibraryName, Unit, VarId, VarTable};
 use crate::diagnostic::Diagnostic;
 use crate::environment::Environment;
+use crate::expander::binding::Denotation;
 use crate::expander::macros::Macro;
 use crate::expander::scope::Scopes;
 use crate::library::Libraries;
@@ -41,6 +43,7 @@ pub use keyword::CoreForm;
 pub use macros::{Hygiene, MacroDefinition, ProcedureTransformer};
 pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
 
+pub(crate) use applicable::MARKER as APPLICABLE_MARKER;
 pub(crate) use toplevel::expand_library_body;
 
 /// Deepest nesting of code. Whoever runs the expander or walks the core language recursively gives
@@ -106,6 +109,8 @@ pub(crate) struct Expander<'a> {
     hidden: HashMap<Identifier, Name>,
     /// Macros of top levels in the form they have during this expansion.
     opened: HashMap<MacroName, Arc<Macro>>,
+    /// Macros that stand for something else in the body being expanded; the innermost replacement is the last.
+    replaced: Vec<(Arc<Macro>, Denotation)>,
     /// Names of macros that this unit defines at its top level.
     new_macros: Vec<Name>,
     /// The field names of the record types that local variables hold.
@@ -140,6 +145,7 @@ impl<'a> Expander<'a> {
             incomplete: false,
             hidden: HashMap::new(),
             opened: HashMap::new(),
+            replaced: Vec::new(),
             new_macros: Vec::new(),
             local_records: HashMap::new(),
             globals: Vec::new(),

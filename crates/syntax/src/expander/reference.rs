@@ -15,8 +15,12 @@ use crate::span::Span;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
 impl Expander<'_> {
-    /// What an identifier means in a scope.
-    pub(crate) fn resolve(&mut self, mut identifier: Identifier, mut scope: ScopeId) -> Denotation {
+    /// What an identifier means in a scope, `syntax-parameterize` left aside.
+    pub(crate) fn resolve_plainly(
+        &mut self,
+        mut identifier: Identifier,
+        mut scope: ScopeId,
+    ) -> Denotation {
         loop {
             let outermost = match self.scopes.lookup_local(scope, identifier) {
                 Ok(denotation) => return denotation.clone(),

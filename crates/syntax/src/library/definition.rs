@@ -291,6 +291,11 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         Binding::Macro(name) if name.library == own => Some(name.name),
         _ => None,
     };
+    // Calls in what the macros insert look for this one.
+    let marker = Name::new(crate::expander::APPLICABLE_MARKER);
+    if let Some(binding) = environment.lookup(marker) {
+        interface.internal.insert(marker, binding.clone());
+    }
     let mut pending: Vec<Name> = interface.exports.values().filter_map(own_macro).collect();
     while let Some(name) = pending.pop() {
         if interface.macros.contains_key(&name) {

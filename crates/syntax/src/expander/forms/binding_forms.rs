@@ -9,15 +9,15 @@ use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
 
 /// One `(name expression)`.
-struct Binding {
-    name: Identifier,
-    span: Span,
-    value: Syntax,
+pub(super) struct Binding {
+    pub(super) name: Identifier,
+    pub(super) span: Span,
+    pub(super) value: Syntax,
 }
 
 impl Expander<'_> {
     /// Takes `((name expression) …)` apart. Bad bindings are reported and left out.
-    fn bindings(
+    pub(super) fn bindings(
         &mut self,
         form: CoreForm,
         syntax: &Syntax,

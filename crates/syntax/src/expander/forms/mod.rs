@@ -8,6 +8,7 @@ mod definitions;
 mod inclusion;
 mod lambda;
 mod loops;
+mod parameterization;
 mod quotation;
 pub(crate) mod records;
 pub(crate) mod values;

@@ -1,0 +1,634 @@
+;;; (canny generic): classes, generic functions, and the protocol behind them.
+;;;
+;;; A class is a record type; `define-class` is `define-record-type` with a parent.  A generic function
+;;; is an ordinary procedure that `define-generic` makes, with code of its own:
+;;;
+;;;   key of the classes of the arguments → equal to a cached key? → tail call of what is cached there
+;;;
+;;; A class key is a small fixnum (see the primitive %class-key); the keys of up to three arguments are
+;;; packed into one, and an argument that no method specializes on does not count.  The first
+;;; `slots` entries of the cache are variables, so that the specializer, which watches variables, sees
+;;; constants in them and copies the methods into the callers; the others are in a table.
+;;;
+;;; What happens when no entry fits is decided by generic functions again, on the `<generic>` object
+;;; behind the procedure: compute-applicable-methods, compute-dispatch, cache-dispatch!,
+;;; no-applicable-method, no-next-method.  A generic function whose object is a plain `<generic>` takes
+;;; a short cut to their standard methods, which is also what ends the circle.
+;;;
+;;; Invariants:
+;;; - An entry of the cache is right for the methods there are: whoever changes those clears it.
+;;; - A slot's procedure is set before its key, and keys of free slots and places are -1.
+;;; - Classes do not change; a class that is defined again is another class.
+
+(define-library (canny generic)
+  (export define-class define-generic define-method next-method
+          class-of class-name class-parent class-precedence-list class? subclass? is-a?
+          generic? generic-object generic-name generic-methods generic-cache generic-cache-limit
+          set-generic-cache-limit! clear-generic-cache! add-generic-cache-entry!
+          make-method method? method-specializers method-procedure
+          add-method! remove-method!
+          <generic> compute-applicable-methods compute-dispatch cache-dispatch!
+          no-applicable-method no-next-method
+          <object> <number> <complex> <real> <rational> <integer> <fixnum> <bignum> <flonum>
+          <list> <pair> <null> <symbol> <keyword> <char> <boolean> <string> <vector> <bytevector>
+          <procedure> <hash-table> <port> <eof-object> <condition> <class> <record>
+          %make-generic %register-generic! %cache-lookup %miss %empty-table)
+  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny classes))
+  (begin
+
+    ;; Classes.
+
+    (define-syntax define-class
+      (syntax-rules ()
+        ((_ name () constructor predicate field ...)
+         (define-record-type name constructor predicate field ...))
+        ((_ name (parent) constructor predicate field ...)
+         (define-record-type (name parent) constructor predicate field ...))
+        ((_ name (parent ...) . rest)
+         (syntax-error "define-class: a class has one parent at most" (parent ...)))))
+
+    ;; Below the keys of records; the classes of everything else, by key.
+    (define built-in-classes (make-vector 128 <object>))
+
+    (for-each
+     (lambda (class example)
+       (vector-set! built-in-classes (%class-key example) class))
+     (list <fixnum> <bignum> <rational> <complex> <flonum> <pair> <null> <symbol> <keyword> <char>
+           <boolean> <string> <vector> <bytevector> <procedure> <hash-table> <port> <eof-object>
+           <condition> <class>)
+     (list 0 (expt 2 100) 1/2 (make-rectangular 1 2) 1.5 '(1) '() 'a '#:a #\a #t "" '#() '#u8() car
+           (%make-hash-table 'eq #f 0) (open-input-string "") (eof-object)
+           (%make-condition 'error "" '() #f) <object>))
+
+    (define (class? object) (record-type? object))
+
+    (define (class-of object)
+      (if (record? object)
+          (record-type-descriptor object)
+          (vector-ref built-in-classes (%class-key object))))
+
+    (define (class-name class) (record-type-name class))
+    (define (class-parent class) (record-type-parent class))
+
+    ;; The class and those that it inherits from, most specific first.  Records are of the classes
+    ;; <record> and <object>, whether their types say so or not.
+    (define (class-precedence-list class)
+      (let loop ((current class) (chain '()))
+        (cond ((not current)
+               (append-reverse chain (list <record> <object>)))
+              ((eq? current <object>)
+               (append-reverse chain
+                               (if (or (null? chain) (built-in? class))
+                                   (list <object>)
+                                   (list <record> <object>))))
+              (else (loop (record-type-parent current) (cons current chain))))))
+
+    (define all-built-in
+      (list <number> <complex> <real> <rational> <integer> <fixnum> <bignum> <flonum>
+            <list> <pair> <null> <symbol> <keyword> <char> <boolean> <string> <vector> <bytevector>
+            <procedure> <hash-table> <port> <eof-object> <condition> <class> <record>))
+
+    (define (built-in? class) (memq class all-built-in))
+
+    (define (subclass? class other)
+      (and (memq other (class-precedence-list class)) #t))
+
+    (define (is-a? object class)
+      (subclass? (class-of object) class))
+
+    ;; Methods.  The procedure of a method takes the procedure that `next-method` calls, and gives the
+    ;; procedure that takes the arguments.
+
+    (define-record-type <method>
+      (new-method specializers procedure)
+      method?
+      (specializers method-specializers)
+      (procedure method-procedure))
+
+    (define (make-method specializers procedure)
+      (for-each (lambda (class)
+                  (if (not (class? class))
+                      (%type-error 'make-method 1 "list of classes" specializers)))
+                specializers)
+      (new-method specializers procedure))
+
+    (define-record-type <generic>
+      (new-generic name parameters rest? procedure updater methods entries limit)
+      generic-object?
+      (name object-name)
+      (parameters object-parameters)
+      (rest? object-rest?)
+      (procedure object-procedure set-object-procedure!)
+      ;; Sets a variable of the generic function: (slot key procedure), ('table #f table), ('use position boolean).
+      (updater object-updater set-object-updater!)
+      (methods object-methods set-object-methods!)
+      ;; Entries of the cache, newest first; each a vector of key, classes and procedure.
+      (entries object-entries set-object-entries!)
+      (limit object-limit set-object-limit!))
+
+    (define fields-of-generic 8)
+
+    (define %make-generic
+      (lambda* (name parameters rest? #:key (class <generic>) (cache-limit 1024))
+        (if (not (and (class? class) (subclass? class <generic>)))
+            (%type-error 'define-generic 1 "class derived from <generic>" class))
+        (let ((more (- (vector-length (record-type-field-names class)) fields-of-generic)))
+          (apply %record class name parameters rest? #f #f '() '() cache-limit
+                 (make-list more #f)))))
+
+    ;; Procedure → object.
+    (define objects (%make-hash-table 'eq 'ephemeral 0))
+
+    (define (%register-generic! object procedure update!)
+      (set-object-procedure! object procedure)
+      (set-object-updater! object update!)
+      (%hash-table-set! objects procedure object))
+
+    (define (generic? object)
+      (and (procedure? object) (%hash-table-contains? objects object)))
+
+    (define (generic-object generic)
+      (object-of generic 'generic-object))
+
+    (define (object-of generic who)
+      (cond ((generic-object? generic) generic)
+            ((and (procedure? generic) (%hash-table-ref objects generic #f)))
+            (else (%type-error who 1 "generic function" generic))))
+
+    (define (generic-name generic) (object-name (object-of generic 'generic-name)))
+    (define (generic-methods generic) (object-methods (object-of generic 'generic-methods)))
+
+    ;; The cache.
+
+    (define slots 4)
+    (define key-factor 1048576)
+    (define key-bits 20)
+    ;; The key of record types for which no number was left.
+    (define crowded 127)
+    ;; Arguments whose classes make up a key.
+    (define positions-of-key 3)
+
+    ;; Keys and procedures alternate; half of the places stay free, so that a search ends.
+    (define (make-table size)
+      (make-vector (* 2 size) -1))
+
+    (define %empty-table (make-table 2))
+
+    (define (first-place table key)
+      (bitwise-and (* 2 (bitwise-xor key (arithmetic-shift key -17)))
+                   (- (vector-length table) 2)))
+
+    (define (%cache-lookup table key)
+      (let loop ((place (first-place table key)))
+        (let ((there (vector-ref table place)))
+          (cond ((eq? there key) (vector-ref table (+ place 1)))
+                ((eq? there -1) #f)
+                (else (loop (bitwise-and (+ place 2) (- (vector-length table) 2))))))))
+
+    (define (table-add! table key procedure)
+      (let loop ((place (first-place table key)))
+        (if (eq? (vector-ref table place) -1)
+            (begin
+              (vector-set! table (+ place 1) procedure)
+              (vector-set! table place key))
+            (loop (bitwise-and (+ place 2) (- (vector-length table) 2))))))
+
+    (define (table-of entries)
+      (let* ((count (length entries))
+             (table (let loop ((size 4))
+                      (if (< size (* 4 count)) (loop (* 2 size)) (make-table size)))))
+        (for-each (lambda (entry)
+                    (table-add! table (vector-ref entry 0) (vector-ref entry 2)))
+                  entries)
+        table))
+
+    (define (generic-cache generic)
+      (map (lambda (entry) (cons (vector-ref entry 1) (vector-ref entry 2)))
+           (object-entries (object-of generic 'generic-cache))))
+
+    (define (generic-cache-limit generic)
+      (object-limit (object-of generic 'generic-cache-limit)))
+
+    (define (set-generic-cache-limit! generic limit)
+      (let ((object (object-of generic 'set-generic-cache-limit!)))
+        (if (not (and (fixnum? limit) (>= limit 0)))
+            (%type-error 'set-generic-cache-limit! 2 "exact nonnegative integer" limit))
+        (set-object-limit! object limit)
+        (if (> (length (object-entries object)) limit)
+            (clear-generic-cache! object))))
+
+    (define (clear-generic-cache! generic)
+      (let* ((object (object-of generic 'clear-generic-cache!))
+             (update! (object-updater object)))
+        (set-object-entries! object '())
+        (let loop ((slot 0))
+          (if (< slot slots)
+              (begin
+                (update! slot -1 #f)
+                (loop (+ slot 1)))))
+        (update! 'table #f %empty-table)
+        (let loop ((position 0))
+          (if (< position positions-of-key)
+              (begin
+                (update! 'use position (specializes? object position))
+                (loop (+ position 1)))))))
+
+    ;; Whether a method looks at the class of the argument.
+    (define (specializes? object position)
+      (some? (lambda (method)
+               (let ((specializers (method-specializers method)))
+                 (and (> (length specializers) position)
+                      (not (eq? (list-ref specializers position) <object>)))))
+             (object-methods object)))
+
+    (define (some? test list)
+      (and (pair? list)
+           (or (test (car list))
+               (some? test (cdr list)))))
+
+    ;; The key of classes, or #f if they have none of their own.
+    (define (key-of object classes)
+      (let loop ((classes classes) (position 0) (key 0))
+        (cond ((or (null? classes) (= position positions-of-key)) key)
+              ((not (counts? object position))
+               (loop (cdr classes) (+ position 1) (* key (factor object position))))
+              (else
+               (let ((own (class-key (car classes))))
+                 (and (not (eq? own crowded))
+                      (loop (cdr classes)
+                            (+ position 1)
+                            (+ (* key (factor object position)) own))))))))
+
+    (define (factor object position)
+      (if (= position 0) 1 key-factor))
+
+    ;; With one parameter there is no look at whether it counts.
+    (define (counts? object position)
+      (or (null? (cdr (object-parameters object)))
+          (specializes? object position)))
+
+    ;; The key of the instances of a class; of a class of the machine, that of any of its kinds.
+    (define (class-key class)
+      (let loop ((key 0))
+        (cond ((= key 127) (%record-type-key class))
+              ((eq? (vector-ref built-in-classes key) class) key)
+              (else (loop (+ key 1))))))
+
+    (define (add-entry! object key classes procedure)
+      (let ((count (length (object-entries object)))
+            (update! (object-updater object)))
+        (set-object-entries! object
+                             (cons (vector key classes procedure) (object-entries object)))
+        (if (< count slots)
+            (update! count key procedure)
+            (update! 'table #f
+                     (table-of (list-head (object-entries object) (- (+ count 1) slots)))))))
+
+    (define (list-head list count)
+      (if (= count 0)
+          '()
+          (cons (car list) (list-head (cdr list) (- count 1)))))
+
+    (define (add-generic-cache-entry! generic classes procedure)
+      (let* ((object (object-of generic 'add-generic-cache-entry!))
+             (key (key-of object classes)))
+        (if (and key (not (some? (lambda (entry) (eq? (vector-ref entry 0) key))
+                                 (object-entries object))))
+            (add-entry! object key classes procedure))))
+
+    ;; What no entry of the cache fits.
+
+    (define (%miss object . arguments)
+      (%apply (dispatch-of object (classes-of object arguments)) arguments))
+
+    ;; The classes of the arguments that methods may specialize on.
+    (define (classes-of object arguments)
+      (let loop ((parameters (object-parameters object)) (arguments arguments))
+        (if (null? parameters)
+            '()
+            (cons (class-of (car arguments))
+                  (loop (cdr parameters) (cdr arguments))))))
+
+    (define (dispatch-of object classes)
+      (let ((procedure (if (looks-behind-key? object)
+                           (dispatch-on-all-classes object)
+                           (effective-procedure object classes))))
+        (cond ((not procedure)
+               (lambda arguments (no-applicable-method object arguments)))
+              ((is-plain? object)
+               (standard-cache! object classes procedure)
+               procedure)
+              (else
+               (cache-dispatch! object classes procedure)
+               procedure))))
+
+    (define (is-plain? object)
+      (eq? (record-type-descriptor object) <generic>))
+
+    ;; The procedure for arguments of these classes, or #f if there is no method.
+    (define (effective-procedure object classes)
+      (if (is-plain? object)
+          (let ((methods (standard-methods object classes)))
+            (and (pair? methods) (chain object methods)))
+          (let ((methods (compute-applicable-methods object classes)))
+            (and (pair? methods) (compute-dispatch object classes methods)))))
+
+    (define (chain object methods)
+      (if (null? methods)
+          (lambda arguments (no-next-method object arguments))
+          ((method-procedure (car methods)) (chain object (cdr methods)))))
+
+    ;; Whether a method looks at an argument whose class is not part of keys.
+    (define (looks-behind-key? object)
+      (let ((count (length (object-parameters object))))
+        (let loop ((position positions-of-key))
+          (and (< position count)
+               (or (specializes? object position)
+                   (loop (+ position 1)))))))
+
+    ;; Then what is cached looks at all of them.
+    (define (dispatch-on-all-classes object)
+      (let ((known '()))
+        (lambda arguments
+          (let* ((classes (classes-of object arguments))
+                 (entry (assoc classes known same-classes?)))
+            (if entry
+                (%apply (cdr entry) arguments)
+                (let ((procedure (effective-procedure object classes)))
+                  (if procedure
+                      (begin
+                        (set! known (cons (cons classes procedure) known))
+                        (%apply procedure arguments))
+                      (no-applicable-method object arguments))))))))
+
+    (define (same-classes? left right)
+      (or (null? left)
+          (and (eq? (car left) (car right))
+               (same-classes? (cdr left) (cdr right)))))
+
+    ;; The standard methods of the protocol.
+
+    (define (standard-methods object classes)
+      (let ((lists (map class-precedence-list classes)))
+        (let loop ((methods (object-methods object)) (ranked '()))
+          (if (null? methods)
+              (map cdr ranked)
+              (let ((ranks (ranks-of (method-specializers (car methods)) lists)))
+                (loop (cdr methods)
+                      (if ranks
+                          (insert-by-rank (cons ranks (car methods)) ranked)
+                          ranked)))))))
+
+    ;; How far up each specializer is from the class of its argument, or #f if one is not there.
+    (define (ranks-of specializers lists)
+      (if (null? specializers)
+          '()
+          (let ((rank (position-of (car specializers) (car lists)))
+                (rest (ranks-of (cdr specializers) (cdr lists))))
+            (and rank rest (cons rank rest)))))
+
+    (define (position-of object list)
+      (let loop ((rest list) (position 0))
+        (cond ((null? rest) #f)
+              ((eq? (car rest) object) position)
+              (else (loop (cdr rest) (+ position 1))))))
+
+    (define (insert-by-rank new ranked)
+      (if (or (null? ranked) (before? (car new) (caar ranked)))
+          (cons new ranked)
+          (cons (car ranked) (insert-by-rank new (cdr ranked)))))
+
+    ;; The leftmost argument decides where two methods differ.
+    (define (before? left right)
+      (and (pair? left)
+           (or (< (car left) (car right))
+               (and (= (car left) (car right))
+                    (before? (cdr left) (cdr right))))))
+
+    ;; A cache that is full starts anew.
+    (define (standard-cache! object classes procedure)
+      (let ((limit (object-limit object)))
+        (if (> limit 0)
+            (begin
+              (if (>= (length (object-entries object)) limit)
+                  (clear-generic-cache! object))
+              (add-generic-cache-entry! object classes procedure)))))
+
+    (define (standard-no-applicable-method object arguments)
+      (raise (%make-condition 'no-applicable-method
+                              (string-append "no method is applicable to arguments of the classes "
+                                             (class-names (classes-of object arguments)))
+                              arguments
+                              (object-name object))))
+
+    (define (standard-no-next-method object arguments)
+      (raise (%make-condition 'no-next-method
+                              (string-append "no next method for arguments of the classes "
+                                             (class-names (classes-of object arguments)))
+                              arguments
+                              (object-name object))))
+
+    (define (class-names classes)
+      (let loop ((classes classes) (text "("))
+        (let ((text (string-append text "<" (symbol->string (class-name (car classes))) ">")))
+          (if (null? (cdr classes))
+              (string-append text ")")
+              (loop (cdr classes) (string-append text " "))))))
+
+    ;; Adding and removing methods.
+
+    (define (add-method! generic method)
+      (let* ((object (object-of generic 'add-method!))
+             (specializers (method-specializers method)))
+        (if (not (= (length specializers) (length (object-parameters object))))
+            (raise (%make-condition
+                    'arity
+                    (string-append "a method takes as many arguments as its generic function, "
+                                   (number->string (length (object-parameters object))))
+                    (list method)
+                    (object-name object))))
+        (set-object-methods! object
+                             (cons method (methods-without object specializers)))
+        (clear-generic-cache! object)
+        generic))
+
+    (define (remove-method! generic method)
+      (let ((object (object-of generic 'remove-method!)))
+        (set-object-methods! object (delq method (object-methods object)))
+        (clear-generic-cache! object)
+        generic))
+
+    (define (methods-without object specializers)
+      (let loop ((methods (object-methods object)))
+        (cond ((null? methods) '())
+              ((same-classes? (method-specializers (car methods)) specializers) (cdr methods))
+              (else (cons (car methods) (loop (cdr methods)))))))
+
+    (define-syntax next-method
+      (syntax-rules ()
+        ((_ . rest)
+         (syntax-error "next-method has a meaning in the body of a method only"))))
+
+    (define-syntax define-method
+      (syntax-rules ()
+        ((_ (name . parameters) body0 body ...)
+         (collect-specializers name () () parameters body0 body ...))))
+
+    (define-syntax collect-specializers
+      (syntax-rules ()
+        ((_ name (parameter ...) (class ...) ((variable specializer) . more) . body)
+         (collect-specializers name (parameter ... variable) (class ... specializer) more . body))
+        ((_ name (parameter ...) (class ...) (variable . more) . body)
+         (collect-specializers name (parameter ... variable) (class ... <object>) more . body))
+        ((_ name (parameter ...) (class ...) () . body)
+         (define added
+           (add-method! name
+                        (make-method
+                         (list class ...)
+                         (lambda (next)
+                           (named-lambda (name parameter ...)
+                             (let ((next-procedure
+                                    (case-lambda
+                                      (() (next parameter ...))
+                                      (arguments (%apply next arguments)))))
+                               (syntax-parameterize ((next-method next-procedure)) . body))))))))
+        ((_ name (parameter ...) (class ...) rest . body)
+         (define added
+           (add-method! name
+                        (make-method
+                         (list class ...)
+                         (lambda (next)
+                           (named-lambda (name parameter ... . rest)
+                             (let ((next-procedure
+                                    (case-lambda
+                                      (() (apply next parameter ... rest))
+                                      (arguments (%apply next arguments)))))
+                               (syntax-parameterize ((next-method next-procedure)) . body))))))))))
+
+    ;; Generic functions.
+
+    (define-syntax define-generic
+      (syntax-rules ()
+        ((_ (name) . options)
+         (syntax-error "define-generic: there is no argument to dispatch on" name))
+        ((_ (name parameter ...) option ...)
+         (define-generic-variables name (parameter ...) #f (option ...)
+           (k0 m0 k1 m1 k2 m2 k3 m3 u0 u1 u2 table object)
+           (named-lambda (name parameter ...)
+             (let ((key (key-of-arguments (u0 u1 u2) parameter ...)))
+               (cond ((eq? key k0) (m0 parameter ...))
+                     ((eq? key k1) (m1 parameter ...))
+                     ((eq? key k2) (m2 parameter ...))
+                     ((eq? key k3) (m3 parameter ...))
+                     (else
+                      (let ((procedure (%cache-lookup table key)))
+                        (if procedure
+                            (procedure parameter ...)
+                            (%miss object parameter ...)))))))))
+        ((_ (name parameter0 parameter ... . rest) option ...)
+         (begin
+           (define-generic-variables name (parameter0 parameter ...) #t (option ...)
+             (k0 m0 k1 m1 k2 m2 k3 m3 u0 u1 u2 table object)
+             (case-lambda
+               ((parameter0 parameter ...)
+                (dispatch (parameter0 parameter ...) (u0 u1 u2)
+                          k0 m0 find object (parameter0 parameter ...)))
+               ((parameter0 parameter ... a)
+                (dispatch (parameter0 parameter ...) (u0 u1 u2)
+                          k0 m0 find object (parameter0 parameter ... a)))
+               ((parameter0 parameter ... a b)
+                (dispatch (parameter0 parameter ...) (u0 u1 u2)
+                          k0 m0 find object (parameter0 parameter ... a b)))
+               ((parameter0 parameter ... . rest)
+                (apply-general parameter0 parameter ... rest))))
+           (define (find key)
+             (cond ((eq? key k1) m1)
+                   ((eq? key k2) m2)
+                   ((eq? key k3) m3)
+                   (else (%cache-lookup table key))))
+           (define (apply-general parameter0 parameter ... rest)
+             (let* ((key (key-of-arguments (u0 u1 u2) parameter0 parameter ...))
+                    (procedure (if (eq? key k0) m0 (find key))))
+               (if procedure
+                   (apply procedure parameter0 parameter ... rest)
+                   (apply %miss object parameter0 parameter ... rest))))))
+        ((_ (name . rest) . options)
+         (syntax-error "define-generic: there is no argument to dispatch on" name))))
+
+    ;; One number of arguments of a procedure that takes any number.
+    (define-syntax dispatch
+      (syntax-rules ()
+        ((_ (parameter ...) uses k0 m0 find object (argument ...))
+         (let ((key (key-of-arguments uses parameter ...)))
+           (if (eq? key k0)
+               (m0 argument ...)
+               (let ((procedure (find key)))
+                 (if procedure
+                     (procedure argument ...)
+                     (%miss object argument ...))))))))
+
+    (define-syntax key-of-arguments
+      (syntax-rules ()
+        ((_ uses a) (%class-key a))
+        ((_ (use-a use-b use-c) a b)
+         (+ (if use-a (* (%class-key a) 1048576) 0)
+            (if use-b (%class-key b) 0)))
+        ((_ (use-a use-b use-c) a b c more ...)
+         (+ (* (+ (if use-a (* (%class-key a) 1048576) 0)
+                  (if use-b (%class-key b) 0))
+               1048576)
+            (if use-c (%class-key c) 0)))))
+
+    (define-syntax define-generic-variables
+      (syntax-rules ()
+        ((_ name parameters rest? (option ...)
+            (k0 m0 k1 m1 k2 m2 k3 m3 u0 u1 u2 table object) procedure)
+         (begin
+           (define k0 -1)
+           (define m0 #f)
+           (define k1 -1)
+           (define m1 #f)
+           (define k2 -1)
+           (define m2 #f)
+           (define k3 -1)
+           (define m3 #f)
+           (define u0 #f)
+           (define u1 #f)
+           (define u2 #f)
+           (define table %empty-table)
+           (define object (%make-generic 'name 'parameters rest? option ...))
+           (define name procedure)
+           (define registered
+             (%register-generic!
+              object name
+              (lambda (what number value)
+                (case what
+                  ((0) (set! m0 value) (set! k0 number))
+                  ((1) (set! m1 value) (set! k1 number))
+                  ((2) (set! m2 value) (set! k2 number))
+                  ((3) (set! m3 value) (set! k3 number))
+                  ((table) (set! table value))
+                  (else
+                   (case number
+                     ((0) (set! u0 value))
+                     ((1) (set! u1 value))
+                     (else (set! u2 value))))))))))))
+
+    ;; The protocol.
+
+    (define-generic (compute-applicable-methods generic classes))
+    (define-generic (compute-dispatch generic classes methods))
+    (define-generic (cache-dispatch! generic classes procedure))
+    (define-generic (no-applicable-method generic arguments))
+    (define-generic (no-next-method generic arguments))
+
+    (define-method (compute-applicable-methods (generic <generic>) classes)
+      (standard-methods generic classes))
+    (define-method (compute-dispatch (generic <generic>) classes methods)
+      (chain generic methods))
+    (define-method (cache-dispatch! (generic <generic>) classes procedure)
+      (standard-cache! generic classes procedure))
+    (define-method (no-applicable-method (generic <generic>) arguments)
+      (standard-no-applicable-method generic arguments))
+    (define-method (no-next-method (generic <generic>) arguments)
+      (standard-no-next-method generic arguments))))
