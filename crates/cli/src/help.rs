@@ -7,7 +7,8 @@ pub const TEXT: &str = "\
 Canny, an R7RS Scheme.
 
 Usage:
-  canny [OPTION…] FILE [ARGUMENT…]   run a program
+  canny [run] [OPTION…] FILE [ARGUMENT…]
+                                     run a program
   canny [OPTION…] -e EXPR [ARGUMENT…]
                                      evaluate expressions and print their values
   canny [OPTION…] - [ARGUMENT…]      run a program from standard input
@@ -23,6 +24,7 @@ Options:
   --heap-limit N    use at most N bytes of heap (suffixes K, M, G)
   --stack-limit N   use at most N bytes of frames; 1G unless given
   --no-jit          do not compile code that runs often; so does CANNY_JIT=0
+  --spesh-report    tell at the end what was compiled to machine code, what was not, and why
   --no-cache        neither read nor write compiled libraries in the cache directory
   --no-warnings     do not print the compiler's warnings
   -V, --version     print the version and what SRFI 176 asks for
@@ -37,6 +39,8 @@ Environment:
   CANNY_LIBRARY_PATH   directories to search for libraries
   CANNY_CACHE_DIR      where compiled libraries are kept (default: the user's cache directory)
   NO_COLOR             do not colour messages
+  CANNY_STATISTICS=FILE
+                       write bytes allocated, collections and pauses to FILE at the end
   CANNY_GC_STRESS=N, CANNY_GC_VERIFY=1, CANNY_GC_POISON=1, CANNY_NURSERY=BYTES
                        test modes of the collector
 

@@ -44,6 +44,8 @@ pub struct Options {
     pub show_warnings: bool,
     /// Compile code that runs often.
     pub compiles: bool,
+    /// Tell at the end what was compiled and what was not.
+    pub reports_specializer: bool,
 }
 
 /// Parses the command line; the message says what is wrong with it.
@@ -59,7 +61,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         use_cache: true,
         show_warnings: true,
         compiles: true,
+        reports_specializer: false,
     };
+    // After the word `run`.
+    let mut must_run = false;
     let mut expressions: Vec<String> = Vec::new();
     let mut parser = Parser::from_iter(arguments);
     let text_of = |error: lexopt::Error| error.to_string();
@@ -92,17 +97,21 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
                     Some(size("--stack-limit", parser.value().map_err(text_of)?)?);
             }
             Arg::Long("no-jit") => options.compiles = false,
+            Arg::Long("spesh-report") => options.reports_specializer = true,
             Arg::Long("no-cache") => options.use_cache = false,
             Arg::Long("no-warnings") => options.show_warnings = false,
+            Arg::Value(word) if is_verb(&word, "run") && !must_run => must_run = true,
             Arg::Value(first) => {
                 let rest: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
-                return with_operands(options, expressions, first, rest);
+                return with_operands(options, expressions, must_run, first, rest);
             }
             other => return Err(other.unexpected().to_string()),
         }
     }
     if !expressions.is_empty() {
         options.action = Action::Program(Source::Expressions(expressions));
+    } else if must_run {
+        return Err("'run' takes a file".to_owned());
     } else if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         options.action = Action::Program(Source::StandardInput);
     }
@@ -114,6 +123,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
 fn with_operands(
     mut options: Options,
     expressions: Vec<String>,
+    must_run: bool,
     first: OsString,
     rest: Vec<OsString>,
 ) -> Result<Options, String> {
@@ -121,7 +131,7 @@ fn with_operands(
     if !expressions.is_empty() {
         options.command_line = vec!["canny".to_owned(), lossy(&first)];
         options.action = Action::Program(Source::Expressions(expressions));
-    } else if (first == "expand" || first == "disasm") && !PathBuf::from(&first).exists() {
+    } else if !must_run && (is_verb(&first, "expand") || is_verb(&first, "disasm")) {
         let [file] = rest.as_slice() else {
             return Err(format!("'{}' takes one file", lossy(&first)));
         };
@@ -141,6 +151,11 @@ fn with_operands(
     }
     options.command_line.extend(rest.iter().map(lossy));
     Ok(options)
+}
+
+/// Whether an operand is this verb; a file of that name is a program.
+fn is_verb(word: &OsString, verb: &str) -> bool {
+    word == verb && !PathBuf::from(word).exists()
 }
 
 fn string(value: OsString) -> Result<String, String> {
@@ -185,6 +200,22 @@ mod tests {
         );
         assert_eq!(options.command_line, ["p.scm", "-e", "--heap-limit"]);
         assert_eq!(options.first_directories, [PathBuf::from("lib")]);
+    }
+
+    #[test]
+    fn a_program_may_be_run_by_name() {
+        let options = parsed(&["run", "--spesh-report", "p.scm", "run", "--spesh-report"]).unwrap();
+        let program = Action::Program(Source::File("p.scm".into()));
+        assert_eq!(options.action, program);
+        assert_eq!(options.command_line, ["p.scm", "run", "--spesh-report"]);
+        assert!(options.reports_specializer);
+        let options = parsed(&["--spesh-report", "run", "expand"]).unwrap();
+        assert_eq!(
+            options.action,
+            Action::Program(Source::File("expand".into()))
+        );
+        assert!(!parsed(&["p.scm"]).unwrap().reports_specializer);
+        assert!(parsed(&["run"]).is_err());
     }
 
     #[test]

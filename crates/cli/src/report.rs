@@ -27,6 +27,13 @@ pub fn diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) {
     }
 }
 
+/// Prints a text that is meant for people.
+pub fn text(text: &str) {
+    flush_output();
+    // Nothing can be done when standard error is gone.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// What the program wrote comes before what is said about it.
 fn flush_output() {
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use canny_heap::HeapConfig;
+use canny_heap::{HeapConfig, Statistics};
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
@@ -14,6 +14,9 @@ use canny_vm::{Exit, Thread, Vm, VmConfig, VmStack};
 use crate::exit_code;
 use crate::options::{Options, Source};
 use crate::report;
+
+/// Names the file for the heap's statistics.
+const STATISTICS_VARIABLE: &str = "CANNY_STATISTICS";
 
 /// A thread of a machine, ready to run programs.
 pub struct Session {
@@ -54,8 +57,11 @@ impl Session {
         };
         let vm = Vm::new(config, canny_lib::primitive_table())
             .map_err(|error| format!("cannot start: {error}"))?;
+        if options.reports_specializer {
+            vm.specializer().ledger().turn_on(false);
+        }
         if vm.specializer().is_enabled() {
-            let compiler = Compiler::new(vm.specializer().clone());
+            let compiler = Compiler::from_environment(vm.specializer().clone())?;
             vm.set_compiler(WorkerOptions::from_environment(), Box::new(compiler));
         }
         let evaluation = EvaluationConfig {
@@ -87,6 +93,19 @@ impl Session {
         match session.run(prepared) {
             Ok(_) => Ok(session),
             Err(_) => Err("the standard library does not start".to_owned()),
+        }
+    }
+
+    /// The end of a run: what was asked to be told about it.
+    pub fn finish(self, options: &Options) {
+        let Session { vm, thread, .. } = self;
+        if options.reports_specializer {
+            report::text(&vm.specializer_report());
+        }
+        // What a thread has allocated is known when it ends.
+        drop(thread);
+        if let Some(path) = std::env::var_os(STATISTICS_VARIABLE).filter(|path| !path.is_empty()) {
+            write_statistics(Path::new(&path), &vm.heap().statistics());
         }
     }
 
@@ -154,9 +173,28 @@ pub fn run_program(options: &Options, source: &Source) -> u8 {
         let prepared = session.evaluation().prepare_program(&name, &bytes);
         session.run(prepared).map(|_| ())
     };
+    session.finish(options);
     match result {
         Ok(()) => 0,
         Err(failure) => failure.exit_code(),
+    }
+}
+
+/// Writes what the heap did, a name and a number on each line.
+fn write_statistics(path: &Path, statistics: &Statistics) {
+    let lines = [
+        ("bytes-allocated", statistics.bytes_allocated),
+        ("bytes-in-use-max", statistics.bytes_in_use_max as u64),
+        ("collections", statistics.collections),
+        ("full-collections", statistics.full_collections),
+        ("pause-nanoseconds", statistics.pause_wall_ns_total),
+        ("pause-nanoseconds-max", statistics.pause_wall_ns_max),
+    ];
+    let text: String = lines
+        .map(|(name, number)| format!("{name} {number}\n"))
+        .concat();
+    if let Err(error) = std::fs::write(path, text) {
+        eprintln!("canny: cannot write {}: {error}", path.display());
     }
 }
 

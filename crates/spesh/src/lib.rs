@@ -13,6 +13,7 @@ pub mod passes;
 pub mod planner;
 pub mod snapshot;
 pub mod statistics;
+pub mod switches;
 pub mod types;
 pub mod verify;
 

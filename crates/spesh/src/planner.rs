@@ -33,6 +33,8 @@ use crate::statistics::{
 };
 use crate::types::Type;
 
+pub use obstacle::Obstacle;
+
 /// Share of a callsite's calls that makes a type relevant.
 pub const RELEVANT_PERCENT: u32 = 40;
 /// Share of all calls that a type or number of arguments needs where one specialization serves all.
@@ -496,5 +498,6 @@ fn raise_callees(plans: &mut [Plan], statistics: &Statistics) {
     }
 }
 
+mod obstacle;
 #[cfg(test)]
 mod tests;

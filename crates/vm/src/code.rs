@@ -330,6 +330,17 @@ impl Thread {
 }
 
 impl UnitMetadata {
+    /// File and line of a span.
+    pub(crate) fn line(&self, span: Option<UnitSpan>) -> Option<(String, u32)> {
+        let position = self.position(span?)?;
+        Some((position.file, position.line))
+    }
+
+    /// File and line of the instruction at a word index of a code.
+    pub(crate) fn line_at(&self, index: usize, pc: usize) -> Option<(String, u32)> {
+        self.line(find_position(&self.codes.get(index)?.positions, pc as u32))
+    }
+
     fn position(&self, span: UnitSpan) -> Option<Position> {
         let source = self.sources.get(span.source as usize)?;
         let (line, column) = source.line_and_column(span.start)?;

@@ -310,3 +310,39 @@ fn huge_and_unknown_code_is_never_planned() {
     let log = log_of(&[(huge, 1000, &[PAIR]), (unknown, 1000, &[PAIR])]);
     assert_eq!(bench.plan(&log), []);
 }
+
+#[test]
+fn it_is_told_why_nothing_is_planned() {
+    let mut bench = Bench::default();
+    let hot = bench.codes.add_plain(1, "hot", 1, 40);
+    let cold = bench.codes.add_plain(2, "cold", 1, 40);
+    let wrong = bench.codes.add_plain(3, "wrong", 2, 40);
+    let log = log_of(&[
+        (hot, 200, &[FIXNUM]),
+        (cold, 97, &[FIXNUM]),
+        (wrong, 200, &[FIXNUM]),
+    ]);
+    bench.plan(&log);
+    let obstacle = |bench: &Bench, code| {
+        let snapshot = bench.codes.snapshot(code).expect("it was added");
+        let statistics = bench.statistics.code(code).expect("it was called");
+        bench.planner.obstacle(&snapshot, statistics)
+    };
+    assert_eq!(obstacle(&bench, hot), Obstacle::Planned);
+    assert_eq!(obstacle(&bench, wrong), Obstacle::WrongArguments);
+    assert_eq!(
+        obstacle(&bench, cold).to_string(),
+        "not hot enough: 97 of 150 calls"
+    );
+    for times in 1..=RETRACTIONS_MAX {
+        bench
+            .planner
+            .retract(hot, EntryPoint::Start, &[Type::FIXNUM]);
+        let text = obstacle(&bench, hot).to_string();
+        if times == RETRACTIONS_MAX {
+            assert!(text.starts_with("given up for good"), "{text}");
+        } else {
+            assert!(text.starts_with("not hot enough: 200 of"), "{text}");
+        }
+    }
+}

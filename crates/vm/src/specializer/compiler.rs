@@ -3,16 +3,21 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Instant;
 
 use canny_spesh::build::{Options, build};
 use canny_spesh::graph::{EntryPoint, Graph};
 use canny_spesh::planner::Plan;
 use canny_spesh::snapshot::{CodeSource, CodeWord, Profile};
+use canny_spesh::switches::turn_off;
 use canny_spesh::types::Type;
 use canny_spesh::verify::verify;
 
 use super::worker::{Compile, Outcome};
 use super::{CandidateId, InstallError, Refusal, Specializer};
+
+/// Names passes to be turned off, separated by commas.
+pub const DISABLE_VARIABLE: &str = "CANNY_SPESH_DISABLE";
 
 /// How often a plan waits for snapshots of what the code calls.
 const WAITS_MAX: u32 = 2;
@@ -26,29 +31,19 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// The compiler of a machine's specializer.
-    pub fn new(specializer: Arc<Specializer>) -> Compiler {
-        Compiler {
+    /// The compiler of a machine's specializer, with the passes of [`DISABLE_VARIABLE`] turned off; an error if
+    /// there is no such pass.
+    pub fn from_environment(specializer: Arc<Specializer>) -> Result<Compiler, String> {
+        let mut options = Options::default();
+        let names = std::env::var(DISABLE_VARIABLE).unwrap_or_default();
+        turn_off(&mut options, &names).map_err(|error| format!("{DISABLE_VARIABLE}: {error}"))?;
+        Ok(Compiler {
             specializer,
-            options: options_from_environment(),
+            options,
             installed: Vec::new(),
             waits: HashMap::new(),
-        }
+        })
     }
-}
-
-/// Passes that `CANNY_SPESH_OFF` names, separated by commas, are switched off.
-fn options_from_environment() -> Options {
-    let mut options = Options::default();
-    let off = std::env::var("CANNY_SPESH_OFF").unwrap_or_default();
-    for name in off.split(',') {
-        match name.trim() {
-            "inline" => options.inline = false,
-            "number" => options.number_values = false,
-            _ => {}
-        }
-    }
-    options
 }
 
 impl Compile for Compiler {
@@ -58,6 +53,7 @@ impl Compile for Compiler {
         profile: &dyn Profile,
         log: Option<&mut dyn Write>,
     ) -> Outcome {
+        let start = Instant::now();
         let view = self.specializer.view();
         let Some(code) = view.snapshot(plan.code) else {
             return Outcome::TryAgain("its code is not known yet".to_owned());
@@ -89,6 +85,7 @@ impl Compile for Compiler {
         let required = required_types(plan);
         match self.specializer.install(&graph, &required, &view) {
             Ok(id) => {
+                self.specializer.ledger().planned(id, plan, start.elapsed());
                 self.installed.push((id, plan.clone()));
                 Outcome::Installed(summary(&graph))
             }

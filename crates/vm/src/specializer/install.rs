@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use canny_jit::{CodeMemory, Environment, JitError, MemoryOptions};
 use canny_spesh::graph::{Callee, Condition, EntryPoint, Graph, Op, Terminator, Test};
@@ -10,6 +11,7 @@ use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use canny_spesh::types::Type;
 use canny_tables::opcodes::Opcode;
 
+use super::ledger::Sizes;
 use super::placed::Placed;
 use super::registry::Publication;
 use super::{CandidateId, Refusal, Specializer, View, compiled};
@@ -62,13 +64,13 @@ impl MachineCode {
 }
 
 /// What compiled code calls in the machine.
-fn environment() -> Environment {
+fn environment(disassembles: bool) -> Environment {
     Environment {
         call_slow_stub: canny_llint::slow_stub(Opcode::Call),
         tail_call_slow_stub: canny_llint::slow_stub(Opcode::TailCall),
         allocate: compiled::allocate as *const () as usize,
         box_flonum: compiled::box_flonum as *const () as usize,
-        disassembles: false,
+        disassembles,
     }
 }
 
@@ -96,7 +98,9 @@ impl Specializer {
         self.lock()
             .check(&publication)
             .map_err(InstallError::Refused)?;
-        let code = canny_jit::compile(graph, &environment()).map_err(InstallError::Jit)?;
+        let start = Instant::now();
+        let environment = environment(self.ledger.keeps_listings());
+        let code = canny_jit::compile(graph, &environment).map_err(InstallError::Jit)?;
         let memory = self.machine_code.memory().map_err(InstallError::Jit)?;
         let installed = memory.install(&code, number).map_err(InstallError::Jit)?;
         let placed = Placed {
@@ -113,6 +117,11 @@ impl Specializer {
                 .collect(),
             exits: installed.exits.iter().map(|exit| exit.bytecode).collect(),
         };
+        let sizes = Sizes {
+            code_bytes: installed.code_bytes,
+            descriptor_bytes: installed.data_bytes,
+            segments: code.segment_count(),
+        };
         let mut registry = self.lock();
         if let Err(refusal) = registry.check(&publication) {
             drop(registry);
@@ -121,6 +130,10 @@ impl Specializer {
             return Err(InstallError::Refused(refusal));
         }
         registry.publish(publication, placed);
+        drop(registry);
+        let time = start.elapsed();
+        self.ledger
+            .compiled(id, graph, &sizes, time, code.disassembly());
         Ok(id)
     }
 }

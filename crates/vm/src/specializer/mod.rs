@@ -10,6 +10,7 @@
 //! - [`watches`]: global variables on whose value compiled code relies.
 //! - [`compiler`]: builds, compiles and installs what the worker plans.
 //! - [`compiled`]: functions that compiled code calls.
+//! - [`ledger`], [`report`]: what happened, for people.
 //! - [`log`]: what threads write while they interpret, and when.
 //! - [`worker`]: the thread that reads logs, plans and has plans compiled.
 //!
@@ -22,10 +23,12 @@
 pub(crate) mod compiled;
 pub mod compiler;
 mod install;
+pub mod ledger;
 pub(crate) mod log;
 mod now;
 pub(crate) mod placed;
 pub(crate) mod registry;
+mod report;
 mod snapshot;
 pub(crate) mod thread;
 mod watches;
@@ -59,6 +62,17 @@ pub enum Refusal {
     TypesAtStart,
 }
 
+/// Why a candidate was taken out of use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetiredBy {
+    /// Guesses failed too often.
+    Exits,
+    /// A global variable that it relied on changed.
+    Variable,
+    /// Somebody asked for it.
+    Request,
+}
+
 /// What became of a candidate.
 #[derive(Clone, Debug)]
 pub struct ExitReport {
@@ -68,6 +82,8 @@ pub struct ExitReport {
     pub loop_entries: u64,
     /// Nobody enters it any more.
     pub is_retired: bool,
+    /// Why, if so.
+    pub retired_by: Option<RetiredBy>,
 }
 
 /// The specializer's part of a machine.
@@ -79,6 +95,7 @@ pub struct Specializer {
     has_wishes: AtomicBool,
     next_candidate: AtomicU64,
     machine_code: install::MachineCode,
+    ledger: ledger::Ledger,
 }
 
 impl std::fmt::Debug for Specializer {
@@ -98,11 +115,17 @@ impl Specializer {
             has_wishes: AtomicBool::new(false),
             next_candidate: AtomicU64::new(1),
             machine_code: install::MachineCode::default(),
+            ledger: ledger::Ledger::default(),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What happened, for people; it is off unless the host turns it on.
+    pub fn ledger(&self) -> &ledger::Ledger {
+        &self.ledger
     }
 
     /// Whether the host wants code to be compiled.
@@ -135,7 +158,7 @@ impl Specializer {
 
     /// Takes a candidate out of use. Frames of it go on in the bytecode.
     pub fn retire(&self, id: CandidateId) {
-        self.lock().retire(id);
+        self.lock().retire(id, RetiredBy::Request);
         self.heap.request_safepoints();
     }
 

@@ -26,7 +26,7 @@ use canny_value::Value;
 
 use super::placed::Placed;
 use super::watches::Watches;
-use super::{CandidateId, ExitReport, Refusal, Specializer};
+use super::{CandidateId, ExitReport, Refusal, RetiredBy, Specializer};
 use crate::code::CodeRef;
 
 /// Exits after which a candidate is given up.
@@ -62,6 +62,9 @@ struct Candidate {
     exits_total: u32,
     entries: u64,
     is_retired: bool,
+    /// Why, and the exits that were taken before, for people: code, word index, times.
+    retired_by: Option<RetiredBy>,
+    exits_before: Vec<(CodeWord, usize, u32)>,
     /// Code that it copied, calls or compares with, kept alive as long as it may run.
     codes: Vec<Arc<CodeSnapshot>>,
 }
@@ -204,6 +207,8 @@ impl Registry {
                 exits_total: 0,
                 entries: 0,
                 is_retired: false,
+                retired_by: None,
+                exits_before: Vec::new(),
                 codes,
             },
         );
@@ -283,7 +288,7 @@ impl Registry {
             {
                 known.retirements += 1;
             }
-            self.retire(id);
+            self.retire(id, RetiredBy::Exits);
         }
         gives_up
     }
@@ -303,13 +308,15 @@ impl Registry {
     }
 
     /// Takes a candidate out of use: nobody enters it any more, and suspended frames go on in the bytecode.
-    pub(super) fn retire(&mut self, id: CandidateId) {
+    pub(super) fn retire(&mut self, id: CandidateId, by: RetiredBy) {
         let Some(candidate) = self.candidates.get_mut(&id) else {
             return;
         };
         if std::mem::replace(&mut candidate.is_retired, true) {
             return;
         }
+        candidate.retired_by = Some(by);
+        candidate.exits_before = taken_exits(candidate);
         let (word, entry) = (candidate.code, candidate.entry);
         let code_object = self.code_object(word);
         match entry {
@@ -364,7 +371,7 @@ impl Registry {
             .map(|(id, _)| *id)
             .collect();
         for id in &dependents {
-            self.retire(*id);
+            self.retire(*id, RetiredBy::Variable);
         }
         !dependents.is_empty()
     }
@@ -387,18 +394,15 @@ impl Registry {
 
     pub(super) fn exit_report(&self, id: CandidateId) -> Option<ExitReport> {
         let candidate = self.candidates.get(&id)?;
-        let exits = candidate
-            .exits
-            .iter()
-            .enumerate()
-            .filter_map(|(exit, count)| {
-                let (code, pc, _) = place_of(candidate, exit)?;
-                Some((code, pc, *count))
-            });
+        let exits = match candidate.is_retired {
+            true => candidate.exits_before.clone(),
+            false => taken_exits(candidate),
+        };
         Some(ExitReport {
-            exits: exits.filter(|(_, _, count)| *count > 0).collect(),
+            exits,
             loop_entries: candidate.entries,
             is_retired: candidate.is_retired,
+            retired_by: candidate.retired_by,
         })
     }
 
@@ -406,6 +410,18 @@ impl Registry {
     pub(super) fn entered(&self, code: CodeWord) -> Option<CandidateId> {
         self.codes.get(&code)?.entered
     }
+}
+
+/// The exits that were taken: code, word index, times.
+fn taken_exits(candidate: &Candidate) -> Vec<(CodeWord, usize, u32)> {
+    let exits = candidate.exits.iter().enumerate();
+    exits
+        .filter(|(_, count)| **count > 0)
+        .filter_map(|(exit, count)| {
+            let (code, pc, _) = place_of(candidate, exit)?;
+            Some((code, pc, *count))
+        })
+        .collect()
 }
 
 /// Where an exit goes: code, word index and instruction word.

@@ -10,6 +10,8 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::frame;
 use canny_value::Value;
 
+use super::Specializer;
+use super::ledger::Errand;
 use super::registry::Registry;
 use crate::Vm;
 use crate::code::CodeRef;
@@ -46,6 +48,11 @@ impl Thread {
             return;
         }
         let wishes = specializer.lock().take_wishes();
+        let ledger = specializer.ledger();
+        ledger.time(Errand::MakeSnapshots, || self.grant(&specializer, wishes));
+    }
+
+    fn grant(&mut self, specializer: &Specializer, wishes: Vec<CodeWord>) {
         for word in wishes {
             // The word may come from a log, and its code may have died since.
             if !specializer.heap.is_code(word.0) {
@@ -91,6 +98,8 @@ impl Vm {
             liveness,
         });
         registry.add_snapshot(code.value(), snapshot.clone());
+        drop(registry);
+        self.specializer.ledger().know(word, &unit, index);
         Some(snapshot)
     }
 }

@@ -5,6 +5,7 @@ use canny_tables::opcodes::{Opcode, Operand, encode_abc, field_a, field_b, field
 use canny_value::Value;
 
 use super::CandidateId;
+use super::ledger::Errand;
 use super::snapshot::type_of;
 use crate::thread::Thread;
 
@@ -46,7 +47,9 @@ impl Thread {
             // SAFETY: candidates ask for registers that are live at the head.
             type_of(unsafe { *fp.add(register as usize) })
         };
-        let entry = specializer.lock().enter_loop(head as u64, register_type);
+        let entry = specializer.ledger().time(Errand::EnterLoop, || {
+            specializer.lock().enter_loop(head as u64, register_type)
+        });
         entry.map_or(head, |descriptor| descriptor as *const u32)
     }
 
@@ -55,14 +58,17 @@ impl Thread {
         let specializer = self.vm.specializer.clone();
         let fp = self.fp;
         let operand_types = |word: u32| operand_types(word, fp);
-        let gave_up = specializer.lock().count_exit(id, exit, operand_types);
+        let gave_up = specializer.ledger().time(Errand::CountExit, || {
+            specializer.lock().count_exit(id, exit, operand_types)
+        });
         self.code_was_retired |= gave_up;
     }
 
     /// A watched cell is about to change: gives up the compiled code that relies on it.
     pub(crate) fn cell_changes(&mut self, cell: Value) {
         let specializer = self.vm.specializer.clone();
-        let gave_up = specializer.lock().cell_changes(cell);
+        let ledger = specializer.ledger();
+        let gave_up = ledger.time(Errand::ChangeCell, || specializer.lock().cell_changes(cell));
         if gave_up {
             self.code_was_retired = true;
             // Loops of other threads run on until they come to a safepoint.

@@ -32,6 +32,9 @@ use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile};
 use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
 
+pub(super) use account::WorkerAccount;
+
+use super::ledger::Ledger;
 use super::log::LogQuota;
 
 /// Calls and iterations from which on code is worth a snapshot.
@@ -84,6 +87,10 @@ pub trait Machine: Send {
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation failed too often.
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
+    /// Where the worker writes what became of plans, for people.
+    fn ledger(&self) -> Option<&Ledger> {
+        None
+    }
 }
 
 impl Machine for Arc<super::Specializer> {
@@ -97,6 +104,10 @@ impl Machine for Arc<super::Specializer> {
 
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
         super::Specializer::is_unstable(self, code, pc)
+    }
+
+    fn ledger(&self) -> Option<&Ledger> {
+        Some(super::Specializer::ledger(self))
     }
 }
 
@@ -142,6 +153,8 @@ pub(crate) struct FullLog {
 enum Message {
     Log(FullLog),
     ThreadEnded(u32),
+    /// Somebody asks what the worker knows.
+    Account(Sender<WorkerAccount>),
 }
 
 /// A machine's end of the way to its worker.
@@ -394,6 +407,10 @@ impl Worker {
                     }
                 }
                 Message::ThreadEnded(thread) => self.statistics.forget_thread(thread),
+                Message::Account(to) => {
+                    // Nobody waits any more if it took too long.
+                    let _ = to.send(self.account(is_off));
+                }
             }
             self.give_back_due();
         }
@@ -552,6 +569,7 @@ impl Worker {
             .is_some_and(|limit| self.compiled >= limit)
         {
             self.say(&format!("Not compiled, the limit is reached: {title}\n\n"));
+            self.note_refusal(plan, "CANNY_SPESH_LIMIT is reached", Duration::ZERO);
             return;
         }
         self.compiled += 1;
@@ -570,6 +588,7 @@ impl Worker {
         };
         let log = file.as_mut().map(|file| file as &mut dyn Write);
         let outcome = guarded(|| compile.compile(plan, &profile, log));
+        let is_installed = matches!(outcome, Ok(Outcome::Installed(_)));
         let text = match outcome {
             Ok(Outcome::Installed(text)) => format!("installed {text}"),
             Ok(Outcome::Refused(text)) => format!("refused: {text}"),
@@ -581,6 +600,9 @@ impl Worker {
             }
             Err(panic) => format!("turned off by an internal error: {panic}"),
         };
+        if !is_installed {
+            self.note_refusal(plan, &text, start.elapsed());
+        }
         let microseconds = start.elapsed().as_micros();
         self.say(&format!(
             "Candidate {number}, {title}: {text} ({microseconds} us)\n\n"
@@ -628,5 +650,6 @@ impl fmt::Debug for LogWorker {
     }
 }
 
+pub(super) mod account;
 #[cfg(test)]
 mod tests;

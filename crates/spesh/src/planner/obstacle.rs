@@ -1,0 +1,116 @@
+//! Why the planner plans nothing for a code, for people.
+
+use std::fmt;
+
+use super::{CANDIDATES_MAX, LOOP_HITS, Planner, RETRACTIONS_MAX, WORDS_MAX, accepts, threshold};
+use crate::graph::EntryPoint;
+use crate::snapshot::CodeSnapshot;
+use crate::statistics::CodeStatistics;
+
+/// Why there is no plan for the start of a code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// There is one.
+    Planned,
+    /// It is larger than anything that is compiled.
+    TooLarge {
+        /// Its words.
+        words: usize,
+    },
+    /// It was compiled, and guesses failed, again and again.
+    GivenUp {
+        /// So many times.
+        times: u32,
+    },
+    /// It has as many specializations as a code may have.
+    Full,
+    /// Calls with this number of arguments end in an error.
+    WrongArguments,
+    /// It was not seen often enough.
+    NotHot {
+        /// Calls that were logged.
+        calls: u32,
+        /// Calls that would be enough.
+        calls_wanted: u32,
+        /// Iterations of its hottest loop.
+        iterations: u32,
+        /// Iterations that would be enough.
+        iterations_wanted: u32,
+        /// How often it was compiled and given up before, which doubles what is wanted.
+        retractions: u32,
+    },
+}
+
+impl Planner {
+    /// What stands between a code and a plan for its start.
+    pub fn obstacle(&self, snapshot: &CodeSnapshot, statistics: &CodeStatistics) -> Obstacle {
+        let words = snapshot.instructions.len();
+        let Some(threshold) = threshold(words) else {
+            return Obstacle::TooLarge { words };
+        };
+        let planned = self.planned.get(&snapshot.word);
+        let retractions = planned.map_or(0, |planned| planned.retractions);
+        if retractions >= RETRACTIONS_MAX {
+            return Obstacle::GivenUp { times: retractions };
+        }
+        let specializations = planned.map_or(&[][..], |planned| &planned.specializations);
+        let starts = |(entry, _): &&(EntryPoint, _)| *entry == EntryPoint::Start;
+        if specializations.iter().any(|it| starts(&it)) {
+            return Obstacle::Planned;
+        }
+        if specializations.len() >= CANDIDATES_MAX {
+            return Obstacle::Full;
+        }
+        let callsites = statistics.callsites.iter();
+        let accepted = callsites.filter(|callsite| accepts(snapshot, callsite));
+        let calls = accepted.map(|callsite| callsite.hits).sum();
+        let wanted = threshold << retractions;
+        if calls < wanted && statistics.hits >= wanted {
+            return Obstacle::WrongArguments;
+        }
+        let loops = statistics.loops.values();
+        Obstacle::NotHot {
+            calls,
+            calls_wanted: wanted,
+            iterations: loops.map(|of_loop| of_loop.hits).max().unwrap_or(0),
+            iterations_wanted: LOOP_HITS << retractions,
+            retractions,
+        }
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Planned => f.write_str("planned, not compiled yet"),
+            Obstacle::TooLarge { words } => {
+                write!(
+                    f,
+                    "too large: {words} words of bytecode, {WORDS_MAX} at most"
+                )
+            }
+            Obstacle::GivenUp { times } => {
+                write!(f, "given up for good: guesses failed {times} times")
+            }
+            Obstacle::Full => write!(f, "{CANDIDATES_MAX} specializations already"),
+            Obstacle::WrongArguments => f.write_str("called with a wrong number of arguments"),
+            Obstacle::NotHot {
+                calls,
+                calls_wanted,
+                iterations,
+                iterations_wanted,
+                retractions,
+            } => {
+                write!(f, "not hot enough: {calls} of {calls_wanted} calls")?;
+                if *iterations > 0 {
+                    write!(f, ", {iterations} of {iterations_wanted} iterations")?;
+                }
+                match retractions {
+                    0 => Ok(()),
+                    1 => f.write_str(" (more, since it was given up once)"),
+                    times => write!(f, " (more, since it was given up {times} times)"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Passes that can be turned off by name, to find the one that breaks or slows down a program.
+
+use crate::build::Options;
+
+/// A part of the optimizer that others do without.
+pub struct Pass {
+    /// What it is called in `CANNY_SPESH_DISABLE`.
+    pub name: &'static str,
+    /// What it does, for people.
+    pub effect: &'static str,
+    turn_off: fn(&mut Options),
+}
+
+/// All of them.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "inline",
+        effect: "copies known procedures to their calls",
+        turn_off: |options| options.inline = false,
+    },
+    Pass {
+        name: "number",
+        effect: "finds computations that were made before",
+        turn_off: |options| options.number_values = false,
+    },
+];
+
+/// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes there are.
+pub fn turn_off(options: &mut Options, names: &str) -> Result<(), String> {
+    for name in names.split(',').map(str::trim) {
+        if name.is_empty() {
+            continue;
+        }
+        match PASSES.iter().find(|pass| pass.name == name) {
+            Some(pass) => (pass.turn_off)(options),
+            None => {
+                let known: Vec<&str> = PASSES.iter().map(|pass| pass.name).collect();
+                let known = known.join(", ");
+                return Err(format!("there is no pass '{name}', but {known}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pass_can_be_turned_off_by_its_name() {
+        let plain = format!("{:?}", Options::default());
+        for pass in PASSES {
+            let mut options = Options::default();
+            assert_eq!(turn_off(&mut options, pass.name), Ok(()));
+            assert_ne!(format!("{options:?}"), plain, "{} does nothing", pass.name);
+        }
+    }
+
+    #[test]
+    fn lists_have_commas_and_known_names() {
+        let mut options = Options::default();
+        assert_eq!(turn_off(&mut options, " inline, number,"), Ok(()));
+        assert!(!options.inline && !options.number_values);
+        assert_eq!(turn_off(&mut options, ""), Ok(()));
+        let error = turn_off(&mut options, "inline,fold");
+        let error = error.expect_err("there is no such pass");
+        assert!(
+            error.starts_with("there is no pass 'fold', but inline, number"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,474 @@
+//! What the specializer did, for people who ask why something is slow. Kept only when somebody will ask: the ledger
+//! of a machine is off until its host turns it on, and then grows with what is compiled, not with how long
+//! the program runs.
+//!
+//! | part | written by | read by |
+//! |---|---|---|
+//! | places of code | whoever makes a snapshot | whoever shows a position |
+//! | compiled code | `install`, and the compiler for the plan behind it | the report, `,disassemble` |
+//! | refusals | the worker | the report |
+//! | pauses | the running threads | the report |
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use canny_spesh::graph::{EntryPoint, FrameId, Graph};
+use canny_spesh::planner::Plan;
+use canny_spesh::snapshot::CodeWord;
+use canny_value::Value;
+
+use super::CandidateId;
+use crate::code::CodeRef;
+use crate::{Thread, UnitMetadata};
+
+/// Compiled codes and refusals that are told apart; later ones are only counted.
+const RECORDS_MAX: usize = 10_000;
+
+/// Where a code comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    unit: Arc<UnitMetadata>,
+    index: usize,
+}
+
+impl Place {
+    pub(crate) fn new(unit: Arc<UnitMetadata>, index: usize) -> Place {
+        Place { unit, index }
+    }
+
+    /// What people call the procedure.
+    pub(crate) fn name(&self) -> String {
+        match &self.unit.codes[self.index].name {
+            _ if self.index == self.unit.entry => "the program".to_owned(),
+            Some(name) => name.clone(),
+            None => "anonymous".to_owned(),
+        }
+    }
+
+    /// File and line of the procedure; the library's name where that is all that users know.
+    pub(crate) fn definition(&self) -> String {
+        let codes = &self.unit.codes;
+        self.shown(self.unit.line(codes[self.index].span))
+    }
+
+    /// File and line of an instruction.
+    pub(crate) fn instruction(&self, pc: usize) -> String {
+        self.shown(self.unit.line_at(self.index, pc))
+    }
+
+    fn shown(&self, line: Option<(String, u32)>) -> String {
+        match line {
+            Some((file, line)) if !self.unit.is_library => format!("{file}:{line}"),
+            _ => self.unit.name.clone(),
+        }
+    }
+}
+
+/// A call that a graph has the callee's body in place of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct InlinedCall {
+    /// The calling code and its instruction; `None` for a tail call, which leaves no trace of the caller.
+    pub(crate) caller: Option<(CodeWord, usize)>,
+    pub(crate) callee: CodeWord,
+}
+
+/// Machine code that was put into use.
+#[derive(Clone, Debug)]
+pub(crate) struct Compiled {
+    pub(crate) id: CandidateId,
+    pub(crate) code: CodeWord,
+    pub(crate) entry: EntryPoint,
+    /// Number of arguments, or `layout::code::VARIADIC`.
+    pub(crate) arity: u32,
+    /// Places of the code and of what was inlined.
+    pub(crate) places: HashMap<CodeWord, Place>,
+    pub(crate) inlined: Vec<InlinedCall>,
+    pub(crate) code_bytes: usize,
+    pub(crate) descriptor_bytes: usize,
+    pub(crate) segments: usize,
+    /// From plan to use; without the plan, the time of the code generator.
+    pub(crate) time: Duration,
+    /// None for code that was compiled by hand.
+    pub(crate) plan: Option<Plan>,
+    /// Graph and machine code as text, if listings are kept.
+    pub(crate) listing: Option<Arc<Listing>>,
+}
+
+/// How compiled code looks.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// The graph from which it was made.
+    pub graph: String,
+    /// Its machine code.
+    pub machine_code: String,
+}
+
+/// Sizes of what was put into use.
+pub(super) struct Sizes {
+    pub(super) code_bytes: usize,
+    pub(super) descriptor_bytes: usize,
+    pub(super) segments: usize,
+}
+
+/// A plan that led to nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    pub(crate) code: CodeWord,
+    pub(crate) entry: EntryPoint,
+    pub(crate) why: String,
+    pub(crate) time: Duration,
+}
+
+/// What a running thread does for the specializer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Errand {
+    HandLogOver,
+    MakeSnapshots,
+    EnterLoop,
+    CountExit,
+    ChangeCell,
+}
+
+impl Errand {
+    pub(crate) const ALL: [Errand; 5] = [
+        Errand::HandLogOver,
+        Errand::MakeSnapshots,
+        Errand::EnterLoop,
+        Errand::CountExit,
+        Errand::ChangeCell,
+    ];
+
+    /// What people call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Errand::HandLogOver => "handing logs over",
+            Errand::MakeSnapshots => "copying bytecode for the worker",
+            Errand::EnterLoop => "looking for compiled loops",
+            Errand::CountExit => "leaving compiled code",
+            Errand::ChangeCell => "giving up code that relied on a variable",
+        }
+    }
+}
+
+/// Times of one kind of pause.
+#[derive(Debug, Default)]
+struct PauseCounter {
+    count: AtomicU64,
+    total_ns: AtomicU64,
+    max_ns: AtomicU64,
+}
+
+/// The same, at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pause {
+    pub(crate) errand: Errand,
+    pub(crate) count: u64,
+    pub(crate) total: Duration,
+    pub(crate) max: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Records {
+    places: HashMap<CodeWord, Place>,
+    compiled: Vec<Compiled>,
+    refused: Vec<Refused>,
+    dropped: usize,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    is_on: AtomicBool,
+    keeps_listings: AtomicBool,
+    records: Mutex<Records>,
+    pauses: [PauseCounter; Errand::ALL.len()],
+}
+
+/// Everything in a ledger but the pauses.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Account {
+    pub(crate) places: HashMap<CodeWord, Place>,
+    pub(crate) compiled: Vec<Compiled>,
+    pub(crate) refused: Vec<Refused>,
+    /// How many more there were.
+    pub(crate) dropped: usize,
+}
+
+impl Ledger {
+    /// Writes from now on; with `keeps_listings`, graphs and machine code too. Before code runs, for what ran
+    /// before is not in it.
+    pub fn turn_on(&self, keeps_listings: bool) {
+        self.is_on.store(true, Ordering::Relaxed);
+        if keeps_listings {
+            self.keeps_listings.store(true, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn keeps_listings(&self) -> bool {
+        self.keeps_listings.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Records> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A snapshot was made of a code.
+    pub(crate) fn know(&self, code: CodeWord, unit: &Arc<UnitMetadata>, index: usize) {
+        if self.is_on() {
+            let place = Place::new(unit.clone(), index);
+            self.lock().places.insert(code, place);
+        }
+    }
+
+    /// A graph was put into use.
+    pub(super) fn compiled(
+        &self,
+        id: CandidateId,
+        graph: &Graph,
+        sizes: &Sizes,
+        time: Duration,
+        machine_code: &str,
+    ) {
+        if !self.is_on() {
+            return;
+        }
+        let listing = self.keeps_listings().then(|| {
+            Arc::new(Listing {
+                graph: graph.to_string(),
+                machine_code: machine_code.to_owned(),
+            })
+        });
+        let mut records = self.lock();
+        let places = graph
+            .codes
+            .iter()
+            .filter_map(|code| Some((code.word, records.places.get(&code.word)?.clone())))
+            .collect();
+        let compiled = Compiled {
+            id,
+            code: graph.codes[0].word,
+            entry: graph.entry,
+            arity: graph.codes[0].arity,
+            places,
+            inlined: inlined_calls(graph),
+            code_bytes: sizes.code_bytes,
+            descriptor_bytes: sizes.descriptor_bytes,
+            segments: sizes.segments,
+            time,
+            plan: None,
+            listing,
+        };
+        if records.compiled.len() < RECORDS_MAX {
+            records.compiled.push(compiled);
+        } else {
+            records.dropped += 1;
+        }
+    }
+
+    /// What a compiled code was planned for, and how long it took from there.
+    pub(super) fn planned(&self, id: CandidateId, plan: &Plan, time: Duration) {
+        if !self.is_on() {
+            return;
+        }
+        let mut records = self.lock();
+        let found = records
+            .compiled
+            .iter_mut()
+            .rfind(|compiled| compiled.id == id);
+        if let Some(compiled) = found {
+            compiled.plan = Some(plan.clone());
+            compiled.time = time;
+        }
+    }
+
+    /// Nothing came of a plan.
+    pub(super) fn refused(&self, code: CodeWord, entry: EntryPoint, why: String, time: Duration) {
+        if !self.is_on() {
+            return;
+        }
+        let mut records = self.lock();
+        let refused = Refused {
+            code,
+            entry,
+            why,
+            time,
+        };
+        if records.refused.len() < RECORDS_MAX {
+            records.refused.push(refused);
+        } else {
+            records.dropped += 1;
+        }
+    }
+
+    /// Does something for the specializer on a running thread, on the clock.
+    pub(crate) fn time<R>(&self, errand: Errand, work: impl FnOnce() -> R) -> R {
+        if !self.is_on() {
+            return work();
+        }
+        let start = Instant::now();
+        let result = work();
+        self.add_pause(errand, start.elapsed());
+        result
+    }
+
+    pub(crate) fn add_pause(&self, errand: Errand, time: Duration) {
+        let counter = &self.pauses[errand as usize];
+        let ns = time.as_nanos() as u64;
+        counter.count.fetch_add(1, Ordering::Relaxed);
+        counter.total_ns.fetch_add(ns, Ordering::Relaxed);
+        counter.max_ns.fetch_max(ns, Ordering::Relaxed);
+    }
+
+    /// The pauses so far.
+    pub(crate) fn pauses(&self) -> Vec<Pause> {
+        Errand::ALL
+            .into_iter()
+            .map(|errand| {
+                let counter = &self.pauses[errand as usize];
+                Pause {
+                    errand,
+                    count: counter.count.load(Ordering::Relaxed),
+                    total: Duration::from_nanos(counter.total_ns.load(Ordering::Relaxed)),
+                    max: Duration::from_nanos(counter.max_ns.load(Ordering::Relaxed)),
+                }
+            })
+            .collect()
+    }
+
+    /// Everything else.
+    pub(crate) fn account(&self) -> Account {
+        let records = self.lock();
+        Account {
+            places: records.places.clone(),
+            compiled: records.compiled.clone(),
+            refused: records.refused.clone(),
+            dropped: records.dropped,
+        }
+    }
+
+    /// The compiled code of a code, oldest first.
+    fn compiled_of(&self, code: CodeWord) -> Vec<Compiled> {
+        let records = self.lock();
+        let of_code = records.compiled.iter().filter(|there| there.code == code);
+        of_code.cloned().collect()
+    }
+}
+
+/// How one candidate of a procedure looks.
+#[derive(Clone, Debug)]
+pub struct CandidateListing {
+    /// Where it is entered, for people.
+    pub entry: String,
+    /// It is not entered any more.
+    pub is_retired: bool,
+    /// Bytes of machine code.
+    pub code_bytes: usize,
+    /// The text.
+    pub listing: Arc<Listing>,
+}
+
+impl Thread {
+    /// How the compiled code of a procedure looks, oldest first; nothing unless the ledger keeps listings.
+    pub fn listings(&self, procedure: Value) -> Vec<CandidateListing> {
+        let Some(code) = CodeRef::of_closure(procedure) else {
+            return Vec::new();
+        };
+        let specializer = self.vm.specializer();
+        let compiled = specializer.ledger().compiled_of(CodeWord(code.word()));
+        compiled
+            .into_iter()
+            .filter_map(|compiled| {
+                let place = compiled.places.get(&compiled.code);
+                Some(CandidateListing {
+                    entry: match compiled.entry {
+                        EntryPoint::Start => "entered at its start".to_owned(),
+                        EntryPoint::Loop(pc) => format!(
+                            "entered at its loop in {}",
+                            place.map_or("?".to_owned(), |place| place.instruction(pc))
+                        ),
+                    },
+                    is_retired: specializer
+                        .exit_report(compiled.id)
+                        .is_none_or(|report| report.is_retired),
+                    code_bytes: compiled.code_bytes,
+                    listing: compiled.listing?,
+                })
+            })
+            .collect()
+    }
+}
+
+fn inlined_calls(graph: &Graph) -> Vec<InlinedCall> {
+    let word_of = |frame: FrameId| graph.codes[graph.frames[frame.index()].code].word;
+    let inlined = (1..graph.frames.len()).map(|index| FrameId(index as u32));
+    inlined
+        .map(|id| {
+            let caller = graph.frames[id.index()].caller;
+            InlinedCall {
+                caller: caller.map(|state| {
+                    let state = graph.state(state);
+                    (word_of(state.frame), state.pc)
+                }),
+                callee: word_of(id),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_that_is_off_stays_empty() {
+        let ledger = Ledger::default();
+        let refuse = || {
+            let (code, entry) = (CodeWord(5), EntryPoint::Start);
+            ledger.refused(code, entry, "too large".to_owned(), Duration::ZERO);
+        };
+        refuse();
+        assert_eq!(ledger.time(Errand::CountExit, || 5), 5);
+        assert!(ledger.account().refused.is_empty());
+        assert!(ledger.pauses().iter().all(|pause| pause.count == 0));
+        ledger.turn_on(false);
+        refuse();
+        ledger.time(Errand::CountExit, || ());
+        assert_eq!(ledger.account().refused.len(), 1);
+        let pauses = ledger.pauses();
+        let counted: Vec<_> = pauses.iter().filter(|pause| pause.count > 0).collect();
+        assert_eq!(counted.len(), 1);
+        assert_eq!(counted[0].errand, Errand::CountExit);
+        assert!(!ledger.keeps_listings());
+    }
+
+    #[test]
+    fn pauses_have_a_sum_and_a_maximum() {
+        let ledger = Ledger::default();
+        for microseconds in [3, 10, 2] {
+            ledger.add_pause(Errand::MakeSnapshots, Duration::from_micros(microseconds));
+        }
+        let pauses = ledger.pauses();
+        let pause = pauses[Errand::MakeSnapshots as usize];
+        assert_eq!(pause.count, 3);
+        assert_eq!(pause.total, Duration::from_micros(15));
+        assert_eq!(pause.max, Duration::from_micros(10));
+    }
+
+    #[test]
+    fn records_are_bounded() {
+        let ledger = Ledger::default();
+        ledger.turn_on(false);
+        for number in 0..RECORDS_MAX as u64 + 5 {
+            let (code, entry) = (CodeWord(number), EntryPoint::Start);
+            ledger.refused(code, entry, String::new(), Duration::ZERO);
+        }
+        let account = ledger.account();
+        assert_eq!((account.refused.len(), account.dropped), (RECORDS_MAX, 5));
+    }
+}
