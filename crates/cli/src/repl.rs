@@ -11,6 +11,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Exit, InterruptState};
 
+use crate::commands::{self, Answer};
 use crate::exit_code;
 use crate::options::Options;
 use crate::report;
@@ -90,9 +91,14 @@ pub fn run(options: &Options) -> u8 {
             return exit_code::OS;
         }
     };
+    let ledger = session.vm.specializer().ledger();
+    ledger.turn_on(true);
     let terminal = std::io::stdin().is_terminal();
     if terminal {
-        println!("Canny {}. Ctrl-D ends.", env!("CARGO_PKG_VERSION"));
+        println!(
+            "Canny {}. Ctrl-D ends, ,help tells more.",
+            env!("CARGO_PKG_VERSION")
+        );
     }
     let mut pending = String::new();
     loop {
@@ -110,6 +116,19 @@ pub fn run(options: &Options) -> u8 {
                 return exit_code::NO_INPUT;
             }
         }
+        if commands::is_command(&pending) {
+            match commands::answer(&mut session, &pending) {
+                Answer::Incomplete => continue,
+                Answer::Text(text) => crate::print_all(&text),
+                Answer::Told => {}
+                Answer::Exit(code) => {
+                    session.finish(options);
+                    return code;
+                }
+            }
+            pending.clear();
+            continue;
+        }
         let (_, forms) = read_source(
             session.evaluation().sources(),
             "prompt",
@@ -126,7 +145,10 @@ pub fn run(options: &Options) -> u8 {
         for form in &forms.forms {
             match evaluate_form(&mut session, form) {
                 Ok(()) => {}
-                Err(Failure::Exit(Exit::Code(code))) => return code as u8,
+                Err(Failure::Exit(Exit::Code(code))) => {
+                    session.finish(options);
+                    return code as u8;
+                }
                 // The message was printed; the rest of the line is dropped.
                 Err(_) => break,
             }
@@ -147,5 +169,6 @@ pub fn run(options: &Options) -> u8 {
     if terminal {
         println!();
     }
+    session.finish(options);
     0
 }

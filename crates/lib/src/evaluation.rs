@@ -244,33 +244,27 @@ impl Evaluation {
         forms: &[Syntax],
     ) -> Result<String, Vec<Diagnostic>> {
         let mut inner = self.lock();
-        let inner = &mut *inner;
+        let unit = inner.expand_forms(id, forms)?;
+        Ok(canny_syntax::unexpand::unexpand(&unit))
+    }
+
+    /// What the optimizer makes of forms in an environment, which does not change by it, as text.
+    pub fn optimize_forms_text(
+        &self,
+        id: EnvironmentId,
+        forms: &[Syntax],
+    ) -> Result<String, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        let mut unit = inner.expand_forms(id, forms)?;
         let mut diagnostics = Vec::new();
-        let mut environment = match inner.environments.get(&id.0) {
-            Some(environment) => environment.clone(),
-            None if id == INTERACTION => {
-                let mut environment = interaction_environment();
-                let import = import_form(&interaction_imports());
-                expand_toplevel_forms(&mut inner.libraries, &mut environment, &[import]);
-                environment
-            }
-            None => {
-                diagnostics.push(Diagnostic::error(
-                    "environment",
-                    Span::NONE,
-                    "the environment no longer exists",
-                ));
-                return Err(diagnostics);
-            }
-        };
-        let expansion = expand_toplevel_forms(&mut inner.libraries, &mut environment, forms);
-        diagnostics.extend(expansion.diagnostics);
-        match expansion.unit {
-            Some(unit) if !diagnostics.iter().any(Diagnostic::is_error) => {
-                Ok(canny_syntax::unexpand::unexpand(&unit))
-            }
-            _ => Err(diagnostics),
+        inner.compile_expanded_libraries(&self.sources, &mut diagnostics);
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return Err(diagnostics);
         }
+        let mut options = optimize::Options::from_environment();
+        options.imports = Some(&inner.libraries);
+        optimize::optimize_unit(&mut unit, &options);
+        Ok(canny_syntax::unexpand::unexpand(&unit))
     }
 
     /// The expanded form of forms in an environment, for people to read.
@@ -386,6 +380,38 @@ impl Inner {
                 prepared.units.push((compilation.unit, false));
             }
             Err(errors) => diagnostics.extend(errors),
+        }
+    }
+
+    /// Expands forms in an environment, which does not change by it.
+    fn expand_forms(
+        &mut self,
+        id: EnvironmentId,
+        forms: &[Syntax],
+    ) -> Result<Unit, Vec<Diagnostic>> {
+        let mut diagnostics = Vec::new();
+        let mut environment = match self.environments.get(&id.0) {
+            Some(environment) => environment.clone(),
+            None if id == INTERACTION => {
+                let mut environment = interaction_environment();
+                let import = import_form(&interaction_imports());
+                expand_toplevel_forms(&mut self.libraries, &mut environment, &[import]);
+                environment
+            }
+            None => {
+                diagnostics.push(Diagnostic::error(
+                    "environment",
+                    Span::NONE,
+                    "the environment no longer exists",
+                ));
+                return Err(diagnostics);
+            }
+        };
+        let expansion = expand_toplevel_forms(&mut self.libraries, &mut environment, forms);
+        diagnostics.extend(expansion.diagnostics);
+        match expansion.unit {
+            Some(unit) if !diagnostics.iter().any(Diagnostic::is_error) => Ok(unit),
+            _ => Err(diagnostics),
         }
     }
 

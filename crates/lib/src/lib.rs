@@ -28,4 +28,5 @@ mod unicode;
 
 pub use evaluation::{Evaluation, EvaluationConfig};
 pub use host::{Report, Uncaught, finish_output, open_standard_ports};
+pub use primitives::evaluation::bytecode_text;
 pub use primitives::primitive_table;

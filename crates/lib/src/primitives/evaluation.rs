@@ -270,9 +270,14 @@ fn expand(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn disassemble(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let procedure = call.object(thread, 0, Kind::Closure, "procedure")?;
-    let unit = thread.vm().unit_of_procedure(procedure.value(), literal);
-    let text = unit.map_or_else(String::new, |unit| disassemble_code(&unit, 0));
-    Ok(thread.string(&text))
+    let text = bytecode_text(thread, procedure.value());
+    Ok(thread.string(&text.unwrap_or_default()))
+}
+
+/// The bytecode of a procedure, for people; `None` for what is none.
+pub fn bytecode_text(thread: &Thread, procedure: Value) -> Option<String> {
+    let unit = thread.vm().unit_of_procedure(procedure, literal)?;
+    Some(disassemble_code(&unit, 0))
 }
 
 /// The datum that shows an object of a code's pool.

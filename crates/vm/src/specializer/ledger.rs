@@ -25,6 +25,8 @@ use crate::{Thread, UnitMetadata};
 
 /// Compiled codes and refusals that are told apart; later ones are only counted.
 const RECORDS_MAX: usize = 10_000;
+/// Compiled codes whose listings are kept, the newest.
+const LISTINGS_MAX: usize = 300;
 
 /// Where a code comes from.
 #[derive(Clone, Debug)]
@@ -266,6 +268,10 @@ impl Ledger {
         };
         if records.compiled.len() < RECORDS_MAX {
             records.compiled.push(compiled);
+            let count = records.compiled.len();
+            if let Some(old) = count.checked_sub(LISTINGS_MAX + 1) {
+                records.compiled[old].listing = None;
+            }
         } else {
             records.dropped += 1;
         }

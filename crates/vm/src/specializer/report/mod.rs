@@ -15,11 +15,13 @@ use canny_spesh::graph::EntryPoint;
 use canny_spesh::planner::{Obstacle, Reason};
 use canny_spesh::snapshot::CodeWord;
 use canny_spesh::types::Type;
+use canny_value::Value;
 
 use super::ledger::{Account, Compiled, Pause, Place};
 use super::worker::WorkerAccount;
 use super::{CandidateId, ExitReport, RetiredBy, Specializer};
-use crate::Vm;
+use crate::code::CodeRef;
+use crate::{Thread, Vm};
 use table::{Content, Table};
 
 /// Rows of a table that are shown.
@@ -31,6 +33,10 @@ impl Vm {
     /// What the specializer did so far, and what it did not, as text for people. The ledger must have been on
     /// from the start. Waits for the worker.
     pub fn specializer_report(&self) -> String {
+        self.report().text()
+    }
+
+    fn report(&self) -> Report<'_> {
         let worker = self.log_worker.account();
         let specializer = self.specializer();
         let account = specializer.ledger().account();
@@ -39,15 +45,33 @@ impl Vm {
             .iter()
             .filter_map(|compiled| Some((compiled.id, specializer.exit_report(compiled.id)?)))
             .collect();
-        let report = Report {
+        Report {
             is_enabled: specializer.is_enabled(),
             worker,
             account,
             exits,
             pauses: specializer.ledger().pauses(),
             specializer: Some(specializer),
+        }
+    }
+}
+
+impl Thread {
+    /// Why no call of a procedure enters compiled code, as far as the ledger knows.
+    pub fn why_not_compiled(&self, procedure: Value) -> String {
+        let Some(code) = CodeRef::of_closure(procedure) else {
+            return "it has no bytecode".to_owned();
         };
-        report.text()
+        let code = CodeWord(code.word());
+        let report = self.vm.report();
+        if !report.is_enabled {
+            return "the specializer is off".to_owned();
+        }
+        let codes = report.worker.iter().flat_map(|worker| &worker.codes);
+        match codes.into_iter().find(|seen| seen.code == code) {
+            Some(seen) => report.why_not(code, seen.obstacle.as_ref()),
+            None => "not hot enough: no call of it was logged".to_owned(),
+        }
     }
 }
 
