@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_compiler::liveness::LivenessTable;
 use canny_compiler::unit::{
-    CodeBlock, InlinedCall, Parameters, SourceFile, UnitSpan, find_position,
+    CodeBlock, InlinedCall, Parameters, SourceFile, UnitSpan, find_position, position_records,
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::code;
@@ -339,6 +339,13 @@ impl UnitMetadata {
     /// File and line of the instruction at a word index of a code.
     pub(crate) fn line_at(&self, index: usize, pc: usize) -> Option<(String, u32)> {
         self.line(find_position(&self.codes.get(index)?.positions, pc as u32))
+    }
+
+    /// File and line of what first stands behind a word index of a code.
+    pub(crate) fn line_from(&self, index: usize, pc: usize) -> Option<(String, u32)> {
+        let mut records = position_records(&self.codes.get(index)?.positions);
+        let next = records.find(|(at, _)| *at as usize >= pc);
+        self.line(next.map(|(_, span)| span))
     }
 
     fn position(&self, span: UnitSpan) -> Option<Position> {

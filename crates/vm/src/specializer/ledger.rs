@@ -60,6 +60,12 @@ impl Place {
         self.shown(self.unit.line_at(self.index, pc))
     }
 
+    /// File and line of a loop whose head is this instruction, which may not have a place of its own.
+    pub(crate) fn of_loop(&self, head: usize) -> String {
+        let line = self.unit.line_from(self.index, head);
+        self.shown(line.or_else(|| self.unit.line_at(self.index, head)))
+    }
+
     fn shown(&self, line: Option<(String, u32)>) -> String {
         match line {
             Some((file, line)) if !self.unit.is_library => format!("{file}:{line}"),
@@ -396,7 +402,7 @@ impl Thread {
                         EntryPoint::Start => "entered at its start".to_owned(),
                         EntryPoint::Loop(pc) => format!(
                             "entered at its loop in {}",
-                            place.map_or("?".to_owned(), |place| place.instruction(pc))
+                            place.map_or("?".to_owned(), |place| place.of_loop(pc))
                         ),
                     },
                     is_retired: specializer

@@ -304,7 +304,7 @@ impl Report<'_> {
         };
         match compiled.entry {
             EntryPoint::Start => place.definition(),
-            EntryPoint::Loop(pc) => place.instruction(pc),
+            EntryPoint::Loop(pc) => place.of_loop(pc),
         }
     }
 
@@ -351,27 +351,27 @@ impl Report<'_> {
             ("in", Content::Words),
             ("which is", Content::Words),
         ]);
-        let mut rows: Vec<(u32, Vec<String>)> = Vec::new();
+        let mut sums: BTreeMap<[String; 4], u64> = BTreeMap::new();
         for compiled in &self.account.compiled {
             let Some(report) = self.exits.get(&compiled.id) else {
                 continue;
             };
             for (code, pc, count) in &report.exits {
                 let place = compiled.places.get(code).or(self.account.places.get(code));
-                rows.push((
-                    *count,
-                    vec![
-                        count.to_string(),
-                        place.map_or("?".to_owned(), |place| place.instruction(*pc)),
-                        self.reason(*code, *pc),
-                        self.title(compiled),
-                        state_text(compiled, report),
-                    ],
-                ));
+                let row = [
+                    place.map_or("?".to_owned(), |place| place.instruction(*pc)),
+                    self.reason(*code, *pc),
+                    self.title(compiled),
+                    state_text(compiled, report),
+                ];
+                *sums.entry(row).or_default() += u64::from(*count);
             }
         }
-        rows.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-        rows.into_iter().for_each(|(_, row)| table.add(row));
+        let mut rows: Vec<_> = sums.into_iter().collect();
+        rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        for (row, count) in rows {
+            table.add(std::iter::once(count.to_string()).chain(row).collect());
+        }
         table
     }
 
@@ -435,9 +435,10 @@ impl Report<'_> {
             let EntryPoint::Loop(pc) = refused.entry else {
                 continue;
             };
-            let is_compiled = self
-                .live()
-                .any(|compiled| (compiled.code, compiled.entry) == (refused.code, refused.entry));
+            // What was given up again has its line among what was compiled.
+            let mut compiled = self.account.compiled.iter();
+            let is_compiled =
+                compiled.any(|it| (it.code, it.entry) == (refused.code, refused.entry));
             if is_compiled || !told.insert((refused.code, pc)) {
                 continue;
             }
@@ -446,7 +447,7 @@ impl Report<'_> {
                 String::new(),
                 String::new(),
                 format!("loop in {}", place.map_or("?".to_owned(), Place::name)),
-                place.map_or(String::new(), |place| place.instruction(pc)),
+                place.map_or(String::new(), |place| place.of_loop(pc)),
                 refused.why.clone(),
             ]);
         }
@@ -472,7 +473,7 @@ impl Report<'_> {
             }
             (_, Some(compiled), _) => {
                 let report = self.exits.get(&compiled.id);
-                let why = report.map_or(String::new(), |exits| state_text(compiled, exits));
+                let why = report.map_or(String::new(), why_given_up);
                 match obstacle {
                     Some(Obstacle::NotHot { .. }) => {
                         format!("{why}; since then {}", show(obstacle))
@@ -518,10 +519,20 @@ fn state_text(compiled: &Compiled, exits: &ExitReport) -> String {
             EntryPoint::Start => "in use".to_owned(),
             EntryPoint::Loop(_) => format!("entered {}×", exits.loop_entries),
         },
-        Some(RetiredBy::Exits) => "given up: wrong guesses".to_owned(),
-        Some(RetiredBy::Variable) => "given up: a variable changed".to_owned(),
+        Some(RetiredBy::Exits) => "given up (guesses)".to_owned(),
+        Some(RetiredBy::Variable) => "given up (variable)".to_owned(),
         Some(RetiredBy::Request) | None => "given up".to_owned(),
     }
+}
+
+/// The same in more words.
+fn why_given_up(exits: &ExitReport) -> String {
+    match exits.retired_by {
+        Some(RetiredBy::Exits) => "given up, its guesses were wrong too often",
+        Some(RetiredBy::Variable) => "given up, a global variable that it relied on changed",
+        Some(RetiredBy::Request) | None => "given up",
+    }
+    .to_owned()
 }
 
 /// The types that code was compiled for.
