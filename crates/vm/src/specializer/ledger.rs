@@ -155,7 +155,7 @@ impl Errand {
             Errand::MakeSnapshots => "copying bytecode for the worker",
             Errand::EnterLoop => "looking for compiled loops",
             Errand::CountExit => "leaving compiled code",
-            Errand::ChangeCell => "giving up code that relied on a variable",
+            Errand::ChangeCell => "changing variables that code relies on",
         }
     }
 }
