@@ -311,3 +311,26 @@ fn allocation_in_compiled_code_is_collected() {
     .exits_with(0)
     .prints("3000 9.332636185032189e-302 \n");
 }
+
+#[test]
+fn many_ways_behind_calls_meet_in_pieces_that_are_compiled_once() {
+    check(
+        "(define (pick n) (if (odd? n) n (inexact n)))
+         (define (many a b c)
+           (let* ((x (if (> a 1) (pick a) b))
+                  (y (if (> b 1) (pick b) (* x 1.5)))
+                  (z (if (> c 1) (pick (+ c 1)) (+ x y)))
+                  (all (list x y z a b c)))
+             (let loop ((i 0) (sum 0) (float 0.5))
+               (if (< i 5)
+                   (let ((next (if (even? i) (pick i) (+ i 1))))
+                     (loop (+ i 1) (+ sum next x) (* float 2.0)))
+                   (list sum float x y z all)))))
+         (must-specialize many)
+         (show (many 0 0 0) (many 3 4 5) (many 2 1 9))
+         (show (many 5 6 7))",
+        "(12.0 16.0 0 0.0 0.0 (0 0.0 0.0 0 0 0)) (27.0 16.0 3 4.0 6.0 (3 4.0 6.0 3 4 5)) \
+         (22.0 16.0 2.0 3.0 10.0 (2.0 3.0 10.0 2 1 9)) \n\
+         (37.0 16.0 5 6.0 8.0 (5 6.0 8.0 5 6 7)) \n",
+    );
+}

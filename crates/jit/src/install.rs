@@ -138,6 +138,7 @@ pub(crate) fn install(
             Target::Exit(index) => data + layout.exit(index as usize),
             Target::Resumption(index) => data + layout.resumption(index as usize),
             Target::Stub(stub) => region.stub(stub),
+            Target::Segment(index) => code + compiled.segments[index as usize].offset,
         };
         displace(&mut text, code, relocation, target);
     }

@@ -19,6 +19,7 @@ mod compiled;
 mod cuts;
 mod error;
 mod install;
+mod joins;
 mod liveness;
 mod lower;
 mod machine;

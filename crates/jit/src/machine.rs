@@ -27,6 +27,8 @@ pub(crate) enum Target {
     Inlined(u32),
     /// A stub of the code memory.
     Stub(Stub),
+    /// A segment of the same procedure.
+    Segment(u32),
 }
 
 /// A stub that every code memory has.
@@ -48,6 +50,7 @@ impl Target {
             Target::Stub(Stub::Dispatch) => (3, 0),
             Target::Stub(Stub::Runtime) => (3, 1),
             Target::Inlined(index) => (4, index),
+            Target::Segment(index) => (5, index),
         }
     }
 
@@ -59,6 +62,7 @@ impl Target {
             (3, 0) => Target::Stub(Stub::Dispatch),
             (3, 1) => Target::Stub(Stub::Runtime),
             (4, _) => Target::Inlined(index),
+            (5, _) => Target::Segment(index),
             _ => return None,
         })
     }

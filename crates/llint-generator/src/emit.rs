@@ -6,7 +6,7 @@
 //! `canny_llint_native_to_bytecode` (where compiled calls of code that is not compiled go).
 
 use canny_tables::layout::{code, thread};
-use canny_tables::opcodes::{LOG_FULL_ENTRY, Opcode, TABLE_ENTRIES};
+use canny_tables::opcodes::{LOG_FULL_ENTRY, NATIVE_ENTER_ENTRY, Opcode, TABLE_ENTRIES};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
@@ -56,7 +56,8 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     for &opcode in Opcode::ALL {
         let stub = emitter.slow_stub(opcode)?;
         stubs.push(stub);
-        handlers.push(emitter.opcode(opcode, stub)?);
+        let handler = emitter.opcode(opcode, stub)?;
+        handlers.push(handler);
     }
     let log_full = emitter.stub("log_full", LOG_FULL_ENTRY, None)?;
     let mut logging_handlers = Vec::new();
@@ -65,9 +66,11 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     }
     // Bytes that are no opcode: verified code never gets there.
     let invalid = emitter.invalid()?;
-    handlers.resize(TABLE_ENTRIES, invalid);
-    stubs.resize(TABLE_ENTRIES, invalid);
-    logging_handlers.resize(TABLE_ENTRIES, invalid);
+    for table in [&mut handlers, &mut stubs, &mut logging_handlers] {
+        table.resize(TABLE_ENTRIES, invalid);
+    }
+    handlers[NATIVE_ENTER_ENTRY] = emitter.native_enter(invalid)?;
+    logging_handlers[NATIVE_ENTER_ENTRY] = emitter.logged_native_enter(invalid)?;
     emitter.table("canny_llint_table", &handlers)?;
     emitter.table("canny_llint_logging_table", &logging_handlers)?;
     emitter.table("canny_llint_slow", &stubs)?;
@@ -132,7 +135,7 @@ impl Emitter {
         writer: Writer,
         fallback: FuncId,
     ) -> Result<FuncId, GenerateError> {
-        self.frameless(name, Linkage::Local, [fallback, fallback], |handler| {
+        self.frameless(name, Linkage::Local, [fallback, fallback], |handler, _| {
             writer(opcode, handler)
         })
     }
@@ -149,33 +152,53 @@ impl Emitter {
             return self.stub(&name, opcode as usize, Some(opcode));
         }
         match logging::logging(opcode) {
-            Some(writer) => self.frameless(&name, Linkage::Local, [plain, log_full], |handler| {
-                writer(opcode, handler)
-            }),
+            Some(writer) => {
+                let leaves = [plain, log_full];
+                self.frameless(&name, Linkage::Local, leaves, |handler, log_full| {
+                    handler.set_log_full(log_full);
+                    writer(opcode, handler)
+                })
+            }
             None => Ok(plain),
         }
     }
 
-    /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc; goes to
-    /// the object's entry.
+    /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc; goes on as the
+    /// table in force says.
     fn native_to_bytecode(&mut self, fallback: FuncId) -> Result<FuncId, GenerateError> {
         let name = "canny_llint_native_to_bytecode";
-        self.frameless(name, Linkage::Export, [fallback, fallback], |handler| {
-            handler.pc = handler.load(handler.pc, code::ENTRY);
+        self.frameless(name, Linkage::Export, [fallback, fallback], |handler, _| {
             // Compiled code does not keep the table in its register.
             handler.reload_table();
+            let target = handler.load(handler.table, 8 * NATIVE_ENTER_ENTRY as i32);
+            handler.go(target);
+        })
+    }
+
+    /// Goes from a compiled call to the entry of the code object in pc.
+    fn native_enter(&mut self, invalid: FuncId) -> Result<FuncId, GenerateError> {
+        let leaves = [invalid, invalid];
+        self.frameless("native_enter", Linkage::Local, leaves, |handler, _| {
+            handler.pc = handler.load(handler.pc, code::ENTRY);
             handler.next();
         })
     }
 
-    /// A function in the handlers' convention without a frame of its own; it may leave to a fallback and to the stub
-    /// for full logs.
+    fn logged_native_enter(&mut self, invalid: FuncId) -> Result<FuncId, GenerateError> {
+        let name = "log_native_enter";
+        self.frameless(name, Linkage::Local, [invalid, invalid], |handler, _| {
+            logging::write_native_enter(handler);
+        })
+    }
+
+    /// A function in the handlers' convention without a frame of its own; it may leave to a fallback and to another
+    /// function, which `write` is given.
     fn frameless(
         &mut self,
         name: &str,
         linkage: Linkage,
-        [fallback, log_full]: [FuncId; 2],
-        write: impl FnOnce(&mut Handler),
+        [fallback, other]: [FuncId; 2],
+        write: impl FnOnce(&mut Handler, FuncRef),
     ) -> Result<FuncId, GenerateError> {
         let signature = handler_signature();
         let id = self
@@ -188,14 +211,11 @@ impl Emitter {
         let fallback = self
             .module
             .declare_func_in_func(fallback, &mut context.func);
-        let log_full = self
-            .module
-            .declare_func_in_func(log_full, &mut context.func);
+        let other = self.module.declare_func_in_func(other, &mut context.func);
         self.build(&mut context, |builder, registers, _| {
             let signature = builder.import_signature(signature);
             let mut handler = Handler::new(builder, registers, signature, fallback);
-            handler.set_log_full(log_full);
-            write(&mut handler);
+            write(&mut handler, other);
             handler.finish();
         });
         context

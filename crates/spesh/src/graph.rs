@@ -18,8 +18,9 @@
 use std::sync::Arc;
 
 use canny_tables::kinds::Kind;
+use canny_tables::opcodes::{Opcode, opcode_byte};
 
-use crate::snapshot::CodeSnapshot;
+use crate::snapshot::{CodeSnapshot, is_left_to_interpreter};
 use crate::types::Type;
 
 macro_rules! ids {
@@ -511,6 +512,15 @@ impl Graph {
     /// The snapshot of a frame's code.
     pub fn code_of(&self, id: FrameId) -> &Arc<CodeSnapshot> {
         &self.codes[self.frame(id).code]
+    }
+
+    /// Where the bytecode goes on for a state whose instruction compiled code never does itself: to leave there is
+    /// no wrong guess.
+    pub fn place_left_to_interpreter(&self, state: StateId) -> Option<u64> {
+        let state = self.state(state);
+        let code = self.code_of(state.frame);
+        let opcode = Opcode::from_byte(opcode_byte(*code.instructions.get(state.pc)?))?;
+        is_left_to_interpreter(opcode).then(|| code.address(state.pc))
     }
 
     /// How a node's value is held.

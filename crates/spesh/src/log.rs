@@ -48,7 +48,7 @@ impl TypeTuple {
 pub enum Event {
     /// A call entered code.
     Enter {
-        /// Address of the call instruction.
+        /// Address of the call instruction; zero for a call of compiled code.
         call: u64,
         /// The code that was entered.
         callee: CodeWord,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use canny_compiler::liveness::LivenessTable;
 use canny_tables::layout::code;
+use canny_tables::opcodes::{Opcode, Window};
 
 use crate::types::Type;
 
@@ -85,6 +86,15 @@ impl CodeSnapshot {
     }
 }
 
+/// Frame operations and stubs, which compiled code leaves to the interpreter: an exit there is no wrong guess.
+pub fn is_left_to_interpreter(opcode: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        opcode,
+        ArityError | TailApply | TailCallValues | Halt | Native | Retired | Leave
+    ) || opcode.row().window == Window::Stub
+}
+
 /// Where the specializer finds the code that logs speak of.
 pub trait CodeSource {
     /// The snapshot of a code object.
@@ -97,6 +107,15 @@ pub trait Profile {
     fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type>;
     /// The code that nearly every call at `pc` entered.
     fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord>;
+    /// Calls made at `pc` for each time that the code ran; `None` when nobody counted.
+    fn calls_per_run(&self, _code: CodeWord, _pc: usize) -> Option<f64> {
+        None
+    }
+    /// Whether the instruction at `pc`, a call of a procedure or primitive, was never seen though its code ran often:
+    /// the builder leaves there.
+    fn is_cold(&self, _code: CodeWord, _pc: usize) -> bool {
+        false
+    }
     /// Types of operands with which speculation at `pc` failed, together; [`Type::NONE`] if it never failed.
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation at `pc` failed too often: the builder takes the general way there.

@@ -23,6 +23,11 @@ pub const PASSES: &[Pass] = &[
         effect: "finds computations that were made before",
         turn_off: |options| options.number_values = false,
     },
+    Pass {
+        name: "cold",
+        effect: "leaves compiled code at calls that were never seen",
+        turn_off: |options| options.leaves_cold_code = false,
+    },
 ];
 
 /// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes there are.

@@ -119,8 +119,12 @@ pub mod thread {
     pub const LOG_CURSOR: i32 = 96;
     /// Address that the cursor may not pass by an entry and its continuation; see [`super::log`].
     pub const LOG_LIMIT: i32 = 104;
+    /// What one piece of compiled code hands to the next, while nothing can be collected.
+    pub const CARRIED: i32 = 112;
+    /// Words of that.
+    pub const CARRIED_WORDS: usize = 24;
     /// First free byte after the fixed fields.
-    pub const SIZE: usize = 112;
+    pub const SIZE: usize = CARRIED as usize + 8 * CARRIED_WORDS;
 }
 
 /// Payload words of a record type.

@@ -82,16 +82,16 @@ impl Thread {
             (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a + b)),
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a + b)),
             _ => {
+                if let Some(result) = self.complex(x, y, |(a, b), (c, d)| (a + c, b + d)) {
+                    return Ok(result);
+                }
                 if let Some(result) = self.of_integers(x, y, Workspace::add) {
                     return result;
                 }
                 if let Some((left, right)) = short_ratios(x, y) {
                     return self.ratio(left.plus(right));
                 }
-                match self.complex(x, y, |(a, b), (c, d)| (a + c, b + d)) {
-                    Some(result) => Ok(result),
-                    None => self.tower("+", x, y, number::add),
-                }
+                self.tower("+", x, y, number::add)
             }
         }
     }
@@ -102,16 +102,16 @@ impl Thread {
             (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a - b)),
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a - b)),
             _ => {
+                if let Some(result) = self.complex(x, y, |(a, b), (c, d)| (a - c, b - d)) {
+                    return Ok(result);
+                }
                 if let Some(result) = self.of_integers(x, y, Workspace::subtract) {
                     return result;
                 }
                 if let Some((left, right)) = short_ratios(x, y) {
                     return self.ratio(left.plus(right.negate()));
                 }
-                match self.complex(x, y, |(a, b), (c, d)| (a - c, b - d)) {
-                    Some(result) => Ok(result),
-                    None => self.tower("-", x, y, number::sub),
-                }
+                self.tower("-", x, y, number::sub)
             }
         }
     }
@@ -125,16 +125,18 @@ impl Thread {
             },
             (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a * b)),
             _ => {
+                if let Some(result) =
+                    self.complex(x, y, |(a, b), (c, d)| (a * c - b * d, a * d + b * c))
+                {
+                    return Ok(result);
+                }
                 if let Some(result) = self.of_integers(x, y, Workspace::multiply) {
                     return result;
                 }
                 if let Some((left, right)) = short_ratios(x, y) {
                     return self.ratio(left.times(right));
                 }
-                match self.complex(x, y, |(a, b), (c, d)| (a * c - b * d, a * d + b * c)) {
-                    Some(result) => Ok(result),
-                    None => self.tower("*", x, y, number::mul),
-                }
+                self.tower("*", x, y, number::mul)
             }
         }
     }

@@ -43,6 +43,8 @@ pub struct Thread {
     pub(crate) log_cursor: usize,
     /// Greatest address where an entry may begin.
     pub(crate) log_limit: usize,
+    /// What compiled code hands to compiled code; of no meaning at any other time.
+    pub(crate) carried: [u64; offsets::CARRIED_WORDS],
     // Generated code knows nothing of what follows.
     pub(crate) dispatch: Box<DispatchTable>,
     pub(crate) stack: VmStack,
@@ -124,6 +126,7 @@ const _: () = {
     assert!(offset_of!(Thread, result) == offsets::RESULT as usize);
     assert!(offset_of!(Thread, log_cursor) == offsets::LOG_CURSOR as usize);
     assert!(offset_of!(Thread, log_limit) == offsets::LOG_LIMIT as usize);
+    assert!(offset_of!(Thread, carried) == offsets::CARRIED as usize);
     assert!(offset_of!(Thread, dispatch) == offsets::SIZE);
 };
 
@@ -153,6 +156,7 @@ impl Thread {
             result: FALSE,
             log_cursor: ThreadLog::NOWHERE.0,
             log_limit: ThreadLog::NOWHERE.1,
+            carried: [0; offsets::CARRIED_WORDS],
             dispatch,
             stack,
             vm,

@@ -1,7 +1,7 @@
 //! From a graph to machine code.
 //!
 //! The graph is cut into segments ([`crate::cuts`]); each becomes one Cranelift function in the convention of the
-//! interpreter's handlers and contains every block that can be reached from its root without a cut, so blocks
+//! interpreter's handlers and contains every block that can be reached from its root without a cut, so small blocks
 //! behind a join may stand in several segments. A graph whose segments grow too large is compiled
 //! again with cuts at calls only.
 
@@ -20,6 +20,7 @@ use cranelift_frontend::FunctionBuilderContext;
 
 use crate::compiled::{Compiled, ExitPlan, InlinedPlan, ResumptionPlan, ReturnPlan};
 use crate::cuts::Cuts;
+use crate::joins::Joins;
 use crate::liveness::Liveness;
 use crate::machine;
 use crate::slots::{Slots, instruction};
@@ -30,6 +31,8 @@ use segment::Segment;
 /// Nodes that all segments of a procedure together may have, for each node of the graph, and in any case.
 const GROWTH_MAX: usize = 6;
 const NODES_FREE: usize = 2_000;
+/// Instructions in the runtime that may cut: a segment takes longer to compile than what it contains.
+const RUNTIME_CUTS_MAX: usize = 12;
 /// Nodes that all segments together may have when nothing but calls cuts.
 const NODES_MAX: usize = 40_000;
 
@@ -41,7 +44,17 @@ pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, Jit
     let slots = Slots::new(graph, &values)?;
     check_slots(graph, &slots)?;
     let nodes_max = NODES_FREE + GROWTH_MAX * graph.nodes.len();
-    let cuts = Cuts::new(graph, &values, &slots)?;
+    let instructions_in_runtime = graph
+        .blocks
+        .iter()
+        .flat_map(|block| &block.nodes)
+        .filter(|node| matches!(graph.node(**node).op, Op::Runtime(_)))
+        .count();
+    let cuts = if instructions_in_runtime <= RUNTIME_CUTS_MAX {
+        Cuts::new(graph, &values, &slots)?
+    } else {
+        Cuts::none_at_runtime()
+    };
     match lower(graph, environment, &values, &slots, &cuts, nodes_max) {
         Err(JitError::TooLarge) => {
             let cuts = Cuts::none_at_runtime();
@@ -60,6 +73,7 @@ fn lower(
     nodes_max: usize,
 ) -> Result<Compiled, JitError> {
     let liveness = Liveness::new(graph, values, slots, cuts);
+    let joins = Joins::new(graph, cuts, &liveness);
     let procedure = Procedure {
         graph,
         environment,
@@ -67,6 +81,7 @@ fn lower(
         slots,
         liveness: &liveness,
         cuts,
+        joins: &joins,
     };
     let mut output = Output {
         roots: vec![Root::Entry],
@@ -170,6 +185,8 @@ enum Root {
     Taken(BlockId),
     /// On the other edge.
     Fall(BlockId),
+    /// At a block that several segments go on with.
+    Join(BlockId),
 }
 
 /// What every segment reads.
@@ -180,6 +197,7 @@ struct Procedure<'a> {
     slots: &'a Slots,
     liveness: &'a Liveness,
     cuts: &'a Cuts,
+    joins: &'a Joins,
 }
 
 impl Procedure<'_> {

@@ -38,6 +38,7 @@ struct Exit {
 pub(super) struct Segment<'a, 'b> {
     pub(super) procedure: &'a Procedure<'a>,
     pub(super) output: &'a mut Output,
+    root: Root,
     pub(super) builder: FunctionBuilder<'b>,
     pub(super) thread: Value,
     fp: Variable,
@@ -82,6 +83,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         let mut segment = Segment {
             procedure,
             output,
+            root,
             thread: registers[2],
             builder,
             fp,
@@ -162,6 +164,18 @@ impl<'a, 'b> Segment<'a, 'b> {
                 self.set_fp(fp, self.procedure.frame_base(*state));
                 self.reload_on_edge(edge, *state, true)?;
                 self.edge(edge);
+                Ok(())
+            }
+            Root::Join(block) => {
+                self.builder.def_var(self.fp, fp);
+                let live = self.procedure.liveness.at_block(block);
+                for (word, id) in live.iter().enumerate() {
+                    let kind = if is_float(graph, id) { F64 } else { I64 };
+                    let offset = thread::CARRIED + 8 * word as i32;
+                    let value = self.load(kind, self.thread, offset);
+                    self.define(id, value);
+                }
+                self.go_to_block(block);
                 Ok(())
             }
         }
@@ -386,6 +400,9 @@ impl<'a, 'b> Segment<'a, 'b> {
 
     /// Goes to a block; every argument is read before a parameter is written.
     pub(super) fn edge(&mut self, edge: &Edge) {
+        if self.procedure.joins.contains(edge.target) && self.root != Root::Join(edge.target) {
+            return self.join_edge(edge);
+        }
         let graph = self.procedure.graph;
         let parameters = &graph.blocks[edge.target.index()].parameters;
         let live = self.procedure.liveness.at_block(edge.target);
@@ -398,16 +415,41 @@ impl<'a, 'b> Segment<'a, 'b> {
         for (parameter, value) in moves {
             self.define(parameter, value);
         }
-        let target = match self.blocks.get(&edge.target) {
+        self.go_to_block(edge.target);
+    }
+
+    fn go_to_block(&mut self, id: BlockId) {
+        let target = match self.blocks.get(&id) {
             Some(block) => *block,
             None => {
                 let block = self.builder.create_block();
-                self.blocks.insert(edge.target, block);
-                self.queue.push(edge.target);
+                self.blocks.insert(id, block);
+                self.queue.push(id);
                 block
             }
         };
         self.builder.ins().jump(target, &[]);
+    }
+
+    /// Goes to a block that is a segment of its own. What is live there goes through the thread block.
+    fn join_edge(&mut self, edge: &Edge) {
+        let parameters = &self.procedure.graph.blocks[edge.target.index()].parameters;
+        let live = self.procedure.liveness.at_block(edge.target);
+        for (word, id) in live.iter().enumerate() {
+            let place = parameters.iter().position(|parameter| *parameter == id);
+            let value = self.value(place.map_or(id, |place| edge.arguments[place]));
+            let offset = thread::CARRIED + 8 * word as i32;
+            self.builder
+                .ins()
+                .store(TRUSTED, value, self.thread, offset);
+        }
+        let root = self.output.root(Root::Join(edge.target));
+        let segment = self.function(Target::Segment(root as u32), 3);
+        let (pc, fp) = (self.word(0), self.fp());
+        self.mark_exit();
+        let registers = [pc, fp, self.thread];
+        self.builder.ins().return_call(segment, &registers);
+        self.unmark_exit();
     }
 
     /// The edge of a branch in the runtime, whose live values lie in the slots of the state.
@@ -459,8 +501,13 @@ impl<'a, 'b> Segment<'a, 'b> {
         for exit in std::mem::take(&mut self.exits) {
             self.builder.switch_to_block(exit.block);
             self.store_slots(&exit.stores);
-            let index = self.output.exit_descriptor(exit.state);
-            let pc = self.address(Target::Exit(index));
+            let pc = match self.procedure.graph.place_left_to_interpreter(exit.state) {
+                Some(address) => self.builder.ins().iconst(I64, address as i64),
+                None => {
+                    let index = self.output.exit_descriptor(exit.state);
+                    self.address(Target::Exit(index))
+                }
+            };
             let base = self.procedure.frame_base(exit.state);
             let fp = self.slot_address(base);
             self.dispatch(pc, fp);
@@ -487,7 +534,11 @@ impl<'a, 'b> Segment<'a, 'b> {
     }
 
     fn stub(&mut self, stub: Stub, registers: usize) -> FuncRef {
-        let name = Target::Stub(stub).name();
+        self.function(Target::Stub(stub), registers)
+    }
+
+    fn function(&mut self, target: Target, registers: usize) -> FuncRef {
+        let name = target.name();
         if let Some(function) = self.stubs.get(&name) {
             return *function;
         }

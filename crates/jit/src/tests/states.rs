@@ -381,7 +381,7 @@ fn a_poll_leaves_when_a_safepoint_is_asked_for() {
 }
 
 #[test]
-fn too_much_code_is_cut_at_calls_only() {
+fn many_instructions_in_the_runtime_do_not_cut() {
     let mut machine = Machine::new();
     let code = runtime_code();
     let mut b = Builder::new(&code);

@@ -141,20 +141,70 @@ fn write_enter(opcode: Opcode, h: &mut Handler) {
     let extra = h.shift_left(count, log::EXTRA_SHIFT.into());
     let first = h.add(first, extra);
     h.store(first, cursor, 0);
+    let arguments = h.add_constant(base, 8 * frame::LINK_WORDS as i64);
+    write_arguments(
+        h,
+        cursor,
+        arguments,
+        |h| h.b(),
+        |h| {
+            h.reload_table();
+            h.go_on_plainly();
+        },
+    );
+}
+
+/// A call of compiled code enters bytecode; pc is the code object, fp the callee's. Nobody knows the call instruction:
+/// its address is zero. A full log is left alone, since no instruction could begin again here.
+pub fn write_native_enter(h: &mut Handler) {
+    let start: fn(&mut Handler) = |h| {
+        h.reload_table();
+        h.pc = h.load(h.pc, code::ENTRY);
+        h.next();
+    };
+    h.forget_table();
+    let cursor = h.load(h.thread, thread::LOG_CURSOR);
+    let limit = h.load(h.thread, thread::LOG_LIMIT);
+    let full = h.compare(IntCC::UnsignedGreaterThan, cursor, limit);
+    h.unlikely(full, start);
+    h.store(h.pc, cursor, 8);
+    let count = argument_count(h);
+    let extra = h.shift_left(count, log::EXTRA_SHIFT.into());
+    let first = h.add_constant(extra, log::ENTER.into());
+    h.store(first, cursor, 0);
+    write_arguments(h, cursor, h.fp, argument_count, start);
+}
+
+/// How many arguments the code in pc is called with: it takes that many, or the thread was told.
+fn argument_count(h: &mut Handler) -> Value {
+    let arity = h.load_u32(h.pc, code::ARITY);
+    let told = h.load(h.thread, thread::ARGUMENT_COUNT);
+    let is_fixed = h.compare_constant(IntCC::UnsignedLessThan, arity, code::LARGE_FRAME.into());
+    let count = h.builder.ins().select(is_fixed, arity, told);
+    h.and_constant(count, 0xff)
+}
+
+/// Writes the types of arguments, makes the entry permanent and goes on with `start`.
+fn write_arguments(
+    h: &mut Handler,
+    cursor: Value,
+    arguments: Value,
+    count: fn(&mut Handler) -> Value,
+    start: fn(&mut Handler),
+) {
     let finish = |h: &mut Handler, entries| {
         advance(h, cursor, entries);
-        h.reload_table();
-        h.go_on_plainly();
+        start(h);
     };
     for index in 0..log::ARGUMENTS_MAX as i32 {
-        let count = h.b();
+        let count = count(h);
         let enough = h.compare_constant(IntCC::UnsignedLessThanOrEqual, count, index.into());
         h.when(enough, |h| finish(h, if index <= 4 { 1 } else { 2 }));
         if index == 4 {
             let more = h.constant(log::MORE.into());
             h.store(more, cursor, log::ENTRY_BYTES as i32);
         }
-        let argument = h.load(base, 8 * (frame::LINK_WORDS as i32 + index));
+        let argument = h.load(arguments, 8 * index);
         let place = if index < 4 {
             16 + 2 * index
         } else {

@@ -20,6 +20,8 @@ struct Site {
     closure: NodeId,
     arguments: Vec<NodeId>,
     is_tail: bool,
+    /// Times that it is made for each run of the outermost procedure, as far as was seen.
+    frequency: f64,
 }
 
 impl Builder<'_> {
@@ -55,10 +57,16 @@ impl Builder<'_> {
             closure,
             arguments,
             is_tail: instruction.opcode == Opcode::TailCall,
+            frequency: 1.0,
         };
+        let calls_per_run = self
+            .profile
+            .calls_per_run(activation.code.word, activation.pc);
+        let frequency = activation.frequency * calls_per_run.unwrap_or(1.0);
         if let Some(snapshot) = &snapshot
-            && self.is_worth_inlining(activation, snapshot, count)
+            && self.is_worth_inlining(activation, snapshot, count, frequency)
         {
+            let site = Site { frequency, ..site };
             return self.inline(activation, instruction, site, snapshot.clone());
         }
         let arguments: Vec<NodeId> = site
@@ -121,11 +129,19 @@ impl Builder<'_> {
         activation: &Activation,
         callee: &CodeSnapshot,
         count: usize,
+        frequency: f64,
     ) -> bool {
         let options = self.options;
+        let own_words = self.graph.codes[0].instructions.len();
+        let nodes_max = options.nodes_soft_free + options.nodes_soft_per_word * own_words;
+        let words_max = match frequency {
+            0.3.. => options.inline_words,
+            0.02.. => options.inline_words_rare,
+            _ => options.inline_words_cold,
+        };
         if !options.inline
-            || self.graph.nodes.len() > options.nodes_soft
-            || callee.instructions.len() > options.inline_words
+            || self.graph.nodes.len() > nodes_max.min(options.nodes_soft)
+            || callee.instructions.len() > words_max
             || activation.path.len() >= options.inline_depth
         {
             return false;
@@ -202,11 +218,13 @@ impl Builder<'_> {
             frame,
             code: callee,
             path,
+            frequency: site.frequency,
             argument_count: Some(site.arguments.len()),
             pc: 0,
             state: None,
             environment,
             pending: BTreeMap::new(),
+            outer_heads: BTreeMap::new(),
             loops: Vec::new(),
             returns,
         };

@@ -56,12 +56,19 @@ impl Builder<'_> {
                 self.join(activation, pc, arrivals);
             }
             if self.block.is_none() {
-                match activation.pending.keys().next() {
-                    Some(next) => pc = *next,
-                    None => {
-                        self.close_loops(activation, usize::MAX);
-                        return Ok(());
+                if let Some(next) = activation.pending.keys().next() {
+                    pc = *next;
+                    continue;
+                }
+                self.close_loops(activation, usize::MAX);
+                // A loop around the one that the graph was entered at. Only now, since from its head on everything is
+                // followed once more, and must not meet what came from the entry.
+                match activation.outer_heads.pop_last() {
+                    Some((head, arrivals)) => {
+                        activation.pending.insert(head, arrivals);
+                        pc = head;
                     }
+                    None => return Ok(()),
                 }
                 continue;
             }
@@ -349,11 +356,19 @@ impl Builder<'_> {
     /// The `loop` instruction.
     pub(super) fn go_back(&mut self, activation: &mut Activation, head: usize) {
         let state = self.state(activation);
+        self.push(Op::Poll(state), Type::NONE);
         let Some(at) = activation.loops.iter().rposition(|open| open.head == head) else {
             // The head lies before where the graph was entered.
-            return self.exit(activation);
+            if let Some(block) = self.block.take() {
+                let arrivals = activation.outer_heads.entry(head).or_default();
+                arrivals.push(Arrival {
+                    block,
+                    environment: activation.environment.clone(),
+                    numbering: std::mem::take(&mut self.numbering),
+                });
+            }
+            return;
         };
-        self.push(Op::Poll(state), Type::NONE);
         let mut open = activation.loops.remove(at);
         open.went_back = true;
         let mut arguments = Vec::new();

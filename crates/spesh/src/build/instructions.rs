@@ -9,7 +9,7 @@ use super::arithmetic::comparison_of;
 use super::control::Facts;
 use super::{Activation, BuildError, Builder};
 use crate::graph::{Comparison, Condition, Memory, NodeId, Op, Terminator, Test};
-use crate::snapshot::PoolItem;
+use crate::snapshot::{PoolItem, is_left_to_interpreter};
 use crate::types::Type;
 
 /// Where to go on if not at the next instruction.
@@ -24,6 +24,14 @@ impl Builder<'_> {
     ) -> Result<Skipped, BuildError> {
         use Opcode::*;
         let opcode = instruction.opcode;
+        let is_call = matches!(
+            opcode,
+            Call | TailCall | CallPrimitive | CallPrimitive1 | CallPrimitive2
+        );
+        if is_call && self.is_cold(activation) {
+            self.exit(activation);
+            return Ok(None);
+        }
         if let Some((comparison, negated, immediate)) = comparison_of(opcode) {
             let x = self.register(activation, instruction.a())?;
             let y = if immediate {
@@ -56,7 +64,6 @@ impl Builder<'_> {
             Entry => return self.entry(activation, instruction),
             CaseEntry => self.case_entry(activation, instruction)?,
             KeywordEntry | Unpack => self.runtime_many(activation, instruction),
-            ArityError => self.exit(activation),
             Move => {
                 let value = self.register(activation, instruction.b())?;
                 activation.environment.set(instruction.a(), value);
@@ -105,8 +112,10 @@ impl Builder<'_> {
             GlobalSet | GlobalDefine | CellRef | CellSet | CellDefine | MakeRecord => {
                 self.runtime(activation, instruction, Type::ANY);
             }
-            // Frame operations and stubs: the interpreter's business.
-            _ => self.exit(activation),
+            _ => {
+                debug_assert!(is_left_to_interpreter(opcode));
+                self.exit(activation);
+            }
         }
         Ok(None)
     }

@@ -35,18 +35,29 @@ use environment::{Environment, Numbering};
 pub struct Options {
     /// Copy the bodies of known procedures.
     pub inline: bool,
-    /// Words of bytecode up to which a procedure is inlined.
+    /// Words of bytecode up to which a procedure is inlined at a call that nearly every run makes.
     pub inline_words: usize,
+    /// The same at a call that some runs make.
+    pub inline_words_rare: usize,
+    /// The same at a call that was never seen, or hardly ever.
+    pub inline_words_cold: usize,
     /// How deep inlined procedures may nest.
     pub inline_depth: usize,
     /// How often a procedure may stand inside itself.
     pub recursion_depth: usize,
-    /// Nodes after which nothing more is inlined.
+    /// Nodes after which nothing more is inlined: in any case, and for each word of the procedure's own bytecode
+    /// beyond a free start.
     pub nodes_soft: usize,
+    /// See [`Options::nodes_soft`].
+    pub nodes_soft_free: usize,
+    /// See [`Options::nodes_soft`].
+    pub nodes_soft_per_word: usize,
     /// Nodes after which the graph is given up.
     pub nodes_max: usize,
     /// Look for equal computations.
     pub number_values: bool,
+    /// Leave for the interpreter where calls were never seen.
+    pub leaves_cold_code: bool,
 }
 
 impl Default for Options {
@@ -54,11 +65,16 @@ impl Default for Options {
         Options {
             inline: true,
             inline_words: 120,
+            inline_words_rare: 40,
+            inline_words_cold: 10,
             inline_depth: 6,
             recursion_depth: 1,
             nodes_soft: 3000,
+            nodes_soft_free: 500,
+            nodes_soft_per_word: 4,
             nodes_max: 20000,
             number_values: true,
+            leaves_cold_code: true,
         }
     }
 }
@@ -168,6 +184,8 @@ struct Activation {
     code: Arc<CodeSnapshot>,
     /// Calls that were inlined to get here.
     path: Vec<(CodeWord, usize)>,
+    /// Times that it runs for each run of the outermost one, as far as was seen.
+    frequency: f64,
     /// Number of arguments that were passed, where it is known.
     argument_count: Option<usize>,
     /// The instruction at hand.
@@ -177,6 +195,8 @@ struct Activation {
     environment: Environment,
     /// What reaches later instructions: block, registers, equal computations.
     pending: std::collections::BTreeMap<usize, Vec<environment::Arrival>>,
+    /// What goes back to loops that begin before where the graph was entered.
+    outer_heads: std::collections::BTreeMap<usize, Vec<environment::Arrival>>,
     /// Loops being built, innermost last.
     loops: Vec<control::OpenLoop>,
     /// Where inlined code returns to.
@@ -230,11 +250,13 @@ impl Builder<'_> {
             frame: FrameId(0),
             code,
             path: Vec::new(),
+            frequency: 1.0,
             argument_count: None,
             pc: start,
             state: None,
             environment,
             pending: Default::default(),
+            outer_heads: Default::default(),
             loops: Vec::new(),
             returns: None,
         };
@@ -344,6 +366,11 @@ impl Builder<'_> {
         });
         activation.state = Some(state);
         state
+    }
+
+    /// Whether the instruction at hand is taken for one that does not happen.
+    fn is_cold(&self, activation: &Activation) -> bool {
+        self.options.leaves_cold_code && self.profile.is_cold(activation.code.word, activation.pc)
     }
 
     /// Leaves for the interpreter, always.

@@ -85,6 +85,8 @@ struct World {
     callees: HashMap<usize, CodeWord>,
     unstable: Vec<usize>,
     failed: HashMap<usize, Type>,
+    cold: Vec<usize>,
+    calls_per_run: HashMap<usize, f64>,
 }
 
 impl CodeSource for World {
@@ -100,6 +102,14 @@ impl Profile for World {
 
     fn callee(&self, _: CodeWord, pc: usize) -> Option<CodeWord> {
         self.callees.get(&pc).copied()
+    }
+
+    fn calls_per_run(&self, _: CodeWord, pc: usize) -> Option<f64> {
+        self.calls_per_run.get(&pc).copied()
+    }
+
+    fn is_cold(&self, _: CodeWord, pc: usize) -> bool {
+        self.cold.contains(&pc)
     }
 
     fn failed_operands(&self, _: CodeWord, pc: usize) -> Type {
@@ -355,4 +365,118 @@ fn what_failed_as_a_fixnum_is_tried_as_a_double() {
     world.unstable.push(0);
     let graph = graph_of(&world, &code, &[]);
     assert_eq!(count(&graph, |op| matches!(op, Op::Runtime(_))), 1);
+}
+
+#[test]
+fn what_is_entered_at_an_inner_loop_contains_the_loop_around_it() {
+    let mut code = Assembly::default();
+    code.immediate(1, 0);
+    let outer = code.words.len();
+    code.immediate(2, 0);
+    let inner = code.words.len();
+    code.branch(Opcode::JumpNotLess, 2, 0, inner + 4)
+        .abc(Opcode::AddImmediate, 2, 2, 1)
+        .go_back(inner)
+        .abc(Opcode::AddImmediate, 1, 1, 1);
+    let end = code.words.len() + 3;
+    code.branch(Opcode::JumpNotLess, 1, 0, end)
+        .go_back(outer)
+        .abc(Opcode::Return, 2, 0, 0);
+    let code = code.finish(0x1005, "nest", 1);
+    let world = World::default();
+    let graph = build(
+        code,
+        EntryPoint::Loop(inner),
+        &[Type::FIXNUM, Type::FIXNUM, Type::FIXNUM],
+        &world,
+        &world,
+        &Options::default(),
+    )
+    .unwrap();
+    verify(&graph).unwrap_or_else(|problem| panic!("{problem}\n{graph}"));
+    let loops = graph.blocks.iter().filter(|block| block.is_loop).count();
+    // The inner one on its own, the outer one, and the inner one inside of that.
+    assert_eq!(loops, 3, "{graph}");
+    let leaves = |block: &crate::graph::Block| matches!(block.terminator, Terminator::Exit(_));
+    assert!(!graph.blocks.iter().any(leaves), "{graph}");
+}
+
+/// `(lambda (a) (if (pair? a) (f a) 1))` with a call at word 4 of what is in the pool.
+fn caller_of_the_pool(callee: u64) -> Arc<CodeSnapshot> {
+    let mut code = Assembly::default();
+    code.pool.push(PoolItem::Word(callee));
+    code.branch(Opcode::JumpNotPair, 0, 0, 7);
+    let from = code.words.len() + 1;
+    code.words
+        .push(encode_wide(Opcode::LoadConstant, 1, (from + 2) as u16));
+    code.abc(Opcode::Move, 3, 0, 0)
+        .call(1, 1, 0)
+        .abc(Opcode::Return, 1, 0, 0)
+        .abc(Opcode::Return, 0, 0, 0);
+    code.finish(0x2005, "caller", 1)
+}
+
+#[test]
+fn calls_that_were_never_seen_leave() {
+    let code = caller_of_the_pool(canny_tables::layout::FALSE);
+    let mut world = World::default();
+    let calls = |graph: &Graph| count(graph, |op| matches!(op, Op::Call(..)));
+    assert_eq!(calls(&graph_of(&world, &code, &[])), 1);
+    world.cold.push(4);
+    let graph = graph_of(&world, &code, &[]);
+    assert_eq!(calls(&graph), 0, "{graph}");
+    let exits = graph
+        .blocks
+        .iter()
+        .filter(|block| matches!(block.terminator, Terminator::Exit(_)))
+        .count();
+    assert_eq!(exits, 1, "{graph}");
+}
+
+#[test]
+fn the_less_often_a_call_is_made_the_smaller_a_callee_is_inlined() {
+    let mut callee = Assembly::default();
+    for _ in 0..20 {
+        callee.abc(Opcode::Cons, 1, 0, 0);
+    }
+    callee.abc(Opcode::Return, 1, 0, 0);
+    let callee = callee.finish(0x3005, "callee", 1);
+    let mut code = Assembly::default();
+    code.abc(Opcode::Move, 1, 0, 0)
+        .abc(Opcode::Move, 3, 0, 0)
+        .call(1, 1, 0)
+        .abc(Opcode::Return, 1, 0, 0);
+    let code = code.finish(0x2005, "caller", 1);
+    let mut world = World::default();
+    world.callees.insert(2, callee.word);
+    world.codes.insert(callee.word, callee);
+    let mut calls = |calls_per_run: f64| {
+        world.calls_per_run.insert(2, calls_per_run);
+        let graph = graph_of(&world, &code, &[]);
+        count(&graph, |op| matches!(op, Op::Call(..)))
+    };
+    assert_eq!(calls(1.0), 0);
+    assert_eq!(calls(0.1), 0);
+    assert_eq!(calls(0.0), 1);
+}
+
+#[test]
+fn leaving_for_what_compiled_code_never_does_is_no_guess() {
+    let mut code = Assembly::default();
+    code.branch(Opcode::JumpNotPair, 0, 0, 4)
+        .abc(Opcode::TailApply, 0, 0, 0)
+        .abc(Opcode::Return, 0, 0, 0)
+        .abc(Opcode::Return, 0, 0, 0);
+    let code = code.finish(0x1005, "apply", 1);
+    let graph = graph_of(&World::default(), &code, &[]);
+    let state = graph
+        .blocks
+        .iter()
+        .find_map(|block| match block.terminator {
+            Terminator::Exit(state) => Some(state),
+            _ => None,
+        })
+        .unwrap();
+    let place = graph.place_left_to_interpreter(state);
+    assert_eq!(place, Some(code.address(2)), "{graph}");
 }

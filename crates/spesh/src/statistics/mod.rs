@@ -43,6 +43,8 @@ pub const TUPLES_MAX: usize = 32;
 const CALLEES_MAX: usize = 16;
 /// A type seen this many times more rarely than all together does not count.
 const RARE: u32 = 100;
+/// Runs of code, iterations included, after which an instruction that was not seen is taken for one that does not happen.
+const COLD_RUNS: u32 = 100;
 /// Times that speculation may fail at an instruction before it is given up there.
 const FAILURES_MAX: u32 = 3;
 
@@ -371,6 +373,27 @@ impl Profile for Statistics {
         let callees = self.site(code, pc).callees;
         let (callee, count) = callees.most()?;
         (u64::from(count) * 100 >= 99 * u64::from(callees.total())).then_some(callee)
+    }
+
+    fn calls_per_run(&self, code: CodeWord, pc: usize) -> Option<f64> {
+        let statistics = self.codes.get(&code)?;
+        if statistics.hits == 0 && statistics.loop_hits == 0 {
+            return None;
+        }
+        let calls = self.site(code, pc).callees.total();
+        Some(f64::from(calls) / f64::from(statistics.hits.max(1)))
+    }
+
+    fn is_cold(&self, code: CodeWord, pc: usize) -> bool {
+        let Some(statistics) = self.codes.get(&code) else {
+            return false;
+        };
+        // The address is not known, and nothing there either, as long as nobody told where the code lies.
+        if statistics.extent.is_none() || statistics.hits + statistics.loop_hits < COLD_RUNS {
+            return false;
+        }
+        let site = self.site(code, pc);
+        site.types.total() == 0 && site.callees.total() == 0
     }
 
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {

@@ -131,12 +131,17 @@ impl Statistics {
         stack: &mut Vec<Frame>,
         source: &dyn CodeSource,
     ) {
-        if let Some(site) = self.site_of_caller(call, stack) {
+        // Compiled code does not tell where it calls from, nor what became of the frames above its own.
+        if call != 0
+            && let Some(site) = self.site_of_caller(call, stack)
+        {
             site.callees.add(callee, CALLEES_MAX);
             site.arguments.add(arguments, CALLEES_MAX);
         }
         let return_address = if is_tail {
             stack.pop().map_or(0, |frame| frame.return_address)
+        } else if call == 0 {
+            0
         } else {
             call + call_bytes()
         };

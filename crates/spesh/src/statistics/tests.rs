@@ -264,3 +264,43 @@ fn deep_stacks_are_bounded() {
     take(&mut statistics, &log, &codes);
     assert!(statistics.stacks[&0].len() <= 1 << 16);
 }
+
+#[test]
+fn calls_from_compiled_code_count_and_belong_to_no_caller() {
+    let (codes, caller, first, _) = three();
+    let mut log = LogWriter::new();
+    for _ in 0..10 {
+        log.enter(0x100, caller, &[STRING])
+            .enter(0, first, &[PAIR])
+            .leave(0x108, caller, FLONUM);
+    }
+    let mut statistics = Statistics::new();
+    take(&mut statistics, &log, &codes);
+    let of_first = statistics.code(first).unwrap();
+    assert_eq!((of_first.hits, of_first.callsites[0].hits), (10, 10));
+    assert_eq!(of_first.callsites[0].tuples[0].types.types(), [Type::PAIR]);
+    let of_caller = statistics.code(caller).unwrap();
+    of_caller.each_site_table(|sites| assert!(sites.is_empty(), "{sites:?}"));
+}
+
+#[test]
+fn what_was_never_seen_in_much_used_code_is_cold() {
+    let (codes, caller, first, _) = three();
+    let mut log = LogWriter::new();
+    let mut statistics = Statistics::new();
+    for _ in 0..COLD_RUNS - 1 {
+        log.enter(0x100, caller, &[STRING])
+            .enter(at(0, 0), first, &[PAIR])
+            .leave(at(0, 2), first, FIXNUM)
+            .leave(0x108, caller, FLONUM);
+    }
+    take(&mut statistics, &log, &codes);
+    assert!(!statistics.is_cold(caller, 2));
+    assert_eq!(statistics.calls_per_run(caller, 0), Some(1.0));
+    let mut last = LogWriter::new();
+    last.enter(0x100, caller, &[STRING]);
+    take(&mut statistics, &last, &codes);
+    assert!(statistics.is_cold(caller, 2));
+    assert!(!statistics.is_cold(caller, 0));
+    assert_eq!(statistics.calls_per_run(caller, 2), Some(0.0));
+}

@@ -19,6 +19,12 @@ use super::{CandidateId, InstallError, Refusal, Specializer};
 /// Names passes to be turned off, separated by commas.
 pub const DISABLE_VARIABLE: &str = "CANNY_SPESH_DISABLE";
 
+/// Names the variable that has graphs verified in a release build too.
+pub const VERIFY_VARIABLE: &str = "CANNY_SPESH_VERIFY";
+
+/// Candidates of a code that may be given up before what was never seen is compiled too.
+const COLD_RETRACTIONS_MAX: u32 = 3;
+
 /// How often a plan waits for snapshots of what the code calls.
 const WAITS_MAX: u32 = 2;
 
@@ -26,8 +32,12 @@ const WAITS_MAX: u32 = 2;
 pub struct Compiler {
     specializer: Arc<Specializer>,
     options: Options,
+    /// Check every graph before it is compiled, which takes a good part of the time that compiling takes.
+    verifies: bool,
     installed: Vec<(CandidateId, Plan)>,
     waits: HashMap<(CodeWord, EntryPoint), u32>,
+    /// How often candidates of a code were given up.
+    retractions: HashMap<CodeWord, u32>,
 }
 
 impl Compiler {
@@ -40,8 +50,11 @@ impl Compiler {
         Ok(Compiler {
             specializer,
             options,
+            verifies: cfg!(debug_assertions)
+                || std::env::var_os(VERIFY_VARIABLE).is_some_and(|value| value == "1"),
             installed: Vec::new(),
             waits: HashMap::new(),
+            retractions: HashMap::new(),
         })
     }
 }
@@ -58,13 +71,17 @@ impl Compile for Compiler {
         let Some(code) = view.snapshot(plan.code) else {
             return Outcome::TryAgain("its code is not known yet".to_owned());
         };
+        let mut options = self.options.clone();
+        // Code that keeps coming to what it never did before is compiled whole.
+        options.leaves_cold_code &=
+            self.retractions.get(&plan.code).copied().unwrap_or(0) < COLD_RETRACTIONS_MAX;
         let graph = build(
             code,
             plan.entry,
             &plan.parameter_types,
             profile,
             &view,
-            &self.options,
+            &options,
         );
         let graph = match graph {
             Ok(graph) => graph,
@@ -79,7 +96,9 @@ impl Compile for Compiler {
             // Trouble with the log is not the program's.
             let _ = writeln!(log, "{graph}");
         }
-        if let Err(problem) = verify(&graph) {
+        if self.verifies
+            && let Err(problem) = verify(&graph)
+        {
             return Outcome::Refused(format!("the graph is wrong: {problem}"));
         }
         let required = required_types(plan);
@@ -104,6 +123,7 @@ impl Compile for Compiler {
                 .exit_report(*id)
                 .is_none_or(|report| report.is_retired);
             if is_retired {
+                *self.retractions.entry(plan.code).or_default() += 1;
                 gone.push(plan.clone());
             }
             !is_retired

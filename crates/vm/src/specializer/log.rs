@@ -334,9 +334,9 @@ impl Thread {
 
     /// Puts a table's handlers into force. A request that stands at `loop` stays there.
     fn use_table(&mut self, table: &DispatchTable) {
-        for &opcode in Opcode::ALL {
-            if opcode != Opcode::Loop {
-                self.dispatch[opcode as usize] = table[opcode as usize];
+        for (byte, handler) in table.iter().enumerate() {
+            if byte != Opcode::Loop as usize {
+                self.dispatch[byte] = *handler;
             }
         }
         let request = canny_llint::slow_stub(Opcode::Loop);

@@ -177,6 +177,11 @@ impl Specializer {
         self.lock().failed_operands(code, pc)
     }
 
+    /// Whether compiled code was ever left at an instruction because of a wrong guess.
+    pub fn was_left_at(&self, code: CodeWord, pc: usize) -> bool {
+        self.lock().was_left_at(code, pc)
+    }
+
     /// How many candidates of a code were given up because their guesses were wrong.
     pub fn retirements(&self, code: CodeWord) -> u32 {
         self.lock().retirements(code)

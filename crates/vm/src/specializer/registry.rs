@@ -388,6 +388,10 @@ impl Registry {
             .map_or(Type::NONE, |place| place.operands)
     }
 
+    pub(super) fn was_left_at(&self, code: CodeWord, pc: usize) -> bool {
+        self.places.contains_key(&(code, pc))
+    }
+
     pub(super) fn retirements(&self, code: CodeWord) -> u32 {
         self.codes.get(&code).map_or(0, |known| known.retirements)
     }

@@ -87,6 +87,10 @@ pub trait Machine: Send {
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation failed too often.
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
+    /// Whether compiled code was ever left at an instruction.
+    fn was_left_at(&self, _code: CodeWord, _pc: usize) -> bool {
+        false
+    }
     /// Where the worker writes what became of plans, for people.
     fn ledger(&self) -> Option<&Ledger> {
         None
@@ -104,6 +108,10 @@ impl Machine for Arc<super::Specializer> {
 
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
         super::Specializer::is_unstable(self, code, pc)
+    }
+
+    fn was_left_at(&self, code: CodeWord, pc: usize) -> bool {
+        super::Specializer::was_left_at(self, code, pc)
     }
 
     fn ledger(&self) -> Option<&Ledger> {
@@ -332,6 +340,14 @@ impl Profile for WorkerProfile<'_> {
 
     fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord> {
         self.statistics.callee(code, pc)
+    }
+
+    fn calls_per_run(&self, code: CodeWord, pc: usize) -> Option<f64> {
+        self.statistics.calls_per_run(code, pc)
+    }
+
+    fn is_cold(&self, code: CodeWord, pc: usize) -> bool {
+        self.statistics.is_cold(code, pc) && !self.machine.was_left_at(code, pc)
     }
 
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {

@@ -1,6 +1,7 @@
 //! Rounding, powers and roots, transcendental functions, and the parts of numbers.
 
 use canny_number::{self as number, Number};
+use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
@@ -36,11 +37,24 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "expt" => expt;
     "make-rectangular" => |thread, call| binary(thread, call, number::make_rectangular);
     "make-polar" => |thread, call| binary(thread, call, number::make_polar);
-    "real-part" => |thread, call| unary(thread, call, |x| Ok(number::real_part(x)));
-    "imag-part" => |thread, call| unary(thread, call, |x| Ok(number::imag_part(x)));
+    "real-part" => |thread, call| part(thread, call, 0, |x| Ok(number::real_part(x)));
+    "imag-part" => |thread, call| part(thread, call, 1, |x| Ok(number::imag_part(x)));
     "magnitude" => |thread, call| unary(thread, call, number::magnitude);
     "angle" => |thread, call| unary(thread, call, number::angle);
 };
+
+/// A part of a number: that of a complex one lies in its object.
+fn part(
+    thread: &mut Thread,
+    call: Call,
+    field: usize,
+    operation: fn(&Number) -> Result<Number, number::NumberError>,
+) -> Result<Value, Raise> {
+    match call.at(0).as_kind(Kind::Compnum) {
+        Some(object) => Ok(object.field(field)),
+        None => unary(thread, call, operation),
+    }
+}
 
 fn round_to(
     thread: &mut Thread,
