@@ -148,6 +148,12 @@ impl Errand {
         Errand::ChangeCell,
     ];
 
+    /// Whether it takes long enough to be worth the question how much of it was processor time. The rest is the
+    /// system's: it ran somebody else, perhaps the worker.
+    fn has_processor_time(self) -> bool {
+        matches!(self, Errand::HandLogOver | Errand::MakeSnapshots)
+    }
+
     /// What people call it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -166,6 +172,34 @@ struct PauseCounter {
     count: AtomicU64,
     total_ns: AtomicU64,
     max_ns: AtomicU64,
+    processor_max_ns: AtomicU64,
+}
+
+/// When an errand began.
+pub(crate) struct Began {
+    wall: Instant,
+    processor: Option<Duration>,
+}
+
+impl Began {
+    pub(crate) fn now(errand: Errand) -> Began {
+        let asks = errand.has_processor_time();
+        Began {
+            wall: Instant::now(),
+            processor: asks.then(processor_time),
+        }
+    }
+}
+
+/// Processor time of this thread so far.
+fn processor_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock writes one `timespec`.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// The same, at one moment.
@@ -175,6 +209,8 @@ pub(crate) struct Pause {
     pub(crate) count: u64,
     pub(crate) total: Duration,
     pub(crate) max: Duration,
+    /// Most processor time that one took, where that is asked.
+    pub(crate) processor_max: Option<Duration>,
 }
 
 #[derive(Debug, Default)]
@@ -323,15 +359,25 @@ impl Ledger {
         if !self.is_on() {
             return work();
         }
-        let start = Instant::now();
+        let began = Began::now(errand);
         let result = work();
-        self.add_pause(errand, start.elapsed());
+        self.ended(errand, &began);
         result
     }
 
-    pub(crate) fn add_pause(&self, errand: Errand, time: Duration) {
+    /// An errand that began then is over.
+    pub(crate) fn ended(&self, errand: Errand, began: &Began) {
+        let processor = began.processor.map(|then| processor_time() - then);
+        self.add_pause(errand, began.wall.elapsed(), processor.unwrap_or_default());
+    }
+
+    fn add_pause(&self, errand: Errand, time: Duration, processor: Duration) {
         let counter = &self.pauses[errand as usize];
         let ns = time.as_nanos() as u64;
+        let processor_ns = processor.as_nanos() as u64;
+        counter
+            .processor_max_ns
+            .fetch_max(processor_ns, Ordering::Relaxed);
         counter.count.fetch_add(1, Ordering::Relaxed);
         counter.total_ns.fetch_add(ns, Ordering::Relaxed);
         counter.max_ns.fetch_max(ns, Ordering::Relaxed);
@@ -348,6 +394,9 @@ impl Ledger {
                     count: counter.count.load(Ordering::Relaxed),
                     total: Duration::from_nanos(counter.total_ns.load(Ordering::Relaxed)),
                     max: Duration::from_nanos(counter.max_ns.load(Ordering::Relaxed)),
+                    processor_max: errand.has_processor_time().then(|| {
+                        Duration::from_nanos(counter.processor_max_ns.load(Ordering::Relaxed))
+                    }),
                 }
             })
             .collect()
@@ -463,13 +512,17 @@ mod tests {
     fn pauses_have_a_sum_and_a_maximum() {
         let ledger = Ledger::default();
         for microseconds in [3, 10, 2] {
-            ledger.add_pause(Errand::MakeSnapshots, Duration::from_micros(microseconds));
+            let time = Duration::from_micros(microseconds);
+            ledger.add_pause(Errand::MakeSnapshots, time, time / 2);
         }
         let pauses = ledger.pauses();
         let pause = pauses[Errand::MakeSnapshots as usize];
         assert_eq!(pause.count, 3);
         assert_eq!(pause.total, Duration::from_micros(15));
         assert_eq!(pause.max, Duration::from_micros(10));
+        assert_eq!(pause.processor_max, Some(Duration::from_micros(5)));
+        let others = pauses[Errand::CountExit as usize];
+        assert_eq!(others.processor_max, None);
     }
 
     #[test]

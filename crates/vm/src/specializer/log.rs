@@ -19,14 +19,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use canny_llint::DispatchTable;
 use canny_spesh::log::BUFFER_ENTRIES;
 use canny_tables::layout::log::{ENTRY_BYTES, ENTRY_WORDS};
 use canny_tables::opcodes::Opcode;
 
-use super::ledger::Errand;
+use super::ledger::{Began, Errand};
 use super::worker::FullLog;
 use crate::interrupt::{InterruptState, LOG};
 use crate::thread::Thread;
@@ -285,7 +284,8 @@ impl Thread {
             self.use_table(canny_llint::fast_table());
             return;
         };
-        let start = Instant::now();
+        let ledger_is_on = self.vm.specializer.ledger().is_on();
+        let began = ledger_is_on.then(|| Began::now(Errand::HandLogOver));
         let buffer = std::mem::take(&mut self.log.buffer);
         let used_words = (self.log_cursor - buffer.as_ptr() as usize) / 8;
         debug_assert!(used_words <= buffer.len());
@@ -304,16 +304,15 @@ impl Thread {
             is_first,
             waits,
         });
-        let handed_over = start.elapsed();
-        // Waiting for the worker is what blocking mode is for, and no pause of the usual kind.
         if waits && sent {
             self.wait_for_worker(&quota);
         }
-        let start = Instant::now();
         self.resume_log();
-        let ledger = self.vm.specializer.ledger();
-        if ledger.is_on() {
-            ledger.add_pause(Errand::HandLogOver, handed_over + start.elapsed());
+        if let Some(began) = began {
+            self.vm
+                .specializer
+                .ledger()
+                .ended(Errand::HandLogOver, &began);
         }
     }
 

@@ -495,6 +495,7 @@ impl Report<'_> {
             ("times", Content::Number),
             ("in all", Content::Number),
             ("longest", Content::Number),
+            ("processor", Content::Number),
         ]);
         for pause in self.pauses.iter().filter(|pause| pause.count > 0) {
             table.add(vec![
@@ -502,6 +503,7 @@ impl Report<'_> {
                 pause.count.to_string(),
                 time_text(pause.total),
                 time_text(pause.max),
+                pause.processor_max.map_or(String::new(), time_text),
             ]);
         }
         table

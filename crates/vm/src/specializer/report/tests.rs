@@ -125,6 +125,7 @@ fn report() -> Report<'static> {
             count: 3,
             total: Duration::from_micros(30),
             max: Duration::from_micros(20),
+            processor_max: Some(Duration::from_micros(12)),
         }],
         specializer: None,
     }
