@@ -119,7 +119,7 @@
       (parameters object-parameters)
       (rest? object-rest?)
       (procedure object-procedure set-object-procedure!)
-      ;; Sets a variable of the generic function: (slot key procedure), ('table #f table), ('use position boolean).
+      ;; Sets a variable of the generic function: (slot keys procedure), ('table #f table), ('use position boolean).
       (updater object-updater set-object-updater!)
       (methods object-methods set-object-methods!)
       ;; Entries of the cache, newest first; each a vector of key, classes and procedure.
@@ -162,7 +162,6 @@
 
     (define slots 4)
     (define key-factor 1048576)
-    (define key-bits 20)
     ;; The key of record types for which no number was left.
     (define crowded 127)
     ;; Arguments whose classes make up a key.
@@ -224,11 +223,11 @@
         (let loop ((slot 0))
           (if (< slot slots)
               (begin
-                (update! slot -1 #f)
+                (update! slot '(-1 -1 -1) #f)
                 (loop (+ slot 1)))))
         (update! 'table #f %empty-table)
         (let loop ((position 0))
-          (if (< position positions-of-key)
+          (if (< position (min positions-of-key (length (object-parameters object))))
               (begin
                 (update! 'use position (specializes? object position))
                 (loop (+ position 1)))))))
@@ -246,21 +245,22 @@
            (or (test (car list))
                (some? test (cdr list)))))
 
-    ;; The key of classes, or #f if they have none of their own.
-    (define (key-of object classes)
-      (let loop ((classes classes) (position 0) (key 0))
-        (cond ((or (null? classes) (= position positions-of-key)) key)
-              ((not (counts? object position))
-               (loop (cdr classes) (+ position 1) (* key (factor object position))))
-              (else
-               (let ((own (class-key (car classes))))
-                 (and (not (eq? own crowded))
-                      (loop (cdr classes)
-                            (+ position 1)
-                            (+ (* key (factor object position)) own))))))))
+    ;; The keys of the first classes, zeros for those that do not count; #f if one has no key of its own.
+    (define (keys-of object classes)
+      (let loop ((classes classes) (position 0))
+        (if (or (null? classes) (= position positions-of-key))
+            '()
+            (let ((own (if (counts? object position) (class-key (car classes)) 0))
+                  (rest (loop (cdr classes) (+ position 1))))
+              (and rest
+                   (not (eq? own crowded))
+                   (cons own rest))))))
 
-    (define (factor object position)
-      (if (= position 0) 1 key-factor))
+    (define (key-of-keys keys)
+      (let loop ((keys (cdr keys)) (key (car keys)))
+        (if (null? keys)
+            key
+            (loop (cdr keys) (+ (* key key-factor) (car keys))))))
 
     ;; With one parameter there is no look at whether it counts.
     (define (counts? object position)
@@ -274,13 +274,14 @@
               ((eq? (vector-ref built-in-classes key) class) key)
               (else (loop (+ key 1))))))
 
-    (define (add-entry! object key classes procedure)
+    (define (add-entry! object keys classes procedure)
       (let ((count (length (object-entries object)))
             (update! (object-updater object)))
         (set-object-entries! object
-                             (cons (vector key classes procedure) (object-entries object)))
+                             (cons (vector (key-of-keys keys) classes procedure)
+                                   (object-entries object)))
         (if (< count slots)
-            (update! count key procedure)
+            (update! count keys procedure)
             (update! 'table #f
                      (table-of (list-head (object-entries object) (- (+ count 1) slots)))))))
 
@@ -291,15 +292,30 @@
 
     (define (add-generic-cache-entry! generic classes procedure)
       (let* ((object (object-of generic 'add-generic-cache-entry!))
-             (key (key-of object classes)))
-        (if (and key (not (some? (lambda (entry) (eq? (vector-ref entry 0) key))
-                                 (object-entries object))))
-            (add-entry! object key classes procedure))))
+             (keys (keys-of object classes)))
+        (if (and keys
+                 (let ((key (key-of-keys keys)))
+                   (not (some? (lambda (entry) (eq? (vector-ref entry 0) key))
+                               (object-entries object)))))
+            (add-entry! object keys classes procedure))))
 
     ;; What no entry of the cache fits.
 
+    ;; Generic functions call it last, so that errors have the position of their callers.  It has to be
+    ;; too large for the optimizer to copy it into all of them.
     (define (%miss object . arguments)
-      (%apply (dispatch-of object (classes-of object arguments)) arguments))
+      (let* ((classes (classes-of object arguments))
+             (procedure (if (looks-behind-key? object)
+                            (dispatch-on-all-classes object)
+                            (effective-procedure object classes))))
+        (cond ((not procedure)
+               (no-applicable-method object arguments))
+              ((is-plain? object)
+               (standard-cache! object classes procedure)
+               (%apply procedure arguments))
+              (else
+               (cache-dispatch! object classes procedure)
+               (%apply procedure arguments)))))
 
     ;; The classes of the arguments that methods may specialize on.
     (define (classes-of object arguments)
@@ -308,19 +324,6 @@
             '()
             (cons (class-of (car arguments))
                   (loop (cdr parameters) (cdr arguments))))))
-
-    (define (dispatch-of object classes)
-      (let ((procedure (if (looks-behind-key? object)
-                           (dispatch-on-all-classes object)
-                           (effective-procedure object classes))))
-        (cond ((not procedure)
-               (lambda arguments (no-applicable-method object arguments)))
-              ((is-plain? object)
-               (standard-cache! object classes procedure)
-               procedure)
-              (else
-               (cache-dispatch! object classes procedure)
-               procedure))))
 
     (define (is-plain? object)
       (eq? (record-type-descriptor object) <generic>))
@@ -509,110 +512,149 @@
 
     (define-syntax define-generic
       (syntax-rules ()
-        ((_ (name) . options)
-         (syntax-error "define-generic: there is no argument to dispatch on" name))
         ((_ (name parameter ...) option ...)
-         (define-generic-variables name (parameter ...) #f (option ...)
-           (k0 m0 k1 m1 k2 m2 k3 m3 u0 u1 u2 table object)
-           (named-lambda (name parameter ...)
-             (let ((key (key-of-arguments (u0 u1 u2) parameter ...)))
-               (cond ((eq? key k0) (m0 parameter ...))
-                     ((eq? key k1) (m1 parameter ...))
-                     ((eq? key k2) (m2 parameter ...))
-                     ((eq? key k3) (m3 parameter ...))
-                     (else
-                      (let ((procedure (%cache-lookup table key)))
-                        (if procedure
-                            (procedure parameter ...)
-                            (%miss object parameter ...)))))))))
-        ((_ (name parameter0 parameter ... . rest) option ...)
+         (name-variables name (parameter ...) #f (option ...) parameter ...))
+        ((_ (name parameter ... . rest) option ...)
+         (name-variables name (parameter ...) rest (option ...) parameter ...))))
+
+    ;; Names for the class keys of the first arguments, and for the variables of the slots: the procedure
+    ;; and the keys of each; and, where there are several, whether any method looks at an argument's
+    ;; class.
+    (define-syntax name-variables
+      (syntax-rules ()
+        ((_ name parameters rest options)
+         (syntax-error "define-generic: there is no argument to dispatch on" name))
+        ((_ name parameters rest options a)
+         (generic-definition
+          name parameters rest options
+          ((a-key (%class-key a))) (a-key)
+          ((m0 i0) (m1 i1) (m2 i2) (m3 i3)) ()))
+        ((_ name parameters rest options a b)
+         (generic-definition
+          name parameters rest options
+          ((a-key (if use-a (%class-key a) 0)) (b-key (if use-b (%class-key b) 0))) (a-key b-key)
+          ((m0 i0 j0) (m1 i1 j1) (m2 i2 j2) (m3 i3 j3)) (use-a use-b)))
+        ((_ name parameters rest options a b c more ...)
+         (generic-definition
+          name parameters rest options
+          ((a-key (if use-a (%class-key a) 0))
+           (b-key (if use-b (%class-key b) 0))
+           (c-key (if use-c (%class-key c) 0)))
+          (a-key b-key c-key)
+          ((m0 i0 j0 k0) (m1 i1 j1 k1) (m2 i2 j2 k2) (m3 i3 j3 k3)) (use-a use-b use-c)))))
+
+    (define-syntax generic-definition
+      (syntax-rules ()
+        ((_ name parameters #f options bindings keys ((m k ...) ...) uses)
          (begin
-           (define-generic-variables name (parameter0 parameter ...) #t (option ...)
-             (k0 m0 k1 m1 k2 m2 k3 m3 u0 u1 u2 table object)
+           (define-variables name parameters #f options ((m k ...) ...) uses table object)
+           (define name
+             (named-lambda (name . parameters)
+               (let bindings
+                 (cond ((keys-fit? keys (k ...)) (m . parameters))
+                       ...
+                       (else
+                        (let ((procedure (%cache-lookup table (one-key . keys))))
+                          (if procedure
+                              (procedure . parameters)
+                              (%miss object . parameters))))))))
+           (register name object table uses (m k ...) ...)))
+        ((_ name (parameter ...) rest options bindings keys ((m k ...) slot ...) uses)
+         (begin
+           (define-variables name (parameter ...) #t options ((m k ...) slot ...) uses table object)
+           (define (find . keys)
+             (find-in keys table slot ...))
+           (define (apply-to parameter ... rest)
+             (let* bindings
+               (let ((procedure (if (keys-fit? keys (k ...)) m (find . keys))))
+                 (if procedure
+                     (apply procedure parameter ... rest)
+                     (apply %miss object parameter ... rest)))))
+           (define name
              (case-lambda
-               ((parameter0 parameter ...)
-                (dispatch (parameter0 parameter ...) (u0 u1 u2)
-                          k0 m0 find object (parameter0 parameter ...)))
-               ((parameter0 parameter ... a)
-                (dispatch (parameter0 parameter ...) (u0 u1 u2)
-                          k0 m0 find object (parameter0 parameter ... a)))
-               ((parameter0 parameter ... a b)
-                (dispatch (parameter0 parameter ...) (u0 u1 u2)
-                          k0 m0 find object (parameter0 parameter ... a b)))
-               ((parameter0 parameter ... . rest)
-                (apply-general parameter0 parameter ... rest))))
-           (define (find key)
-             (cond ((eq? key k1) m1)
-                   ((eq? key k2) m2)
-                   ((eq? key k3) m3)
-                   (else (%cache-lookup table key))))
-           (define (apply-general parameter0 parameter ... rest)
-             (let* ((key (key-of-arguments (u0 u1 u2) parameter0 parameter ...))
-                    (procedure (if (eq? key k0) m0 (find key))))
-               (if procedure
-                   (apply procedure parameter0 parameter ... rest)
-                   (apply %miss object parameter0 parameter ... rest))))))
-        ((_ (name . rest) . options)
-         (syntax-error "define-generic: there is no argument to dispatch on" name))))
+               ((parameter ...)
+                (let bindings
+                  (dispatch keys (k ...) m find object parameter ...)))
+               ((parameter ... x)
+                (let bindings
+                  (dispatch keys (k ...) m find object parameter ... x)))
+               ((parameter ... x y)
+                (let bindings
+                  (dispatch keys (k ...) m find object parameter ... x y)))
+               ((parameter ... . rest)
+                (apply-to parameter ... rest))))
+           (register name object table uses (m k ...) slot ...)))))
+
+    (define-syntax define-variables
+      (syntax-rules ()
+        ((_ name parameters rest? (option ...) ((m k ...) ...) (use ...) table object)
+         (begin
+           (begin (define m #f) (define k -1) ...)
+           ...
+           (define use #f) ...
+           (define table %empty-table)
+           (define object (%make-generic 'name 'parameters rest? option ...))))))
+
+    (define-syntax register
+      (syntax-rules ()
+        ((_ name object table uses slot0 slot1 slot2 slot3)
+         (define registered
+           (%register-generic!
+            object name
+            (lambda (what which value)
+              (case what
+                ((0) (set-slot! slot0 which value))
+                ((1) (set-slot! slot1 which value))
+                ((2) (set-slot! slot2 which value))
+                ((3) (set-slot! slot3 which value))
+                ((table) (set! table value))
+                (else (set-use! uses which value)))))))))
+
+    (define-syntax set-slot!
+      (syntax-rules ()
+        ((_ (m k) keys procedure)
+         (begin (set! m procedure)
+                (set! k (car keys))))
+        ((_ (m k more ...) keys procedure)
+         (begin (set-slot! (m more ...) (cdr keys) procedure)
+                (set! k (car keys))))))
+
+    (define-syntax set-use!
+      (syntax-rules ()
+        ((_ () position value) #f)
+        ((_ (use more ...) position value)
+         (if (eq? position 0)
+             (set! use value)
+             (set-use! (more ...) (- position 1) value)))))
+
+    (define-syntax keys-fit?
+      (syntax-rules ()
+        ((_ (key) (k)) (eq? key k))
+        ((_ (key ...) (k ...)) (and (eq? key k) ...))))
+
+    (define-syntax one-key
+      (syntax-rules ()
+        ((_ a) a)
+        ((_ a b) (+ (* a 1048576) b))
+        ((_ a b c) (+ (* (+ (* a 1048576) b) 1048576) c))))
+
+    (define-syntax find-in
+      (syntax-rules ()
+        ((_ keys table (m k ...) ...)
+         (cond ((keys-fit? keys (k ...)) m)
+               ...
+               (else (%cache-lookup table (one-key . keys)))))))
 
     ;; One number of arguments of a procedure that takes any number.
     (define-syntax dispatch
       (syntax-rules ()
-        ((_ (parameter ...) uses k0 m0 find object (argument ...))
-         (let ((key (key-of-arguments uses parameter ...)))
-           (if (eq? key k0)
-               (m0 argument ...)
-               (let ((procedure (find key)))
-                 (if procedure
-                     (procedure argument ...)
-                     (%miss object argument ...))))))))
-
-    (define-syntax key-of-arguments
-      (syntax-rules ()
-        ((_ uses a) (%class-key a))
-        ((_ (use-a use-b use-c) a b)
-         (+ (if use-a (* (%class-key a) 1048576) 0)
-            (if use-b (%class-key b) 0)))
-        ((_ (use-a use-b use-c) a b c more ...)
-         (+ (* (+ (if use-a (* (%class-key a) 1048576) 0)
-                  (if use-b (%class-key b) 0))
-               1048576)
-            (if use-c (%class-key c) 0)))))
-
-    (define-syntax define-generic-variables
-      (syntax-rules ()
-        ((_ name parameters rest? (option ...)
-            (k0 m0 k1 m1 k2 m2 k3 m3 u0 u1 u2 table object) procedure)
-         (begin
-           (define k0 -1)
-           (define m0 #f)
-           (define k1 -1)
-           (define m1 #f)
-           (define k2 -1)
-           (define m2 #f)
-           (define k3 -1)
-           (define m3 #f)
-           (define u0 #f)
-           (define u1 #f)
-           (define u2 #f)
-           (define table %empty-table)
-           (define object (%make-generic 'name 'parameters rest? option ...))
-           (define name procedure)
-           (define registered
-             (%register-generic!
-              object name
-              (lambda (what number value)
-                (case what
-                  ((0) (set! m0 value) (set! k0 number))
-                  ((1) (set! m1 value) (set! k1 number))
-                  ((2) (set! m2 value) (set! k2 number))
-                  ((3) (set! m3 value) (set! k3 number))
-                  ((table) (set! table value))
-                  (else
-                   (case number
-                     ((0) (set! u0 value))
-                     ((1) (set! u1 value))
-                     (else (set! u2 value))))))))))))
+        ((_ keys (k ...) m find object argument ...)
+         (if (keys-fit? keys (k ...))
+             (m argument ...)
+             (let ((procedure (find . keys)))
+               (if procedure
+                   (procedure argument ...)
+                   (%miss object argument ...)))))))
 
     ;; The protocol.
 

@@ -270,6 +270,7 @@ fn rows() -> Vec<(&'static str, Integration)> {
         ("keyword?", kind(Kind::Keyword)),
         ("%values?", kind(Kind::Values)),
         ("%hash-table?", kind(Kind::HashTable)),
+        ("record?", kind(Kind::Record)),
         ("record-type?", kind(Kind::RecordType)),
         ("weak-pair?", kind(Kind::WeakPair)),
         ("ephemeron?", kind(Kind::Ephemeron)),

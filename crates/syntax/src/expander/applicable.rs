@@ -4,9 +4,10 @@
 //! certainly a procedure becomes
 //!
 //! ```text
-//! (if (or (procedure? f) (not (%applicable? f))) (f operand …) (%apply-object f operand …))
+//! (if (or (procedure? f) (not (%applicable? f))) (f operand …) (%apply-objectN f operand …))
 //! ```
 //!
+//! where N is the number of operands, or nothing for three and more.
 //! A call of something that nobody can call stays the call that it was, so the machine reports it, and a tail call stays
 //! one. Which code a call belongs to is told by the identifiers of its operator: what a macro inserts belongs to the
 //! macro's library.
@@ -81,10 +82,16 @@ impl Expander<'_> {
             span,
             ExprKind::If(Box::new([is_procedure, is_true, is_not])),
         );
+        let apply = match operands.len() {
+            0 => "%apply-object0",
+            1 => "%apply-object1",
+            2 => "%apply-object2",
+            _ => "%apply-object",
+        };
         let mut all = vec![operator.clone()];
         all.extend(operands.iter().cloned());
         let plain = Expr::call(span, operator, operands);
-        let other = Expr::call(span, global("%apply-object", span), all);
+        let other = Expr::call(span, global(apply, span), all);
         let choice = Expr::new(span, ExprKind::If(Box::new([test, plain, other])));
         if bindings.is_empty() {
             return choice;
