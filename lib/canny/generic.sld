@@ -113,7 +113,7 @@
       (new-method specializers procedure))
 
     (define-record-type <generic>
-      (new-generic name parameters rest? procedure updater methods entries limit)
+      (new-generic name parameters rest? procedure updater methods entries count slot-keys table limit)
       generic-object?
       (name object-name)
       (parameters object-parameters)
@@ -124,16 +124,19 @@
       (methods object-methods set-object-methods!)
       ;; Entries of the cache, newest first; each a vector of key, classes and procedure.
       (entries object-entries set-object-entries!)
+      (count object-count set-object-count!)
+      (slot-keys object-slot-keys set-object-slot-keys!)
+      (table object-table set-object-table!)
       (limit object-limit set-object-limit!))
 
-    (define fields-of-generic 8)
+    (define fields-of-generic 11)
 
     (define %make-generic
-      (lambda* (name parameters rest? #:key (class <generic>) (cache-limit 1024))
+      (lambda* (name parameters rest? #:key (class <generic>) (cache-limit 4096))
         (if (not (and (class? class) (subclass? class <generic>)))
             (%type-error 'define-generic 1 "class derived from <generic>" class))
         (let ((more (- (vector-length (record-type-field-names class)) fields-of-generic)))
-          (apply %record class name parameters rest? #f #f '() '() cache-limit
+          (apply %record class name parameters rest? #f #f '() '() 0 '() %empty-table cache-limit
                  (make-list more #f)))))
 
     ;; Procedure → object.
@@ -171,7 +174,8 @@
     (define (make-table size)
       (make-vector (* 2 size) -1))
 
-    (define %empty-table (make-table 2))
+    ;; Shared by all generic functions; the first entry makes a larger one.
+    (define %empty-table (make-table 1))
 
     (define (first-place table key)
       (bitwise-and (* 2 (bitwise-xor key (arithmetic-shift key -17)))
@@ -192,14 +196,17 @@
               (vector-set! table place key))
             (loop (bitwise-and (+ place 2) (- (vector-length table) 2))))))
 
-    (define (table-of entries)
-      (let* ((count (length entries))
-             (table (let loop ((size 4))
-                      (if (< size (* 4 count)) (loop (* 2 size)) (make-table size)))))
-        (for-each (lambda (entry)
-                    (table-add! table (vector-ref entry 0) (vector-ref entry 2)))
-                  entries)
-        table))
+    ;; A table of twice the size with the same entries.
+    (define (larger-table table)
+      (let* ((size (vector-length table))
+             (larger (make-table size)))
+        (let loop ((place 0))
+          (if (< place size)
+              (begin
+                (if (not (eq? (vector-ref table place) -1))
+                    (table-add! larger (vector-ref table place) (vector-ref table (+ place 1))))
+                (loop (+ place 2)))))
+        larger))
 
     (define (generic-cache generic)
       (map (lambda (entry) (cons (vector-ref entry 1) (vector-ref entry 2)))
@@ -213,13 +220,16 @@
         (if (not (and (fixnum? limit) (>= limit 0)))
             (%type-error 'set-generic-cache-limit! 2 "exact nonnegative integer" limit))
         (set-object-limit! object limit)
-        (if (> (length (object-entries object)) limit)
+        (if (> (object-count object) limit)
             (clear-generic-cache! object))))
 
     (define (clear-generic-cache! generic)
       (let* ((object (object-of generic 'clear-generic-cache!))
              (update! (object-updater object)))
         (set-object-entries! object '())
+        (set-object-count! object 0)
+        (set-object-slot-keys! object '())
+        (set-object-table! object %empty-table)
         (let loop ((slot 0))
           (if (< slot slots)
               (begin
@@ -267,36 +277,39 @@
       (or (null? (cdr (object-parameters object)))
           (specializes? object position)))
 
-    ;; The key of the instances of a class; of a class of the machine, that of any of its kinds.
     (define (class-key class)
-      (let loop ((key 0))
-        (cond ((= key 127) (%record-type-key class))
-              ((eq? (vector-ref built-in-classes key) class) key)
-              (else (loop (+ key 1))))))
+      (if (memq class all-built-in)
+          (let loop ((key 0))
+            (cond ((= key crowded) key)
+                  ((eq? (vector-ref built-in-classes key) class) key)
+                  (else (loop (+ key 1)))))
+          (%record-type-key class)))
 
     (define (add-entry! object keys classes procedure)
-      (let ((count (length (object-entries object)))
-            (update! (object-updater object)))
-        (set-object-entries! object
-                             (cons (vector (key-of-keys keys) classes procedure)
-                                   (object-entries object)))
+      (let ((count (object-count object))
+            (update! (object-updater object))
+            (key (key-of-keys keys)))
+        (set-object-entries! object (cons (vector key classes procedure) (object-entries object)))
+        (set-object-count! object (+ count 1))
         (if (< count slots)
-            (update! count keys procedure)
-            (update! 'table #f
-                     (table-of (list-head (object-entries object) (- (+ count 1) slots)))))))
+            (begin
+              (set-object-slot-keys! object (cons key (object-slot-keys object)))
+              (update! count keys procedure))
+            (let* ((table (object-table object))
+                   (is-full? (> (* 4 (+ 1 (- count slots))) (vector-length table)))
+                   (table (if is-full? (larger-table table) table)))
+              (table-add! table key procedure)
+              (set-object-table! object table)
+              (update! 'table #f table)))))
 
-    (define (list-head list count)
-      (if (= count 0)
-          '()
-          (cons (car list) (list-head (cdr list) (- count 1)))))
+    (define (is-cached? object key)
+      (or (memv key (object-slot-keys object))
+          (%cache-lookup (object-table object) key)))
 
     (define (add-generic-cache-entry! generic classes procedure)
       (let* ((object (object-of generic 'add-generic-cache-entry!))
              (keys (keys-of object classes)))
-        (if (and keys
-                 (let ((key (key-of-keys keys)))
-                   (not (some? (lambda (entry) (eq? (vector-ref entry 0) key))
-                               (object-entries object)))))
+        (if (and keys (not (is-cached? object (key-of-keys keys))))
             (add-entry! object keys classes procedure))))
 
     ;; What no entry of the cache fits.
@@ -413,7 +426,7 @@
       (let ((limit (object-limit object)))
         (if (> limit 0)
             (begin
-              (if (>= (length (object-entries object)) limit)
+              (if (>= (object-count object) limit)
                   (clear-generic-cache! object))
               (add-generic-cache-entry! object classes procedure)))))
 
