@@ -21,7 +21,7 @@ use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem};
 use canny_spesh::types::Type;
 use canny_tables::layout::code;
-use canny_tables::opcodes::{Opcode, encode_far, field_far};
+use canny_tables::opcodes::{Opcode, encode_far, field_far, opcode_byte};
 use canny_value::Value;
 
 use super::placed::Placed;
@@ -82,6 +82,8 @@ struct Loop {
 struct Place {
     operands: Type,
     is_unstable: bool,
+    /// Compiled code was given up for leaving at a call, the first time.
+    was_cold_call: bool,
 }
 
 #[derive(Default)]
@@ -300,9 +302,12 @@ impl Registry {
         let share = candidate.exits_total / UNSTABLE_SHARE;
         for (exit, count) in candidate.exits.iter().enumerate() {
             if *count >= share
-                && let Some((code, pc, _)) = place_of(candidate, exit)
+                && let Some((code, pc, word)) = place_of(candidate, exit)
             {
-                self.places.entry((code, pc)).or_default().is_unstable = true;
+                let place = self.places.entry((code, pc)).or_default();
+                // A call may have been left because nobody had seen it; guesses about it may be right all the same.
+                place.is_unstable = !is_call(word) || place.was_cold_call;
+                place.was_cold_call = true;
             }
         }
     }
@@ -436,6 +441,15 @@ fn place_of(candidate: &Candidate, exit: usize) -> Option<(CodeWord, usize, u32)
         let word = *code.instructions.get(pc)?;
         Some((code.word, pc, word))
     })
+}
+
+/// Whether the first word of an instruction calls a procedure or primitive.
+fn is_call(word: u32) -> bool {
+    use Opcode::*;
+    matches!(
+        Opcode::from_byte(opcode_byte(word)),
+        Some(Call | TailCall | CallPrimitive | CallPrimitive1 | CallPrimitive2)
+    )
 }
 
 fn mentions(snapshot: &CodeSnapshot, number: u32) -> bool {
