@@ -49,12 +49,11 @@
 
     (define (%applicable? object)
       (or (vector? object)
-          (%hash-table? object)
-          (string? object)
-          (bytevector? object)
-          (and (record? object)
-               (apply-of object)
-               #t)))
+          (if (record? object)
+              (and (apply-of object) #t)
+              (or (%hash-table? object)
+                  (string? object)
+                  (bytevector? object)))))
 
     (define (applicable? object)
       (or (procedure? object) (%applicable? object)))
