@@ -142,7 +142,9 @@
    ((srfi 87)
     case => else)
    ((srfi 124)
-    make-ephemeron ephemeron? ephemeron-broken? ephemeron-key ephemeron-datum reference-barrier)))
+    make-ephemeron ephemeron? ephemeron-broken? ephemeron-key ephemeron-datum reference-barrier)
+   ((srfi 139)
+    syntax-parameterize define-syntax-parameter)))
 
 (define (importable? set)
   (guard (e (#t (if (error-object? e) (error-object-message e) e)))
@@ -165,7 +167,8 @@
   '(_ ... => else and begin case case-lambda cond cond-expand cut cute define define-record-type
     define-syntax define-values delay delay-force do guard if include include-ci lambda let let*
     let*-values let-syntax let-values letrec letrec* letrec-syntax or parameterize quasiquote quote
-    receive set! syntax-error syntax-rules unless unquote unquote-splicing when and-let*))
+    receive set! syntax-error syntax-rules syntax-parameterize define-syntax-parameter unless unquote
+    unquote-splicing when and-let*))
 
 (test-group "variables are procedures"
   (for-each

@@ -1,10 +1,10 @@
-;;; The small SRFIs: 0, 2, 6, 8, 9, 11, 16, 23, 26, 30, 34, 39, 62, 87, 124.
+;;; The small SRFIs: 0, 2, 6, 8, 9, 11, 16, 23, 26, 30, 34, 39, 62, 87, 124, 139.
 
 (import (only (scheme base) list cons car cdr + - * = < even? odd? define lambda let let* quote if begin
-              not number? equal? string? vector null? map define-syntax syntax-rules cond eq? set!
+              not number? equal? string? vector null? map define-syntax syntax-rules syntax-error cond eq? set!
               error-object? error-object-message error-object-irritants call-with-current-continuation apply)
         (srfi 0) (srfi 2) (srfi 6) (srfi 8) (srfi 9) (srfi 11) (srfi 16) (srfi 23) (srfi 26)
-        (srfi 30) (srfi 34) (srfi 39) (srfi 62) (srfi 87) (srfi 124)
+        (srfi 30) (srfi 34) (srfi 39) (srfi 62) (srfi 87) (srfi 124) (srfi 139)
         (only (scheme read) read) (only (scheme write) write)
         (canny test))
 
@@ -83,5 +83,27 @@
   (test #t (eq? key (ephemeron-key e)))
   (test 'datum (ephemeron-datum e))
   (reference-barrier key))
+
+;; The keyword is not hygienic on purpose, but nothing else is captured.
+(define-syntax-parameter it
+  (syntax-rules () ((_ . rest) (syntax-error "it: outside of an anaphoric if"))))
+(define-syntax aif
+  (syntax-rules ()
+    ((_ test then else)
+     (let ((value test))
+       (syntax-parameterize ((it (syntax-rules () ((_) value))))
+         (if value then else))))))
+(define-syntax twice
+  (syntax-rules ()
+    ((_) (* 2 (it)))))
+
+(test-group "srfi 139"
+  (test 6 (aif 3 (twice) 'none))
+  (test '(1 2) (aif 1 (list (it) (aif 2 (it) 'none)) 'none))
+  (test 'none (aif #f (it) 'none))
+  (test '(5 1) (let ((value 5)) (aif 1 (list value (it)) 'none)))
+  (test 7 (let ((variable 7)) (syntax-parameterize ((it variable)) it)))
+  (test '(a b) (let ((procedure list))
+                 (syntax-parameterize ((it procedure)) (define x 'a) (it x 'b)))))
 
 (test-finish)

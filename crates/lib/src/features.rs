@@ -40,4 +40,5 @@ pub const FEATURES: &[&str] = &[
     "srfi-69",
     "srfi-87",
     "srfi-124",
+    "srfi-139",
 ];

@@ -180,6 +180,7 @@ fn rows() -> Vec<(&'static str, Integration)> {
         swap,
     };
     let sign = |positive, negative| Sign(self::Sign { positive, negative });
+    let positive = sign(JumpGreaterImmediate, JumpNotGreaterImmediate);
     vec![
         ("cons", Binary(Cons)),
         ("car", Unary(Car)),
@@ -233,10 +234,7 @@ fn rows() -> Vec<(&'static str, Integration)> {
             "zero?",
             sign(JumpNumberEqualImmediate, JumpNotNumberEqualImmediate),
         ),
-        (
-            "positive?",
-            sign(JumpGreaterImmediate, JumpNotGreaterImmediate),
-        ),
+        ("positive?", positive),
         ("negative?", sign(JumpLessImmediate, JumpNotLessImmediate)),
         (
             "char=?",

@@ -1,0 +1,13 @@
+;;; An error of the object's own has the position of the call.
+(import (scheme base) (srfi 69) (scheme write) (canny applicable))
+(define table (make-hash-table))
+(define (message thunk)
+  (guard (e (#t (write (error-object-message e)) (newline)))
+    (thunk)))
+(message (lambda () (table 'missing)))
+(message (lambda () (table)))
+(message (lambda () (#(1 2) 0 1)))
+(define numbers (vector 1 2 3))
+(define (next index)
+  (+ 1 (numbers (+ index 1))))
+(next 2)
