@@ -28,6 +28,7 @@ const CHUNK_WORDS: usize = 48;
 impl Thread {
     /// `capture-stub`: R0 is the receiver. Seals the frames below this one and gives the continuation.
     pub(crate) fn capture(&mut self) -> Result<Value, Raise> {
+        self.leave_used_slices();
         let base = self.stack.base();
         // SAFETY: fp is a live frame of this stack; its link lies above everything to be sealed.
         let words = unsafe { self.fp.offset_from(base) } as usize - LINK_WORDS;
@@ -64,6 +65,17 @@ impl Thread {
         };
         self.move_frame_to_base();
         Ok(object)
+    }
+
+    /// A slice of which all frames were brought back would only lengthen the way down: a loop that captures at each
+    /// round would keep the slices of all rounds alive.
+    fn leave_used_slices(&mut self) {
+        while self.below.words == 0
+            && let Some(object) = self.below.continuation.as_kind(Kind::Continuation)
+            && object.length() > SLICE
+        {
+            self.below = parent_of(object);
+        }
     }
 
     /// Words of the frames that the stack rests on.
@@ -192,11 +204,7 @@ impl Thread {
             let Some(object) = self.below.continuation.as_kind(Kind::Continuation) else {
                 return self.leave_with(value);
             };
-            self.below = Below {
-                continuation: object.field(PARENT),
-                words: object.field(PARENT_WORDS).as_index().unwrap_or(0),
-                pc: object.field(PARENT_PC).bits() as *const u32,
-            };
+            self.below = parent_of(object);
         }
         let resume = self.below.pc;
         if resume == self.vm.stubs.exit() {
@@ -280,11 +288,7 @@ impl Thread {
                 end = fp - LINK_WORDS;
                 pc = slice(fp - 1).bits() as *const u32;
             }
-            below = Below {
-                continuation: object.field(PARENT),
-                words: object.field(PARENT_WORDS).as_index().unwrap_or(0),
-                pc: object.field(PARENT_PC).bits() as *const u32,
-            };
+            below = parent_of(object);
         }
     }
 
@@ -330,5 +334,14 @@ impl Thread {
         // SAFETY: the caller's frame begins so many words below the callee's closure word.
         self.fp = unsafe { self.fp.sub(base) };
         pc
+    }
+}
+
+/// What a slice rests on.
+fn parent_of(object: canny_value::ObjectRef) -> Below {
+    Below {
+        continuation: object.field(PARENT),
+        words: object.field(PARENT_WORDS).as_index().unwrap_or(0),
+        pc: object.field(PARENT_PC).bits() as *const u32,
     }
 }

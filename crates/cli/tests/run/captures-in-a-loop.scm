@@ -1,0 +1,20 @@
+;;; options: --heap-limit 16M
+;;; A loop that captures at each round keeps nothing of the rounds before.
+(import (scheme base) (scheme write))
+(define (safe object)
+  (guard (e (#t 1)) (raise object)))
+(define (run count)
+  (let loop ((i 0) (sum 0))
+    (if (< i count)
+        (loop (+ i 1) (+ sum (safe i)))
+        sum)))
+(write (run 300000))
+(define saved #f)
+(define (capture count)
+  (let loop ((i 0))
+    (if (< i count)
+        (begin
+          (call-with-current-continuation (lambda (k) (set! saved k)))
+          (loop (+ i 1))))))
+(capture 300000)
+(newline)
