@@ -6,7 +6,7 @@
 ;;; Invariants:
 ;;; - A procedure that changes a register puts the old value back before it returns, so that on an
 ;;;   ordinary return the registers are what they were at the call.
-;;; - A continuation that the user sees restores all three, after it has run the winders between
+;;; - A continuation or escape procedure restores all three, after it has run the winders between
 ;;;   here and there.  The before and after procedures of a winder run with the handlers and the
 ;;;   parameters of the call to dynamic-wind.
 ;;; - Several values are one object.  A result is passed on by a plain `let`, whatever their number.
@@ -15,6 +15,9 @@
 ;;;
 ;;; (raise object)          for a condition made by a failing primitive or instruction, in place of
 ;;;                         the failing operation; it never returns.
+;;; (%rewind-and-call winders procedure value)
+;;;                         for a continuation or escape procedure that was called with the value
+;;;                         and has these winders.
 ;;; (%interrupt-handler)    at a safepoint, when an interrupt is pending; when it returns, the
 ;;;                         program goes on.
 ;;;
@@ -39,7 +42,7 @@
           promise? make-promise force delay delay-force %delay %delay-force
           make-guardian
           exit emergency-exit
-          %rewind %interrupt-handler)
+          %rewind %rewind-and-call %interrupt-handler)
   (import (canny primitives) (canny syntax))
   (begin
 
@@ -93,45 +96,13 @@
               (unwind current common)
               (wind target common)))))
 
-    (define (restore-dynamic-state winders handlers parameters)
-      (if (not (eq? (%winders) winders))
-          (%rewind winders))
-      (%set-handlers! handlers)
-      (%set-parameters! parameters))
+    ;; The machine calls this when a continuation or an escape procedure was called and there are
+    ;; winders to be run.  The second time there are none.
+    (define (%rewind-and-call winders procedure value)
+      (%rewind winders)
+      (procedure value))
 
-    ;; Continuations.
-
-    (define (call-with-current-continuation procedure)
-      (%call/cc
-       (lambda (frames)
-         (let ((winders (%winders))
-               (handlers (%handlers))
-               (parameters (%parameters)))
-           (let ((continuation
-                  (case-lambda
-                    ((value)
-                     (restore-dynamic-state winders handlers parameters)
-                     (%throw frames value))
-                    (several
-                     (restore-dynamic-state winders handlers parameters)
-                     (%throw frames (%list->values several))))))
-             (procedure continuation))))))
-
-    (define (call-with-escape-continuation procedure)
-      (%call/ec
-       (lambda (frames)
-         (let ((winders (%winders))
-               (handlers (%handlers))
-               (parameters (%parameters)))
-           (let ((escape
-                  (case-lambda
-                    ((value)
-                     (restore-dynamic-state winders handlers parameters)
-                     (%throw frames value))
-                    (several
-                     (restore-dynamic-state winders handlers parameters)
-                     (%throw frames (%list->values several))))))
-             (procedure escape))))))
+    ;; Continuations and escape procedures are the machine's; it restores the three registers.
 
     (define-syntax let/cc
       (syntax-rules ()
@@ -185,7 +156,9 @@
     ;; guard.  The body returns an ordinary result or, by way of its handler, a `caught` record
     ;; with the raised object and, if there may be need of it, a procedure that goes back to the
     ;; raise and raises again.  The continuation must be a full one: a continuation captured in the
-    ;; body may enter it again after guard has returned.
+    ;; body may enter it again after guard has returned, and so may an after procedure that is run on
+    ;; the way out.  It is thrown to, which leaves winders and registers alone: the winders are run
+    ;; here, where the frames of the body, which may have used up the stack, are gone.
 
     (define-record-type caught
       (make-caught object reraise)
@@ -198,14 +171,18 @@
              (handlers (%handlers))
              (parameters (%parameters))
              (result
-              (%call/cc
+              (call-with-current-continuation
                (lambda (frames)
                  (%set-handlers! (cons (make-handler frames) handlers))
                  (let ((result (body)))
                    (%set-handlers! handlers)
                    result)))))
         (if (caught? result)
-            (restore-dynamic-state winders handlers parameters))
+            (begin
+              (if (not (eq? (%winders) winders))
+                  (%rewind winders))
+              (%set-handlers! handlers)
+              (%set-parameters! parameters)))
         result))
 
     (define (%guard-else body clauses)
@@ -230,7 +207,7 @@
                                            object
                                            (lambda ()
                                              (at-raise
-                                              (lambda () (raise-continuable object)))))))))))))) 
+                                              (lambda () (raise-continuable object))))))))))))))
         (if (caught? result)
             (clauses (caught-object result) (caught-reraise result))
             result)))

@@ -375,7 +375,10 @@ impl Verifier<'_> {
             | Opcode::LoopNative
             | Opcode::ApplyStub
             | Opcode::CaptureStub
+            | Opcode::ContinueStub
+            | Opcode::EscapeStub
             | Opcode::ThrowStub
+            | Opcode::MakeEscape
             | Opcode::PrimitiveStub => Err(Problem::ForbiddenOpcode(instruction.opcode)),
             Opcode::LoadImmediate if !is_safe_word(instruction.wide() as i16) => {
                 Err(Problem::BadOperand)

@@ -266,19 +266,19 @@ fn globals() {
 fn assignments_survive_reentry() {
     // The continuation of `(capture)` is entered twice; the assigned variable is shared.
     check(
-        "(define k #f) (define n 0) (define (capture) (%call/cc (lambda (c) (set! k c) 0)))
+        "(define k #f) (define n 0) (define (capture) (call-with-current-continuation (lambda (c) (set! k c) 0)))
          (define (f) (let ((x 0)) (capture) (set! x (+ x 1)) x))
-         (define r (f)) (set! n (+ n 1)) (if (< n 3) (%throw k 0) r)",
+         (define r (f)) (set! n (+ n 1)) (if (< n 3) (k 0) r)",
         "3",
     );
     check(
-        "(define k #f) (define n 0) (define (capture) (%call/cc (lambda (c) (set! k c) 0)))
+        "(define k #f) (define n 0) (define (capture) (call-with-current-continuation (lambda (c) (set! k c) 0)))
          (define (f) (let loop ((i 0) (l '())) (if (< i 3) (begin (if (= i 1) (capture) 0) (loop (+ i 1) (cons i l))) l)))
-         (define r (f)) (set! n (+ n 1)) (display r) (if (< n 3) (%throw k 0) 'end)",
+         (define r (f)) (set! n (+ n 1)) (display r) (if (< n 3) (k 0) 'end)",
         "(2 1 0)(2 1 0)(2 1 0)end",
     );
     check(
-        "(let ((cont #f)) (letrec ((x (%call/cc (lambda (c) (set! cont c) 0))) (y (%call/cc (lambda (c) (set! cont c) 0)))) (if cont (let ((c cont)) (set! cont #f) (set! x 1) (set! y 1) (%throw c 0)) (+ x y))))",
+        "(let ((cont #f)) (letrec ((x (call-with-current-continuation (lambda (c) (set! cont c) 0))) (y (call-with-current-continuation (lambda (c) (set! cont c) 0)))) (if cont (let ((c cont)) (set! cont #f) (set! x 1) (set! y 1) (c 0)) (+ x y))))",
         "0",
     );
 }

@@ -109,10 +109,10 @@ fn rest_arguments_and_apply() {
 #[test]
 fn continuations_are_reentrant() {
     let text = "(define k #f) (define n 0)
-                (define (f) (+ 100 (%call/cc (lambda (c) (set! k c) 1))))
+                (define (f) (+ 100 (call-with-current-continuation (lambda (c) (set! k c) 1))))
                 (define r (f))
                 (set! n (+ n 1))
-                (if (< n 5) (%throw k n))
+                (if (< n 5) (k n))
                 (+ r (* 1000 n))";
     check(text, 5104);
 }

@@ -32,6 +32,7 @@ pub struct Handler<'a, 'b> {
     log_full: Option<FuncRef>,
     fallback_block: Option<Block>,
     entry: [Value; 5],
+    keeps_instruction: bool,
 }
 
 impl<'a, 'b> Handler<'a, 'b> {
@@ -55,6 +56,7 @@ impl<'a, 'b> Handler<'a, 'b> {
             log_full: None,
             fallback_block: None,
             entry: registers,
+            keeps_instruction: true,
         }
     }
 
@@ -98,8 +100,27 @@ impl<'a, 'b> Handler<'a, 'b> {
     pub fn finish(&mut self) {
         if let Some(block) = self.fallback_block {
             self.builder.switch_to_block(block);
-            self.builder.ins().return_call(self.fallback, &self.entry);
+            let mut registers = self.entry;
+            if !self.keeps_instruction {
+                registers = self.frame_alone();
+            }
+            self.builder.ins().return_call(self.fallback, &registers);
         }
+    }
+
+    /// Frame and thread, and anything in the other registers.
+    fn frame_alone(&mut self) -> [Value; 5] {
+        let any = self.builder.ins().ireduce(I32, self.thread);
+        [self.thread, self.entry[1], self.thread, self.thread, any]
+    }
+
+    /// Gives up the registers of the instruction and of the table, in a handler whose fallback finds the instruction by
+    /// the frame. Stubs take the table from the thread block anyway; the handler must [`Handler::reload_table`] before
+    /// it dispatches.
+    pub fn forget_instruction(&mut self) {
+        self.keeps_instruction = false;
+        let [pc, _, _, table, word] = self.frame_alone();
+        (self.pc, self.table, self.word) = (pc, table, word);
     }
 
     fn fallback_block(&mut self) -> Block {

@@ -2,8 +2,9 @@
 //!
 //! Symbols: `canny_llint_table` (handlers by opcode), `canny_llint_logging_table` (the same, those that log in place of
 //! plain ones), `canny_llint_slow` (slow stubs by opcode),
-//! `canny_llint_enter` (the platform's calling convention in, the handlers' out) and
-//! `canny_llint_native_to_bytecode` (where compiled calls of code that is not compiled go).
+//! `canny_llint_enter` (the platform's calling convention in, the handlers' out),
+//! `canny_llint_native_to_bytecode` (where compiled calls of code that is not compiled go), and
+//! `canny_llint_native_capture` and `canny_llint_native_continue` (where those of the machine's own go).
 
 use canny_tables::layout::{code, thread};
 use canny_tables::opcodes::{LOG_FULL_ENTRY, NATIVE_ENTER_ENTRY, Opcode, TABLE_ENTRIES};
@@ -22,7 +23,7 @@ use cranelift_module::{
 use cranelift_object::{ObjectBuilder, ObjectModule};
 
 use crate::dsl::Handler;
-use crate::handlers::{Implementation, Writer, implementation, logging};
+use crate::handlers::{Implementation, Writer, continuations, implementation, logging};
 use crate::strip::strip_frame;
 
 /// Why the interpreter could not be generated; the text names the opcode.
@@ -120,6 +121,16 @@ impl Emitter {
             Implementation::Stub => Ok(stub),
             Implementation::Fast(writer) => {
                 self.handler(&format!("op_{name}"), opcode, writer, stub)
+            }
+            Implementation::Forgetful(first, second) => {
+                let second = self.handler(&format!("op_{name}_recovery"), opcode, second, stub)?;
+                let (name, linkage) = match continuations::native_entry(opcode) {
+                    Some(symbol) => (symbol.to_owned(), Linkage::Export),
+                    None => (format!("op_{name}"), Linkage::Local),
+                };
+                self.frameless(&name, linkage, [second, second], |handler, _| {
+                    first(opcode, handler)
+                })
             }
             Implementation::Staged(first, second) => {
                 let second = self.handler(&format!("op_{name}_second"), opcode, second, stub)?;

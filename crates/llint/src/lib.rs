@@ -30,8 +30,10 @@ unsafe extern "C" {
         thread: *mut u8,
         table: *const usize,
     ) -> u64;
-    /// In the handlers' convention, not to be called from Rust.
+    // In the handlers' convention, not to be called from Rust.
     fn canny_llint_native_to_bytecode();
+    fn canny_llint_native_capture();
+    fn canny_llint_native_continue();
 }
 
 /// The table of plain execution.
@@ -56,6 +58,16 @@ pub fn slow_stub(opcode: Opcode) -> usize {
 /// Address where compiled calls of code that is not compiled go; see `canny_tables::layout::code::NATIVE`.
 pub fn native_to_bytecode() -> usize {
     canny_llint_native_to_bytecode as *const () as usize
+}
+
+/// Address where compiled calls of `call-with-current-continuation` go.
+pub fn native_capture() -> usize {
+    canny_llint_native_capture as *const () as usize
+}
+
+/// Address where compiled calls of continuations go.
+pub fn native_continue() -> usize {
+    canny_llint_native_continue as *const () as usize
 }
 
 /// Runs from `pc` until a runtime entry gives null or a `halt` is met; gives the result word.

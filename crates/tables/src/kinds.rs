@@ -79,10 +79,6 @@ kinds! {
     Record "record" Scannable 8 ["type"];
     /// See [`crate::layout::record_type`]; the types that it is derived from follow the fixed fields.
     RecordType "record-type" Scannable 8 ["name" "parent" "fields" "serial" "extension" "place"];
-    /// A slice of the VM stack, from word `slice` on; below it lie the first `parent-words` words of `parent`.
-    /// `resume-pc` is where its newest frame goes on, `parent-pc` where the newest of the parent does;
-    /// `depth-words` counts all frames below.
-    Continuation "continuation" Scannable 8 ["parent" "parent-words" "parent-pc" "resume-pc" "depth-words"];
     /// Entries in the order of insertion, and an index into them; see the library's hash tables.
     HashTable "hash-table" Scannable 8 ["equivalence" "weakness" "count" "used" "filled" "index" "entries"
         "identity" "epoch" "full-collections" "settled"];

@@ -119,12 +119,85 @@ pub mod thread {
     pub const LOG_CURSOR: i32 = 96;
     /// Address that the cursor may not pass by an entry and its continuation; see [`super::log`].
     pub const LOG_LIMIT: i32 = 104;
-    /// What one piece of compiled code hands to the next, while nothing can be collected.
-    pub const CARRIED: i32 = 112;
+    /// First word of the VM stack.
+    pub const STACK_BASE: i32 = 112;
+    /// The continuation that the stack rests on, or `#f`.
+    pub const SEALED: i32 = 120;
+    /// Bytes of all sealed frames below the stack.
+    pub const SEALED_BYTES: i32 = 128;
+    /// Where the newest of those frames goes on.
+    pub const SEALED_PC: i32 = 136;
+    /// The frame that returns through the barrier, or null.
+    pub const WATERMARK: i32 = 144;
+    /// Sealed bytes that a capture may not reach without a look at the limits; zero while a reserve is in use.
+    pub const CAPTURE_LIMIT: i32 = 160;
+    /// Return address of the oldest frame on a stack that rests on a continuation.
+    pub const UNDERFLOW: i32 = 168;
+    /// Code of every continuation.
+    pub const CONTINUATION_CODE: i32 = 176;
+    /// Code of every escape procedure.
+    pub const ESCAPE_CODE: i32 = 184;
+    /// Winders register of the dynamic state.
+    pub const WINDERS: i32 = 192;
+    /// Handlers register of the dynamic state.
+    pub const HANDLERS: i32 = 200;
+    /// Parameters register of the dynamic state.
+    pub const PARAMETERS: i32 = 208;
+    /// What one piece of compiled code hands to the next, while nothing can be collected. The default ports lie before.
+    pub const CARRIED: i32 = 240;
     /// Words of that.
     pub const CARRIED_WORDS: usize = 24;
     /// First free byte after the fixed fields.
     pub const SIZE: usize = CARRIED as usize + 8 * CARRIED_WORDS;
+}
+
+/// Payload words of a continuation, which is a closure: calling it returns to where it was captured.
+///
+/// ```text
+/// code | winders | handlers | parameters | parent | depth | resume pc | slice …
+/// ```
+///
+/// The slice is a copy of the frames that were on the stack, from the oldest one's link on; registers that were dead
+/// are zero. The oldest frame's return address is where the frames below the slice go on. Those are sealed too: in the
+/// slice of the parent, as much of it as its depth says was not returned from, and below.
+pub mod continuation {
+    /// Code of the machine's own, which makes a closure a continuation.
+    pub const CODE: usize = 0;
+    /// The winders register at the capture.
+    pub const WINDERS: usize = 1;
+    /// The handlers register at the capture.
+    pub const HANDLERS: usize = 2;
+    /// The parameters register at the capture.
+    pub const PARAMETERS: usize = 3;
+    /// The continuation that the slice rests on, or `#f`; never one that is used up.
+    pub const PARENT: usize = 4;
+    /// Bytes of all frames below the slice, as a raw word: a multiple of eight looks like a fixnum.
+    pub const DEPTH: usize = 5;
+    /// Where the newest frame goes on; a raw word, which looks like a fixnum.
+    pub const RESUME_PC: usize = 6;
+    /// First word of the slice.
+    pub const SLICE: usize = 7;
+    /// Slices up to this are captured and come back as a whole without the runtime.
+    pub const SMALL_SLICE_BYTES: i64 = 512;
+}
+
+/// Payload words of an escape procedure, a closure: calling it returns from the frame that holds it in
+/// [`HOLDER`](escape::HOLDER), wherever that is.
+pub mod escape {
+    /// Code of the machine's own, which makes a closure an escape procedure.
+    pub const CODE: usize = 0;
+    /// The winders register at the call.
+    pub const WINDERS: usize = 1;
+    /// The handlers register at the call.
+    pub const HANDLERS: usize = 2;
+    /// The parameters register at the call.
+    pub const PARAMETERS: usize = 3;
+    /// Bytes of all frames below the first register of the frame, on the stack or sealed; a raw word.
+    pub const DEPTH: usize = 4;
+    /// Number of payload words.
+    pub const WORDS: usize = 5;
+    /// Register of the frame of `call-with-escape-continuation` that holds the escape procedure.
+    pub const HOLDER: usize = 1;
 }
 
 /// Payload words of a record type.

@@ -255,9 +255,13 @@ opcodes! {
     TailApply "tail-apply" [Use Use None] [] None Stop true true "Calls R[a] with the elements of the list R[b] in place of this frame.";
     TailCallValues "tail-call-values" [Use Use None] [] None Stop true true "Calls R[a] with the value or values R[b] in place of this frame.";
 
+    MakeEscape "make-escape" [Def None None] [] None Next false true "R[a] = an escape procedure for this frame, which must hold it as long as it is valid.";
+
     // Bodies of the machine's own procedures; the argument count is in the thread block or fixed.
     ApplyStub "apply-stub" [None None None] [] Stub Stop true true "Body of apply: R[0] procedure, then arguments, the last a list.";
-    CaptureStub "capture-stub" [None None None] [] Stub Stop true true "Body of %call/cc: seals the frames below and calls R[0] with the continuation.";
+    CaptureStub "capture-stub" [None None None] [] Stub Stop true true "Body of call-with-current-continuation: seals the frames below and calls R[0] with the continuation.";
+    ContinueStub "continue-stub" [None None None] [] Stub Stop true true "Body of continuations: brings back the frames, and returns the arguments to them as values.";
+    EscapeStub "escape-stub" [None None None] [] Stub Stop true true "Body of escape procedures: returns the arguments as values from the frame that holds this closure.";
     ThrowStub "throw-stub" [None None None] [] Stub Stop true true "Body of %throw: returns the value R[1] to the continuation R[0].";
     PrimitiveStub "primitive-stub" [None None None] [Primitive] Stub Stop true true "Body of a primitive as a procedure: applies it to the arguments and returns.";
 

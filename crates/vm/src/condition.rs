@@ -25,6 +25,8 @@ pub enum ConditionKind {
     Unbound,
     /// A call of what is no procedure.
     NotProcedure,
+    /// An escape from a call that has returned.
+    Escape,
     /// A change of a literal.
     Immutable,
     /// The file system refused.
@@ -54,6 +56,7 @@ impl ConditionKind {
             ConditionKind::Arithmetic => "arithmetic",
             ConditionKind::Unbound => "unbound",
             ConditionKind::NotProcedure => "not-procedure",
+            ConditionKind::Escape => "escape",
             ConditionKind::Immutable => "immutable",
             ConditionKind::File => "file",
             ConditionKind::Read => "read",

@@ -1,89 +1,130 @@
 //! Continuations: sealing the stack into the heap and bringing frames back.
 //!
-//! Capturing moves the frames on the stack into a continuation object, once, with dead registers cleared,
-//! so that the object is an ordinary scannable one; the stack is empty afterwards and rests on the
-//! object. Returning below the oldest frame brings the newest frame (or few frames) of the slice
-//! back. Each frame is copied at most once out and once in per capture, whatever the depth.
+//! Capturing moves the frames on the stack into a continuation, once, with dead registers cleared, so that the
+//! object is an ordinary scannable one (see [`canny_tables::layout::continuation`]); the stack is empty afterwards
+//! and rests on it. Returning below the oldest frame brings the newest frame (or few frames) of the slice back.
+//! Each frame is copied at most once out and once in per capture, whatever the depth.
+//!
+//! The usual capture and the usual way back are handlers of the interpreter; what they leave to the runtime, and
+//! everything that may raise, is here. Both do the same to the thread's [`Sealed`]:
+//!
+//! - Its continuation always has words of its slice left, or is one that was just called.
+//! - The return address of the oldest frame on the stack is the underflow's, or the exit's before the first capture;
+//!   in a slice it is the true one.
 
 use canny_tables::kinds::Kind;
+use canny_tables::layout::continuation::{
+    CODE, DEPTH, HANDLERS, PARAMETERS, PARENT, RESUME_PC, SLICE, WINDERS,
+};
 use canny_tables::layout::frame::{CLOSURE, LINK_WORDS, RETURN_PC};
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
 
 use crate::frames::{FrameWalk, is_retired};
 use crate::primitive::Raise;
-use crate::thread::{Below, Thread};
-
-/// Payload words of a continuation before its slice.
-const PARENT: usize = 0;
-const PARENT_WORDS: usize = 1;
-const PARENT_PC: usize = 2;
-const RESUME_PC: usize = 3;
-/// Words of all sealed frames below the slice.
-const DEPTH_WORDS: usize = 4;
-const SLICE: usize = 5;
+use crate::runtime::Next;
+use crate::thread::{Sealed, Thread};
 
 /// Words that are brought back at once, at least: a few small frames.
 const CHUNK_WORDS: usize = 48;
 
+/// Library procedure that runs winders and then calls a continuation or an escape procedure again.
+const REWINDER: &str = "%rewind-and-call";
+
+/// Bytes of all frames below a continuation's slice.
+fn depth_of(continuation: ObjectRef) -> usize {
+    continuation.field(DEPTH).bits() as usize
+}
+
+/// Registers of a frame below what it called: field a of the call instruction before a return address.
+///
+/// # Safety
+/// `pc` is a return address.
+pub(crate) unsafe fn call_base(pc: *const u32) -> usize {
+    // SAFETY: a call instruction and its live map lie before the address.
+    unsafe { *pc.cast::<u8>().sub(7) }.into()
+}
+
+impl Sealed {
+    /// The continuation with the newest frames, how many words of its slice are left, and what lies below those.
+    pub(crate) fn newest(&self) -> Option<(ObjectRef, usize)> {
+        let object = self.continuation.as_kind(Kind::Closure)?;
+        Some((object, (self.bytes - depth_of(object)) / 8))
+    }
+
+    /// What lies below the slice of a continuation whose oldest frame returns to `pc`.
+    pub(crate) fn below(continuation: ObjectRef, pc: *const u32) -> Sealed {
+        Sealed {
+            continuation: continuation.field(PARENT),
+            bytes: depth_of(continuation),
+            pc,
+        }
+    }
+
+    /// Everything that a continuation holds.
+    fn all_of(continuation: ObjectRef) -> Sealed {
+        Sealed {
+            continuation: continuation.value(),
+            bytes: depth_of(continuation) + 8 * (continuation.length() - SLICE),
+            pc: continuation.field(RESUME_PC).bits() as *const u32,
+        }
+    }
+}
+
 impl Thread {
     /// `capture-stub`: R0 is the receiver. Seals the frames below this one and gives the continuation.
     pub(crate) fn capture(&mut self) -> Result<Value, Raise> {
-        self.leave_used_slices();
         let base = self.stack.base();
         // SAFETY: fp is a live frame of this stack; its link lies above everything to be sealed.
         let words = unsafe { self.fp.offset_from(base) } as usize - LINK_WORDS;
-        // SAFETY: as above.
-        let mut resume = unsafe { (*self.fp.offset(RETURN_PC as isize)).bits() as *const u32 };
-        if resume == self.vm.stubs.barrier() {
-            resume = self.watermark.pc;
-        }
         if words == 0 {
-            // Nothing was called since the last capture: the continuation is the one below.
-            return self.continuation_below();
+            // Nothing was called since the last capture.
+            return self.capture_nothing();
         }
-        let below_words = self.sealed_words();
-        self.check_depth(below_words + words)?;
-        let object = self.try_object(Kind::Continuation, 0, SLICE + words, Value::ZERO)?;
-        self.store(object, PARENT, self.below.continuation);
-        self.store(object, PARENT_WORDS, Value::fixnum(self.below.words as i64));
-        self.store(
-            object,
-            PARENT_PC,
-            Value::from_aligned_address(self.below.pc as usize),
-        );
-        self.store(
-            object,
-            RESUME_PC,
-            Value::from_aligned_address(resume as usize),
-        );
-        self.store(object, DEPTH_WORDS, Value::fixnum(below_words as i64));
-        self.copy_live_words(object, words);
-        self.below = Below {
+        self.check_depth(self.sealed.bytes / 8 + words)?;
+        let object = self.try_object(Kind::Closure, 0, SLICE + words, Value::ZERO)?;
+        // SAFETY: fp is a live frame.
+        let resume = unsafe { self.return_address(self.fp) };
+        self.describe_continuation(object, resume);
+        self.copy_live_words(object);
+        self.sealed = Sealed {
             continuation: object,
-            words,
+            bytes: self.sealed.bytes + 8 * words,
             pc: resume,
         };
         self.move_frame_to_base();
         Ok(object)
     }
 
-    /// A slice of which all frames were brought back would only lengthen the way down: a loop that captures at each
-    /// round would keep the slices of all rounds alive.
-    fn leave_used_slices(&mut self) {
-        while self.below.words == 0
-            && let Some(object) = self.below.continuation.as_kind(Kind::Continuation)
-            && object.length() > SLICE
+    /// A continuation for what the stack rests on: the same if it is as it was captured.
+    fn capture_nothing(&mut self) -> Result<Value, Raise> {
+        let sealed = self.sealed;
+        if let Some((object, words)) = sealed.newest()
+            && words == object.length() - SLICE
+            && object.field(WINDERS) == self.dynamic.winders
+            && object.field(HANDLERS) == self.dynamic.handlers
+            && object.field(PARAMETERS) == self.dynamic.parameters
         {
-            self.below = parent_of(object);
+            return Ok(sealed.continuation);
         }
+        let object = self.object(Kind::Closure, 0, SLICE, Value::ZERO);
+        self.describe_continuation(object, sealed.pc);
+        Ok(object)
     }
 
-    /// Words of the frames that the stack rests on.
-    fn sealed_words(&self) -> usize {
-        match self.below.continuation.as_kind(Kind::Continuation) {
-            Some(object) => object.field(DEPTH_WORDS).as_index().unwrap_or(0) + self.below.words,
-            None => 0,
-        }
+    /// Fills in what stands before the slice of a new continuation.
+    fn describe_continuation(&mut self, object: Value, resume: *const u32) {
+        let (dynamic, sealed) = (self.dynamic, self.sealed);
+        self.store(object, CODE, self.continuation_code);
+        self.store(object, WINDERS, dynamic.winders);
+        self.store(object, HANDLERS, dynamic.handlers);
+        self.store(object, PARAMETERS, dynamic.parameters);
+        self.store(object, PARENT, sealed.continuation);
+        self.store(object, DEPTH, Value::from_aligned_address(sealed.bytes));
+        self.store(
+            object,
+            RESUME_PC,
+            Value::from_aligned_address(resume as usize),
+        );
     }
 
     /// Frames count towards the stack's limit wherever they are: a recursion that captures at every
@@ -97,70 +138,49 @@ impl Thread {
         } else if excess_words > self.sealed_reserve_words {
             return Err(self.raise_sealed_overflow(excess_words));
         }
+        self.reset_capture_limit();
         Ok(())
     }
 
-    /// A continuation object for what the stack rests on.
-    fn continuation_below(&mut self) -> Result<Value, Raise> {
-        let below = self.below;
-        if let Some(object) = below.continuation.as_kind(Kind::Continuation)
-            && object.length() - SLICE == below.words
-        {
-            return Ok(below.continuation);
+    /// The return address of a frame, which may have the barrier in its place.
+    ///
+    /// # Safety
+    /// The frame is live.
+    pub(crate) unsafe fn return_address(&self, fp: *mut Value) -> *const u32 {
+        // SAFETY: a live frame has its link.
+        let pc = unsafe { (*fp.offset(RETURN_PC as isize)).bits() as *const u32 };
+        if pc == self.vm.stubs.barrier() {
+            self.watermark.return_pc
+        } else {
+            pc
         }
-        let object = self.try_object(Kind::Continuation, 0, SLICE, Value::ZERO)?;
-        self.store(object, PARENT, self.below.continuation);
-        self.store(object, PARENT_WORDS, Value::fixnum(below.words as i64));
-        self.store(
-            object,
-            PARENT_PC,
-            Value::from_aligned_address(below.pc as usize),
-        );
-        self.store(
-            object,
-            RESUME_PC,
-            Value::from_aligned_address(below.pc as usize),
-        );
-        let below_words = self.sealed_words();
-        self.store(object, DEPTH_WORDS, Value::fixnum(below_words as i64));
-        self.below = Below {
-            continuation: object,
-            words: 0,
-            pc: below.pc,
-        };
-        Ok(object)
     }
 
-    /// Copies link words and live registers of every frame below the current one; the other words of the
-    /// object stay zero.
-    fn copy_live_words(&mut self, object: Value, words: usize) {
+    /// Copies link words and live registers of every frame below the current one into the slice; its other words
+    /// stay zero.
+    fn copy_live_words(&mut self, object: Value) {
         let base = self.stack.base();
         let mut walk = FrameWalk::new(self);
         // The current frame itself is not part of the slice.
         walk.next();
-        let barrier = self.vm.stubs.barrier();
-        let mut copies: Vec<(usize, Value)> = Vec::with_capacity(words);
         while let Some(step) = walk.next() {
             // SAFETY: the walk gives live frames of this stack.
             unsafe {
-                let at = step.fp.offset_from(base) as usize;
-                copies.push((at - 2, *step.fp.offset(CLOSURE as isize)));
-                let mut return_pc = *step.fp.offset(RETURN_PC as isize);
-                if return_pc.bits() as *const u32 == barrier {
-                    return_pc = Value::from_aligned_address(self.watermark.pc as usize);
-                }
-                copies.push((at - 1, return_pc));
+                let at = SLICE + step.fp.offset_from(base) as usize;
+                let return_pc = if at == SLICE + LINK_WORDS {
+                    self.sealed.pc
+                } else {
+                    self.return_address(step.fp)
+                };
+                let return_pc = Value::from_aligned_address(return_pc as usize);
+                self.store(object, at - 2, *step.fp.offset(CLOSURE as isize));
+                self.store(object, at - 1, return_pc);
                 if step.is_trap {
-                    copies.push((at, *step.fp));
+                    self.store(object, at, *step.fp);
                 }
                 step.live
-                    .each(|register| copies.push((at + register, *step.fp.add(register))));
+                    .each(|register| self.store(object, at + register, *step.fp.add(register)));
             }
-        }
-        // No allocation happens while the copies are outside the roots.
-        for (index, value) in copies {
-            debug_assert!(index < words);
-            self.store(object, SLICE + index, value);
         }
     }
 
@@ -182,41 +202,90 @@ impl Thread {
         self.close_reserve();
     }
 
-    /// `throw-stub`: replaces every frame by those of a continuation and returns `value` to it.
-    pub(crate) fn throw(&mut self, continuation: Value, value: Value) -> Result<*const u32, Raise> {
-        let Some(object) = continuation.as_kind(Kind::Continuation) else {
-            return Err(self.raise_type("%throw", 1, "continuation", continuation));
-        };
-        self.below = Below {
-            continuation,
-            words: object.length() - SLICE,
-            pc: object.field(RESUME_PC).bits() as *const u32,
-        };
-        self.watermark.fp = std::ptr::null_mut();
-        self.close_reserve();
-        Ok(self.return_to_below(value))
+    /// `continue-stub` where no winders are to be run: replaces every frame by those of a continuation, restores
+    /// the dynamic state and returns `value`.
+    pub(crate) fn continue_with(&mut self, continuation: ObjectRef, value: Value) -> *const u32 {
+        self.dynamic.handlers = continuation.field(HANDLERS);
+        self.dynamic.parameters = continuation.field(PARAMETERS);
+        self.return_to(Sealed::all_of(continuation), value)
     }
 
-    /// The stack is empty: brings back the newest frames of what lies below and returns `value` to them.
-    pub(crate) fn return_to_below(&mut self, value: Value) -> *const u32 {
-        // A slice that is used up leads to its parent.
-        while self.below.words == 0 {
-            let Some(object) = self.below.continuation.as_kind(Kind::Continuation) else {
-                return self.leave_with(value);
-            };
-            self.below = parent_of(object);
+    /// `throw-stub`: replaces every frame by those of a continuation and returns `value`.
+    pub(crate) fn throw(&mut self, continuation: Value, value: Value) -> Next {
+        let code = self.continuation_code;
+        match continuation.as_kind(Kind::Closure) {
+            Some(object) if object.field(CODE) == code => {
+                Ok(self.return_to(Sealed::all_of(object), value))
+            }
+            _ => Err(self.raise_type("%throw", 1, "continuation", continuation)),
         }
-        let resume = self.below.pc;
-        if resume == self.vm.stubs.exit() {
-            return self.leave_with(value);
+    }
+
+    /// Drops the stack and returns a value to sealed frames.
+    pub(crate) fn return_to(&mut self, sealed: Sealed, value: Value) -> *const u32 {
+        self.sealed = sealed;
+        self.watermark.fp = std::ptr::null_mut();
+        self.close_reserve();
+        self.return_to_sealed(value)
+    }
+
+    /// Calls the library, in place of the current frame, to run winders and then to call the closure of this frame
+    /// again with the value.
+    pub(crate) fn rewind_and_call(&mut self, value: Value) -> Next {
+        let rewinder = match self.vm.shared_roots.named(REWINDER) {
+            Some(rewinder) => rewinder,
+            None => {
+                let rewinder = self
+                    .machine_procedure(REWINDER)
+                    .expect("who has winders has the library");
+                self.vm.shared_roots.set_named(REWINDER, rewinder);
+                rewinder
+            }
+        };
+        let target = self.check_callee(rewinder, 3)?;
+        self.check_stack(target, 3)?;
+        // SAFETY: the current frame is live and there is room for three registers.
+        unsafe {
+            let closure = Thread::closure_of(self.fp);
+            let winders = closure
+                .as_object()
+                .map_or(Value::NIL, |object| object.field(WINDERS));
+            *self.fp = winders;
+            *self.fp.add(1) = closure;
+            *self.fp.add(2) = value;
         }
-        let object = self
-            .below
-            .continuation
-            .as_kind(Kind::Continuation)
-            .expect("frames lie in a continuation");
-        let (start, frames_pc, top) = self.frames_to_bring_back(object);
-        let words = self.below.words - start;
+        self.enter_in_place(rewinder, 3)
+    }
+
+    /// The arguments of the current frame, which takes any number, as one value.
+    pub(crate) fn arguments_as_values(&mut self) -> Result<Value, Raise> {
+        let count = self.argument_count as usize;
+        if count == 1 {
+            // SAFETY: the frame has so many arguments.
+            return Ok(unsafe { *self.fp });
+        }
+        let object = self.try_object(Kind::Values, 0, count, Value::UNSPECIFIED)?;
+        for index in 0..count {
+            // SAFETY: as above.
+            let argument = unsafe { *self.fp.add(index) };
+            self.store(object, index, argument);
+        }
+        Ok(object)
+    }
+
+    /// The stack is empty: brings back the newest sealed frames and returns `value` to them.
+    pub(crate) fn return_to_sealed(&mut self, value: Value) -> *const u32 {
+        let (object, count) = loop {
+            match self.sealed.newest() {
+                None => return self.leave_with(value),
+                // A continuation of nothing but what lies below it.
+                Some((object, 0)) => self.sealed.continuation = object.field(PARENT),
+                Some(newest) => break newest,
+            }
+        };
+        let resume = self.sealed.pc;
+        let (start, frames_pc, top) = self.frames_to_bring_back(object, count);
+        let words = count - start;
         let base = self.stack.base();
         for index in 0..words {
             // SAFETY: the slice fitted the stack when it was captured.
@@ -224,8 +293,15 @@ impl Thread {
         }
         // SAFETY: the oldest frame brought back begins with its link at the base.
         unsafe { *base.add(1) = Value::from_aligned_address(self.vm.stubs.underflow() as usize) };
-        self.below.words = start;
-        self.below.pc = frames_pc;
+        self.sealed = if start == 0 {
+            Sealed::below(object, frames_pc)
+        } else {
+            Sealed {
+                continuation: object.value(),
+                bytes: depth_of(object) + 8 * start,
+                pc: frames_pc,
+            }
+        };
         // SAFETY: the newest frame's registers begin at `top` in the slice; the value goes where the call
         // instruction's field a says, which is the word after the last one copied.
         unsafe {
@@ -235,19 +311,17 @@ impl Thread {
         resume
     }
 
-    /// Decides how much of the slice comes back: gives where it starts, where the frames below go on, and the
-    /// newest frame's fp as an index into the slice.
-    fn frames_to_bring_back(&self, object: canny_value::ObjectRef) -> (usize, *const u32, usize) {
+    /// Decides how much of the first `count` words of the slice comes back: gives where it starts, where the frames
+    /// below go on, and the newest frame's fp as an index into the slice.
+    fn frames_to_bring_back(&self, object: ObjectRef, count: usize) -> (usize, *const u32, usize) {
         let trap = self.vm.stubs.trap();
-        let underflow = self.vm.stubs.underflow();
         let slice = |index: usize| object.field(SLICE + index);
-        let mut end = self.below.words;
-        let mut pc = self.below.pc;
+        let mut end = count;
+        let mut pc = self.sealed.pc;
         let mut newest = None;
         loop {
-            // SAFETY: `pc` is a return address: field a of the call instruction is seven bytes before it.
-            let base = unsafe { *pc.cast::<u8>().sub(7) } as usize;
-            let mut fp = end - base;
+            // SAFETY: `pc` is a return address.
+            let mut fp = end - unsafe { call_base(pc) };
             newest.get_or_insert(fp);
             if pc == trap {
                 // The interrupted frame comes along with its trap frame.
@@ -256,8 +330,8 @@ impl Thread {
             let start = fp - LINK_WORDS;
             let below = slice(fp - 1).bits() as *const u32;
             // Compiled code wants the frames that it inlined together with the one that they belong to.
-            let is_apart = !is_retired(below) && self.below.words - start >= CHUNK_WORDS;
-            if start == 0 || below == underflow || is_apart {
+            let is_apart = !is_retired(below) && count - start >= CHUNK_WORDS;
+            if start == 0 || is_apart {
                 return (start, below, newest.unwrap_or(fp));
             }
             end = start;
@@ -268,14 +342,13 @@ impl Thread {
     /// Calls `visit` with closure and pc of each frame below the stack, newest first, until it says no.
     pub(crate) fn each_sealed_frame(&self, visit: &mut dyn FnMut(Value, *const u32) -> bool) {
         let trap = self.vm.stubs.trap();
-        let mut below = self.below;
-        while let Some(object) = below.continuation.as_kind(Kind::Continuation) {
+        let mut sealed = self.sealed;
+        while let Some((object, count)) = sealed.newest() {
             let slice = |index: usize| object.field(SLICE + index);
-            let (mut end, mut pc) = (below.words, below.pc);
+            let (mut end, mut pc) = (count, sealed.pc);
             while end > 0 {
-                // SAFETY: `pc` is a return address: field a of the call instruction is seven bytes before it.
-                let base = unsafe { *pc.cast::<u8>().sub(7) } as usize;
-                let mut fp = end - base;
+                // SAFETY: `pc` is a return address.
+                let mut fp = end - unsafe { call_base(pc) };
                 if pc == trap {
                     // The interrupted frame is in the middle of the instruction where it will go on.
                     // SAFETY: an instruction is at least one word long.
@@ -288,7 +361,7 @@ impl Thread {
                 end = fp - LINK_WORDS;
                 pc = slice(fp - 1).bits() as *const u32;
             }
-            below = parent_of(object);
+            sealed = Sealed::below(object, pc);
         }
     }
 
@@ -304,7 +377,7 @@ impl Thread {
         // SAFETY: the walk found the frame live; its return address is an ordinary one.
         unsafe {
             let slot = fp.offset(RETURN_PC as isize);
-            self.watermark.pc = (*slot).bits() as *const u32;
+            self.watermark.return_pc = (*slot).bits() as *const u32;
             self.watermark.fp = fp;
             *slot = Value::from_aligned_address(self.vm.stubs.barrier() as usize);
         }
@@ -319,7 +392,7 @@ impl Thread {
         // SAFETY: the watermark names a live frame until its barrier was met, which clears it.
         unsafe {
             *fp.offset(RETURN_PC as isize) =
-                Value::from_aligned_address(self.watermark.pc as usize);
+                Value::from_aligned_address(self.watermark.return_pc as usize);
         }
         self.watermark.fp = std::ptr::null_mut();
     }
@@ -327,21 +400,12 @@ impl Thread {
     /// `return-barrier`: the frame above the watermark returned; the stub's call instruction says a = 0, so fp
     /// is the frame's closure word, which holds the value.
     pub(crate) fn return_through_barrier(&mut self) -> *const u32 {
-        let pc = self.watermark.pc;
+        let pc = self.watermark.return_pc;
         self.watermark.fp = std::ptr::null_mut();
-        // SAFETY: `pc` is a return address: field a of the call instruction is seven bytes before it.
-        let base = unsafe { *pc.cast::<u8>().sub(7) } as usize;
+        // SAFETY: `pc` is a return address.
+        let base = unsafe { call_base(pc) };
         // SAFETY: the caller's frame begins so many words below the callee's closure word.
         self.fp = unsafe { self.fp.sub(base) };
         pc
-    }
-}
-
-/// What a slice rests on.
-fn parent_of(object: canny_value::ObjectRef) -> Below {
-    Below {
-        continuation: object.field(PARENT),
-        words: object.field(PARENT_WORDS).as_index().unwrap_or(0),
-        pc: object.field(PARENT_PC).bits() as *const u32,
     }
 }

@@ -141,7 +141,7 @@ impl FrameWalk {
                 trap: stubs.trap(),
             },
             watermark_fp: thread.watermark.fp,
-            watermark_pc: thread.watermark.pc,
+            watermark_pc: thread.watermark.return_pc,
             base: thread.stack.base(),
             liveness: thread.vm.liveness.clone(),
             next,

@@ -21,6 +21,7 @@ mod continuation;
 mod disassemble;
 mod dynamic_state;
 mod embedded;
+mod escape;
 mod frames;
 mod globals;
 mod interrupt;

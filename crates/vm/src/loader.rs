@@ -7,17 +7,24 @@ use std::collections::HashMap;
 use canny_compiler::unit::{CodeBlock, CompiledUnit, PoolEntry};
 use canny_syntax::datum::Datum;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{FLAG_IMMUTABLE, code, frame};
+use canny_tables::layout::{FLAG_IMMUTABLE, code, escape, frame};
 use canny_tables::opcodes::{Opcode, encode_abc};
 use canny_tables::primitives::{Flags, PrimitiveId};
 use canny_value::Value;
 
-use crate::code::{CodeMetadata, UnitMetadata};
+use crate::code::{CodeMetadata, CodeRef, UnitMetadata};
 use crate::primitive::Raise;
 use crate::thread::{Protected, Thread};
 
 /// Names of the machine's procedures in the shared roots.
 const TRAP: &str = "trap";
+/// Name of the closures that hold the code of continuations and of escape procedures, and of these to users.
+const CONTINUATION: &str = "continuation";
+const ESCAPE: &str = "escape";
+/// The primitive whose code is entered by a handler of its own.
+const CAPTURE: &str = "call-with-current-continuation";
+/// Registers of the machine's own code.
+const MACHINE_FRAME_WORDS: u32 = 5;
 
 impl Thread {
     /// Loads a verified unit; gives a closure without parameters that runs its body.
@@ -177,7 +184,15 @@ impl Thread {
         } else {
             vec![encode_abc(Opcode::PrimitiveStub, 0, 0, 0), u32::from(id.0)]
         };
-        let procedure = self.machine_code(row.user_name(), &instructions, Some(id.0));
+        // What the interpreter enters by a handler of its own takes exactly its arguments: calls are fastest so.
+        let arity = match row.name {
+            CAPTURE | "call-with-escape-continuation" => 1,
+            _ => code::VARIADIC,
+        };
+        let procedure = self.machine_code(row.user_name(), &instructions, arity, Some(id.0));
+        if row.name == CAPTURE {
+            enter_natively(procedure, canny_llint::native_capture());
+        }
         self.vm.shared_roots.set_procedure(index, procedure);
         procedure
     }
@@ -185,17 +200,37 @@ impl Thread {
     /// Makes what the machine itself needs before any code is loaded.
     pub(crate) fn make_machine_procedures(&mut self) {
         if self.vm.shared_roots.named(TRAP).is_none() {
-            let trap = self.machine_code("trap", &[encode_abc(Opcode::ArityError, 0, 0, 0)], None);
+            let stub = |opcode| [encode_abc(opcode, 0, 0, 0)];
+            let any = code::VARIADIC;
+            let trap = self.machine_code(TRAP, &stub(Opcode::ArityError), any, None);
             self.vm.shared_roots.set_named(TRAP, trap);
+            let continuation =
+                self.machine_code(CONTINUATION, &stub(Opcode::ContinueStub), any, None);
+            enter_natively(continuation, canny_llint::native_continue());
+            self.vm.shared_roots.set_named(CONTINUATION, continuation);
+            let escape = self.machine_code(ESCAPE, &stub(Opcode::EscapeStub), any, None);
+            self.vm.shared_roots.set_named(ESCAPE, escape);
         }
+        let code_of = |name| {
+            let closure = self.vm.shared_roots.named(name);
+            let code = closure.and_then(CodeRef::of_closure);
+            code.map_or(Value::FALSE, CodeRef::value)
+        };
+        (self.continuation_code, self.escape_code) = (code_of(CONTINUATION), code_of(ESCAPE));
     }
 
-    fn machine_code(&mut self, name: &str, instructions: &[u32], primitive: Option<u16>) -> Value {
+    fn machine_code(
+        &mut self,
+        name: &str,
+        instructions: &[u32],
+        arity: u32,
+        primitive: Option<u16>,
+    ) -> Value {
         let block = CodeBlock {
             name: None,
-            arity: code::VARIADIC,
+            arity,
             clauses: Vec::new(),
-            frame_words: 4,
+            frame_words: MACHINE_FRAME_WORDS,
             captured: 0,
             captured_boxes: Default::default(),
             pool: Vec::new(),
@@ -208,7 +243,7 @@ impl Thread {
         let metadata = CodeMetadata {
             name: Some(name.to_owned()),
             primitive,
-            arity: code::VARIADIC,
+            arity,
             ..CodeMetadata::of(&block)
         };
         let unit = self.vm.add_unit(UnitMetadata {
@@ -227,13 +262,32 @@ impl Thread {
     }
 }
 
+/// Sends compiled calls of a procedure of the machine's to a handler of its own.
+fn enter_natively(procedure: Value, address: usize) {
+    if let Some(code) = CodeRef::of_closure(procedure) {
+        let native = code.shared_word(code::NATIVE);
+        native.store(address as u64, std::sync::atomic::Ordering::Release);
+    }
+}
+
 /// The body of a frame operation as a procedure.
 fn frame_primitive(name: &str) -> Vec<u32> {
     let check = |count: u8| [encode_abc(Opcode::Entry, count, 0, 0)];
     let body: Vec<u32> = match name {
         "apply" => return vec![encode_abc(Opcode::ApplyStub, 0, 0, 0)],
-        "%call/cc" | "%call/ec" => return vec![encode_abc(Opcode::CaptureStub, 0, 0, 0)],
+        CAPTURE => return vec![encode_abc(Opcode::CaptureStub, 0, 0, 0)],
         "%throw" => return vec![encode_abc(Opcode::ThrowStub, 0, 0, 0)],
+        // R0 receiver; the escape procedure stays live over the call of R2.
+        "call-with-escape-continuation" => {
+            return vec![
+                encode_abc(Opcode::MakeEscape, escape::HOLDER as u8, 0, 0),
+                encode_abc(Opcode::Move, 2, 0, 0),
+                encode_abc(Opcode::Move, 4, escape::HOLDER as u8, 0),
+                encode_abc(Opcode::Call, 2, 1, 0),
+                1 << escape::HOLDER,
+                encode_abc(Opcode::Return, 2, 0, 0),
+            ];
+        }
         "%apply" => vec![encode_abc(Opcode::TailApply, 0, 1, 0)],
         "%apply-values" => vec![encode_abc(Opcode::TailCallValues, 0, 1, 0)],
         // R0 producer, R1 consumer: only R1 is live over the call of R2.

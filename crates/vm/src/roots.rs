@@ -92,7 +92,9 @@ impl Roots for Thread {
             visitor.visit(value);
         }
         visitor.visit(&mut self.pending);
-        visitor.visit(&mut self.below.continuation);
+        visitor.visit(&mut self.sealed.continuation);
+        visitor.visit(&mut self.continuation_code);
+        visitor.visit(&mut self.escape_code);
         for value in self.embedded.values_mut() {
             visitor.visit(value);
         }

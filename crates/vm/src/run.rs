@@ -4,7 +4,7 @@ use canny_tables::layout::code;
 use canny_value::Value;
 
 use crate::code::CodeRef;
-use crate::thread::{Below, Exit, Thread};
+use crate::thread::{Exit, Sealed, Thread};
 
 impl Thread {
     /// Calls a procedure with no arguments on the empty stack and runs until it returns or the machine is left.
@@ -55,7 +55,11 @@ impl Thread {
 
     /// Forgets every frame and the dynamic state but for the default ports.
     fn reset_stack(&mut self) {
-        self.below = Below::NOTHING;
+        self.sealed = Sealed {
+            continuation: Value::FALSE,
+            bytes: 0,
+            pc: self.vm.stubs.exit(),
+        };
         self.watermark.fp = std::ptr::null_mut();
         self.dynamic.winders = Value::NIL;
         self.dynamic.handlers = Value::NIL;

@@ -76,6 +76,7 @@ impl Thread {
         }
         self.reserve_words = reserve_words;
         self.reset_limit();
+        self.reset_capture_limit();
         self.raise_too_deep()
     }
 
@@ -86,6 +87,7 @@ impl Thread {
             return self.give_up();
         }
         self.sealed_reserve_words = reserve_words;
+        self.reset_capture_limit();
         self.raise_too_deep()
     }
 
@@ -110,7 +112,18 @@ impl Thread {
         if self.reserve_words > 0 {
             self.reserve_words = 0;
             self.reset_limit();
+            self.reset_capture_limit();
         }
+    }
+
+    /// Lets captures look at the limits while a reserve is in use, and near the limit.
+    pub(crate) fn reset_capture_limit(&mut self) {
+        let is_plain = self.reserve_words == 0 && self.sealed_reserve_words == 0;
+        self.capture_limit = if is_plain {
+            8 * self.stack.frame_words()
+        } else {
+            0
+        };
     }
 
     /// A safepoint inside a long-running primitive: lets a waiting collection go on; true if an interrupt waits.

@@ -8,6 +8,7 @@
 //! | `argument_count` | generated calls of variadic code | entry instructions, machine stubs |
 //! | `dispatch` | this thread; any thread may put a slow stub at `loop` | generated dispatch |
 //! | `log_cursor` | generated code that logs; this thread, the collector while it is stopped | generated code that logs |
+//! | `sealed`, `watermark`, handlers and parameters | this thread, generated captures and continuations | the same, the collector while it is stopped |
 //! | the rest | this thread | this thread, the collector while it is stopped |
 //!
 //! The block does not move while its thread lives: it is boxed, and generated code holds its address.
@@ -43,6 +44,17 @@ pub struct Thread {
     pub(crate) log_cursor: usize,
     /// Greatest address where an entry may begin.
     pub(crate) log_limit: usize,
+    pub(crate) stack_base: *mut Value,
+    pub(crate) sealed: Sealed,
+    pub(crate) watermark: Watermark,
+    /// Sealed bytes that a capture may not reach without a look at the limits; 0 while a reserve is in use.
+    pub(crate) capture_limit: usize,
+    pub(crate) underflow: *const u32,
+    /// Code of every continuation.
+    pub(crate) continuation_code: Value,
+    /// Code of every escape procedure.
+    pub(crate) escape_code: Value,
+    pub(crate) dynamic: DynamicState,
     /// What compiled code hands to compiled code; of no meaning at any other time.
     pub(crate) carried: [u64; offsets::CARRIED_WORDS],
     // Generated code knows nothing of what follows.
@@ -55,9 +67,6 @@ pub struct Thread {
     pub(crate) pending: Value,
     /// Why the interpreter is being left, once it is.
     pub(crate) exit: Option<Exit>,
-    pub(crate) dynamic: DynamicState,
-    pub(crate) below: Below,
-    pub(crate) watermark: Watermark,
     pub(crate) interrupts: Arc<InterruptState>,
     pub(crate) log: ThreadLog,
     /// Values that Rust code holds across allocations, precisely.
@@ -76,6 +85,7 @@ pub struct Thread {
 }
 
 /// The registers of the dynamic state; see the primitive rows of `control`.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DynamicState {
     pub(crate) winders: Value,
@@ -85,24 +95,26 @@ pub(crate) struct DynamicState {
     pub(crate) default_ports: [Value; 3],
 }
 
-/// The sealed continuation under the oldest frame on the stack.
+/// What lies under the oldest frame on the stack: frames in continuations.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Below {
-    /// The continuation object, or `#f` when the stack rests on the exit.
+pub(crate) struct Sealed {
+    /// The continuation with the newest of them, or `#f` when the stack rests on the exit.
     pub(crate) continuation: Value,
-    /// How many words of its slice are still to be returned to.
-    pub(crate) words: usize,
-    /// Where the newest of those frames goes on.
+    /// Bytes of all of them. What its depth does not count lies in the continuation's slice.
+    pub(crate) bytes: usize,
+    /// Where the newest of them goes on.
     pub(crate) pc: *const u32,
 }
 
 /// The return barrier: frames below it hold nothing young.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Watermark {
     /// The frame whose return address is the barrier's stub; null when there is none.
     pub(crate) fp: *mut Value,
     /// Its true return address.
-    pub(crate) pc: *const u32,
+    pub(crate) return_pc: *const u32,
 }
 
 /// Why a run of the interpreter ended without a value.
@@ -126,17 +138,21 @@ const _: () = {
     assert!(offset_of!(Thread, result) == offsets::RESULT as usize);
     assert!(offset_of!(Thread, log_cursor) == offsets::LOG_CURSOR as usize);
     assert!(offset_of!(Thread, log_limit) == offsets::LOG_LIMIT as usize);
+    assert!(offset_of!(Thread, stack_base) == offsets::STACK_BASE as usize);
+    assert!(offset_of!(Thread, sealed.continuation) == offsets::SEALED as usize);
+    assert!(offset_of!(Thread, sealed.bytes) == offsets::SEALED_BYTES as usize);
+    assert!(offset_of!(Thread, sealed.pc) == offsets::SEALED_PC as usize);
+    assert!(offset_of!(Thread, watermark.fp) == offsets::WATERMARK as usize);
+    assert!(offset_of!(Thread, capture_limit) == offsets::CAPTURE_LIMIT as usize);
+    assert!(offset_of!(Thread, underflow) == offsets::UNDERFLOW as usize);
+    assert!(offset_of!(Thread, continuation_code) == offsets::CONTINUATION_CODE as usize);
+    assert!(offset_of!(Thread, escape_code) == offsets::ESCAPE_CODE as usize);
+    assert!(offset_of!(Thread, dynamic.winders) == offsets::WINDERS as usize);
+    assert!(offset_of!(Thread, dynamic.handlers) == offsets::HANDLERS as usize);
+    assert!(offset_of!(Thread, dynamic.parameters) == offsets::PARAMETERS as usize);
     assert!(offset_of!(Thread, carried) == offsets::CARRIED as usize);
     assert!(offset_of!(Thread, dispatch) == offsets::SIZE);
 };
-
-impl Below {
-    pub(crate) const NOTHING: Below = Below {
-        continuation: Value::FALSE,
-        words: 0,
-        pc: std::ptr::null(),
-    };
-}
 
 impl Thread {
     /// Makes the block of a thread; [`Vm::attach`] completes it.
@@ -145,6 +161,7 @@ impl Thread {
         let table = dispatch.as_ptr();
         let primitives = vm.primitives().clone();
         let base = stack.base();
+        let (exit, underflow) = (vm.stubs.exit(), vm.stubs.underflow());
         let mut thread = Box::new(Thread {
             limit: AtomicU64::new(0),
             area: AllocationArea::default(),
@@ -156,6 +173,26 @@ impl Thread {
             result: FALSE,
             log_cursor: ThreadLog::NOWHERE.0,
             log_limit: ThreadLog::NOWHERE.1,
+            stack_base: base,
+            sealed: Sealed {
+                continuation: Value::FALSE,
+                bytes: 0,
+                pc: exit,
+            },
+            watermark: Watermark {
+                fp: std::ptr::null_mut(),
+                return_pc: std::ptr::null(),
+            },
+            capture_limit: 0,
+            underflow,
+            continuation_code: Value::FALSE,
+            escape_code: Value::FALSE,
+            dynamic: DynamicState {
+                winders: Value::NIL,
+                handlers: Value::NIL,
+                parameters: Value::NIL,
+                default_ports: [Value::FALSE; 3],
+            },
             carried: [0; offsets::CARRIED_WORDS],
             dispatch,
             stack,
@@ -164,17 +201,6 @@ impl Thread {
             primitives,
             pending: Value::FALSE,
             exit: None,
-            dynamic: DynamicState {
-                winders: Value::NIL,
-                handlers: Value::NIL,
-                parameters: Value::NIL,
-                default_ports: [Value::FALSE; 3],
-            },
-            below: Below::NOTHING,
-            watermark: Watermark {
-                fp: std::ptr::null_mut(),
-                pc: std::ptr::null(),
-            },
             interrupts: Arc::new(InterruptState::default()),
             log: ThreadLog::default(),
             scratch: Vec::new(),
@@ -187,6 +213,7 @@ impl Thread {
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);
         thread.reset_limit();
+        thread.reset_capture_limit();
         let limit: *const AtomicU64 = &thread.limit;
         let loop_entry: *const AtomicUsize =
             (&raw const thread.dispatch[Opcode::Loop as usize]).cast();

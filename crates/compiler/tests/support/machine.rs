@@ -399,11 +399,10 @@ impl Machine<'_> {
                 let values = unpack(&arguments[1]);
                 self.enter(frames, arguments[0].clone(), values)
             }
-            "%call/cc" => {
+            "call-with-current-continuation" => {
                 let continuation = object(Object::Continuation(frames.clone()));
                 self.enter(frames, arguments[0].clone(), vec![continuation])
             }
-            "%throw" => self.enter(frames, arguments[0].clone(), vec![arguments[1].clone()]),
             name => {
                 let value = self.primitive(name, &arguments)?;
                 // Without frames this is the value of the program.

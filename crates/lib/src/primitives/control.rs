@@ -14,7 +14,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%values?" => |_, call| Ok(Value::boolean(call.at(0).is_kind(Kind::Values)));
     "%values->list" => values_to_list;
     "%list->values" => list_to_values;
-    "%continuation?" => |_, call| Ok(Value::boolean(call.at(0).is_kind(Kind::Continuation)));
     "procedure-name" => procedure_name;
     "procedure-arity" => procedure_arity;
     "%set-procedure-name!" => set_procedure_name;

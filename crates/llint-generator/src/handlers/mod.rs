@@ -5,6 +5,7 @@
 //! and always a slow stub behind that.
 
 mod calls;
+pub mod continuations;
 mod control;
 pub mod logging;
 mod numbers;
@@ -24,13 +25,15 @@ pub enum Implementation {
     Stub,
     /// A fast handler, then the slow stub.
     Fast(Writer),
+    /// The same; the fast handler forgets the instruction, which the second one finds again for the slow stub.
+    Forgetful(Writer, Writer),
     /// A fast handler, then a second one, then the slow stub.
     Staged(Writer, Writer),
 }
 
 /// The implementation of an opcode. The match is exhaustive: a new opcode does not build without one.
 pub fn implementation(opcode: Opcode) -> Implementation {
-    use Implementation::{Fast, Staged, Stub};
+    use Implementation::{Fast, Forgetful, Staged, Stub};
     use Opcode::*;
     match opcode {
         Nop | Halt | Return | Jump | Loop | JumpFalse | JumpTrue | JumpEq | JumpNotEq
@@ -68,14 +71,20 @@ pub fn implementation(opcode: Opcode) -> Implementation {
         Cons | Car | Cdr | Cadr | Cddr | SetCar | SetCdr | VectorRef | VectorSet | VectorLength
         | StringRef | StringLength | BytevectorRef | BytevectorSet | BytevectorLength
         | CharacterToInteger | IntegerToCharacter | RecordRef | RecordSet => Fast(objects::write),
+        MakeEscape => Fast(continuations::write_make_escape),
+        CaptureStub => Forgetful(continuations::write_capture, continuations::write_recovery),
+        ContinueStub => Forgetful(continuations::write_continue, continuations::write_recovery),
+        ReturnUnderflow => Forgetful(
+            continuations::write_underflow,
+            continuations::write_recovery,
+        ),
         Native => Fast(control::write_native),
         Retired => Fast(control::write_retired),
         Call => Staged(calls::write_call, calls::write_variadic_call),
         TailCall => Staged(calls::write_tail_call, calls::write_variadic_tail_call),
         Entry | Unpack => Fast(calls::write_entry),
         MakeRecord | KeywordEntry | ArityError | CallPrimitive | CallPrimitive1
-        | CallPrimitive2 | TailApply | TailCallValues | ApplyStub | CaptureStub | ThrowStub
-        | PrimitiveStub | ReturnUnderflow | ReturnBarrier | ReturnTrap | ReturnExit | Leave
-        | LoopNative => Stub,
+        | CallPrimitive2 | TailApply | TailCallValues | ApplyStub | EscapeStub | ThrowStub
+        | PrimitiveStub | ReturnBarrier | ReturnTrap | ReturnExit | Leave | LoopNative => Stub,
     }
 }

@@ -324,7 +324,10 @@ fn can_inline(code: &CodeSnapshot) -> bool {
                     | TailCallValues
                     | ApplyStub
                     | CaptureStub
+                    | ContinueStub
+                    | EscapeStub
                     | ThrowStub
+                    | MakeEscape
                     | PrimitiveStub
                     | Halt
             )

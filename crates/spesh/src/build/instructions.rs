@@ -105,6 +105,7 @@ impl Builder<'_> {
             VectorRef | VectorSet | VectorLength | StringRef | StringLength | BytevectorRef
             | BytevectorSet | BytevectorLength | CharacterToInteger | IntegerToCharacter
             | RecordRef | RecordSet => self.object_access(activation, instruction)?,
+            MakeEscape => self.runtime(activation, instruction, Type::ANY),
             Call | TailCall => self.call(activation, instruction)?,
             CallPrimitive | CallPrimitive1 | CallPrimitive2 => {
                 self.primitive(activation, instruction)?;

@@ -9,8 +9,9 @@
 //! | handlers | list of exception handlers, innermost first |
 //! | parameters | association list from parameter key to value, innermost first |
 //!
-//! A raw continuation made by `%call/cc` captures frames only. The procedure that the user sees is
-//! a closure of `(canny control)` that also restores the three registers and runs winders.
+//! Continuations and escape procedures are closures that hold the three registers as they were, and put them
+//! back when they are called. When there are winders to be run first, they leave that to `%rewind-and-call` of
+//! `(canny control)`.
 //!
 //! A parameter key is the parameter's cell object, except for the current ports, whose keys are
 //! the fixnums 0 (input), 1 (output) and 2 (error). A port primitive without a port argument takes
@@ -31,10 +32,9 @@ rows! {
     "%values?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a values object.";
     "%values->list" (1) [PURE NEVER_RAISES ALLOCATES] "any -> list" "The elements of a values object, or a list of the one object.";
     "%list->values" (1) [PURE ALLOCATES] "list -> any" "values of the elements of a list.";
-    "%call/cc" (1) [FRAME] "procedure -> any" "Calls, in tail position, with the raw continuation of the call, which can be thrown to any number of times.";
-    "%call/ec" (1) [FRAME] "procedure -> any" "As %call/cc, but the raw continuation is thrown to at most once, before the call returns.";
-    "%throw" (2) [FRAME NEVER_RETURNS] "continuation any -> never" "Replaces the current frames by those of a raw continuation and returns the object (or values object) to it.";
-    "%continuation?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a raw continuation.";
+    "call-with-current-continuation" (1) [FRAME] "procedure -> any" "Calls, in tail position, with the continuation of the call, which can be called any number of times.";
+    "call-with-escape-continuation" (1) [FRAME] "procedure -> any" "Calls with a procedure that returns from this call, as long as it has not returned.";
+    "%throw" (2) [FRAME NEVER_RETURNS] "continuation any -> never" "Returns the object (or values object) to a continuation; runs no winders and leaves the dynamic state alone.";
     "procedure-name" (1) [PURE] "procedure -> symbol-or-false" "The name a procedure was defined with.";
     "procedure-arity" (1) [PURE ALLOCATES] "procedure -> pair" "Pair of the least and the greatest number of arguments; #f for any number.";
     "%set-procedure-name!" (2) [] "procedure symbol -> unspecified" "Changes the name shown for one closure, in messages and backtraces.";

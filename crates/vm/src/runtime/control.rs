@@ -1,10 +1,11 @@
 //! Safepoints, tests, continuations and the machine's return addresses.
 
 use canny_tables::kinds::Kind;
+use canny_tables::layout::continuation;
 use canny_tables::opcodes::Opcode;
-use canny_value::Value;
 
 use super::{Next, Site};
+use crate::thread::Thread;
 use crate::values::{is_instance, record_type_of};
 
 /// `loop` whose handler was replaced by a request.
@@ -59,11 +60,9 @@ pub(crate) fn character_comparison(site: &mut Site) -> Next {
 }
 
 pub(crate) fn capture(site: &mut Site) -> Next {
-    let count = site.thread.argument_count as usize;
+    // The code takes exactly one argument, so its callers do not say how many there are.
+    site.thread.argument_count = 1;
     let receiver = site.register(0);
-    if count != 1 {
-        return Err(site.thread.raise_arity(receiver, count));
-    }
     site.thread.check_callee(receiver, 1)?;
     let continuation = site.thread.capture()?;
     // The stub's frame may have moved to the base of the stack.
@@ -72,19 +71,45 @@ pub(crate) fn capture(site: &mut Site) -> Next {
     site.thread.enter_in_place(receiver, 1)
 }
 
+pub(crate) fn continue_stub(site: &mut Site) -> Next {
+    let value = site.thread.arguments_as_values()?;
+    // SAFETY: the current frame is live.
+    let continuation = unsafe { Thread::closure_of(site.thread.fp) };
+    let continuation = continuation.as_object().expect("the closure being called");
+    if continuation.field(continuation::WINDERS) != site.thread.dynamic.winders {
+        return site.thread.rewind_and_call(value);
+    }
+    Ok(site.thread.continue_with(continuation, value))
+}
+
 pub(crate) fn throw(site: &mut Site) -> Next {
     if site.thread.argument_count != 2 {
         let count = site.thread.argument_count as usize;
-        return Err(site.thread.raise_arity(Value::FALSE, count));
+        // SAFETY: the current frame is live.
+        let closure = unsafe { Thread::closure_of(site.thread.fp) };
+        return Err(site.thread.raise_arity(closure, count));
     }
     let (continuation, value) = (site.register(0), site.register(1));
     site.thread.throw(continuation, value)
 }
 
+pub(crate) fn make_escape(site: &mut Site) -> Next {
+    let escape = site.thread.make_escape();
+    site.set_a(escape);
+    Ok(site.next())
+}
+
+pub(crate) fn escape_stub(site: &mut Site) -> Next {
+    let value = site.thread.arguments_as_values()?;
+    // SAFETY: the current frame is live.
+    let closure = unsafe { Thread::closure_of(site.thread.fp) };
+    site.thread.escape(closure, value)
+}
+
 /// The stub's call instruction says a = 0: fp is where the value was put.
 pub(crate) fn underflow(site: &mut Site) -> Next {
     let value = site.register(0);
-    Ok(site.thread.return_to_below(value))
+    Ok(site.thread.return_to_sealed(value))
 }
 
 pub(crate) fn barrier(site: &mut Site) -> Next {

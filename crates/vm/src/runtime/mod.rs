@@ -243,7 +243,10 @@ entries! {
     TailCallValues => calls::tail_call_values;
     ApplyStub => calls::apply_stub;
     CaptureStub => control::capture;
+    ContinueStub => control::continue_stub;
+    EscapeStub => control::escape_stub;
     ThrowStub => control::throw;
+    MakeEscape => control::make_escape;
     PrimitiveStub => calls::primitive_stub;
     ReturnUnderflow => control::underflow;
     ReturnBarrier => control::barrier;

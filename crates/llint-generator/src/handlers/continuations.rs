@@ -1,0 +1,382 @@
+//! Capturing and calling continuations, and going back to sealed frames, as long as slices are small.
+//!
+//! These do what the runtime does for the same opcodes, and leave to it whatever is not usual: a stack with the
+//! barrier, a trap frame or a wide live map on it, limits, winders to be run, several values. Nothing is changed before the last
+//! check. None of them needs registers for the instruction: what falls back finds it by the frame,
+//! which makes the same functions serve compiled calls. The layout is that of `canny_tables::layout::continuation`.
+
+use canny_tables::kinds::Kind;
+use canny_tables::layout::continuation::{
+    DEPTH, HANDLERS, PARAMETERS, PARENT, RESUME_PC, SLICE, SMALL_SLICE_BYTES, WINDERS,
+};
+use canny_tables::layout::{self, FIELD0, HEADER_LENGTH_SHIFT, code, escape, frame, thread};
+use canny_tables::opcodes::Opcode;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::{InstBuilder, Value};
+
+use super::variables::header_bits;
+use crate::dsl::Handler;
+
+/// Name of a handler to which compiled calls of the machine's own procedures go at once.
+pub fn native_entry(opcode: Opcode) -> Option<&'static str> {
+    match opcode {
+        Opcode::CaptureStub => Some("canny_llint_native_capture"),
+        Opcode::ContinueStub => Some("canny_llint_native_continue"),
+        _ => None,
+    }
+}
+
+const LINK_BYTES: i64 = 8 * frame::LINK_WORDS as i64;
+
+/// Offset of a payload word from a tagged object.
+fn field(index: usize) -> i32 {
+    FIELD0 + 8 * index as i32
+}
+
+/// Offset of a payload word from the object's address.
+fn word(index: usize) -> i32 {
+    8 + 8 * index as i32
+}
+
+/// Registers of the dynamic state, and where continuations keep them.
+const DYNAMIC_STATE: [(i32, usize); 3] = [
+    (thread::WINDERS, WINDERS),
+    (thread::HANDLERS, HANDLERS),
+    (thread::PARAMETERS, PARAMETERS),
+];
+
+/// `capture-stub`: R0 is the receiver, which takes one argument.
+pub fn write_capture(_: Opcode, h: &mut Handler) {
+    h.forget_instruction();
+    let receiver = h.load(h.fp, 0);
+    h.guard_kind(receiver, Kind::Closure);
+    let target = h.load(receiver, FIELD0);
+    let arity = h.load_u32(target, code::ARITY);
+    let other = h.compare_constant(IntCC::NotEqual, arity, 1);
+    h.slow_if(other);
+    let base = h.load(h.thread, thread::STACK_BASE);
+    let top = h.add_constant(h.fp, -LINK_BYTES);
+    let empty = h.compare(IntCC::Equal, top, base);
+    h.unlikely(empty, |h| {
+        give_same_again(h);
+        enter_receiver(h, h.fp);
+    });
+    capture(h, base, top);
+    let base = h.load(h.thread, thread::STACK_BASE);
+    enter_receiver(h, base);
+}
+
+/// Seals the frames between `base` and `top` and moves the current frame's link to the base.
+fn capture(h: &mut Handler, base: Value, top: Value) {
+    let bytes = h.builder.ins().isub(top, base);
+    let large = h.compare_constant(IntCC::UnsignedGreaterThan, bytes, SMALL_SLICE_BYTES);
+    h.slow_if(large);
+    let sealed = h.load(h.thread, thread::SEALED_BYTES);
+    let sum = h.add(sealed, bytes);
+    let limit = h.load(h.thread, thread::CAPTURE_LIMIT);
+    let deep = h.compare(IntCC::UnsignedGreaterThanOrEqual, sum, limit);
+    h.slow_if(deep);
+    // Header and payload, rounded up to the granule.
+    let size = h.add_constant(bytes, i64::from(word(SLICE)) + 8);
+    let size = h.and_constant(size, !15);
+    let address = h.load(h.thread, thread::SCAN_CURSOR);
+    let end = h.add(address, size);
+    let limit = h.load(h.thread, thread::SCAN_LIMIT);
+    let full = h.compare(IntCC::UnsignedGreaterThan, end, limit);
+    h.slow_if(full);
+    // The granule's last word may be no part of the object.
+    let zero = h.constant(0);
+    h.store(zero, end, -8);
+    copy_frames(h, top);
+    // From here on nothing is left to the runtime.
+    let base = h.load(h.thread, thread::STACK_BASE);
+    let address = h.load(h.thread, thread::SCAN_CURSOR);
+    let parent = h.load(h.thread, thread::SEALED);
+    h.store(parent, address, word(PARENT));
+    let object = h.add_constant(address, layout::TAG_OBJECT as i64);
+    h.store(object, h.thread, thread::SEALED);
+    let depth = h.load(h.thread, thread::SEALED_BYTES);
+    h.store(depth, address, word(DEPTH));
+    let top = h.add_constant(h.fp, -LINK_BYTES);
+    let bytes = h.builder.ins().isub(top, base);
+    let sum = h.add(depth, bytes);
+    h.store(sum, h.thread, thread::SEALED_BYTES);
+    let resume = h.load(h.fp, 8 * frame::RETURN_PC);
+    h.store(resume, address, word(RESUME_PC));
+    h.store(resume, h.thread, thread::SEALED_PC);
+    let length = h.shift_left(bytes, i64::from(HEADER_LENGTH_SHIFT) - 3);
+    let header = h.constant(header_bits(Kind::Closure, SLICE as u64));
+    let header = h.add(header, length);
+    h.store(header, address, 0);
+    let own = h.load(h.thread, thread::CONTINUATION_CODE);
+    h.store(own, address, 8);
+    for (register, index) in DYNAMIC_STATE {
+        let value = h.load(h.thread, register);
+        h.store(value, address, word(index));
+    }
+    let size = h.add_constant(bytes, i64::from(word(SLICE)) + 8);
+    let size = h.and_constant(size, !15);
+    let end = h.add(address, size);
+    h.store(end, h.thread, thread::SCAN_CURSOR);
+    let receiver = h.load(h.fp, 0);
+    h.store(receiver, base, 0);
+    let underflow = h.load(h.thread, thread::UNDERFLOW);
+    h.store(underflow, base, 8);
+    h.store(object, base, 16);
+}
+
+/// Copies links and live registers of the frames below `top` to the slice of an object where the next one will be. Leaves
+/// if one of them is not an ordinary frame. There are nine registers: what can be loaded is not kept.
+fn copy_frames(h: &mut Handler, top: Value) {
+    let frames = h.builder.create_block();
+    let registers = h.builder.create_block();
+    let link = h.builder.create_block();
+    let older = h.builder.create_block();
+    let done = h.builder.create_block();
+    let end = h.builder.append_block_param(frames, I64);
+    let pc = h.builder.append_block_param(frames, I64);
+    let at = h.builder.append_block_param(registers, I64);
+    let map = h.builder.append_block_param(registers, I64);
+    let pc_now = h.load(h.fp, 8 * frame::RETURN_PC);
+    let start = [top.into(), pc_now.into()];
+    h.builder.ins().jump(frames, &start);
+
+    h.builder.switch_to_block(frames);
+    let opcode = h.load_u8(pc, 0);
+    let moved = h.add_constant(opcode, -(Opcode::ReturnUnderflow as i64));
+    let special = h.compare_constant(IntCC::UnsignedLessThan, moved, STUBS);
+    h.slow_if(special);
+    let live = h.load_i32(pc, -4);
+    let wide = h.compare_constant(IntCC::SignedLessThan, live, 0);
+    h.slow_if(wide);
+    let count = h.load_u8(pc, -7);
+    let bytes = h.shift_left(count, 3);
+    let fp = h.builder.ins().isub(end, bytes);
+    // What leads from the stack to the slice.
+    let address = h.load(h.thread, thread::SCAN_CURSOR);
+    let base = h.load(h.thread, thread::STACK_BASE);
+    let distance = h.builder.ins().isub(address, base);
+    let distance = h.add_constant(distance, word(SLICE).into());
+    h.builder
+        .ins()
+        .brif(count, registers, &[fp.into(), live.into()], link, &[]);
+
+    h.builder.switch_to_block(registers);
+    let value = h.load(at, 0);
+    let bit = h.and_constant(map, 1);
+    // All ones for a live register.
+    let mask = h.builder.ins().ineg(bit);
+    let value = h.builder.ins().band(value, mask);
+    let to = h.add(at, distance);
+    h.store(value, to, 0);
+    let rest = h.shift_right(map, 1);
+    let next = h.add_constant(at, 8);
+    let more = h.compare(IntCC::NotEqual, next, end);
+    h.builder
+        .ins()
+        .brif(more, registers, &[next.into(), rest.into()], link, &[]);
+
+    h.builder.switch_to_block(link);
+    let copy = h.add(fp, distance);
+    let closure = h.load(fp, 8 * frame::CLOSURE);
+    h.store(closure, copy, 8 * frame::CLOSURE);
+    let start = h.add_constant(fp, -LINK_BYTES);
+    let base = h.load(h.thread, thread::STACK_BASE);
+    let oldest = h.compare(IntCC::Equal, start, base);
+    h.builder.ins().brif(oldest, done, &[], older, &[]);
+
+    h.builder.switch_to_block(older);
+    let return_pc = h.load(fp, 8 * frame::RETURN_PC);
+    h.store(return_pc, copy, 8 * frame::RETURN_PC);
+    h.builder
+        .ins()
+        .jump(frames, &[start.into(), return_pc.into()]);
+
+    h.builder.switch_to_block(done);
+    let below = h.load(h.thread, thread::SEALED_PC);
+    h.store(below, copy, 8 * frame::RETURN_PC);
+}
+
+/// Opcodes of the machine's own return addresses.
+const STUBS: i64 = Opcode::ReturnExit as i64 - Opcode::ReturnUnderflow as i64 + 1;
+
+/// The stack is empty: R0 becomes the continuation that it rests on, if that is just what would be captured.
+fn give_same_again(h: &mut Handler) {
+    let same = h.load(h.thread, thread::SEALED);
+    let none = h.compare_constant(IntCC::Equal, same, layout::FALSE as i64);
+    h.slow_if(none);
+    let whole = slice_end(h, same);
+    let sealed = h.load(h.thread, thread::SEALED_BYTES);
+    let used = h.compare(IntCC::NotEqual, whole, sealed);
+    h.slow_if(used);
+    for (register, index) in DYNAMIC_STATE {
+        let now = h.load(h.thread, register);
+        let then = h.load(same, field(index));
+        let changed = h.compare(IntCC::NotEqual, now, then);
+        h.slow_if(changed);
+    }
+    let receiver = h.load(h.fp, 0);
+    h.store(receiver, h.fp, 8 * frame::CLOSURE);
+    h.store(same, h.fp, 0);
+}
+
+/// Bytes of all frames that a continuation holds.
+fn slice_end(h: &mut Handler, continuation: Value) -> Value {
+    let header = h.load(continuation, layout::HEADER);
+    let words = h.shift_right(header, HEADER_LENGTH_SHIFT.into());
+    let words = h.add_constant(words, -(SLICE as i64));
+    let bytes = h.shift_left(words, 3);
+    let depth = h.load(continuation, field(DEPTH));
+    h.add(depth, bytes)
+}
+
+/// Enters the receiver in the link at `link` (or in that of the frame there), whose argument is in place.
+fn enter_receiver(h: &mut Handler, place: Value) {
+    if place != h.fp {
+        h.fp = h.add_constant(place, LINK_BYTES);
+    }
+    let receiver = h.load(h.fp, 8 * frame::CLOSURE);
+    let target = h.load(receiver, FIELD0);
+    h.pc = target;
+    let native = h.load(target, code::NATIVE);
+    h.go(native);
+}
+
+/// `continue-stub`: the frame's closure is the continuation, R0 the value.
+pub fn write_continue(_: Opcode, h: &mut Handler) {
+    h.forget_instruction();
+    let count = h.load(h.thread, thread::ARGUMENT_COUNT);
+    let several = h.compare_constant(IntCC::NotEqual, count, 1);
+    h.slow_if(several);
+    let limit = h.load(h.thread, thread::CAPTURE_LIMIT);
+    let none = h.compare_constant(IntCC::Equal, limit, 0);
+    h.slow_if(none);
+    let continuation = h.load(h.fp, 8 * frame::CLOSURE);
+    let winders = h.load(h.thread, thread::WINDERS);
+    let wanted = h.load(continuation, field(WINDERS));
+    let other = h.compare(IntCC::NotEqual, winders, wanted);
+    h.slow_if(other);
+    let sealed = slice_end(h, continuation);
+    let resume = h.load(continuation, field(RESUME_PC));
+    let value = h.load(h.fp, 0);
+    return_to(h, Some(continuation), continuation, sealed, resume, value);
+}
+
+/// `make-escape`.
+pub fn write_make_escape(_: Opcode, h: &mut Handler) {
+    let bytes = h.constant(ESCAPE_BYTES as u64);
+    let address = h.allocate(bytes);
+    let header = h.constant(header_bits(Kind::Closure, escape::WORDS as u64));
+    h.store(header, address, 0);
+    let own = h.load(h.thread, thread::ESCAPE_CODE);
+    h.store(own, address, word(escape::CODE));
+    for (register, index) in DYNAMIC_STATE {
+        let value = h.load(h.thread, register);
+        h.store(value, address, word(index));
+    }
+    let base = h.load(h.thread, thread::STACK_BASE);
+    let above = h.builder.ins().isub(h.fp, base);
+    let sealed = h.load(h.thread, thread::SEALED_BYTES);
+    let depth = h.add(above, sealed);
+    h.store(depth, address, word(escape::DEPTH));
+    let object = h.add_constant(address, layout::TAG_OBJECT as i64);
+    h.set_a(object);
+    h.next();
+}
+
+const ESCAPE_BYTES: usize = 8 * (1 + escape::WORDS);
+const _: () = assert!(ESCAPE_BYTES.is_multiple_of(layout::GRANULE_BYTES));
+const _: () = assert!(
+    escape::WINDERS == WINDERS && escape::HANDLERS == HANDLERS && escape::PARAMETERS == PARAMETERS
+);
+
+/// Falls back from the handlers of this group: only frame and thread are known.
+pub fn write_recovery(opcode: Opcode, h: &mut Handler) {
+    let before = if opcode == Opcode::ReturnUnderflow {
+        h.load(h.thread, thread::UNDERFLOW)
+    } else {
+        // Code of the machine's own has no pool.
+        let closure = h.load(h.fp, 8 * frame::CLOSURE);
+        let target = h.load(closure, FIELD0);
+        h.add_constant(target, code::POOL.into())
+    };
+    h.word = h.load_as(I32, before, 0);
+    h.pc = h.add_constant(before, 4);
+    h.reload_table();
+    h.go_on_plainly();
+}
+
+/// `return-underflow`: fp is where the value was put.
+pub fn write_underflow(_: Opcode, h: &mut Handler) {
+    h.forget_instruction();
+    let continuation = h.load(h.thread, thread::SEALED);
+    let none = h.compare_constant(IntCC::Equal, continuation, layout::FALSE as i64);
+    h.slow_if(none);
+    let sealed = h.load(h.thread, thread::SEALED_BYTES);
+    let resume = h.load(h.thread, thread::SEALED_PC);
+    let value = h.load(h.fp, 0);
+    return_to(h, None, continuation, sealed, resume, value);
+}
+
+/// Brings back all frames in the slice of `continuation` below the sealed bytes given, and returns `value` to them at
+/// `resume`. Restores the dynamic state of a continuation that was called.
+fn return_to(
+    h: &mut Handler,
+    called: Option<Value>,
+    continuation: Value,
+    sealed: Value,
+    resume: Value,
+    value: Value,
+) {
+    let depth = h.load(continuation, field(DEPTH));
+    let bytes = h.builder.ins().isub(sealed, depth);
+    // None at all is as unusual as many.
+    let less = h.add_constant(bytes, -8);
+    let unusual = h.compare_constant(IntCC::UnsignedGreaterThanOrEqual, less, SMALL_SLICE_BYTES);
+    h.slow_if(unusual);
+    if let Some(called) = called {
+        let zero = h.constant(0);
+        h.store(zero, h.thread, thread::WATERMARK);
+        for (register, index) in &DYNAMIC_STATE[1..] {
+            let then = h.load(called, field(*index));
+            h.store(then, h.thread, *register);
+        }
+    }
+    h.store(depth, h.thread, thread::SEALED_BYTES);
+    let parent = h.load(continuation, field(PARENT));
+    h.store(parent, h.thread, thread::SEALED);
+    let below = h.load(continuation, field(SLICE + 1));
+    h.store(below, h.thread, thread::SEALED_PC);
+    let base = h.load(h.thread, thread::STACK_BASE);
+    let slice = h.add_constant(continuation, i64::from(field(SLICE)));
+    let end = h.add(slice, bytes);
+    let back = h.builder.ins().isub(base, slice);
+    copy_up(h, slice, end, back);
+    let underflow = h.load(h.thread, thread::UNDERFLOW);
+    h.store(underflow, base, 8);
+    let top = h.add(end, back);
+    h.store(value, top, 0);
+    let count = h.load_u8(resume, -7);
+    let registers = h.shift_left(count, 3);
+    h.fp = h.builder.ins().isub(top, registers);
+    h.pc = resume;
+    h.reload_table();
+    h.next();
+}
+
+/// Copies the words from `start` up to `end`, of which there are some, to the same place plus `distance`.
+fn copy_up(h: &mut Handler, start: Value, end: Value, distance: Value) {
+    let head = h.builder.create_block();
+    let done = h.builder.create_block();
+    let at = h.builder.append_block_param(head, I64);
+    h.builder.ins().jump(head, &[start.into()]);
+    h.builder.switch_to_block(head);
+    let value = h.load(at, 0);
+    let to = h.add(at, distance);
+    h.store(value, to, 0);
+    let next = h.add_constant(at, 8);
+    let more = h.compare(IntCC::NotEqual, next, end);
+    h.builder.ins().brif(more, head, &[next.into()], done, &[]);
+    h.builder.switch_to_block(done);
+}
