@@ -2,7 +2,7 @@
 //! on one logarithmic axis, each as a multiple of the first commit that tells it.
 
 use super::commits::Commit;
-use super::table::{Figures, History, megabytes_text};
+use super::table::{Figures, History, bytes_text};
 use crate::svg::{Anchor, COLOURS, LogAxis, Svg};
 
 const LEFT: f64 = 70.0;
@@ -33,12 +33,12 @@ const METRICS: [Metric; 3] = [
     Metric {
         name: "allocation",
         value: |figures| figures.allocated_bytes.map(|bytes| bytes as f64),
-        shown: |bytes| megabytes_text(bytes as u64),
+        shown: |bytes| bytes_text(bytes as u64),
     },
     Metric {
         name: "peak memory",
         value: |figures| Some(figures.peak_bytes as f64),
-        shown: |bytes| megabytes_text(bytes as u64),
+        shown: |bytes| bytes_text(bytes as u64),
     },
 ];
 

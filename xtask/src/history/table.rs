@@ -58,10 +58,8 @@ impl Row {
             Ok(figures) => format!(
                 "{:.3} s, {} allocated, {} peak",
                 figures.seconds,
-                figures
-                    .allocated_bytes
-                    .map_or("?".to_owned(), megabytes_text),
-                megabytes_text(figures.peak_bytes)
+                figures.allocated_bytes.map_or("?".to_owned(), bytes_text),
+                bytes_text(figures.peak_bytes)
             ),
             Err(note) => note.clone(),
         }
@@ -112,8 +110,11 @@ impl Row {
     }
 }
 
-pub fn megabytes_text(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / 1e6)
+pub fn bytes_text(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
 }
 
 fn quoted(field: &str) -> String {
