@@ -63,6 +63,8 @@ pub struct CellSnapshot {
     pub is_watched: bool,
     /// The word itself, if it is no reference.
     pub word: Option<u64>,
+    /// The class key of the records of the record type that is its value, if they have one of their own.
+    pub class_key: Option<i64>,
     /// Names the cell to the machine, for [`crate::graph::Graph::watched`].
     pub number: u32,
 }

@@ -69,6 +69,8 @@ enum Key {
     Element(NodeId, NodeId),
     Length(u8, NodeId),
     Boolean(crate::graph::Condition),
+    /// The class key of a record; the node is a constant.
+    ClassOf(NodeId),
 }
 
 impl Key {
@@ -128,6 +130,16 @@ impl Numbering {
         if let Some(key) = Key::of(&op) {
             self.values.insert(key, node);
         }
+    }
+
+    /// Notes that a record has a class key, which is a constant.
+    pub(super) fn add_class_key(&mut self, record: NodeId, key: NodeId) {
+        self.values.insert(Key::ClassOf(record), key);
+    }
+
+    /// The class key that a record is known to have.
+    pub(super) fn class_key(&self, record: NodeId) -> Option<NodeId> {
+        self.values.get(&Key::ClassOf(record)).copied()
     }
 
     /// A store to this memory: what was loaded from it may be old.

@@ -289,7 +289,8 @@ impl Builder<'_> {
             self.exit(activation);
             return Ok(());
         }
-        let watch = cell.is_watched && (cell.word.is_some() || cell.code.is_some());
+        let is_known = cell.word.is_some() || cell.code.is_some() || cell.class_key.is_some();
+        let watch = cell.is_watched && is_known;
         if watch && !self.graph.watched.contains(&cell.number) {
             self.graph.watched.push(cell.number);
         }
@@ -308,6 +309,9 @@ impl Builder<'_> {
                 );
                 if watch && let Some(code) = cell.code {
                     self.known_code.insert(value, code);
+                }
+                if watch && let Some(key) = cell.class_key {
+                    self.known_types.insert(value, key);
                 }
                 self.expect(activation, value);
                 value
@@ -456,6 +460,8 @@ impl Builder<'_> {
         };
         if x == y {
             self.jump(activation, same);
+        } else if let Some((record, key)) = self.compared_class_key(x, y) {
+            self.class_key_test(activation, (x, y), (record, key), (same, different));
         } else {
             let facts = vec![(x, self.ty(y)), (y, self.ty(x))];
             self.branch(

@@ -10,6 +10,7 @@
 
 mod arithmetic;
 mod calls;
+mod class_keys;
 mod control;
 mod environment;
 mod instructions;
@@ -125,6 +126,7 @@ pub fn build(
             numbering: Numbering::default(),
             likely: HashMap::new(),
             known_code: HashMap::new(),
+            known_types: HashMap::new(),
             invariants: Vec::new(),
             profile,
             source,
@@ -170,6 +172,8 @@ struct Builder<'a> {
     likely: HashMap<NodeId, Type>,
     /// Closures whose code is known.
     known_code: HashMap<NodeId, CodeWord>,
+    /// Record types in watched variables, with the class keys of their records.
+    known_types: HashMap<NodeId, i64>,
     /// What the loops around leave alone, by node, with its register; outermost loop first.
     invariants: Vec<(LoopKey, HashMap<NodeId, usize>)>,
     profile: &'a dyn Profile,

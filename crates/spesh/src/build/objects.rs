@@ -233,7 +233,7 @@ impl Builder<'_> {
         self.block?;
         let condition = Condition::RecordOf(record, wanted);
         let key = Op::Require(condition, super::environment::NO_STATE);
-        if self.numbering.find(&key).is_none() {
+        if self.numbering.find(&key).is_none() && !self.is_of_known_type(record, wanted) {
             let state = self.state(activation);
             self.pure(Op::Require(condition, state), Type::NONE);
         }

@@ -7,7 +7,7 @@ use canny_compiler::liveness::LivenessTable;
 use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
 
 use super::*;
-use crate::graph::{Callee, Memory};
+use crate::graph::{Callee, Condition, Memory};
 use crate::snapshot::{CellSnapshot, PoolItem};
 use crate::verify::verify;
 
@@ -270,6 +270,7 @@ fn a_watched_global_is_called_without_a_check() {
         code: Some(code.word),
         is_watched: true,
         word: None,
+        class_key: None,
         number: 7,
     }));
     caller
@@ -479,4 +480,45 @@ fn leaving_for_what_compiled_code_never_does_is_no_guess() {
         .unwrap();
     let place = graph.place_left_to_interpreter(state);
     assert_eq!(place, Some(code.address(2)), "{graph}");
+}
+
+/// `(if (eq? (%class-key r0) 200) (%record-ref r0 type 0) r0)`, where the records of the type have a class key.
+fn field_after_class_key(class_key: i64) -> Arc<CodeSnapshot> {
+    let mut code = Assembly::default();
+    code.pool.push(PoolItem::Cell(CellSnapshot {
+        ty: Type::RECORD_TYPE,
+        code: None,
+        is_watched: true,
+        word: None,
+        class_key: Some(class_key),
+        number: 3,
+    }));
+    let primitive = canny_tables::primitives::lookup("%class-key").unwrap();
+    code.abc(Opcode::CallPrimitive1, 1, 0, 0)
+        .words
+        .push(u32::from(primitive.0));
+    code.immediate(2, 200)
+        .branch(Opcode::JumpNotEq, 1, 2, 10)
+        .global(3, 0)
+        .abc(Opcode::RecordRef, 4, 0, 3)
+        .words
+        .extend([0, 2]);
+    code.abc(Opcode::Return, 4, 0, 0)
+        .abc(Opcode::Return, 0, 0, 0);
+    code.finish(0x1005, "field", 1)
+}
+
+#[test]
+fn a_compared_class_key_tells_the_record_type() {
+    let checks = |class_key| {
+        let code = field_after_class_key(class_key);
+        let graph = graph_of(&World::default(), &code, &[Type::RECORD]);
+        assert_eq!(graph.watched, [3]);
+        count(&graph, |op| {
+            matches!(op, Op::Require(Condition::RecordOf(..), _))
+        })
+    };
+    assert_eq!(checks(200), 0);
+    // Of another type, which the record's may be derived from.
+    assert_eq!(checks(300), 1);
 }

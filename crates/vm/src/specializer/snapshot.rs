@@ -7,8 +7,8 @@ use canny_compiler::liveness::LivenessTable;
 use canny_spesh::snapshot::{CellSnapshot, CodeSnapshot, CodeWord, PoolItem};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::frame;
-use canny_value::Value;
+use canny_tables::layout::{class_key, frame, record_type};
+use canny_value::{ObjectRef, Value};
 
 use super::Specializer;
 use super::ledger::Errand;
@@ -104,6 +104,12 @@ impl Vm {
     }
 }
 
+/// The class key of the records of a type, if it is theirs alone.
+fn class_key(record_type: ObjectRef) -> Option<i64> {
+    let key = record_type.field(record_type::SERIAL).as_fixnum()?;
+    (key != class_key::CROWDED).then_some(key)
+}
+
 fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
     if !value.is_reference() {
         return PoolItem::Word(value.bits());
@@ -128,6 +134,7 @@ fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
                 code: code_of(content),
                 is_watched: number.is_some(),
                 word: (is_bound && !content.is_reference()).then_some(content.bits()),
+                class_key: crate::values::record_type_of(content).and_then(class_key),
                 number: number.unwrap_or(u32::MAX),
             })
         }

@@ -1,0 +1,73 @@
+//! What a comparison of class keys tells: behind it, a record is of the very type.
+
+use canny_tables::layout::{FIELD0, FIXNUM_SHIFT, record_type};
+
+use super::control::to;
+use super::{Activation, Builder};
+use crate::graph::{Condition, Memory, NodeId, Op, Terminator};
+use crate::types::Type;
+
+impl Builder<'_> {
+    /// The record whose class key is one of two values, if the other is a constant, and that constant.
+    pub(super) fn compared_class_key(&self, x: NodeId, y: NodeId) -> Option<(NodeId, NodeId)> {
+        let (key, constant) = match (self.constant(x), self.constant(y)) {
+            (None, Some(_)) => (x, y),
+            (Some(_), None) => (y, x),
+            _ => return None,
+        };
+        let record_type = self.loaded_from(key, record_type::SERIAL)?;
+        let record = self.loaded_from(record_type, 0)?;
+        let is_record = self.ty(record_type).is(Type::RECORD_TYPE);
+        is_record.then_some((record, constant))
+    }
+
+    /// The object of which a value is a word that never changes.
+    fn loaded_from(&self, value: NodeId, index: usize) -> Option<NodeId> {
+        match self.graph.node(value).op {
+            Op::Load {
+                object,
+                offset,
+                memory: Memory::Constant,
+            } if offset == FIELD0 + 8 * index as i32 => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Goes one way where a record has a class key, and the other where not.
+    pub(super) fn class_key_test(
+        &mut self,
+        activation: &mut Activation,
+        (x, y): (NodeId, NodeId),
+        (record, key): (NodeId, NodeId),
+        (same, different): (usize, usize),
+    ) {
+        let [is, is_not] = [self.graph.add_block(), self.graph.add_block()];
+        self.terminate(Terminator::Branch {
+            condition: Condition::Same(x, y),
+            then: to(is),
+            otherwise: to(is_not),
+        });
+        let environment = activation.environment.clone();
+        let numbering = self.numbering.clone();
+        self.block = Some(is);
+        self.numbering.add_class_key(record, key);
+        self.jump(activation, same);
+        activation.environment = environment;
+        self.numbering = numbering;
+        self.block = Some(is_not);
+        self.jump(activation, different);
+    }
+
+    /// Whether the record's class key, which was compared before, says that it is of a type.
+    pub(super) fn is_of_known_type(&self, record: NodeId, wanted: NodeId) -> bool {
+        let actual = self
+            .numbering
+            .class_key(record)
+            .and_then(|key| self.constant(key));
+        let wanted = self.known_types.get(&wanted);
+        match (actual, wanted) {
+            (Some(actual), Some(wanted)) => actual == (*wanted << FIXNUM_SHIFT) as u64,
+            _ => false,
+        }
+    }
+}
