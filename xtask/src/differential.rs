@@ -1,4 +1,4 @@
-//! `cargo xtask differential`: every test program must behave the same whatever the collector does.
+//! `cargo xtask differential`: every test program must behave the same whatever collector and specializer do.
 //!
 //! Each program runs once plainly and once per stress mode; standard output, standard error and exit
 //! code are compared byte by byte. The stress modes are the environment variables that `canny --help`
@@ -19,7 +19,8 @@ usage: cargo xtask differential [OPTION…] [FILE…]
 
 Runs tests/conformance, tests/torture, tests/regress and examples, or the files given, plainly and
 under collector stress, and compares what they do.
-  --all          every mode, also collection at very many allocations; takes minutes
+  --all          every mode, also collection at very many allocations, and the specializer
+                 off, eager, and leaving its code at random; takes minutes
   --timeout N    seconds for one run (300)
   --canny PATH   the binary to test; without it, cargo builds a debug binary
   --release      let cargo build a release binary
@@ -93,6 +94,41 @@ const ALL: &[Mode] = &[
         name: "stress",
         stress: Some(997),
         environment: &[("CANNY_GC_POISON", "1")],
+    },
+    Mode {
+        name: "interpreter",
+        stress: None,
+        environment: &[("CANNY_JIT", "0")],
+    },
+    // Everything that runs twice is compiled, before the program goes on.
+    Mode {
+        name: "eager",
+        stress: Some(4999),
+        environment: &[
+            ("CANNY_SPESH_EAGER", "1"),
+            ("CANNY_SPESH_BLOCKING", "1"),
+            ("CANNY_SPESH_VERIFY", "1"),
+            ("CANNY_GC_POISON", "1"),
+        ],
+    },
+    Mode {
+        name: "leave-often",
+        stress: Some(997),
+        environment: &[
+            ("CANNY_SPESH_EAGER", "1"),
+            ("CANNY_SPESH_BLOCKING", "1"),
+            ("CANNY_SPESH_STRESS", "20"),
+            ("CANNY_GC_POISON", "1"),
+        ],
+    },
+    Mode {
+        name: "leave-always",
+        stress: None,
+        environment: &[
+            ("CANNY_SPESH_EAGER", "1"),
+            ("CANNY_SPESH_BLOCKING", "1"),
+            ("CANNY_SPESH_STRESS", "1"),
+        ],
     },
 ];
 

@@ -55,4 +55,6 @@ pub struct Environment {
     pub box_flonum: usize,
     /// Whether [`Compiled::disassembly`] gives a listing.
     pub disassembles: bool,
+    /// Whether code counts its chances to leave down and leaves when there are none left, for tests of leaving.
+    pub leaves_at_random: bool,
 }

@@ -3,6 +3,8 @@
 use std::fmt::{self, Display, Write};
 
 use canny_compiler::instruction::Instruction;
+use canny_tables::opcodes::Extension;
+use canny_tables::primitives::PrimitiveId;
 
 use crate::graph::{BlockId, Edge, EntryPoint, Graph, NodeId, Op, StateId, Terminator};
 
@@ -53,9 +55,13 @@ impl Graph {
     fn write_state(&self, f: &mut fmt::Formatter<'_>, id: StateId) -> fmt::Result {
         let state = self.state(id);
         let code = self.code_of(state.frame);
-        let opcode = Instruction::decode(&code.instructions, state.pc)
-            .map_or("?", |instruction| instruction.row().name);
-        write!(f, "  [{} {} {opcode};", code.name, state.pc)?;
+        let instruction = Instruction::decode(&code.instructions, state.pc).ok();
+        let opcode = instruction.as_ref().map_or("?", |known| known.row().name);
+        write!(f, "  [{} {} {opcode}", code.name, state.pc)?;
+        if let Some(number) = instruction.and_then(|known| known.extension(Extension::Primitive)) {
+            write!(f, " {}", PrimitiveId(number as u16).row().name)?;
+        }
+        f.write_char(';')?;
         for (register, node) in &state.registers {
             write!(f, " r{register}=n{}", node.0)?;
         }

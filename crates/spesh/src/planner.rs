@@ -16,9 +16,14 @@
 //! can be one only ([`Selection::One`]), it has to serve every call: a position is fixed if [`SINGLE_PERCENT`] of
 //! the calls have its type.
 //!
+//! Compiling has to pay: with a [`Budget`], code is planned once the time that it took so far, by its share of the log
+//! entries, reaches what compiling it will take. Until then it is looked at again whenever a log tells of it.
+//!
 //! Plans come deepest first, so that what is called is compiled before what calls it. A planner remembers what it
 //! planned and never plans it twice, whichever thread runs the code; what was given up after failing may be
 //! planned again, at a threshold that doubles each time.
+
+use std::time::Duration;
 
 use canny_compiler::instruction::Instruction;
 use canny_compiler::liveness::RegisterSet;
@@ -105,10 +110,40 @@ pub fn threshold(words: usize) -> Option<u32> {
 
 type Specialization = (EntryPoint, Vec<Type>);
 
+/// What compiling may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Entries of all logs.
+    pub events: u64,
+    /// How long the program has run.
+    pub elapsed: Duration,
+    /// What a word of bytecode costs to compile.
+    pub cost_per_word: Duration,
+    /// Nothing may be compiled for now.
+    pub is_exhausted: bool,
+}
+
+impl Budget {
+    /// Whether code of so many words, about which so many log entries tell, is worth compiling.
+    fn allows(&self, words: usize, events: u64) -> bool {
+        let share = events as f64 / self.events.max(1) as f64;
+        let cost = self.cost_per_word.as_secs_f64() * words as f64;
+        !self.is_exhausted && share * self.elapsed.as_secs_f64() >= PAYING_SHARE * cost
+    }
+}
+
+/// Time that code took so far, for its compilation time. A program is taken to run once more as long as it has, and
+/// compiled code not to take all of the time away; what is inlined saves time elsewhere too.
+const PAYING_SHARE: f64 = 0.5;
+
 /// Decides what to compile, and remembers what was planned.
 #[derive(Debug, Default)]
 pub struct Planner {
     selection: Selection,
+    budget: Option<Budget>,
+    is_eager: bool,
+    /// Plans that the budget did not allow in the last round.
+    deferred: usize,
     planned: CodeMap<Planned>,
 }
 
@@ -123,8 +158,26 @@ impl Planner {
     pub fn new(selection: Selection) -> Planner {
         Planner {
             selection,
+            budget: None,
+            is_eager: false,
+            deferred: 0,
             planned: CodeMap::default(),
         }
+    }
+
+    /// Plans everything that ran twice, for tests.
+    pub fn set_eager(&mut self, is_eager: bool) {
+        self.is_eager = is_eager;
+    }
+
+    /// Sets what compiling may cost from now on; nothing for no bounds.
+    pub fn set_budget(&mut self, budget: Option<Budget>) {
+        self.budget = budget;
+    }
+
+    /// Plans that the budget did not allow in the last round.
+    pub fn deferred(&self) -> usize {
+        self.deferred
     }
 
     /// What to compile of the code that was touched by a log, deepest first.
@@ -135,6 +188,7 @@ impl Planner {
         source: &dyn CodeSource,
     ) -> Vec<Plan> {
         let mut plans = Vec::new();
+        self.deferred = 0;
         for code in touched {
             if let Some(of_code) = statistics.code(*code)
                 && let Some(snapshot) = source.snapshot(*code)
@@ -208,7 +262,17 @@ impl Planner {
         if retractions >= RETRACTIONS_MAX {
             return;
         }
-        let threshold = threshold << retractions;
+        let (threshold, loop_hits) = match self.is_eager {
+            true => (2, 2),
+            false => (threshold << retractions, LOOP_HITS << retractions),
+        };
+        if let Some(budget) = &self.budget
+            && !budget.allows(snapshot.instructions.len(), statistics.events)
+        {
+            let is_hot = statistics.hits >= threshold || statistics.loop_hits >= LOOP_HITS;
+            self.deferred += usize::from(is_hot && self.planned(snapshot.word) == 0);
+            return;
+        }
         match self.selection {
             Selection::Among => {
                 for callsite in &statistics.callsites {
@@ -226,7 +290,7 @@ impl Planner {
             }
         }
         for (address, of_loop) in &statistics.loops {
-            if of_loop.hits >= LOOP_HITS << retractions
+            if of_loop.hits >= loop_hits
                 && let Some(pc) = statistics.pc(*address)
             {
                 plans.extend(

@@ -147,8 +147,10 @@ pub mod thread {
     pub const CARRIED: i32 = 240;
     /// Words of that.
     pub const CARRIED_WORDS: usize = 24;
+    /// Chances of compiled code to leave before it does so without a reason; see `CANNY_SPESH_STRESS`.
+    pub const CHANCES: i32 = CARRIED + 8 * CARRIED_WORDS as i32;
     /// First free byte after the fixed fields.
-    pub const SIZE: usize = CARRIED as usize + 8 * CARRIED_WORDS;
+    pub const SIZE: usize = CHANCES as usize + 8;
 }
 
 /// Payload words of a continuation, which is a closure: calling it returns to where it was captured.

@@ -57,6 +57,8 @@ pub struct Thread {
     pub(crate) dynamic: DynamicState,
     /// What compiled code hands to compiled code; of no meaning at any other time.
     pub(crate) carried: [u64; offsets::CARRIED_WORDS],
+    /// Chances of compiled code to leave until it does so without a reason.
+    pub(crate) chances: u64,
     // Generated code knows nothing of what follows.
     pub(crate) dispatch: Box<DispatchTable>,
     pub(crate) stack: VmStack,
@@ -81,6 +83,8 @@ pub struct Thread {
     pub(crate) sealed_reserve_words: usize,
     /// Compiled code was given up since the runtime was entered.
     pub(crate) code_was_retired: bool,
+    /// From which the next number of chances is made.
+    pub(crate) stress_state: u64,
     pub(crate) detour: Detour,
 }
 
@@ -151,6 +155,7 @@ const _: () = {
     assert!(offset_of!(Thread, dynamic.handlers) == offsets::HANDLERS as usize);
     assert!(offset_of!(Thread, dynamic.parameters) == offsets::PARAMETERS as usize);
     assert!(offset_of!(Thread, carried) == offsets::CARRIED as usize);
+    assert!(offset_of!(Thread, chances) == offsets::CHANCES as usize);
     assert!(offset_of!(Thread, dispatch) == offsets::SIZE);
 };
 
@@ -194,6 +199,7 @@ impl Thread {
                 default_ports: [Value::FALSE; 3],
             },
             carried: [0; offsets::CARRIED_WORDS],
+            chances: 1,
             dispatch,
             stack,
             vm,
@@ -208,6 +214,7 @@ impl Thread {
             embedded: crate::embedded::Embedded::default(),
             reserve_words: 0,
             code_was_retired: false,
+            stress_state: 1,
             detour: Detour::NOWHERE,
             sealed_reserve_words: 0,
         });

@@ -288,6 +288,12 @@ impl<'a, 'b> Segment<'a, 'b> {
                 continue;
             }
             self.output.spend()?;
+            if self.environment().leaves_at_random
+                && !matches!(op, Op::Call(..) | Op::Runtime(_))
+                && op.state().is_some()
+            {
+                self.count_chance(node)?;
+            }
             match op {
                 Op::Call(callee, arguments, state) => {
                     let root = Root::AfterCall(id, index);
@@ -306,6 +312,17 @@ impl<'a, 'b> Segment<'a, 'b> {
             }
         }
         self.end(id, &block.terminator)
+    }
+
+    /// Leaves here if it is time for that.
+    fn count_chance(&mut self, id: NodeId) -> Result<(), JitError> {
+        let chances = self.load(I64, self.thread, thread::CHANCES);
+        let left = self.builder.ins().iadd_imm_s(chances, -1);
+        self.builder
+            .ins()
+            .store(TRUSTED, left, self.thread, thread::CHANCES);
+        let none = self.builder.ins().icmp_imm_s(IntCC::Equal, left, 0);
+        self.exit_if(none, id)
     }
 
     fn node(&mut self, id: NodeId, op: &Op) -> Result<(), JitError> {

@@ -110,7 +110,8 @@ impl Builder<'_> {
             CallPrimitive | CallPrimitive1 | CallPrimitive2 => {
                 self.primitive(activation, instruction)?;
             }
-            GlobalSet | GlobalDefine | CellRef | CellSet | CellDefine | MakeRecord => {
+            MakeRecord => self.make_record(activation, instruction)?,
+            GlobalSet | GlobalDefine | CellRef | CellSet | CellDefine => {
                 self.runtime(activation, instruction, Type::ANY);
             }
             _ => {

@@ -2,7 +2,7 @@
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{CAR, CDR, FIELD0};
+use canny_tables::layout::{CAR, CDR, FIELD0, record_type};
 use canny_tables::opcodes::Opcode;
 
 use super::control::to;
@@ -52,6 +52,50 @@ impl Builder<'_> {
         self.expect(activation, value);
         activation.environment.set(instruction.a(), value);
         Ok(())
+    }
+
+    /// `make-record`: the number of fields is checked against the type's.
+    pub(super) fn make_record(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let (first, count) = (instruction.a(), instruction.b());
+        if !self.is_stable(activation) {
+            self.runtime(activation, instruction, Type::RECORD);
+            return Ok(());
+        }
+        let record_type = self.register(activation, first)?;
+        let record_type = self.tagged(record_type);
+        let record_type = self.guard(activation, Test::Kind(Kind::RecordType), record_type);
+        if self.block.is_none() {
+            return Ok(());
+        }
+        let names = self.word_of_type(record_type, record_type::FIELDS, Type::VECTOR);
+        let length = self.pure(Op::Length(names), Type::FIXNUM);
+        let wanted = self.fixnum(count as i64 - 1);
+        let fits = Condition::Same(length, wanted);
+        let state = self.state(activation);
+        self.push(Op::Require(fits, state), Type::NONE);
+        let mut words = vec![record_type];
+        for index in 1..count {
+            let value = self.register(activation, first + index)?;
+            words.push(self.tagged(value));
+        }
+        let record = self.allocate(Kind::Record, words, Type::RECORD);
+        let type_word = Op::Load {
+            object: record,
+            offset: FIELD0,
+            memory: Memory::Constant,
+        };
+        self.numbering.add(type_word, record_type);
+        activation.environment.set(first, record);
+        Ok(())
+    }
+
+    /// A new object with these payload words.
+    pub(super) fn allocate(&mut self, kind: Kind, words: Vec<NodeId>, ty: Type) -> NodeId {
+        self.push(Op::Allocate(kind, words), ty)
     }
 
     pub(super) fn set_pair(

@@ -2,14 +2,41 @@
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{FIELD0, class_key, record_type};
+use canny_tables::layout::{self, FIELD0, class_key, record_type};
 use canny_tables::opcodes::{Extension, Opcode};
 use canny_tables::primitives::PrimitiveId;
 
 use super::control::test_for;
 use super::{Activation, BuildError, Builder};
-use crate::graph::{FloatFunction, Memory, NodeId, Op, Test};
+use crate::graph::{Condition, FloatFunction, FloatOperation, Memory, NodeId, Op, Test};
 use crate::types::Type;
+
+/// Functions of one number that are nodes for the flonums, some for the fixnums too.
+const NUMERIC: &[&str] = &[
+    "inexact",
+    "exact->inexact",
+    "exact",
+    "inexact->exact",
+    "floor",
+    "ceiling",
+    "truncate",
+    "round",
+    "sqrt",
+    "abs",
+    "magnitude",
+    "-",
+    "/",
+];
+
+/// Elements of a new list or vector that is made by nodes.
+const ELEMENTS_MAX: usize = 12;
+
+/// Values that are `equal?` only if they are `eq?`.
+const ALONE: Type = Type::FIXNUM
+    .or(Type::NIL)
+    .or(Type::BOOLEAN)
+    .or(Type::CHARACTER)
+    .or(Type::SYMBOL);
 
 impl Builder<'_> {
     pub(super) fn primitive(
@@ -31,8 +58,26 @@ impl Builder<'_> {
                 .profile
                 .is_unstable(activation.code.word, activation.pc)
         {
-            let x = self.register(activation, register)?;
+            let mut x = self.register(activation, register)?;
+            if NUMERIC.contains(&name) {
+                x = self.likely_number(activation, x);
+                if self.block.is_none() {
+                    return Ok(());
+                }
+            }
             if let Some(value) = self.unary(activation, name, x) {
+                activation.environment.set(instruction.a(), value);
+                return Ok(());
+            }
+        }
+        if let Some(value) = self.constructor(activation, instruction, name)? {
+            activation.environment.set(instruction.a(), value);
+            return Ok(());
+        }
+        if instruction.opcode == Opcode::CallPrimitive2 {
+            let x = self.register(activation, instruction.b())?;
+            let y = self.register(activation, instruction.c())?;
+            if let Some(value) = self.equivalence(name, x, y) {
                 activation.environment.set(instruction.a(), value);
                 return Ok(());
             }
@@ -40,6 +85,70 @@ impl Builder<'_> {
         let ty = result_type(name);
         self.runtime(activation, instruction, ty);
         Ok(())
+    }
+
+    /// A new list or vector of a few elements.
+    fn constructor(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        name: &str,
+    ) -> Result<Option<NodeId>, BuildError> {
+        if !matches!(name, "list" | "vector" | "cons*") {
+            return Ok(None);
+        }
+        let registers: Vec<usize> = match instruction.opcode {
+            Opcode::CallPrimitive1 => vec![instruction.b()],
+            Opcode::CallPrimitive2 => vec![instruction.b(), instruction.c()],
+            _ => (instruction.a()..instruction.a() + instruction.b()).collect(),
+        };
+        if registers.len() > ELEMENTS_MAX {
+            return Ok(None);
+        }
+        let mut elements = Vec::with_capacity(registers.len());
+        for register in registers {
+            let element = self.register(activation, register)?;
+            elements.push(self.tagged(element));
+        }
+        if name == "vector" {
+            // The empty vector is one object.
+            let is_empty = elements.is_empty();
+            return Ok((!is_empty).then(|| self.allocate(Kind::Vector, elements, Type::VECTOR)));
+        }
+        let end = if name == "list" {
+            Some(self.word(layout::NIL))
+        } else {
+            elements.pop()
+        };
+        let list = elements.into_iter().rev().fold(end, |list, element| {
+            list.map(|list| self.push(Op::Cons(element, list), Type::PAIR))
+        });
+        Ok(list)
+    }
+
+    /// `eqv?` or `equal?` of values one of which is equal to nothing but itself.
+    fn equivalence(&mut self, name: &str, x: NodeId, y: NodeId) -> Option<NodeId> {
+        if !matches!(name, "eqv?" | "equal?" | "eq?") {
+            return None;
+        }
+        let is_alone = |ty: Type| !ty.is_none() && ty.is(ALONE);
+        if name != "eq?" && !is_alone(self.ty(x)) && !is_alone(self.ty(y)) {
+            return None;
+        }
+        let (x, y) = (self.tagged(x), self.tagged(y));
+        Some(self.pure(Op::Boolean(Condition::Same(x, y)), Type::BOOLEAN))
+    }
+
+    /// The value, checked to be a flonum or a fixnum if it is likely to be one.
+    fn likely_number(&mut self, activation: &mut Activation, x: NodeId) -> NodeId {
+        let (ty, likely) = (self.ty(x), self.guess(x));
+        let is_open = !ty.is(Type::FLONUM) && !ty.is(Type::FIXNUM);
+        match test_for(likely) {
+            Some(test) if is_open && (likely == Type::FLONUM || likely == Type::FIXNUM) => {
+                self.guard(activation, test, x)
+            }
+            _ => x,
+        }
     }
 
     /// A numeric function of one argument of known type.
@@ -79,6 +188,12 @@ impl Builder<'_> {
                 self.arithmetic(activation, Opcode::Subtract, zero, x)
             }
             _ if is_float => {
+                let value = self.float(x);
+                if name == "/" {
+                    let one = self.pure(Op::Float(1.0), Type::FLONUM);
+                    let divided = Op::FloatArithmetic(FloatOperation::Divide, one, value);
+                    return Some(self.pure(divided, Type::FLONUM));
+                }
                 let function = match name {
                     "sqrt" => FloatFunction::SquareRoot,
                     "abs" | "magnitude" => FloatFunction::Absolute,
@@ -89,7 +204,6 @@ impl Builder<'_> {
                     "-" => FloatFunction::Negate,
                     _ => return None,
                 };
-                let value = self.float(x);
                 let state = (function == FloatFunction::SquareRoot).then(|| self.state(activation));
                 Some(self.pure(Op::FloatFunction(function, value, state), Type::FLONUM))
             }
@@ -161,7 +275,7 @@ impl Builder<'_> {
     }
 
     /// A word of a record type that never changes.
-    fn word_of_type(&mut self, object: NodeId, index: usize, ty: Type) -> NodeId {
+    pub(super) fn word_of_type(&mut self, object: NodeId, index: usize, ty: Type) -> NodeId {
         let load = Op::Load {
             object,
             offset: FIELD0 + 8 * index as i32,

@@ -26,6 +26,13 @@ pub enum Obstacle {
     Full,
     /// Calls with this number of arguments end in an error.
     WrongArguments,
+    /// It is hot, but compiling it would take longer than it has run so far.
+    NotPaying {
+        /// Its words.
+        words: usize,
+        /// Its log entries in a thousand.
+        per_mille: u64,
+    },
     /// It was not seen often enough.
     NotHot {
         /// Calls that were logged.
@@ -68,6 +75,13 @@ impl Planner {
         if calls < wanted && statistics.hits >= wanted {
             return Obstacle::WrongArguments;
         }
+        if calls >= wanted {
+            let events = self.budget.map_or(0, |budget| budget.events);
+            return Obstacle::NotPaying {
+                words,
+                per_mille: 1000 * statistics.events / events.max(1),
+            };
+        }
         let loops = statistics.loops.values();
         Obstacle::NotHot {
             calls,
@@ -94,6 +108,12 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::Full => write!(f, "{CANDIDATES_MAX} specializations already"),
             Obstacle::WrongArguments => f.write_str("called with a wrong number of arguments"),
+            Obstacle::NotPaying { words, per_mille } => write!(
+                f,
+                "does not pay yet: {}.{} % of the log for {words} words of bytecode",
+                per_mille / 10,
+                per_mille % 10
+            ),
             Obstacle::NotHot {
                 calls,
                 calls_wanted,

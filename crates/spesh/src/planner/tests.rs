@@ -346,3 +346,47 @@ fn it_is_told_why_nothing_is_planned() {
         }
     }
 }
+
+#[test]
+fn what_does_not_pay_yet_is_planned_once_it_does() {
+    let mut bench = Bench::default();
+    let small = bench.codes.add_plain(1, "small", 1, 40);
+    let large = bench.codes.add_plain(2, "large", 1, 4000);
+    let log = log_of(&[(small, 200, &[FIXNUM]), (large, 400, &[FIXNUM])]);
+    let budget = |milliseconds, is_exhausted| {
+        Some(Budget {
+            events: 600,
+            elapsed: Duration::from_millis(milliseconds),
+            cost_per_word: Duration::from_micros(10),
+            is_exhausted,
+        })
+    };
+    let planned = |bench: &mut Bench| -> Vec<CodeWord> {
+        bench.plan(&log).iter().map(|plan| plan.code).collect()
+    };
+    bench.planner.set_budget(budget(1000, true));
+    assert_eq!(planned(&mut bench), []);
+    assert_eq!(bench.planner.deferred(), 2);
+    // Half of 10 ms is much for 40 words and little for 4000.
+    bench.planner.set_budget(budget(10, false));
+    assert_eq!(planned(&mut bench), [small]);
+    assert_eq!(bench.planner.deferred(), 1);
+    let snapshot = bench.codes.snapshot(large).unwrap();
+    let obstacle = bench
+        .planner
+        .obstacle(&snapshot, bench.statistics.code(large).unwrap());
+    assert!(matches!(obstacle, Obstacle::NotPaying { words: 4000, .. }));
+    bench.planner.set_budget(budget(100, false));
+    assert_eq!(planned(&mut bench), [large]);
+    assert_eq!(bench.planner.deferred(), 0);
+}
+
+#[test]
+fn an_eager_planner_wants_what_ran_twice() {
+    let mut bench = Bench::default();
+    bench.planner.set_eager(true);
+    let code = bench.codes.add_plain(1, "twice", 1, 40);
+    let log = log_of(&[(code, 1, &[FIXNUM])]);
+    assert_eq!(bench.plan(&log).len(), 0);
+    assert_eq!(bench.plan(&log).len(), 1);
+}

@@ -110,6 +110,8 @@ pub struct CodeStatistics {
     pub hits: u32,
     /// Iterations of its loops.
     pub loop_hits: u32,
+    /// Entries of logs about it: its share of all entries is about its share of the time.
+    pub events: u64,
     /// Greatest depth of the simulated stack.
     pub depth_max: u32,
     /// Loops by address of the loop instruction.
@@ -136,6 +138,7 @@ struct Failures {
 #[derive(Debug, Default)]
 pub struct Statistics {
     version: u32,
+    events: u64,
     codes: CodeMap<CodeStatistics>,
     /// End and code by first address of the instructions.
     extents: BTreeMap<u64, (u64, CodeWord)>,
@@ -165,6 +168,11 @@ impl Statistics {
     /// Number of logs taken in.
     pub fn version(&self) -> u32 {
         self.version
+    }
+
+    /// Entries of logs about code, in all.
+    pub fn events(&self) -> u64 {
+        self.events
     }
 
     /// What is known of a code.
@@ -295,6 +303,7 @@ impl CodeStatistics {
         CodeStatistics {
             hits: 0,
             loop_hits: 0,
+            events: 0,
             depth_max: 0,
             loops: BTreeMap::new(),
             callsites: Vec::new(),

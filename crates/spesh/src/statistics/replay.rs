@@ -163,6 +163,7 @@ impl Statistics {
     /// The statistics of a code that was seen just now.
     fn update(&mut self, code: CodeWord, source: &dyn CodeSource) -> &mut CodeStatistics {
         let version = self.version;
+        self.events += 1;
         let mut is_new = false;
         self.codes.entry(code).or_insert_with(|| {
             is_new = true;
@@ -179,6 +180,7 @@ impl Statistics {
             statistics.fade();
         }
         statistics.version = version;
+        statistics.events += 1;
         statistics
     }
 

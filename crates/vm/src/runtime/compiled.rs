@@ -23,6 +23,9 @@ pub(crate) fn leave(site: &mut Site) -> Next {
     // From here on the frame stands in its bytecode.
     // SAFETY: a place to go on at has an instruction.
     site.thread.pc = unsafe { bytecode.add(1) };
+    if site.thread.leaves_without_reason() {
+        return Ok(bytecode);
+    }
     // Compiled code also leaves for a safepoint; that is no wrong guess.
     if site.thread.limit.load(Ordering::Relaxed) != 0 {
         site.thread

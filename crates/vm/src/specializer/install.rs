@@ -64,13 +64,14 @@ impl MachineCode {
 }
 
 /// What compiled code calls in the machine.
-fn environment(disassembles: bool) -> Environment {
+fn environment(disassembles: bool, leaves_at_random: bool) -> Environment {
     Environment {
         call_slow_stub: canny_llint::slow_stub(Opcode::Call),
         tail_call_slow_stub: canny_llint::slow_stub(Opcode::TailCall),
         allocate: compiled::allocate as *const () as usize,
         box_flonum: compiled::box_flonum as *const () as usize,
         disassembles,
+        leaves_at_random,
     }
 }
 
@@ -99,7 +100,7 @@ impl Specializer {
             .check(&publication)
             .map_err(InstallError::Refused)?;
         let start = Instant::now();
-        let environment = environment(self.ledger.keeps_listings());
+        let environment = environment(self.ledger.keeps_listings(), self.stress.is_some());
         let code = canny_jit::compile(graph, &environment).map_err(InstallError::Jit)?;
         let memory = self.machine_code.memory().map_err(InstallError::Jit)?;
         let installed = memory.install(&code, number).map_err(InstallError::Jit)?;

@@ -95,6 +95,8 @@ pub struct Specializer {
     has_wishes: AtomicBool,
     next_candidate: AtomicU64,
     machine_code: install::MachineCode,
+    /// Compiled code leaves without a reason, once in so many chances on the average.
+    stress: Option<u64>,
     ledger: ledger::Ledger,
 }
 
@@ -115,6 +117,10 @@ impl Specializer {
             has_wishes: AtomicBool::new(false),
             next_candidate: AtomicU64::new(1),
             machine_code: install::MachineCode::default(),
+            stress: std::env::var("CANNY_SPESH_STRESS")
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .filter(|stress| *stress > 0),
             ledger: ledger::Ledger::default(),
         }
     }

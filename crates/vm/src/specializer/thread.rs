@@ -53,6 +53,23 @@ impl Thread {
         entry.map_or(head, |descriptor| descriptor as *const u32)
     }
 
+    /// Whether compiled code left because its chances had run out; it gets new ones.
+    pub(crate) fn leaves_without_reason(&mut self) -> bool {
+        let Some(stress) = self.vm.specializer.stress else {
+            return false;
+        };
+        if self.chances != 0 {
+            return false;
+        }
+        // A linear congruential generator: always the same numbers, so that a run can be repeated.
+        self.stress_state = self
+            .stress_state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.chances = 1 + (self.stress_state >> 33) % (2 * stress - 1);
+        true
+    }
+
     /// Counts an exit of compiled code; pc and fp are those that the interpreter goes on with.
     pub(crate) fn count_exit(&mut self, id: CandidateId, exit: usize) {
         let specializer = self.vm.specializer.clone();

@@ -13,6 +13,7 @@
 //! | `CANNY_SPESH_LOG=FILE` | statistics, plans and what became of them, as text |
 //! | `CANNY_SPESH_BLOCKING=1` | a thread waits for the worker when it hands a log over: runs can be repeated |
 //! | `CANNY_SPESH_LIMIT=N` | nothing is compiled after N plans |
+//! | `CANNY_SPESH_EAGER=1` | everything that ran twice is compiled, whatever it costs |
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,7 +28,7 @@ use std::time::{Duration, Instant};
 
 use canny_spesh::code_map::CodeSet;
 use canny_spesh::dump::{code_title, plan_text, statistics_text};
-use canny_spesh::planner::{Plan, Planner, Selection};
+use canny_spesh::planner::{Budget, Plan, Planner, Selection};
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile};
 use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
@@ -49,6 +50,16 @@ const REST_MIN: Duration = Duration::from_millis(2);
 const REST_FIRST: Duration = Duration::from_millis(15);
 /// Greatest such time.
 const REST_MAX: Duration = Duration::from_secs(1);
+/// Logs in a row that led to nothing new, as the rest counts them, while there is something to compile later.
+const IDLE_LOGS_WITH_DEFERRED_MAX: u32 = 3;
+/// What a word of bytecode is taken to cost to compile, inlined code included, before that was measured.
+const COST_PER_WORD: Duration = Duration::from_micros(20);
+/// Words after which the measured cost counts.
+const WORDS_TO_LEARN_FROM: usize = 200;
+/// Time that may go into compiling in any case, and beyond that one part in so many of the program's.
+const TIME_FREE: Duration = Duration::from_millis(20);
+/// See [`TIME_FREE`].
+const TIME_SHARE: u32 = 4;
 /// Name of the worker's thread.
 const THREAD_NAME: &str = "canny-specializer";
 
@@ -128,6 +139,8 @@ pub struct WorkerOptions {
     pub is_blocking: bool,
     /// How many plans are compiled.
     pub limit: Option<usize>,
+    /// Compile what ran twice.
+    pub is_eager: bool,
 }
 
 impl WorkerOptions {
@@ -141,6 +154,7 @@ impl WorkerOptions {
             limit: std::env::var("CANNY_SPESH_LIMIT")
                 .ok()
                 .and_then(|text| text.parse().ok()),
+            is_eager: std::env::var_os("CANNY_SPESH_EAGER").is_some_and(|value| value == "1"),
         }
     }
 }
@@ -315,6 +329,9 @@ pub(crate) struct Worker {
     /// Logs in a row that led to nothing new.
     idle_logs: u32,
     returns: Vec<Return>,
+    birth: Instant,
+    time_compiling: Duration,
+    words_compiled: usize,
 }
 
 /// The snapshots of one round.
@@ -372,19 +389,24 @@ impl Worker {
                     None
                 }
             });
+        // A procedure has one entry: nobody chooses among candidates.
+        let mut planner = Planner::new(Selection::One);
+        planner.set_eager(options.is_eager);
         Worker {
             options,
             file,
             machine,
             compile,
             statistics: Statistics::new(),
-            // A procedure has one entry: nobody chooses among candidates.
-            planner: Planner::new(Selection::One),
+            planner,
             known: HashMap::new(),
             pending: CodeSet::default(),
             compiled: 0,
             idle_logs: 0,
             returns: Vec::new(),
+            birth: Instant::now(),
+            time_compiling: Duration::ZERO,
+            words_compiled: 0,
         }
     }
 
@@ -478,6 +500,8 @@ impl Worker {
             self.planner
                 .retract(plan.code, plan.entry, &plan.parameter_types);
         }
+        let has_budget = !waits && !self.options.is_eager;
+        self.planner.set_budget(has_budget.then(|| self.budget()));
         let plans = self
             .planner
             .plan(&mut self.statistics, &touched, &snapshots);
@@ -490,7 +514,12 @@ impl Worker {
         }
         self.known
             .retain(|code, _| self.statistics.code(*code).is_some());
-        self.idle_logs = if was_useful { 0 } else { self.idle_logs + 1 };
+        self.idle_logs = match (was_useful, self.planner.deferred()) {
+            (true, _) => 0,
+            (false, 0) => self.idle_logs + 1,
+            // Time alone may make it worth while.
+            (false, _) => (self.idle_logs + 1).min(IDLE_LOGS_WITH_DEFERRED_MAX),
+        };
         let rest = if waits {
             Duration::ZERO
         } else if is_first {
@@ -511,6 +540,21 @@ impl Worker {
         }
     }
 
+    /// What compiling may cost now.
+    fn budget(&self) -> Budget {
+        let elapsed = self.birth.elapsed();
+        let cost_per_word = match self.words_compiled {
+            0..WORDS_TO_LEARN_FROM => COST_PER_WORD,
+            words => self.time_compiling / words as u32,
+        };
+        Budget {
+            events: self.statistics.events(),
+            elapsed,
+            cost_per_word,
+            is_exhausted: self.time_compiling > TIME_FREE + elapsed / TIME_SHARE,
+        }
+    }
+
     /// The snapshots of what was touched and ran more than a few times, and of what that called; those with most hits
     /// first if there are many.
     fn snapshots(&mut self, touched: &CodeSet, waiting: Option<&LogQuota>) -> Snapshots {
@@ -519,7 +563,8 @@ impl Worker {
             .filter_map(|code| {
                 let of_code = self.statistics.code(*code)?;
                 let hits = of_code.hits.saturating_add(of_code.loop_hits);
-                (hits >= SNAPSHOT_HITS).then_some((hits, *code))
+                let is_warm = hits >= SNAPSHOT_HITS || self.options.is_eager;
+                is_warm.then_some((hits, *code))
             })
             .collect();
         wanted.sort_by_key(|(hits, code)| (std::cmp::Reverse(*hits), *code));
@@ -619,7 +664,12 @@ impl Worker {
         if !is_installed {
             self.note_refusal(plan, &text, start.elapsed());
         }
-        let microseconds = start.elapsed().as_micros();
+        let time = start.elapsed();
+        self.time_compiling += time;
+        self.words_compiled += snapshots
+            .snapshot(plan.code)
+            .map_or(0, |code| code.instructions.len());
+        let microseconds = time.as_micros();
         self.say(&format!(
             "Candidate {number}, {title}: {text} ({microseconds} us)\n\n"
         ));

@@ -202,7 +202,10 @@ impl Report<'_> {
                 percent(shares.logged - shares.inlined - shares.compiled),
                 shares.logged
             );
-            let _ = writeln!(text, "               now; calls between compiled code are not logged)");
+            let _ = writeln!(
+                text,
+                "               now; calls between compiled code are not logged)"
+            );
         }
         if self.account.dropped > 0 {
             let _ = writeln!(
