@@ -420,7 +420,7 @@ fn plan_single(
             .map(|position| {
                 let types = callsite.positions.get(position)?;
                 let (ty, count) = types.most()?;
-                is_nearly(count, types.total()).then_some(ty)
+                (is_worth_checking(ty) && is_nearly(count, types.total())).then_some(ty)
             })
             .map(|ty| ty.unwrap_or(Type::ANY))
             .collect(),
@@ -487,13 +487,21 @@ fn plan_loop(
     })
 }
 
+/// Whether code gains from knowing that a value has the type. The specific immediates are not worth it: nothing but
+/// a comparison or a test is ever done with them, and flags change.
+fn is_worth_checking(ty: Type) -> bool {
+    const FLAGS: Type = Type::BOOLEAN.or(Type::NIL).or(Type::OTHER_IMMEDIATE);
+    !ty.may_be(FLAGS)
+}
+
 fn register_type(types: Option<&Histogram<Type>>, live: &RegisterSet, register: usize) -> Type {
     let stable = types
         .filter(|_| live.contains(register))
         .and_then(|types| types.most().map(|most| (most, types.total())));
     match stable {
         Some(((ty, hits), total))
-            if u64::from(hits) * 100 >= u64::from(total) * u64::from(LOOP_PERCENT) =>
+            if is_worth_checking(ty)
+                && u64::from(hits) * 100 >= u64::from(total) * u64::from(LOOP_PERCENT) =>
         {
             ty
         }

@@ -24,6 +24,10 @@ const NUMERIC: &[&str] = &[
     "sqrt",
     "abs",
     "magnitude",
+    "exact-integer?",
+    "exact-rational?",
+    "even?",
+    "odd?",
     "-",
     "/",
 ];
@@ -77,8 +81,11 @@ impl Builder<'_> {
         if instruction.opcode == Opcode::CallPrimitive2 {
             let x = self.register(activation, instruction.b())?;
             let y = self.register(activation, instruction.c())?;
-            if let Some(value) = self.equivalence(name, x, y) {
+            if let Some(value) = self.equivalence(activation, name, x, y) {
                 activation.environment.set(instruction.a(), value);
+                return Ok(());
+            }
+            if self.block.is_none() {
                 return Ok(());
             }
         }
@@ -127,16 +134,51 @@ impl Builder<'_> {
     }
 
     /// `eqv?` or `equal?` of values one of which is equal to nothing but itself.
-    fn equivalence(&mut self, name: &str, x: NodeId, y: NodeId) -> Option<NodeId> {
+    fn equivalence(
+        &mut self,
+        activation: &mut Activation,
+        name: &str,
+        x: NodeId,
+        y: NodeId,
+    ) -> Option<NodeId> {
         if !matches!(name, "eqv?" | "equal?" | "eq?") {
             return None;
         }
         let is_alone = |ty: Type| !ty.is_none() && ty.is(ALONE);
+        let (mut x, mut y) = (self.tagged(x), self.tagged(y));
         if name != "eq?" && !is_alone(self.ty(x)) && !is_alone(self.ty(y)) {
-            return None;
+            let is_stable = !self
+                .profile
+                .is_unstable(activation.code.word, activation.pc);
+            let test = |likely: Type| test_for(likely).filter(|_| is_stable && is_alone(likely));
+            if let Some(test) = test(self.guess(x)) {
+                x = self.guard(activation, test, x);
+            } else if let Some(test) = test(self.guess(y)) {
+                y = self.guard(activation, test, y);
+            } else {
+                return None;
+            }
+            self.block?;
         }
-        let (x, y) = (self.tagged(x), self.tagged(y));
         Some(self.pure(Op::Boolean(Condition::Same(x, y)), Type::BOOLEAN))
+    }
+
+    /// A question about a fixnum.
+    fn fixnum_test(
+        &mut self,
+        activation: &mut Activation,
+        name: &str,
+        x: NodeId,
+    ) -> Option<NodeId> {
+        let rest = match name {
+            "even?" => 0,
+            "odd?" => 1,
+            _ => return Some(self.word(layout::TRUE)),
+        };
+        let one = self.fixnum(1);
+        let bit = self.arithmetic(activation, Opcode::BitAnd, x, one)?;
+        let wanted = self.fixnum(rest);
+        Some(self.pure(Op::Boolean(Condition::Same(bit, wanted)), Type::BOOLEAN))
     }
 
     /// The value, checked to be a flonum or a fixnum if it is likely to be one.
@@ -173,6 +215,9 @@ impl Builder<'_> {
                 let value = self.float(x);
                 let state = self.state(activation);
                 Some(self.pure(Op::FloatToFixnum(value, state), Type::FIXNUM))
+            }
+            "exact-integer?" | "exact-rational?" | "even?" | "odd?" if is_fixnum => {
+                self.fixnum_test(activation, name, x)
             }
             "square" => self.arithmetic(activation, Opcode::Multiply, x, x),
             "1+" => {

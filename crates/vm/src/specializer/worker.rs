@@ -50,8 +50,12 @@ const REST_MIN: Duration = Duration::from_millis(2);
 const REST_FIRST: Duration = Duration::from_millis(15);
 /// Greatest such time.
 const REST_MAX: Duration = Duration::from_secs(1);
+/// Logs after which the rest doubles, though there is always something new.
+const LOGS_PER_AGE: u32 = 8;
+/// Such doublings at most.
+const AGE_MAX: u32 = 3;
 /// Logs in a row that led to nothing new, as the rest counts them, while there is something to compile later.
-const IDLE_LOGS_WITH_DEFERRED_MAX: u32 = 3;
+const IDLE_LOGS_WITH_DEFERRED_MAX: u32 = 2;
 /// What a word of bytecode is taken to cost to compile, inlined code included, before that was measured.
 const COST_PER_WORD: Duration = Duration::from_micros(20);
 /// Words after which the measured cost counts.
@@ -525,7 +529,8 @@ impl Worker {
         } else if is_first {
             REST_FIRST
         } else {
-            (REST_MIN * (1 << self.idle_logs.min(10))).min(REST_MAX)
+            let age = (self.statistics.version() / LOGS_PER_AGE).min(AGE_MAX);
+            (REST_MIN * (1 << (age + self.idle_logs).min(10))).min(REST_MAX)
         };
         let back = Return {
             due: arrival + rest,
