@@ -15,6 +15,15 @@ use crate::types::Type;
 /// Where to go on if not at the next instruction.
 pub(super) type Skipped = Option<usize>;
 
+/// Whether an instruction calls a procedure or primitive.
+fn is_call(opcode: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        opcode,
+        Call | TailCall | CallPrimitive | CallPrimitive1 | CallPrimitive2
+    )
+}
+
 impl Builder<'_> {
     /// Follows one instruction; control may end here, or have been sent to later ones.
     pub(super) fn instruction(
@@ -24,22 +33,12 @@ impl Builder<'_> {
     ) -> Result<Skipped, BuildError> {
         use Opcode::*;
         let opcode = instruction.opcode;
-        let is_call = matches!(
-            opcode,
-            Call | TailCall | CallPrimitive | CallPrimitive1 | CallPrimitive2
-        );
-        if is_call && self.is_cold(activation) {
+        if is_call(opcode) && self.is_cold(activation) {
             self.exit(activation);
             return Ok(None);
         }
-        if let Some((comparison, negated, immediate)) = comparison_of(opcode) {
-            let x = self.register(activation, instruction.a())?;
-            let y = if immediate {
-                self.fixnum(i64::from(instruction.wide() as i16))
-            } else {
-                self.register(activation, instruction.b())?
-            };
-            self.comparison(activation, instruction, comparison, negated, x, y);
+        if comparison_of(opcode).is_some() {
+            self.numeric_comparison(activation, instruction)?;
             return Ok(None);
         }
         match opcode {
@@ -120,6 +119,23 @@ impl Builder<'_> {
             }
         }
         Ok(None)
+    }
+
+    fn numeric_comparison(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        if let Some((comparison, negated, immediate)) = comparison_of(instruction.opcode) {
+            let x = self.register(activation, instruction.a())?;
+            let y = if immediate {
+                self.fixnum(i64::from(instruction.wide() as i16))
+            } else {
+                self.register(activation, instruction.b())?
+            };
+            self.comparison(activation, instruction, comparison, negated, x, y);
+        }
+        Ok(())
     }
 
     /// Global and captured variables, and boxes.
