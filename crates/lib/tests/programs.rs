@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use canny_compiler::compile::{Options, compile_unit};
+use canny_compiler::unit::CompiledUnit;
 use canny_syntax::core::LibraryKey;
 use canny_syntax::expander::expand_program;
 use canny_syntax::library::{Libraries, SearchPath};
@@ -11,8 +12,8 @@ use canny_syntax::span::SourceMap;
 use canny_value::Value;
 use canny_vm::{Vm, VmConfig};
 
-/// Runs a program over `(canny syntax)` and `(canny primitives)` alone.
-fn run(config: VmConfig, text: &str) -> Value {
+/// Compiles a program over `(canny syntax)` and `(canny primitives)` alone.
+fn compile(text: &str) -> CompiledUnit {
     let sources = Arc::new(SourceMap::new());
     let mut libraries = Libraries::new(sources.clone(), Box::new(SearchPath::default()), &[]);
     let text = format!("(import (canny syntax) (canny primitives)) {text}");
@@ -38,6 +39,11 @@ fn run(config: VmConfig, text: &str) -> Value {
     if std::env::var_os("CANNY_TEST_DISASSEMBLE").is_some() {
         println!("{}", canny_compiler::disassemble::disassemble_unit(&unit));
     }
+    unit
+}
+
+fn run(config: VmConfig, text: &str) -> Value {
+    let unit = compile(text);
     let vm = Vm::new(config, canny_lib::primitive_table()).expect("a machine");
     let mut thread = vm.attach().expect("a thread");
     let thunk = thread
@@ -126,4 +132,28 @@ fn deep_recursion() {
     let mut small = VmConfig::default();
     small.heap.nursery_bytes = 1 << 20;
     assert_eq!(run(small, building).as_fixnum(), Some(300_000));
+}
+
+#[test]
+fn units_are_forgotten_with_their_code() {
+    let unit = compile("(let loop ((i 0)) (if (< i 3) (loop (+ i 1)) (lambda (x) (+ x i))))");
+    let vm = Vm::new(VmConfig::default(), canny_lib::primitive_table()).expect("a machine");
+    let mut thread = vm.attach().expect("a thread");
+    let before = vm.unit_count();
+    let mut last = Value::FALSE;
+    for _ in 0..100 {
+        let thunk = thread
+            .load_unit(&unit, false)
+            .unwrap_or_else(|_| panic!("does not load"));
+        last = thread.run(thunk).expect("a value");
+    }
+    let kept = thread.protect(last);
+    assert_eq!(vm.unit_count(), before + 100);
+    // The stack and the registers may still show where some of the last ones were.
+    thread.collect_garbage(true);
+    thread.collect_garbage(true);
+    let after = vm.unit_count() - before;
+    assert!((1..=5).contains(&after), "{after} of 100 units are kept");
+    let kept = thread.protected(kept);
+    assert!(vm.procedure_arity(kept).is_some());
 }

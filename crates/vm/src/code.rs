@@ -249,18 +249,10 @@ impl LivenessCache {
 }
 
 impl Vm {
-    /// Keeps a unit's metadata; gives its number.
-    pub(crate) fn add_unit(&self, unit: UnitMetadata) -> usize {
-        let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
-        units.push(Arc::new(unit));
-        units.len() - 1
-    }
-
     /// The metadata of a code object and its index there.
     pub(crate) fn metadata(&self, code: CodeRef) -> Option<(Arc<UnitMetadata>, usize)> {
         let (unit, index) = code.metadata_index()?;
-        let units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
-        let unit = units.get(unit)?.clone();
+        let unit = self.units.get(unit)?;
         (index < unit.codes.len()).then_some((unit, index))
     }
 }

@@ -40,6 +40,7 @@ pub mod strings;
 mod stubs;
 pub mod symbols;
 mod thread;
+mod units;
 pub mod values;
 mod vm;
 

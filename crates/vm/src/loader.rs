@@ -29,6 +29,9 @@ const MACHINE_FRAME_WORDS: u32 = 5;
 impl Thread {
     /// Loads a verified unit; gives a closure without parameters that runs its body.
     pub fn load_unit(&mut self, unit: &CompiledUnit, is_library: bool) -> Result<Value, Raise> {
+        if self.vm.units.want_collection() {
+            self.collect_garbage(true);
+        }
         let metadata = UnitMetadata {
             name: unit.name.as_str().to_owned(),
             is_library,
@@ -37,7 +40,7 @@ impl Thread {
             entry: unit.entry as usize,
             codes: unit.codes.iter().map(CodeMetadata::of).collect(),
         };
-        let unit_number = self.vm.add_unit(metadata);
+        let unit_number = self.vm.units.add(metadata);
         let first = self.protect(Value::NIL);
         let result = self.load_protected(unit, unit_number);
         self.release(first);
@@ -47,9 +50,15 @@ impl Thread {
     fn load_protected(&mut self, unit: &CompiledUnit, unit_number: usize) -> Result<Value, Raise> {
         let codes = self.scratch.len();
         for (index, block) in unit.codes.iter().enumerate() {
-            let object = self.make_code(block, unit_number, index)?;
-            self.scratch.push(object);
+            match self.make_code(block, unit_number, index) {
+                Ok(object) => self.scratch.push(object),
+                Err(raise) => {
+                    self.vm.units.finish(unit_number, &self.scratch[codes..]);
+                    return Err(raise);
+                }
+            }
         }
+        self.vm.units.finish(unit_number, &self.scratch[codes..]);
         let constants = self.scratch.len();
         for datum in &unit.constants {
             let value = self.constant(datum)?;
@@ -246,7 +255,7 @@ impl Thread {
             arity,
             ..CodeMetadata::of(&block)
         };
-        let unit = self.vm.add_unit(UnitMetadata {
+        let unit = self.vm.units.add(UnitMetadata {
             name: "machine".to_owned(),
             is_library: true,
             sources: Vec::new(),

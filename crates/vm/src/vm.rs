@@ -2,12 +2,12 @@
 
 use std::any::Any;
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use canny_heap::{Heap, HeapConfig};
 use canny_value::Value;
 
-use crate::code::{LivenessCache, UnitMetadata};
+use crate::code::LivenessCache;
 use crate::globals::{Globals, GlobalsHandle};
 use crate::primitive::PrimitiveFunction;
 use crate::procedures::{ProcedureNames, ProcedureNamesHandle};
@@ -19,6 +19,7 @@ use crate::stack::VmStack;
 use crate::stubs::Stubs;
 use crate::symbols::{SymbolTable, SymbolTableHandle};
 use crate::thread::Thread;
+use crate::units::{Units, UnitsHandle};
 
 /// What a host chooses when it makes a machine.
 #[derive(Clone, Debug)]
@@ -47,7 +48,7 @@ pub struct Vm {
     pub(crate) symbols: Arc<SymbolTable>,
     pub(crate) globals: Arc<Globals>,
     pub(crate) shared_roots: Arc<SharedRoots>,
-    pub(crate) units: Mutex<Vec<Arc<UnitMetadata>>>,
+    pub(crate) units: Arc<Units>,
     pub(crate) liveness: Arc<LivenessCache>,
     pub(crate) stubs: Stubs,
     pub(crate) procedure_names: Arc<ProcedureNames>,
@@ -76,6 +77,8 @@ impl Vm {
         let specializer = Arc::new(Specializer::new(heap.clone(), config.compiles));
         heap.add_weak_roots(Box::new(SpecializerHandle(specializer.clone())));
         heap.add_global_roots(Box::new(SpecializerHandle(specializer.clone())));
+        let units = Arc::new(Units::default());
+        heap.add_weak_roots(Box::new(UnitsHandle(units.clone())));
         heap.add_weak_roots(Box::new(ProcedureNamesHandle(procedure_names.clone())));
         heap.add_global_roots(Box::new(GlobalsHandle(globals.clone())));
         heap.add_global_roots(Box::new(SharedRootsHandle(shared_roots.clone())));
@@ -84,7 +87,7 @@ impl Vm {
             symbols,
             globals,
             shared_roots,
-            units: Mutex::new(Vec::new()),
+            units,
             liveness: Arc::new(LivenessCache::default()),
             stubs: Stubs::new(),
             procedure_names,
@@ -103,6 +106,11 @@ impl Vm {
         thread.attach_to_heap();
         thread.make_machine_procedures();
         Ok(thread)
+    }
+
+    /// Units whose code may still run, as far as the last full collection told.
+    pub fn unit_count(&self) -> usize {
+        self.units.count()
     }
 
     /// The heap.
