@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 
 use canny_spesh::graph::{BlockId, Graph, Op, Terminator};
+use canny_spesh::passes::reverse_postorder;
 use canny_tables::layout::thread;
 
 use crate::cuts::Cuts;
@@ -43,15 +44,16 @@ impl Joins {
     pub(crate) fn new(graph: &Graph, cuts: &Cuts, liveness: &Liveness) -> Joins {
         let mut joins = Joins::default();
         let order = reverse_postorder(graph);
+        let predecessors = predecessors(graph);
         let mut labels = vec![None; graph.blocks.len()];
         loop {
             let before = joins.0.len();
-            joins.label(graph, cuts, &order, &mut labels);
+            joins.label(graph, cuts, &order, &predecessors, &mut labels);
             if joins.0.len() == before {
                 break;
             }
         }
-        let ways = ways_in(graph, cuts, &labels);
+        let ways = ways_in(graph, cuts, &predecessors, &labels);
         // Inner ones first: what is repeated there counts for those around.
         for block in order.into_iter().rev() {
             if !joins.0.contains(&block) {
@@ -84,9 +86,9 @@ impl Joins {
         graph: &Graph,
         cuts: &Cuts,
         order: &[BlockId],
+        predecessors: &[Vec<Way>],
         labels: &mut [Option<Label>],
     ) {
-        let predecessors = predecessors(graph);
         labels.fill(None);
         for &block in order {
             labels[block.index()] = if block == BlockId(0) {
@@ -160,8 +162,13 @@ fn label_out(
 }
 
 /// Different labels with which each block is reached.
-fn ways_in(graph: &Graph, cuts: &Cuts, labels: &[Option<Label>]) -> Vec<HashSet<Label>> {
-    predecessors(graph)
+fn ways_in(
+    graph: &Graph,
+    cuts: &Cuts,
+    predecessors: &[Vec<Way>],
+    labels: &[Option<Label>],
+) -> Vec<HashSet<Label>> {
+    predecessors
         .iter()
         .map(|edges| {
             edges
@@ -190,8 +197,11 @@ fn ends_in_cut(graph: &Graph, cuts: &Cuts, id: BlockId) -> bool {
     ) && cuts.cuts_end(id)
 }
 
-/// For each block, where edges to it come from and their number there.
-fn predecessors(graph: &Graph) -> Vec<Vec<(BlockId, usize)>> {
+/// Where an edge comes from, and its number there.
+type Way = (BlockId, usize);
+
+/// For each block, the edges to it.
+fn predecessors(graph: &Graph) -> Vec<Vec<Way>> {
     let mut predecessors = vec![Vec::new(); graph.blocks.len()];
     for (index, block) in graph.blocks.iter().enumerate() {
         for (number, edge) in block.terminator.edges().enumerate() {
@@ -199,29 +209,4 @@ fn predecessors(graph: &Graph) -> Vec<Vec<(BlockId, usize)>> {
         }
     }
     predecessors
-}
-
-fn reverse_postorder(graph: &Graph) -> Vec<BlockId> {
-    let targets = |id: BlockId| -> Vec<BlockId> {
-        let edges = graph.blocks[id.index()].terminator.edges();
-        edges.map(|edge| edge.target).collect()
-    };
-    let mut order = Vec::new();
-    let mut seen = HashSet::from([BlockId(0)]);
-    let mut stack = vec![(BlockId(0), targets(BlockId(0)))];
-    while let Some((id, rest)) = stack.last_mut() {
-        match rest.pop() {
-            Some(next) => {
-                if seen.insert(next) {
-                    stack.push((next, targets(next)));
-                }
-            }
-            None => {
-                order.push(*id);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
 }

@@ -97,6 +97,15 @@ pub fn is_left_to_interpreter(opcode: Opcode) -> bool {
     ) || opcode.row().window == Window::Stub
 }
 
+/// Whether an instruction calls a procedure or primitive.
+pub fn is_call(opcode: Opcode) -> bool {
+    use Opcode::*;
+    matches!(
+        opcode,
+        Call | TailCall | CallPrimitive | CallPrimitive1 | CallPrimitive2
+    )
+}
+
 /// Where the specializer finds the code that logs speak of.
 pub trait CodeSource {
     /// The snapshot of a code object.

@@ -9,20 +9,11 @@ use super::arithmetic::comparison_of;
 use super::control::Facts;
 use super::{Activation, BuildError, Builder};
 use crate::graph::{Comparison, Condition, Memory, NodeId, Op, Terminator, Test};
-use crate::snapshot::{PoolItem, is_left_to_interpreter};
+use crate::snapshot::{PoolItem, is_call, is_left_to_interpreter};
 use crate::types::Type;
 
 /// Where to go on if not at the next instruction.
 pub(super) type Skipped = Option<usize>;
-
-/// Whether an instruction calls a procedure or primitive.
-fn is_call(opcode: Opcode) -> bool {
-    use Opcode::*;
-    matches!(
-        opcode,
-        Call | TailCall | CallPrimitive | CallPrimitive1 | CallPrimitive2
-    )
-}
 
 impl Builder<'_> {
     /// Follows one instruction; control may end here, or have been sent to later ones.

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 
 use canny_heap::{CollectionMode, RootVisitor, Roots, WeakRoots, WeakVisitor};
 use canny_spesh::graph::EntryPoint;
-use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem};
+use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
 use canny_spesh::types::Type;
 use canny_tables::layout::code;
 use canny_tables::opcodes::{Opcode, encode_far, field_far, opcode_byte};
@@ -306,7 +306,8 @@ impl Registry {
             {
                 let place = self.places.entry((code, pc)).or_default();
                 // A call may have been left because nobody had seen it; guesses about it may be right all the same.
-                place.is_unstable = !is_call(word) || place.was_cold_call;
+                let is_call = Opcode::from_byte(opcode_byte(word)).is_some_and(is_call);
+                place.is_unstable = !is_call || place.was_cold_call;
                 place.was_cold_call = true;
             }
         }
@@ -441,15 +442,6 @@ fn place_of(candidate: &Candidate, exit: usize) -> Option<(CodeWord, usize, u32)
         let word = *code.instructions.get(pc)?;
         Some((code.word, pc, word))
     })
-}
-
-/// Whether the first word of an instruction calls a procedure or primitive.
-fn is_call(word: u32) -> bool {
-    use Opcode::*;
-    matches!(
-        Opcode::from_byte(opcode_byte(word)),
-        Some(Call | TailCall | CallPrimitive | CallPrimitive1 | CallPrimitive2)
-    )
 }
 
 fn mentions(snapshot: &CodeSnapshot, number: u32) -> bool {
