@@ -1,9 +1,10 @@
-//! The way from compiled code into Rust functions: it saves every register, and aligns the native stack, which
-//! segments without a frame leave as the interpreter's caller had it. Arguments come in the registers in which segments
-//! have fp and the thread block anyway, so that a call out of the way moves nothing elsewhere.
+//! The way from compiled code into Rust functions. It aligns the native stack, which segments without a frame leave
+//! as the interpreter's caller had it.
 //!
-//! The called function's result goes into the thread block's PC word, which nobody reads between two slow
-//! paths: Cranelift's `preserve_all` convention, with which segments call this, has no results.
+//! Functions that make objects are called where memory has run out, so that the way saves every register: segments
+//! should not arrange their values for it. Arguments come in the registers in which segments have fp and the thread block
+//! anyway. The function's result goes into the thread block's PC word, which nobody reads between two slow paths:
+//! Cranelift's `preserve_all` convention, with which segments call this, has no results.
 
 #[cfg(target_arch = "x86_64")]
 use canny_tables::layout::thread;
@@ -14,91 +15,94 @@ pub(crate) fn making() -> usize {
     making_call as *const () as usize
 }
 
-/// Address of the trampoline to the runtime's entries. Takes pc, fp, thread block, entry and word.
+/// Address of the trampoline to the runtime's entries. Takes thread block, fp, pc, word and entry in the platform's
+/// convention.
 pub(crate) fn runtime() -> usize {
     runtime_call as *const () as usize
-}
-
-/// Saves every register, aligns the stack, runs the instructions, whose last is a call, stores the result, and restores the
-/// registers.
-#[cfg(target_arch = "x86_64")]
-macro_rules! preserving {
-    ($($instruction:literal)*) => {
-        core::arch::naked_asm!(
-            "push rbp",
-            "mov rbp, rsp",
-            "sub rsp, 0x150",
-            "and rsp, -16",
-            "mov [rsp], rax",
-            "mov [rsp + 0x08], rcx",
-            "mov [rsp + 0x10], rdx",
-            "mov [rsp + 0x18], rsi",
-            "mov [rsp + 0x20], rdi",
-            "mov [rsp + 0x28], r8",
-            "mov [rsp + 0x30], r9",
-            "mov [rsp + 0x38], r10",
-            "mov [rsp + 0x40], r11",
-            "movups [rsp + 0x50], xmm0",
-            "movups [rsp + 0x60], xmm1",
-            "movups [rsp + 0x70], xmm2",
-            "movups [rsp + 0x80], xmm3",
-            "movups [rsp + 0x90], xmm4",
-            "movups [rsp + 0xa0], xmm5",
-            "movups [rsp + 0xb0], xmm6",
-            "movups [rsp + 0xc0], xmm7",
-            "movups [rsp + 0xd0], xmm8",
-            "movups [rsp + 0xe0], xmm9",
-            "movups [rsp + 0xf0], xmm10",
-            "movups [rsp + 0x100], xmm11",
-            "movups [rsp + 0x110], xmm12",
-            "movups [rsp + 0x120], xmm13",
-            "movups [rsp + 0x130], xmm14",
-            "movups [rsp + 0x140], xmm15",
-            $($instruction,)*
-            "mov rdx, [rsp + 0x10]",
-            "mov [rdx + {pc}], rax",
-            "mov rdi, [rsp + 0x20]",
-            "mov rax, [rsp]",
-            "mov rcx, [rsp + 0x08]",
-            "mov rsi, [rsp + 0x18]",
-            "mov r8, [rsp + 0x28]",
-            "mov r9, [rsp + 0x30]",
-            "mov r10, [rsp + 0x38]",
-            "mov r11, [rsp + 0x40]",
-            "movups xmm0, [rsp + 0x50]",
-            "movups xmm1, [rsp + 0x60]",
-            "movups xmm2, [rsp + 0x70]",
-            "movups xmm3, [rsp + 0x80]",
-            "movups xmm4, [rsp + 0x90]",
-            "movups xmm5, [rsp + 0xa0]",
-            "movups xmm6, [rsp + 0xb0]",
-            "movups xmm7, [rsp + 0xc0]",
-            "movups xmm8, [rsp + 0xd0]",
-            "movups xmm9, [rsp + 0xe0]",
-            "movups xmm10, [rsp + 0xf0]",
-            "movups xmm11, [rsp + 0x100]",
-            "movups xmm12, [rsp + 0x110]",
-            "movups xmm13, [rsp + 0x120]",
-            "movups xmm14, [rsp + 0x130]",
-            "movups xmm15, [rsp + 0x140]",
-            "mov rsp, rbp",
-            "pop rbp",
-            "ret",
-            pc = const thread::PC,
-        )
-    };
 }
 
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn making_call() {
-    preserving!("movq xmm0, rdi" "mov rsi, rdi" "mov rdi, rdx" "call rcx")
+    core::arch::naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "sub rsp, 0x150",
+        "and rsp, -16",
+        "mov [rsp], rax",
+        "mov [rsp + 0x08], rcx",
+        "mov [rsp + 0x10], rdx",
+        "mov [rsp + 0x18], rsi",
+        "mov [rsp + 0x20], rdi",
+        "mov [rsp + 0x28], r8",
+        "mov [rsp + 0x30], r9",
+        "mov [rsp + 0x38], r10",
+        "mov [rsp + 0x40], r11",
+        "movups [rsp + 0x50], xmm0",
+        "movups [rsp + 0x60], xmm1",
+        "movups [rsp + 0x70], xmm2",
+        "movups [rsp + 0x80], xmm3",
+        "movups [rsp + 0x90], xmm4",
+        "movups [rsp + 0xa0], xmm5",
+        "movups [rsp + 0xb0], xmm6",
+        "movups [rsp + 0xc0], xmm7",
+        "movups [rsp + 0xd0], xmm8",
+        "movups [rsp + 0xe0], xmm9",
+        "movups [rsp + 0xf0], xmm10",
+        "movups [rsp + 0x100], xmm11",
+        "movups [rsp + 0x110], xmm12",
+        "movups [rsp + 0x120], xmm13",
+        "movups [rsp + 0x130], xmm14",
+        "movups [rsp + 0x140], xmm15",
+        "movq xmm0, rdi",
+        "mov rsi, rdi",
+        "mov rdi, rdx",
+        "call rcx",
+        "mov rdx, [rsp + 0x10]",
+        "mov [rdx + {pc}], rax",
+        "mov rdi, [rsp + 0x20]",
+        "mov rax, [rsp]",
+        "mov rcx, [rsp + 0x08]",
+        "mov rsi, [rsp + 0x18]",
+        "mov r8, [rsp + 0x28]",
+        "mov r9, [rsp + 0x30]",
+        "mov r10, [rsp + 0x38]",
+        "mov r11, [rsp + 0x40]",
+        "movups xmm0, [rsp + 0x50]",
+        "movups xmm1, [rsp + 0x60]",
+        "movups xmm2, [rsp + 0x70]",
+        "movups xmm3, [rsp + 0x80]",
+        "movups xmm4, [rsp + 0x90]",
+        "movups xmm5, [rsp + 0xa0]",
+        "movups xmm6, [rsp + 0xb0]",
+        "movups xmm7, [rsp + 0xc0]",
+        "movups xmm8, [rsp + 0xd0]",
+        "movups xmm9, [rsp + 0xe0]",
+        "movups xmm10, [rsp + 0xf0]",
+        "movups xmm11, [rsp + 0x100]",
+        "movups xmm12, [rsp + 0x110]",
+        "movups xmm13, [rsp + 0x120]",
+        "movups xmm14, [rsp + 0x130]",
+        "movups xmm15, [rsp + 0x140]",
+        "mov rsp, rbp",
+        "pop rbp",
+        "ret",
+        pc = const thread::PC,
+    )
 }
 
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn runtime_call() {
-    preserving!("mov rax, rcx" "mov rcx, r8" "xchg rdi, rdx" "call rax")
+    core::arch::naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "and rsp, -16",
+        "call r8",
+        "mov rsp, rbp",
+        "pop rbp",
+        "ret",
+    )
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -77,5 +77,47 @@ pub fn native_continue() -> usize {
 /// `thread` a thread block as `canny_tables::layout::thread` says whose tables are complete.
 pub unsafe fn enter(pc: *const u32, frame: *mut u64, thread: *mut u8, table: *const usize) -> u64 {
     // SAFETY: the caller's promise is the generated entry's contract.
+    unsafe { enter_keeping(pc, frame, thread, table) }
+}
+
+/// Keeps the registers that a callee of C keeps: handlers do not touch them, but compiled code uses them freely.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn enter_keeping(
+    pc: *const u32,
+    frame: *mut u64,
+    thread: *mut u8,
+    table: *const usize,
+) -> u64 {
+    core::arch::naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "call {enter}",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        enter = sym canny_llint_enter,
+    )
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn enter_keeping(
+    pc: *const u32,
+    frame: *mut u64,
+    thread: *mut u8,
+    table: *const usize,
+) -> u64 {
+    // SAFETY: the caller's promise is the generated entry's contract.
     unsafe { canny_llint_enter(pc, frame, thread, table) }
 }

@@ -365,7 +365,16 @@ impl Segment<'_, '_> {
         result
     }
 
-    /// Address of new memory for a scannable object.
+    /// Address of memory for a scannable object: of what was reserved, if anything was.
+    pub(super) fn take(&mut self, bytes: usize) -> Value {
+        let Some((start, from, left)) = self.reserve else {
+            return self.allocate(bytes);
+        };
+        self.reserve = (left > bytes).then(|| (start, from + bytes, left - bytes));
+        self.builder.ins().iadd_imm_s(start, from as i64)
+    }
+
+    /// Address of new memory for scannable objects.
     pub(super) fn allocate(&mut self, bytes: usize) -> Value {
         let (fits, full, done) = (self.new_block(), self.cold_block(), self.new_block());
         let result = self.builder.append_block_param(done, I64);

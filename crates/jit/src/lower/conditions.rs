@@ -107,14 +107,21 @@ impl Segment<'_, '_> {
     }
 
     pub(super) fn masked(&mut self, x: Value, mask: u64, wanted: u64) -> Value {
-        let bits = if mask == u64::MAX {
-            x
+        if mask == u64::MAX {
+            return self
+                .builder
+                .ins()
+                .icmp_imm_s(IntCC::Equal, x, wanted as i64);
+        }
+        // A difference whose low bits are zero takes one instruction less than masked bits that equal others.
+        let difference = if mask & (mask + 1) == 0 && wanted != 0 {
+            self.builder.ins().iadd_imm_s(x, -(wanted as i64))
         } else {
-            self.builder.ins().band_imm_s(x, mask as i64)
+            x
         };
-        self.builder
-            .ins()
-            .icmp_imm_s(IntCC::Equal, bits, wanted as i64)
+        let wanted = if difference == x { wanted as i64 } else { 0 };
+        let bits = self.builder.ins().band_imm_s(difference, mask as i64);
+        self.builder.ins().icmp_imm_s(IntCC::Equal, bits, wanted)
     }
 
     /// Goes to one block or the other by a property of a value.
@@ -137,11 +144,20 @@ impl Segment<'_, '_> {
                 let same = self.builder.ins().icmp(IntCC::Equal, there, wanted);
                 self.builder.ins().brif(same, yes, &[], no, &[]);
             }
+            Test::Pair if self.is_list_end_or_pair(node) => {
+                let end = self.masked(x, u64::MAX, layout::NIL);
+                self.builder.ins().brif(end, no, &[], yes, &[]);
+            }
             Test::Pair | Test::Character | Test::Word(_) => {
                 let holds = self.compare(&Condition::Test(test, node));
                 self.builder.ins().brif(holds, yes, &[], no, &[]);
             }
         }
+    }
+
+    fn is_list_end_or_pair(&self, node: NodeId) -> bool {
+        let ty = self.procedure.graph.node(node).ty;
+        ty.is(Type::PAIR.or(Type::NIL))
     }
 
     /// Usual magnitudes have the tags 2 and 3, zero and the tiny 7; the others are objects.

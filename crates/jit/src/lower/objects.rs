@@ -101,7 +101,7 @@ impl Segment<'_, '_> {
             }
             Op::Cons(car, cdr) => {
                 let (car, cdr) = (self.tagged(*car), self.tagged(*cdr));
-                let address = self.allocate(16);
+                let address = self.take(16);
                 self.store(car, address, 0);
                 self.store(cdr, address, 8);
                 self.builder
@@ -254,8 +254,8 @@ impl Segment<'_, '_> {
 
     fn allocate_object(&mut self, kind: Kind, fields: &[NodeId]) -> Value {
         let values: Vec<Value> = fields.iter().map(|field| self.tagged(*field)).collect();
-        let bytes = (8 * (1 + fields.len())).next_multiple_of(layout::GRANULE_BYTES);
-        let address = self.allocate(bytes);
+        let bytes = object_bytes(fields.len());
+        let address = self.take(bytes);
         let header = layout::TAG_IMMEDIATE
             | (kind as u64) << HEADER_KIND_SHIFT
             | (fields.len() as u64) << HEADER_LENGTH_SHIFT;
@@ -272,4 +272,9 @@ impl Segment<'_, '_> {
             .ins()
             .iadd_imm_s(address, layout::TAG_OBJECT as i64)
     }
+}
+
+/// Bytes of an object with a header and fields.
+pub(super) fn object_bytes(fields: usize) -> usize {
+    (8 * (1 + fields)).next_multiple_of(layout::GRANULE_BYTES)
 }

@@ -11,12 +11,13 @@ use canny_tables::layout::{FLONUM_MASK, frame, thread};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Block, ExtFuncData, ExternalName, FuncRef, Function, GlobalValueData, InstBuilder,
-    MemFlagsData, SigRef, Signature, SourceLoc, UserExternalName, Value,
+    AbiParam, Block, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData,
+    InstBuilder, MemFlagsData, SigRef, Signature, SourceLoc, UserExternalName, Value,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
+use super::objects::object_bytes;
 use super::{Output, Procedure, Root};
 use crate::liveness::RootSet;
 use crate::machine::{self, Stub, Target, segment_signature};
@@ -51,8 +52,12 @@ pub(super) struct Segment<'a, 'b> {
     is_cold: bool,
     /// Signatures by number of registers that matter to who is jumped to.
     signatures: [SigRef; 6],
-    native_signatures: [SigRef; 2],
+    maker_signature: SigRef,
+    runtime_signature: SigRef,
     stubs: HashMap<(u32, u32), FuncRef>,
+    addresses: HashMap<(u32, u32), GlobalValue>,
+    /// Memory that was taken for the next objects of the block in one piece, and how much of it is left.
+    pub(super) reserve: Option<(Value, usize, usize)>,
 }
 
 impl<'a, 'b> Segment<'a, 'b> {
@@ -70,11 +75,14 @@ impl<'a, 'b> Segment<'a, 'b> {
             signature.params.truncate(registers);
             builder.import_signature(signature)
         });
-        let native_signatures = [4, 5].map(|words| {
-            let mut native = Signature::new(CallConv::PreserveAll);
+        let mut native_signature = |convention, words, results| {
+            let mut native = Signature::new(convention);
             native.params.resize(words, AbiParam::new(I64));
+            native.returns.resize(results, AbiParam::new(I64));
             builder.import_signature(native)
-        });
+        };
+        let maker_signature = native_signature(CallConv::PreserveAll, 4, 0);
+        let runtime_signature = native_signature(CallConv::SystemV, 5, 1);
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
@@ -94,8 +102,11 @@ impl<'a, 'b> Segment<'a, 'b> {
             exit_count: 0,
             is_cold: false,
             signatures,
-            native_signatures,
+            maker_signature,
+            runtime_signature,
             stubs: HashMap::new(),
+            addresses: HashMap::new(),
+            reserve: None,
         };
         segment.enter(root, registers[0], registers[1])?;
         while let Some(block) = segment.queue.pop() {
@@ -308,10 +319,43 @@ impl<'a, 'b> Segment<'a, 'b> {
                     let live = self.procedure.liveness.after(node);
                     self.reload(live, *state, Some(node), false)?;
                 }
-                _ => self.node(node, op)?,
+                _ => {
+                    self.reserve_for(&block.nodes[index..]);
+                    self.node(node, op)?;
+                }
             }
         }
         self.end(id, &block.terminator)
+    }
+
+    /// Takes memory for all objects that the nodes make before something may leave the segment, if the first one makes
+    /// an object and nothing is left of what was taken before. Objects in memory taken earlier are complete wherever
+    /// somebody may look at them.
+    fn reserve_for(&mut self, nodes: &[NodeId]) {
+        let graph = self.procedure.graph;
+        if self.reserve.is_some() || allocated_bytes(&graph.node(nodes[0]).op).is_none() {
+            return;
+        }
+        let (mut bytes, mut objects) = (0, 0);
+        for &node in nodes {
+            let op = &graph.node(node).op;
+            if is_pure(op) && !self.procedure.liveness.is_needed(node) {
+                continue;
+            }
+            match allocated_bytes(op) {
+                Some(more) if bytes + more <= RESERVE_MAX => {
+                    bytes += more;
+                    objects += 1;
+                }
+                Some(_) => break,
+                None if is_pure(op) || matches!(op, Op::Store { .. }) => {}
+                None => break,
+            }
+        }
+        if objects > 1 {
+            let start = self.allocate(bytes);
+            self.reserve = Some((start, 0, bytes));
+        }
     }
 
     /// Leaves here if it is time for that.
@@ -682,17 +726,24 @@ impl<'a, 'b> Segment<'a, 'b> {
 
     /// Address of a descriptor or of what else lies beside the code.
     pub(super) fn address(&mut self, target: Target) -> Value {
-        let (namespace, index) = target.name();
-        let user = self
-            .builder
-            .func
-            .declare_imported_user_function(UserExternalName::new(namespace, index));
-        let symbol = self.builder.create_global_value(GlobalValueData::Symbol {
-            name: ExternalName::user(user),
-            offset: 0.into(),
-            colocated: true,
-            tls: false,
-        });
+        let name = target.name();
+        let symbol = match self.addresses.get(&name) {
+            Some(symbol) => *symbol,
+            None => {
+                let user = self
+                    .builder
+                    .func
+                    .declare_imported_user_function(UserExternalName::new(name.0, name.1));
+                let symbol = self.builder.create_global_value(GlobalValueData::Symbol {
+                    name: ExternalName::user(user),
+                    offset: 0.into(),
+                    colocated: true,
+                    tls: false,
+                });
+                self.addresses.insert(name, symbol);
+                symbol
+            }
+        };
         self.builder.ins().symbol_value(I64, symbol)
     }
 
@@ -771,23 +822,34 @@ impl<'a, 'b> Segment<'a, 'b> {
         let function = self.word(function as u64);
         let fp = self.fp();
         let registers = [argument, fp, self.thread, function];
-        self.call_native(trampoline, &registers)
+        self.builder
+            .ins()
+            .call_indirect(self.maker_signature, trampoline, &registers);
+        self.load(I64, self.thread, thread::PC)
     }
 
-    /// Calls a runtime entry; registers survive. Gives its result.
+    /// Calls a runtime entry. Gives its result.
     pub(super) fn call_runtime(&mut self, entry: Value, pc: Value, fp: Value, word: u32) -> Value {
         let trampoline = self.word(trampoline::runtime() as u64);
         let word = self.word(u64::from(word));
-        let registers = [pc, fp, self.thread, entry, word];
-        self.call_native(trampoline, &registers)
-    }
-
-    fn call_native(&mut self, trampoline: Value, registers: &[Value]) -> Value {
-        let signature = self.native_signatures[registers.len() - 4];
-        self.builder
+        let registers = [self.thread, fp, pc, word, entry];
+        let call = self
+            .builder
             .ins()
-            .call_indirect(signature, trampoline, registers);
-        self.load(I64, self.thread, thread::PC)
+            .call_indirect(self.runtime_signature, trampoline, &registers);
+        self.builder.inst_results(call)[0]
+    }
+}
+
+/// Most bytes of objects taken in one piece.
+const RESERVE_MAX: usize = 512;
+
+/// Bytes of the object that a node makes in scannable memory.
+fn allocated_bytes(op: &Op) -> Option<usize> {
+    match op {
+        Op::Cons(..) => Some(16),
+        Op::Allocate(_, fields) => Some(object_bytes(fields.len())),
+        _ => None,
     }
 }
 
