@@ -207,7 +207,7 @@ impl Segment<'_, '_> {
         Ok(self.character(code))
     }
 
-    fn character(&mut self, code: Value) -> Value {
+    pub(super) fn character(&mut self, code: Value) -> Value {
         let shifted = self.builder.ins().ishl_imm_u(code, 8);
         self.builder
             .ins()

@@ -88,6 +88,20 @@ pub(crate) fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == '\u{FEFF}' || character == '\0'
 }
 
+/// Whether a byte stands for itself in a bare token: no delimiter, no bar, and printed.
+fn is_bare(byte: u8) -> bool {
+    byte.is_ascii_graphic()
+        && !matches!(
+            byte,
+            b'(' | b')' | b'[' | b']' | b'"' | b';' | b'|' | b'\'' | b'`' | b','
+        )
+}
+
+/// Whether a byte is a blank or printed: it ends no line.
+fn is_within_line(byte: u8) -> bool {
+    byte == b'\t' || byte == b' ' || byte.is_ascii_graphic()
+}
+
 impl<S: CharSource> Lexer<'_, S> {
     fn peek(&mut self) -> Result<Option<char>, S> {
         self.source.peek().map_err(ReadError::Source)
@@ -116,6 +130,7 @@ impl<S: CharSource> Lexer<'_, S> {
             };
             if is_blank(first) {
                 self.take()?;
+                self.source.take_run(|byte| byte == b' ');
             } else if first == ';' {
                 self.skip_line()?;
             } else if let Some(token) = self.token_at(first, start)? {
@@ -174,6 +189,7 @@ impl<S: CharSource> Lexer<'_, S> {
                 break;
             }
             self.take()?;
+            self.source.take_run(is_within_line);
         }
         Ok(())
     }
@@ -467,6 +483,9 @@ impl<S: CharSource> Lexer<'_, S> {
         let mut text = String::new();
         let mut first_error = None;
         loop {
+            let is_plain =
+                |byte| is_within_line(byte) && byte != b'\\' && char::from(byte) != quote;
+            text.push_str(self.source.take_run(is_plain));
             let offset = self.source.offset();
             let Some(next) = self.take()? else {
                 // More text would not cure an escape that is wrong.
@@ -602,9 +621,15 @@ impl<S: CharSource> Lexer<'_, S> {
             } else {
                 self.take()?;
                 if self.state.fold_case {
-                    text.extend(next.to_lowercase())
+                    text.extend(next.to_lowercase());
                 } else {
-                    text.push(next)
+                    text.push(next);
+                }
+                let run = self.source.take_run(is_bare);
+                if self.state.fold_case {
+                    text.extend(run.chars().map(|next| next.to_ascii_lowercase()));
+                } else {
+                    text.push_str(run);
                 }
             }
         }
