@@ -47,7 +47,7 @@ pub(crate) enum Token {
     /// `#n#`
     LabelRef(u64),
     Boolean(bool),
-    Number(Number),
+    Number(Box<Number>),
     Character(char),
     String(String),
     Symbol(String),
@@ -85,6 +85,9 @@ fn is_delimiter(character: char) -> bool {
 
 /// White space in the sense of the reader, with NEL, the byte order mark and Unicode's spaces.
 pub(crate) fn is_blank(character: char) -> bool {
+    if character.is_ascii_graphic() {
+        return false;
+    }
     character.is_whitespace() || character == '\u{FEFF}' || character == '\0'
 }
 
@@ -103,10 +106,12 @@ fn is_within_line(byte: u8) -> bool {
 }
 
 impl<S: CharSource> Lexer<'_, S> {
+    #[inline]
     fn peek(&mut self) -> Result<Option<char>, S> {
         self.source.peek().map_err(ReadError::Source)
     }
 
+    #[inline]
     fn take(&mut self) -> Result<Option<char>, S> {
         let next = self.source.next().map_err(ReadError::Source)?;
         if next == Some('\n') {
@@ -133,31 +138,33 @@ impl<S: CharSource> Lexer<'_, S> {
                 self.source.take_run(|byte| byte == b' ');
             } else if first == ';' {
                 self.skip_line()?;
+            } else if let Some(token) = self.single(first)? {
+                // The commonest tokens; made here, they are not passed on from hand to hand.
+                return Ok((token, self.span_from(start)));
             } else if let Some(token) = self.token_at(first, start)? {
                 return Ok((token, self.span_from(start)));
             }
         }
     }
 
-    /// The token that begins with `first`, which was not taken; `None` for a comment.
+    /// The token that is `first` alone, which was not taken.
+    #[inline(always)]
+    fn single(&mut self, first: char) -> Result<Option<Token>, S> {
+        let token = match first {
+            '(' => Token::Open(')'),
+            '[' => Token::Open(']'),
+            ')' | ']' => Token::Close(first),
+            '\'' => Token::Quotation(Quotation::Quote),
+            '`' => Token::Quotation(Quotation::Quasiquote),
+            _ => return Ok(None),
+        };
+        self.take()?;
+        Ok(Some(token))
+    }
+
+    /// The token that begins with `first`, which was not taken and is none alone; `None` for a comment.
     fn token_at(&mut self, first: char, start: u32) -> Result<Option<Token>, S> {
         Ok(Some(match first {
-            '(' | '[' => {
-                self.take()?;
-                Token::Open(if first == '(' { ')' } else { ']' })
-            }
-            ')' | ']' => {
-                self.take()?;
-                Token::Close(first)
-            }
-            '\'' => {
-                self.take()?;
-                Token::Quotation(Quotation::Quote)
-            }
-            '`' => {
-                self.take()?;
-                Token::Quotation(Quotation::Quasiquote)
-            }
             ',' => {
                 self.take()?;
                 Token::Quotation(self.unquotation(Quotation::Unquote, Quotation::UnquoteSplicing)?)
@@ -285,7 +292,7 @@ impl<S: CharSource> Lexer<'_, S> {
         let prefix = word.as_bytes().get(1).map(u8::to_ascii_lowercase);
         if matches!(prefix, Some(b'e' | b'i' | b'b' | b'o' | b'd' | b'x')) {
             return match number::parse(&word, 10) {
-                Ok(Some(number)) => Ok(Token::Number(number)),
+                Ok(Some(number)) => Ok(Token::Number(Box::new(number))),
                 Ok(None) => {
                     Err(self.error("bad-number", start, format!("`{word}` is not a number")))
                 }
@@ -647,7 +654,7 @@ impl<S: CharSource> Lexer<'_, S> {
         }
         if may_be_number(&text) {
             match number::parse(&text, 10) {
-                Ok(Some(number)) => return Ok(Token::Number(number)),
+                Ok(Some(number)) => return Ok(Token::Number(Box::new(number))),
                 Ok(None) => {}
                 Err(problem) => return Err(self.bad_number(start, &text, &problem)),
             }

@@ -276,7 +276,7 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                     bytes.push(byte);
                     return Ok(None);
                 }
-                self.builder.number(number, span);
+                self.builder.number(*number, span);
             }
             Token::Boolean(value) => self.builder.boolean(value, span),
             Token::Character(value) => self.builder.character(value, span),
