@@ -104,10 +104,10 @@ struct Locked<P> {
 
 impl<P: Lender> Locked<P> {
     /// Lends to a borrower, on whose system thread this runs.
+    #[inline]
     fn make(&mut self, loan: &Loan, borrower: &Borrower) {
         let range = self.port.lend();
-        let may_be_made = self.revocations < REVOCATIONS_MAX && barrier::is_available();
-        if range.is_empty() || !may_be_made {
+        if range.is_empty() || self.revocations >= REVOCATIONS_MAX || !barrier::is_available() {
             return;
         }
         if !matches!(&self.borrower, Some(last) if Arc::ptr_eq(last, borrower)) {
@@ -152,6 +152,7 @@ impl<P: Lender> Locked<P> {
 }
 
 /// A number for the system thread that this runs on, which no other has at the same time.
+#[inline]
 fn system_thread() -> usize {
     thread_local! {
         static HERE: u8 = const { 0 };

@@ -108,10 +108,14 @@ impl TextWindow {
     }
 
     /// The addresses of the ASCII characters that come next, valid until the window is changed.
+    #[inline]
     pub(crate) fn lend(&mut self) -> Range<usize> {
         let unread = &self.text.as_bytes()[self.position..];
         if self.position == self.ascii_end {
-            self.ascii_end += ascii_prefix_length(unread);
+            match unread.first() {
+                Some(next) if next.is_ascii() => self.ascii_end += ascii_prefix_length(unread),
+                _ => return 0..0,
+            }
         }
         let start = unread.as_ptr().expose_provenance();
         start..start + (self.ascii_end - self.position)

@@ -125,9 +125,7 @@ impl<'a, 'b> Handler<'a, 'b> {
 
     /// Leaves to the fallback here, the instruction having done nothing.
     pub fn leave(&mut self) {
-        self.builder
-            .ins()
-            .return_call(self.fallback, &self.entry);
+        self.builder.ins().return_call(self.fallback, &self.entry);
     }
 
     fn fallback_block(&mut self) -> Block {

@@ -38,11 +38,17 @@ fn numbers(end: usize, at_once: usize) -> SharedPort<Numbers> {
 
 /// What generated code does, in the same order.
 fn take_lent(loan: &Loan, borrower: &Borrower) -> Option<usize> {
+    take_lent_with(loan, borrower, || ())
+}
+
+/// The same, with something that happens at the worst time.
+fn take_lent_with(loan: &Loan, borrower: &Borrower, interlude: impl FnOnce()) -> Option<usize> {
     borrower.store(1, Ordering::Relaxed);
     compiler_fence(Ordering::SeqCst);
     let mut taken = None;
     if loan.owner.load(Ordering::Relaxed) == Arc::as_ptr(borrower).addr() as u64 {
         let cursor = loan.cursor.load(Ordering::Relaxed);
+        interlude();
         if cursor < loan.limit.load(Ordering::Relaxed) {
             loan.cursor.store(cursor + 1, Ordering::Relaxed);
             taken = Some(cursor as usize);
@@ -136,7 +142,12 @@ fn threads_share_a_port() {
             let borrower = Borrower::default();
             let mut taken = Vec::new();
             loop {
-                if let Some(number) = take_lent(port.loan(), &borrower) {
+                let interlude = || {
+                    if taken.len() % 16 == 0 {
+                        std::thread::yield_now();
+                    }
+                };
+                if let Some(number) = take_lent_with(port.loan(), &borrower, interlude) {
                     taken.push(number);
                     continue;
                 }

@@ -267,10 +267,12 @@ impl TextInput {
 
 impl Lender for TextInput {
     /// The ASCII characters that come next in the window.
+    #[inline]
     fn lend(&mut self) -> Range<usize> {
         self.decoder.window.lend()
     }
 
+    #[inline]
     fn take_back(&mut self, count: usize) {
         self.decoder.window.take_back(count);
     }

@@ -312,6 +312,7 @@ impl TextOutput {
 impl Lender for TextOutput {
     /// Room for ASCII characters, which are encoded as themselves; line feeds are among them, so that only ports that
     /// wait until the buffer is full lend any.
+    #[inline]
     fn lend(&mut self) -> Range<usize> {
         let bytes = self.room.len().min(self.buffer.room());
         let start = self.room.as_mut_ptr().expose_provenance();
@@ -319,6 +320,9 @@ impl Lender for TextOutput {
     }
 
     fn take_back(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
         let room = std::mem::take(&mut self.room);
         let text = &room[..count];
         self.buffer.bytes.extend_from_slice(text);

@@ -364,12 +364,7 @@ unsafe extern "C" fn of_port(
 }
 
 /// `write-char`: collects like `primitive`.
-unsafe extern "C" fn to_port(
-    block: *mut u64,
-    fp: *mut u64,
-    pc: *const u32,
-    _: u32,
-) -> *const u32 {
+unsafe extern "C" fn to_port(block: *mut u64, fp: *mut u64, pc: *const u32, _: u32) -> *const u32 {
     // SAFETY: see above.
     unsafe {
         *block.add(MOVED) += 1;

@@ -116,7 +116,13 @@ fn characters_are_peeked_at_in_a_loan() {
 #[test]
 fn characters_are_written_to_a_loan() {
     let mut lent = Lent::new(encode_abc(Opcode::WriteCharacter, 2, 0, 0), b"..");
-    for other in [character(0x80), character(0x1_0061), fixnum(97), FALSE, PAIR] {
+    for other in [
+        character(0x80),
+        character(0x1_0061),
+        fixnum(97),
+        FALSE,
+        PAIR,
+    ] {
         assert!(lent.run(lent.port, other).1);
         assert_eq!(lent.used(), 0);
     }

@@ -44,7 +44,6 @@ fn put_character(
     character: char,
 ) -> Result<Value, Raise> {
     on_text_output(thread, call, port, |output, wait| {
-        output.provide_room();
         output.write_char(character, wait)
     })?;
     Ok(Value::UNSPECIFIED)
@@ -53,7 +52,11 @@ fn put_character(
 fn write_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let character = call.character(thread, 0)?;
     let port = target(thread, call, 1)?;
-    put_character(thread, call, port, character)
+    on_text_output(thread, call, port, |output, wait| {
+        output.provide_room();
+        output.write_char(character, wait)
+    })?;
+    Ok(Value::UNSPECIFIED)
 }
 
 fn newline(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
