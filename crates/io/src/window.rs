@@ -128,6 +128,7 @@ impl TextWindow {
     }
 
     /// The text that was not read yet.
+    #[inline]
     pub(crate) fn unread(&self) -> &str {
         &self.text[self.position..]
     }
@@ -138,6 +139,7 @@ impl TextWindow {
     }
 
     /// Steps over the next `length` bytes of `unread`.
+    #[inline]
     pub(crate) fn skip(&mut self, length: usize) {
         self.position += length;
         debug_assert!(self.text.is_char_boundary(self.position));
@@ -145,6 +147,7 @@ impl TextWindow {
     }
 
     /// Takes as many bytes of `unread` as `measure` says.
+    #[inline]
     pub(crate) fn take_some(&mut self, measure: impl FnOnce(&str) -> usize) -> &str {
         let start = self.position;
         let length = measure(self.unread());

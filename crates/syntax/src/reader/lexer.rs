@@ -26,7 +26,8 @@ impl<E> From<Diagnostic> for ReadError<E> {
     }
 }
 
-/// A token.
+/// A token. The text of strings, symbols and keywords is in [`LexicalState::text`], so that tokens are small, which are
+/// passed on often.
 #[derive(Debug)]
 pub(crate) enum Token {
     /// `(` or `[`, with the character that closes it.
@@ -49,9 +50,9 @@ pub(crate) enum Token {
     Boolean(bool),
     Number(Box<Number>),
     Character(char),
-    String(String),
-    Symbol(String),
-    Keyword(String),
+    String,
+    Symbol,
+    Keyword,
     Special(Special),
     /// The end of the text.
     End,
@@ -66,6 +67,8 @@ pub(crate) struct LexicalState {
     pub line_start: u32,
     /// Lines begun so far.
     pub line: u32,
+    /// The text of the last token that has one.
+    pub text: String,
 }
 
 pub(crate) struct Lexer<'a, S> {
@@ -92,6 +95,7 @@ pub(crate) fn is_blank(character: char) -> bool {
 }
 
 /// Whether a byte stands for itself in a bare token: no delimiter, no bar, and printed.
+#[inline]
 fn is_bare(byte: u8) -> bool {
     byte.is_ascii_graphic()
         && !matches!(
@@ -101,6 +105,7 @@ fn is_bare(byte: u8) -> bool {
 }
 
 /// Whether a byte is a blank or printed: it ends no line.
+#[inline]
 fn is_within_line(byte: u8) -> bool {
     byte == b'\t' || byte == b' ' || byte.is_ascii_graphic()
 }
@@ -171,7 +176,10 @@ impl<S: CharSource> Lexer<'_, S> {
             }
             '"' => {
                 self.take()?;
-                Token::String(self.quoted('"', start)?)
+                let mut text = self.empty_text();
+                self.quoted(&mut text, '"', start)?;
+                self.state.text = text;
+                Token::String
             }
             '#' => {
                 self.take()?;
@@ -249,7 +257,8 @@ impl<S: CharSource> Lexer<'_, S> {
             }
             ':' => {
                 self.take()?;
-                let (text, barred) = self.bare_text(start)?;
+                let mut text = self.empty_text();
+                let barred = self.bare_text(&mut text, start)?;
                 if text.is_empty() && !barred {
                     return Err(self.error(
                         "bad-keyword",
@@ -257,7 +266,8 @@ impl<S: CharSource> Lexer<'_, S> {
                         "a keyword needs a name after `#:`",
                     ));
                 }
-                Token::Keyword(text)
+                self.state.text = text;
+                Token::Keyword
             }
             '0'..='9' => self.label(start)?,
             _ => self.hash_word(start)?,
@@ -358,7 +368,7 @@ impl<S: CharSource> Lexer<'_, S> {
                 )
             }
             _ => {
-                let _ = self.bare_text(start)?;
+                self.bare_text(&mut String::new(), start)?;
                 Err(self.error(
                     "bad-label",
                     start,
@@ -374,7 +384,8 @@ impl<S: CharSource> Lexer<'_, S> {
             self.skip_line()?;
             return Ok(None);
         }
-        let (word, _) = self.bare_text(start)?;
+        let mut word = self.empty_text();
+        self.bare_text(&mut word, start)?;
         Ok(Some(match word.as_str() {
             "fold-case" => {
                 self.state.fold_case = true;
@@ -386,7 +397,10 @@ impl<S: CharSource> Lexer<'_, S> {
             }
             // Names of dialects are harmless at the head of a file.
             "r6rs" | "r7rs" | "chezscheme" => return Ok(None),
-            "optional" | "rest" | "key" => Token::Keyword(word),
+            "optional" | "rest" | "key" => {
+                self.state.text = word;
+                Token::Keyword
+            }
             "eof" => Token::Special(Special::Eof),
             "unspecific" => Token::Special(Special::Unspecified),
             "default" => Token::Special(Special::DefaultObject),
@@ -484,10 +498,16 @@ impl<S: CharSource> Lexer<'_, S> {
         ))
     }
 
-    /// The inside of a string or of a symbol in bars, up to and with the closing quote.
-    fn quoted(&mut self, quote: char, start: u32) -> Result<String, S> {
+    /// The buffer for a token's text, which an error gives up.
+    fn empty_text(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.state.text);
+        text.clear();
+        text
+    }
+
+    /// Appends the inside of a string or of a symbol in bars, up to and with the closing quote, which is dropped.
+    fn quoted(&mut self, text: &mut String, quote: char, start: u32) -> Result<(), S> {
         let open = self.span_from(start);
-        let mut text = String::new();
         let mut first_error = None;
         loop {
             let is_plain =
@@ -509,7 +529,7 @@ impl<S: CharSource> Lexer<'_, S> {
             match next {
                 _ if next == quote => break,
                 '\\' => {
-                    if let Err(error) = self.escape(&mut text, offset, quote) {
+                    if let Err(error) = self.escape(text, offset, quote) {
                         match error {
                             ReadError::Syntax(diagnostic) if !diagnostic.incomplete => {
                                 first_error.get_or_insert(ReadError::Syntax(diagnostic));
@@ -529,7 +549,7 @@ impl<S: CharSource> Lexer<'_, S> {
         }
         match first_error {
             Some(error) => Err(error),
-            None => Ok(text),
+            None => Ok(()),
         }
     }
 
@@ -614,15 +634,14 @@ impl<S: CharSource> Lexer<'_, S> {
         Ok(())
     }
 
-    /// The text of a bare token, with parts in bars; and whether it had such parts.
-    fn bare_text(&mut self, start: u32) -> Result<(String, bool), S> {
-        let mut text = String::new();
+    /// Appends the text of a bare token, with parts in bars; says whether it had such parts.
+    fn bare_text(&mut self, text: &mut String, start: u32) -> Result<bool, S> {
         let mut barred = false;
         while let Some(next) = self.peek()? {
             if next == '|' {
                 self.take()?;
                 barred = true;
-                text.push_str(&self.quoted('|', start)?);
+                self.quoted(text, '|', start)?;
             } else if is_delimiter(next) {
                 break;
             } else {
@@ -640,14 +659,15 @@ impl<S: CharSource> Lexer<'_, S> {
                 }
             }
         }
-        Ok((text, barred))
+        Ok(barred)
     }
 
     /// A number, a symbol or a lone dot.
     fn bare(&mut self, start: u32) -> Result<Token, S> {
-        let (text, barred) = self.bare_text(start)?;
-        if barred {
-            return Ok(Token::Symbol(text));
+        let mut text = self.empty_text();
+        if self.bare_text(&mut text, start)? {
+            self.state.text = text;
+            return Ok(Token::Symbol);
         }
         if text == "." {
             return Ok(Token::Dot);
@@ -672,7 +692,8 @@ impl<S: CharSource> Lexer<'_, S> {
         if is_malformed_number(&text) {
             return Err(self.error("bad-number", start, format!("`{text}` is not a number")));
         }
-        Ok(Token::Symbol(text))
+        self.state.text = text;
+        Ok(Token::Symbol)
     }
 }
 
