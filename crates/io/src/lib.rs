@@ -9,7 +9,7 @@
 //! Boundaries, stated as absences:
 //! - Nothing here knows of Scheme values, of the heap or of the scheduler.
 //! - A [`Handle`] knows nothing of characters; a decoder knows nothing of where its bytes come from.
-//! - No handle and no port is bound to a thread.
+//! - No handle and no port is bound to a thread. A shared port may be lent to one ([`lending`]), for who generates code.
 //!
 //! The invariant the callers build on: **an operation completes or has no effect**. A read that
 //! returns [`IoError::Interrupted`] or [`IoError::WouldBlock`] has consumed nothing (what arrived stays
@@ -24,6 +24,7 @@ pub mod encoding;
 pub mod error;
 pub mod file;
 pub mod handle;
+pub mod lending;
 pub mod line_separator;
 pub mod port;
 pub mod registry;
@@ -37,6 +38,7 @@ pub use encoding::{ByteOrderMark, CodingPolicy, Encoding};
 pub use error::{IoError, Operation};
 pub use file::OutputMode;
 pub use handle::{Access, Handle};
+pub use lending::{Borrower, Lender, Loan, SharedPort};
 pub use line_separator::LineSeparator;
 pub use port::{BinaryInput, BinaryOutput, Buffering, TextInput, TextOutput};
 pub use registry::flush_all;

@@ -1,7 +1,7 @@
 //! Ports: handles with buffers, and for text with a decoder or encoder.
 //!
-//! A port is plain data used through `&mut`; whoever shares one between threads puts it behind a lock,
-//! as [`registry`](crate::registry) does for outputs.
+//! A port is plain data used through `&mut`; to share one between threads there is
+//! [`SharedPort`](crate::lending::SharedPort).
 
 mod binary_input;
 mod binary_output;

@@ -3,10 +3,11 @@
 //! An output that is shared is registered by that, weakly: dropping its last reference flushes and
 //! forgets it. Whoever ends the process calls [`flush_all`] first.
 
-use std::sync::{Arc, Mutex, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::error::IoError;
+use crate::lending::{Lender, SharedPort};
 use crate::port::{BinaryOutput, TextOutput};
 use crate::wait::Wait;
 
@@ -39,8 +40,20 @@ impl Output for BinaryOutput {
     }
 }
 
+/// A shared output of any kind.
+trait SharedOutput: Send + Sync {
+    /// Writes out what is pending; `None` if somebody else holds the output.
+    fn try_write_pending(&self, wait: Wait<'_>) -> Option<Result<(), IoError>>;
+}
+
+impl<P: Output + Lender> SharedOutput for SharedPort<P> {
+    fn try_write_pending(&self, wait: Wait<'_>) -> Option<Result<(), IoError>> {
+        Some(self.try_lock()?.write_pending(wait))
+    }
+}
+
 struct Registry {
-    outputs: Vec<Weak<Mutex<dyn Output>>>,
+    outputs: Vec<Weak<dyn SharedOutput>>,
     /// Dead entries are removed when there are this many entries.
     sweep_at: usize,
 }
@@ -52,11 +65,11 @@ static OPEN_OUTPUTS: Mutex<Registry> = Mutex::new(Registry {
 
 impl TextOutput {
     /// Makes the port shareable and registers it for [`flush_all`].
-    pub fn share(self) -> Arc<Mutex<TextOutput>> {
+    pub fn share(self) -> Arc<SharedPort<TextOutput>> {
         let has_handle = self.handle().is_some();
-        let shared = Arc::new(Mutex::new(self));
+        let shared = Arc::new(SharedPort::new(self));
         if has_handle {
-            let output: Arc<Mutex<dyn Output>> = shared.clone();
+            let output: Arc<dyn SharedOutput> = shared.clone();
             register(&output);
         }
         shared
@@ -65,18 +78,18 @@ impl TextOutput {
 
 impl BinaryOutput {
     /// Makes the port shareable and registers it for [`flush_all`].
-    pub fn share(self) -> Arc<Mutex<BinaryOutput>> {
+    pub fn share(self) -> Arc<SharedPort<BinaryOutput>> {
         let has_handle = self.handle().is_some();
-        let shared = Arc::new(Mutex::new(self));
+        let shared = Arc::new(SharedPort::new(self));
         if has_handle {
-            let output: Arc<Mutex<dyn Output>> = shared.clone();
+            let output: Arc<dyn SharedOutput> = shared.clone();
             register(&output);
         }
         shared
     }
 }
 
-fn register(output: &Arc<Mutex<dyn Output>>) {
+fn register(output: &Arc<dyn SharedOutput>) {
     let mut registry = OPEN_OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner);
     if registry.outputs.len() >= registry.sweep_at {
         registry.outputs.retain(|output| output.strong_count() > 0);
@@ -89,7 +102,7 @@ fn register(output: &Arc<Mutex<dyn Output>>) {
 /// what went wrong. An output whose lock another thread does not give up is reported as `WouldBlock`.
 /// The caller must not hold the lock of an output.
 pub fn flush_all(wait: Wait<'_>) -> Vec<IoError> {
-    let outputs: Vec<Arc<Mutex<dyn Output>>> = {
+    let outputs: Vec<Arc<dyn SharedOutput>> = {
         let registry = OPEN_OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner);
         registry.outputs.iter().filter_map(Weak::upgrade).collect()
     };
@@ -102,18 +115,13 @@ pub fn flush_all(wait: Wait<'_>) -> Vec<IoError> {
     errors
 }
 
-fn flush_shared(output: &Mutex<dyn Output>, wait: Wait<'_>) -> Result<(), IoError> {
+fn flush_shared(output: &dyn SharedOutput, wait: Wait<'_>) -> Result<(), IoError> {
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {
-        match output.try_lock() {
-            Ok(mut output) => return output.write_pending(wait),
-            Err(TryLockError::Poisoned(poisoned)) => {
-                return poisoned.into_inner().write_pending(wait);
-            }
-            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
-                return Err(IoError::WouldBlock);
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        match output.try_write_pending(wait) {
+            Some(outcome) => return outcome,
+            None if Instant::now() >= deadline => return Err(IoError::WouldBlock),
+            None => std::thread::sleep(Duration::from_millis(1)),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! and for text that is about to be dropped, at the speed of a newline search.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use memchr::{memchr_iter, memrchr};
 
@@ -106,7 +107,28 @@ impl TextWindow {
         Some(char::from(first))
     }
 
+    /// The addresses of the ASCII characters that come next, valid until the window is changed.
+    #[inline]
+    pub(crate) fn lend(&mut self) -> Range<usize> {
+        let unread = &self.text.as_bytes()[self.position..];
+        if self.position == self.ascii_end {
+            match unread.first() {
+                Some(next) if next.is_ascii() => self.ascii_end += ascii_prefix_length(unread),
+                _ => return 0..0,
+            }
+        }
+        let start = unread.as_ptr().expose_provenance();
+        start..start + (self.ascii_end - self.position)
+    }
+
+    /// Steps over characters that were lent.
+    pub(crate) fn take_back(&mut self, count: usize) {
+        debug_assert!(count <= self.ascii_end - self.position);
+        self.position += count;
+    }
+
     /// The text that was not read yet.
+    #[inline]
     pub(crate) fn unread(&self) -> &str {
         &self.text[self.position..]
     }
@@ -117,10 +139,20 @@ impl TextWindow {
     }
 
     /// Steps over the next `length` bytes of `unread`.
+    #[inline]
     pub(crate) fn skip(&mut self, length: usize) {
         self.position += length;
         debug_assert!(self.text.is_char_boundary(self.position));
         self.ascii_end = self.ascii_end.max(self.position);
+    }
+
+    /// Takes as many bytes of `unread` as `measure` says.
+    #[inline]
+    pub(crate) fn take_some(&mut self, measure: impl FnOnce(&str) -> usize) -> &str {
+        let start = self.position;
+        let length = measure(self.unread());
+        self.skip(length);
+        &self.text[start..start + length]
     }
 
     /// Takes `text_length` bytes as text and steps over `length` of them and what follows.

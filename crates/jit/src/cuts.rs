@@ -2,7 +2,7 @@
 //!
 //! A cut ends one segment and begins another that takes nothing over in registers. Every call cuts. An instruction
 //! left to the runtime cuts too, so that no native frame is needed around its call, unless an unboxed
-//! number that has no slot is needed behind it, or the segments together grew too large.
+//! number that has no slot is needed behind it, it seldom gets to the runtime, or the segments together grew too large.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use canny_spesh::graph::{BlockId, Graph, NodeId, Op, SlotContent, Terminator};
 
 use crate::JitError;
 use crate::liveness::{Liveness, RootSet};
-use crate::slots::{SlotStore, Slots};
+use crate::slots::{SlotStore, Slots, loan_operands};
 use crate::values::{Values, is_float};
 
 /// Instructions in the runtime that do not cut.
@@ -29,8 +29,12 @@ impl Cuts {
         cuts.all_whole = false;
         for (index, block) in graph.blocks.iter().enumerate() {
             for &node in &block.nodes {
-                if let Op::Runtime(state) = graph.node(node).op
-                    && let Some(live) = liveness.after(node)
+                let Op::Runtime(state) = graph.node(node).op else {
+                    continue;
+                };
+                if loan_operands(graph, state).is_some() {
+                    cuts.whole_nodes.insert(node);
+                } else if let Some(live) = liveness.after(node)
                     && loses_float(graph, values, &slots.behind(graph, state)?, live)
                 {
                     cuts.whole_nodes.insert(node);

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use canny_spesh::graph::{BlockId, Callee, Edge, Graph, NodeId, Op, SlotContent, Terminator};
 
 use crate::cuts::Cuts;
-use crate::slots::{SlotStore, Slots};
+use crate::slots::{SlotStore, Slots, loan_operands};
 use crate::values::{Values, is_constant, is_float, is_pure};
 
 /// A set of roots.
@@ -169,6 +169,13 @@ impl Flow<'_> {
                 self.add_callee(callee, live);
                 for argument in arguments {
                     self.add(*argument, live);
+                }
+            }
+            Op::Runtime(state) if let Some(operands) = loan_operands(self.graph, *state) => {
+                self.liveness.after_nodes.insert(id, live.clone());
+                live.remove(id);
+                for operand in operands {
+                    self.add(operand, live);
                 }
             }
             Op::Runtime(_) => {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use canny_compiler::instruction::Instruction;
 use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, SlotContent, StateId, Terminator};
 use canny_tables::layout::frame;
-use canny_tables::opcodes::Window;
+use canny_tables::opcodes::{Opcode, Window};
 
 use crate::JitError;
 use crate::values::Values;
@@ -213,6 +213,11 @@ impl Slots {
                 self.at_nodes.insert(node, missing);
             }
             match op {
+                Op::Runtime(state) if loan_operands(graph, *state).is_some() => {
+                    // Either the runtime ran, or nothing was stored and only the value is new.
+                    known.meet(&Known::exactly(&self.behind(graph, *state)?));
+                    known.define(node);
+                }
                 Op::Call(_, _, state) | Op::Runtime(state) => {
                     known = Known::exactly(&self.behind(graph, *state)?);
                     let instruction = instruction(graph, *state)?;
@@ -264,6 +269,25 @@ pub(crate) fn defines_a(instruction: &Instruction) -> bool {
     let mut defines = false;
     instruction.each_definition(|register| defines |= register == instruction.a());
     defines || instruction.row().window == Window::Call
+}
+
+/// The operands of the instruction at a state's pc, the port last, if it is compiled to the use of a port's loan, with the
+/// runtime for the rest. Then what is needed behind it stays in registers, unless the runtime ran.
+pub(crate) fn loan_operands(graph: &Graph, id: StateId) -> Option<Vec<NodeId>> {
+    let instruction = instruction(graph, id).ok()?;
+    let registers = match instruction.opcode {
+        Opcode::ReadCharacter | Opcode::PeekCharacter => vec![instruction.b()],
+        Opcode::WriteCharacter => vec![instruction.a(), instruction.b()],
+        _ => return None,
+    };
+    let there = &graph.state(id).registers;
+    let node = |register: usize| {
+        let found = there
+            .iter()
+            .find(|(number, _)| *number as usize == register);
+        found.map(|(_, node)| *node)
+    };
+    registers.into_iter().map(node).collect()
 }
 
 fn state_slots(graph: &Graph, values: &Values, id: StateId) -> Vec<SlotStore> {

@@ -5,5 +5,6 @@ mod machine;
 mod memory;
 mod numbers;
 mod objects;
+mod ports;
 mod programs;
 mod states;

@@ -157,3 +157,40 @@ fn units_are_forgotten_with_their_code() {
     let kept = thread.protected(kept);
     assert!(vm.procedure_arity(kept).is_some());
 }
+
+/// The outputs of the process are flushed on its way out by whoever ends it, while another thread writes to them by the
+/// character: nothing is lost or comes twice.
+#[test]
+fn other_threads_flush_what_is_written_by_the_character() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const CHARACTERS: usize = 400_000;
+    let name = format!("canny-programs-{}.txt", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let text = format!(
+        "(define port (open-output-file {:?}))
+         (define (loop i)
+           (if (< i {CHARACTERS})
+               (begin (write-char (integer->char (+ 48 (remainder i 7))) port) (loop (+ i 1)))))
+         (loop 0)
+         (close-port port)
+         7",
+        path.to_str().expect("a path in UTF-8")
+    );
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                canny_io::flush_all(canny_io::Wait::Blocking);
+            }
+        });
+        let value = std::panic::catch_unwind(|| run(VmConfig::default(), &text));
+        is_done.store(true, Ordering::Relaxed);
+        assert_eq!(value.expect("a value").as_fixnum(), Some(7));
+    });
+    let written = std::fs::read(&path).expect("the file");
+    let _ = std::fs::remove_file(&path);
+    assert_eq!(written.len(), CHARACTERS);
+    let is_right = |(index, byte): (usize, &u8)| usize::from(*byte) == 48 + index % 7;
+    assert!(written.iter().enumerate().all(is_right));
+}

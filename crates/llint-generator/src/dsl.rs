@@ -123,6 +123,11 @@ impl<'a, 'b> Handler<'a, 'b> {
         (self.pc, self.table, self.word) = (pc, table, word);
     }
 
+    /// Leaves to the fallback here, the instruction having done nothing.
+    pub fn leave(&mut self) {
+        self.builder.ins().return_call(self.fallback, &self.entry);
+    }
+
     fn fallback_block(&mut self) -> Block {
         if let Some(block) = self.fallback_block {
             return block;

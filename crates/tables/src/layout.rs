@@ -149,8 +149,34 @@ pub mod thread {
     pub const CARRIED_WORDS: usize = 24;
     /// Chances of compiled code to leave before it does so without a reason; see `CANNY_SPESH_STRESS`.
     pub const CHANCES: i32 = CARRIED + 8 * CARRIED_WORDS as i32;
+    /// Address of the word that is 1 while generated code uses the loan of a port; by the address the thread is known
+    /// as the borrower. See [`super::loan`].
+    pub const LOAN_FLAG: i32 = CHANCES + 8;
     /// First free byte after the fixed fields.
-    pub const SIZE: usize = CHANCES as usize + 8;
+    pub const SIZE: usize = LOAN_FLAG as usize + 8;
+}
+
+/// Payload words of a port.
+pub mod port {
+    /// A fixnum by which the host knows the port.
+    pub const ID: usize = 0;
+    /// A fixnum: what the port can do.
+    pub const FLAGS: usize = 1;
+    /// String.
+    pub const NAME: usize = 2;
+    /// Address of the loan, a multiple of 16; there always is one.
+    pub const LOAN: usize = 3;
+}
+
+/// Offsets, in bytes, in the loan of a port: characters that one thread may read or write without the port's lock. The
+/// protocol is told where the loan is defined, in the crate of ports.
+pub mod loan {
+    /// Address of the borrower's flag, or 0.
+    pub const OWNER: i32 = 0;
+    /// Address of the next byte: an ASCII character to be read, or room for one to be written.
+    pub const CURSOR: i32 = 8;
+    /// Address behind the last byte.
+    pub const LIMIT: i32 = 16;
 }
 
 /// Payload words of a continuation, which is a closure: calling it returns to where it was captured.

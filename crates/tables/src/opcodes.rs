@@ -245,6 +245,11 @@ opcodes! {
     RecordSet "record-set" [Use Use Use] [Number Pool] None Next true false "Field (number) of R[a], a record of type R[b], = R[c]; the pool has the modifier's name.";
     MakeRecord "make-record" [UseDef Count None] [] Arguments Next true true "R[a] = a record of type R[a] with the fields R[a+1 .. a+b); b counts the type too.";
 
+    // Characters of ports; each is named like the primitive that does it when the port is not lent to the thread.
+    ReadCharacter "read-char" [Def Use None] [] None Next true true "R[a] = next character of the port R[b], or the end-of-file object.";
+    PeekCharacter "peek-char" [Def Use None] [] None Next true true "R[a] = next character of the port R[b], left in place, or the end-of-file object.";
+    WriteCharacter "write-char" [Use Use None] [] None Next true true "Writes the character R[a] to the port R[b].";
+
     // Calls.
     Call "call" [Use Count None] [LiveMap] Call Next true true "R[a] = result of calling R[a] with the b arguments from R[a+2].";
     TailCall "tail-call" [Use Count None] [] TailCall Stop true true "Calls R[a] with the b arguments from R[a+2] in place of this frame.";

@@ -76,10 +76,10 @@ const INTERNED: usize = 2;
 impl Thread {
     /// The symbol with this name.
     pub fn symbol(&mut self, name: &str) -> Value {
-        let table = self.vm.symbols.clone();
-        if let Some(symbol) = table.find(name) {
+        if let Some(symbol) = self.vm.symbols.find(name) {
             return symbol;
         }
+        let table = self.vm.symbols.clone();
         let symbol = self.make_symbol(name, true);
         let mut symbols = table.symbols.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(first) = symbols.by_name.get(name) {

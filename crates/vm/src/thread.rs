@@ -59,6 +59,8 @@ pub struct Thread {
     pub(crate) carried: [u64; offsets::CARRIED_WORDS],
     /// Chances of compiled code to leave until it does so without a reason.
     pub(crate) chances: u64,
+    /// Address of `loan_flag`.
+    pub(crate) loan_flag_address: *const AtomicU64,
     // Generated code knows nothing of what follows.
     pub(crate) dispatch: Box<DispatchTable>,
     pub(crate) stack: VmStack,
@@ -86,6 +88,8 @@ pub struct Thread {
     /// From which the next number of chances is made.
     pub(crate) stress_state: u64,
     pub(crate) detour: Detour,
+    /// 1 while generated code uses the loan of a port. Who lent a port keeps the flag alive.
+    loan_flag: Arc<AtomicU64>,
 }
 
 /// The registers of the dynamic state; see the primitive rows of `control`.
@@ -156,6 +160,7 @@ const _: () = {
     assert!(offset_of!(Thread, dynamic.parameters) == offsets::PARAMETERS as usize);
     assert!(offset_of!(Thread, carried) == offsets::CARRIED as usize);
     assert!(offset_of!(Thread, chances) == offsets::CHANCES as usize);
+    assert!(offset_of!(Thread, loan_flag_address) == offsets::LOAN_FLAG as usize);
     assert!(offset_of!(Thread, dispatch) == offsets::SIZE);
 };
 
@@ -166,6 +171,7 @@ impl Thread {
         let table = dispatch.as_ptr();
         let primitives = vm.primitives().clone();
         let base = stack.base();
+        let loan_flag = Arc::new(AtomicU64::new(0));
         let (exit, underflow) = (vm.stubs.exit(), vm.stubs.underflow());
         let mut thread = Box::new(Thread {
             limit: AtomicU64::new(0),
@@ -200,6 +206,7 @@ impl Thread {
             },
             carried: [0; offsets::CARRIED_WORDS],
             chances: 1,
+            loan_flag_address: Arc::as_ptr(&loan_flag),
             dispatch,
             stack,
             vm,
@@ -217,6 +224,7 @@ impl Thread {
             stress_state: 1,
             detour: Detour::NOWHERE,
             sealed_reserve_words: 0,
+            loan_flag,
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);
         thread.reset_limit();
@@ -226,6 +234,12 @@ impl Thread {
             (&raw const thread.dispatch[Opcode::Loop as usize]).cast();
         thread.interrupts.connect(limit, loop_entry);
         thread
+    }
+
+    /// The flag by which the thread is known to those who lend to its generated code; see `layout::loan`. A thread never
+    /// leaves the system thread that it was made on.
+    pub fn loan_flag(&self) -> &Arc<AtomicU64> {
+        &self.loan_flag
     }
 
     /// The machine.

@@ -156,7 +156,7 @@ static NUMBER_EQUAL: Comparison = Comparison {
 pub(super) fn integration(id: PrimitiveId) -> Integration {
     static TABLE: OnceLock<HashMap<u16, Integration>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let rows = rows();
+        let rows: Vec<_> = rows().into_iter().chain(rows_of_ports()).collect();
         debug_assert!(
             rows.iter()
                 .all(|(name, _)| primitives::lookup(name).is_some())
@@ -166,6 +166,14 @@ pub(super) fn integration(id: PrimitiveId) -> Integration {
             .collect()
     });
     table.get(&id.0).cloned().unwrap_or(Integration::None)
+}
+
+fn rows_of_ports() -> [(&'static str, Integration); 3] {
+    [
+        ("read-char", Integration::Unary(Opcode::ReadCharacter)),
+        ("peek-char", Integration::Unary(Opcode::PeekCharacter)),
+        ("write-char", Integration::Store2(Opcode::WriteCharacter)),
+    ]
 }
 
 fn rows() -> Vec<(&'static str, Integration)> {
@@ -297,7 +305,7 @@ mod tests {
 
     #[test]
     fn every_row_names_a_primitive() {
-        for (name, _) in rows() {
+        for (name, _) in rows().into_iter().chain(rows_of_ports()) {
             assert!(primitives::lookup(name).is_some(), "{name}");
         }
     }

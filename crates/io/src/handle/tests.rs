@@ -304,7 +304,7 @@ fn terminals_deliver_lines_and_go_on_after_their_end_of_input() {
     let mut input = TextInput::new(terminal, Default::default());
     input.tie_output(&output);
     assert!(!input.char_ready().unwrap());
-    assert_eq!(output.lock().unwrap().pending(), 0);
+    assert_eq!(output.lock().pending(), 0);
 
     rustix::io::write(main.as_fd(), b"abc\n\x04def\n").unwrap();
     assert_eq!(input.read_line(WAIT).unwrap().unwrap().as_str(), "abc");

@@ -1,10 +1,12 @@
 //! Binary input: bytes from a handle through a buffer, or bytes in memory.
 
 use std::io::SeekFrom;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{IoError, Operation};
 use crate::handle::Handle;
+use crate::lending::Lender;
 use crate::port::READ_BYTES;
 use crate::wait::Wait;
 
@@ -249,4 +251,13 @@ impl BinaryInput {
         }
         Ok(())
     }
+}
+
+impl Lender for BinaryInput {
+    /// Bytes are not lent.
+    fn lend(&mut self) -> Range<usize> {
+        0..0
+    }
+
+    fn take_back(&mut self, _count: usize) {}
 }

@@ -1,9 +1,11 @@
 //! Binary output: a buffer before a handle, or bytes collected in memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::IoError;
 use crate::handle::Handle;
+use crate::lending::Lender;
 use crate::port::output_buffer::{Buffering, OutputBuffer};
 use crate::wait::Wait;
 
@@ -88,4 +90,13 @@ impl BinaryOutput {
     pub fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.close(wait)
     }
+}
+
+impl Lender for BinaryOutput {
+    /// Bytes are not lent.
+    fn lend(&mut self) -> Range<usize> {
+        0..0
+    }
+
+    fn take_back(&mut self, _count: usize) {}
 }

@@ -109,6 +109,14 @@ impl OutputBuffer {
         self.bytes.len() < self.push_limit
     }
 
+    /// The number of bytes that may be pushed without further ado, whatever they are.
+    pub(super) fn room(&self) -> usize {
+        match self.buffering {
+            Buffering::Block => self.push_limit.saturating_sub(self.bytes.len()),
+            Buffering::Line | Buffering::None => 0,
+        }
+    }
+
     /// The number of bytes that were accepted and are not out yet.
     pub(super) fn pending(&self) -> usize {
         if self.handle.is_some() {

@@ -605,18 +605,18 @@ fn shared_outputs_are_flushed_at_exit_and_when_dropped() {
     let contents = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap();
     let text = TextOutput::new(open("text"), EncodeOptions::default()).share();
     let binary = BinaryOutput::new(open("binary")).share();
-    text.lock().unwrap().write_str("text", WAIT).unwrap();
-    binary.lock().unwrap().write_bytes(b"binary", WAIT).unwrap();
+    text.lock().write_str("text", WAIT).unwrap();
+    binary.lock().write_bytes(b"binary", WAIT).unwrap();
     assert_eq!(contents("text"), "");
     flush_all(WAIT);
     assert_eq!(contents("text"), "text");
     assert_eq!(contents("binary"), "binary");
-    text.lock().unwrap().write_str("!", WAIT).unwrap();
+    text.lock().write_str("!", WAIT).unwrap();
     drop(text);
     assert_eq!(contents("text"), "text!");
     for number in 0..500 {
         TextOutput::new(open("text"), EncodeOptions::default()).share();
-        assert!(number == 0 || binary.lock().unwrap().is_open());
+        assert!(number == 0 || binary.lock().is_open());
     }
     flush_all(WAIT);
 }

@@ -1,11 +1,13 @@
 //! Text input: a streaming decoder fed from a handle, or text in memory.
 
 use std::io::SeekFrom;
-use std::sync::{Arc, Mutex, TryLockError, Weak};
+use std::ops::Range;
+use std::sync::{Arc, Weak};
 
 use crate::decoder::{DecodeOptions, Extent, Progress, Pull, StreamingDecoder};
 use crate::error::{IoError, Operation};
 use crate::handle::Handle;
+use crate::lending::{Lender, SharedPort};
 use crate::line_separator::LineSeparator;
 use crate::port::{READ_BYTES, TextOutput};
 use crate::text::Text;
@@ -19,7 +21,7 @@ pub struct TextInput {
     handle: Option<Arc<Handle>>,
     /// Made when first needed, so that ports on text in memory stay small.
     buffer: Box<[u8]>,
-    tied_output: Weak<Mutex<TextOutput>>,
+    tied_output: Weak<SharedPort<TextOutput>>,
     name: Box<str>,
     closed: bool,
 }
@@ -52,7 +54,7 @@ impl TextInput {
     }
 
     /// Flushes `output` before each wait for input, so that a prompt is seen.
-    pub fn tie_output(&mut self, output: &Arc<Mutex<TextOutput>>) {
+    pub fn tie_output(&mut self, output: &Arc<SharedPort<TextOutput>>) {
         self.tied_output = Arc::downgrade(output);
     }
 
@@ -98,6 +100,26 @@ impl TextInput {
             return Ok(Some(character));
         }
         self.peek_char_slowly(wait)
+    }
+
+    /// Takes the next character, if it is known to be ASCII.
+    #[inline(always)]
+    pub fn read_ascii(&mut self) -> Option<char> {
+        let character = self.decoder.window.peek_ascii()?;
+        self.decoder.window.skip_ascii();
+        Some(character)
+    }
+
+    /// The next character, which stays where it is, if it is known to be ASCII.
+    #[inline(always)]
+    pub fn peek_ascii(&self) -> Option<char> {
+        self.decoder.window.peek_ascii()
+    }
+
+    /// Takes as much of the text that was decoded so far as `measure` says, in bytes.
+    #[inline]
+    pub fn take_decoded(&mut self, measure: impl FnOnce(&str) -> usize) -> &str {
+        self.decoder.window.take_some(measure)
     }
 
     #[inline(never)]
@@ -243,16 +265,26 @@ impl TextInput {
     }
 }
 
+impl Lender for TextInput {
+    /// The ASCII characters that come next in the window.
+    #[inline]
+    fn lend(&mut self) -> Range<usize> {
+        self.decoder.window.lend()
+    }
+
+    #[inline]
+    fn take_back(&mut self, count: usize) {
+        self.decoder.window.take_back(count);
+    }
+}
+
 /// Flushes the tied output as far as possible. Its errors belong to those who write to it, and if
 /// someone is just writing, that one will flush.
-fn flush_tied(output: &Weak<Mutex<TextOutput>>, wait: Wait<'_>) {
+fn flush_tied(output: &Weak<SharedPort<TextOutput>>, wait: Wait<'_>) {
     let Some(output) = output.upgrade() else {
         return;
     };
-    let mut guard = match output.try_lock() {
-        Ok(guard) => guard,
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => return,
-    };
-    let _ = guard.flush(wait);
+    if let Some(mut output) = output.try_lock() {
+        let _ = output.flush(wait);
+    }
 }

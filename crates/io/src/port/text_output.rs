@@ -1,5 +1,6 @@
 //! Text output: an encoder and a buffer before a handle, or text collected in memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
@@ -7,12 +8,17 @@ use memchr::{memchr, memrchr};
 use crate::encoding::{ByteOrderMark, CodingPolicy, Encoder, Encoding, Utf8};
 use crate::error::{IoError, UnencodableOutput};
 use crate::handle::Handle;
+use crate::lending::Lender;
 use crate::port::output_buffer::{Buffering, OutputBuffer};
 use crate::text::Text;
 use crate::wait::Wait;
 
 /// Wide text is encoded in pieces of this many characters.
 const WIDE_PIECE_CHARACTERS: usize = 256;
+
+/// Characters that are lent room for at first, and once that was used up.
+const ROOM_BYTES_MIN: usize = 128;
+const ROOM_BYTES_MAX: usize = 4 * 1024;
 
 /// How text is encoded.
 #[derive(Clone, Debug)]
@@ -41,6 +47,9 @@ pub struct TextOutput {
     is_ascii_transparent: bool,
     /// Characters since the last line feed.
     column: u64,
+    /// What is lent; empty until characters are written one by one. While it is lent, its bytes are written to through
+    /// its address; they are read when the loan was taken back.
+    room: Box<[u8]>,
 }
 
 impl TextOutput {
@@ -70,6 +79,7 @@ impl TextOutput {
             options,
             is_ascii_transparent,
             column: 0,
+            room: Box::default(),
         }
     }
 
@@ -188,7 +198,13 @@ impl TextOutput {
             self.encode_otherwise(char::from(*bad), start)?;
             rest = others;
         }
-        let ended_line = match memrchr(b'\n', text) {
+        let ended_line = self.advance(text);
+        self.buffer.accepted(ended_line, wait)
+    }
+
+    /// Counts bytes that are a character each; says whether a line ended among them.
+    fn advance(&mut self, text: &[u8]) -> bool {
+        match memrchr(b'\n', text) {
             Some(offset) => {
                 self.column = (text.len() - offset - 1) as u64;
                 true
@@ -197,8 +213,15 @@ impl TextOutput {
                 self.column += text.len() as u64;
                 false
             }
-        };
-        self.buffer.accepted(ended_line, wait)
+        }
+    }
+
+    /// Characters will be written one by one: from now on there is something to lend.
+    #[inline]
+    pub fn provide_room(&mut self) {
+        if self.room.is_empty() && self.is_ascii_transparent && self.buffer.room() > 0 {
+            self.room = vec![0; ROOM_BYTES_MIN].into_boxed_slice();
+        }
     }
 
     /// Writes wide text: each word is a character. Words that are no characters become U+FFFD.
@@ -283,5 +306,31 @@ impl TextOutput {
             }
             CodingPolicy::Ignore => Ok(()),
         }
+    }
+}
+
+impl Lender for TextOutput {
+    /// Room for ASCII characters, which are encoded as themselves; line feeds are among them, so that only ports that
+    /// wait until the buffer is full lend any.
+    #[inline]
+    fn lend(&mut self) -> Range<usize> {
+        let bytes = self.room.len().min(self.buffer.room());
+        let start = self.room.as_mut_ptr().expose_provenance();
+        start..start + bytes
+    }
+
+    fn take_back(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let room = std::mem::take(&mut self.room);
+        let text = &room[..count];
+        self.buffer.bytes.extend_from_slice(text);
+        self.advance(text);
+        self.room = if count == ROOM_BYTES_MIN && room.len() == ROOM_BYTES_MIN {
+            vec![0; ROOM_BYTES_MAX].into_boxed_slice()
+        } else {
+            room
+        };
     }
 }

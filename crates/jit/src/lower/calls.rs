@@ -366,7 +366,7 @@ impl Segment<'_, '_> {
     }
 
     /// Address of memory for a scannable object: of what was reserved, if anything was.
-    pub(super) fn take(&mut self, bytes: usize) -> Value {
+    pub(super) fn object_memory(&mut self, bytes: usize) -> Value {
         let Some((start, from, left)) = self.reserve else {
             return self.allocate(bytes);
         };

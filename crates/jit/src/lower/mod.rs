@@ -9,6 +9,7 @@ mod calls;
 mod conditions;
 mod numbers;
 mod objects;
+mod ports;
 mod segment;
 
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ use crate::cuts::Cuts;
 use crate::joins::Joins;
 use crate::liveness::Liveness;
 use crate::machine;
-use crate::slots::{Slots, instruction};
+use crate::slots::{Slots, instruction, loan_operands};
 use crate::values::Values;
 use crate::{Environment, JitError};
 use segment::Segment;
@@ -48,7 +49,10 @@ pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, Jit
         .blocks
         .iter()
         .flat_map(|block| &block.nodes)
-        .filter(|node| matches!(graph.node(**node).op, Op::Runtime(_)))
+        .filter(|node| match graph.node(**node).op {
+            Op::Runtime(state) => loan_operands(graph, state).is_none(),
+            _ => false,
+        })
         .count();
     let cuts = if instructions_in_runtime <= RUNTIME_CUTS_MAX {
         Cuts::new(graph, &values, &slots)?

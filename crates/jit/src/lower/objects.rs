@@ -101,7 +101,7 @@ impl Segment<'_, '_> {
             }
             Op::Cons(car, cdr) => {
                 let (car, cdr) = (self.tagged(*car), self.tagged(*cdr));
-                let address = self.take(16);
+                let address = self.object_memory(16);
                 self.store(car, address, 0);
                 self.store(cdr, address, 8);
                 self.builder
@@ -207,7 +207,7 @@ impl Segment<'_, '_> {
         Ok(self.character(code))
     }
 
-    fn character(&mut self, code: Value) -> Value {
+    pub(super) fn character(&mut self, code: Value) -> Value {
         let shifted = self.builder.ins().ishl_imm_u(code, 8);
         self.builder
             .ins()
@@ -255,7 +255,7 @@ impl Segment<'_, '_> {
     fn allocate_object(&mut self, kind: Kind, fields: &[NodeId]) -> Value {
         let values: Vec<Value> = fields.iter().map(|field| self.tagged(*field)).collect();
         let bytes = object_bytes(fields.len());
-        let address = self.take(bytes);
+        let address = self.object_memory(bytes);
         let header = layout::TAG_IMMEDIATE
             | (kind as u64) << HEADER_KIND_SHIFT
             | (fields.len() as u64) << HEADER_LENGTH_SHIFT;

@@ -21,7 +21,7 @@ use super::objects::object_bytes;
 use super::{Output, Procedure, Root};
 use crate::liveness::RootSet;
 use crate::machine::{self, Stub, Target, segment_signature};
-use crate::slots::{SlotStore, defines_a, instruction};
+use crate::slots::{SlotStore, defines_a, instruction, loan_operands};
 use crate::trampoline;
 use crate::values::{is_float, is_pure};
 use crate::{Environment, JitError};
@@ -314,10 +314,10 @@ impl<'a, 'b> Segment<'a, 'b> {
                     if self.procedure.cuts.cuts_node(node) {
                         return self.runtime_cut(node, *state, Root::AfterRuntime(id, index));
                     }
-                    self.runtime(node, *state)?;
-                    self.take_result(node, *state)?;
-                    let live = self.procedure.liveness.after(node);
-                    self.reload(live, *state, Some(node), false)?;
+                    match loan_operands(graph, *state) {
+                        Some(operands) => self.use_loan(node, *state, &operands)?,
+                        None => self.runtime_in_place(node, *state)?,
+                    }
                 }
                 _ => {
                     self.reserve_for(&block.nodes[index..]);
@@ -356,6 +356,14 @@ impl<'a, 'b> Segment<'a, 'b> {
             let start = self.allocate(bytes);
             self.reserve = Some((start, 0, bytes));
         }
+    }
+
+    /// An instruction in the runtime, whose value and whatever is needed behind it are taken from their slots.
+    pub(super) fn runtime_in_place(&mut self, id: NodeId, state: StateId) -> Result<(), JitError> {
+        self.runtime(id, state)?;
+        self.take_result(id, state)?;
+        let live = self.procedure.liveness.after(id);
+        self.reload(live, state, Some(id), false)
     }
 
     /// Leaves here if it is time for that.

@@ -99,6 +99,9 @@ impl Machine {
         machine._runtime[Opcode::CallPrimitive1 as usize] = primitive;
         machine._runtime[Opcode::CallPrimitive2 as usize] = collect_below;
         machine._runtime[Opcode::JumpLess as usize] = jump_less;
+        machine._runtime[Opcode::ReadCharacter as usize] = of_port;
+        machine._runtime[Opcode::PeekCharacter as usize] = of_port;
+        machine._runtime[Opcode::WriteCharacter as usize] = to_port;
         let limit = &machine.stack[STACK_WORDS - 9000] as *const u64 as u64;
         machine.set(thread::LIMIT, limit);
         let nursery = align(machine.nursery.as_ptr() as u64);
@@ -343,6 +346,36 @@ unsafe extern "C" fn primitive(
         };
         pc.add(1)
     }
+}
+
+/// `read-char` and `peek-char`: collects like `primitive`, and gives the end-of-file object.
+unsafe extern "C" fn of_port(
+    block: *mut u64,
+    fp: *mut u64,
+    pc: *const u32,
+    word: u32,
+) -> *const u32 {
+    // SAFETY: see above.
+    unsafe {
+        to_port(block, fp, pc, word);
+        *fp.add((word >> 8 & 0xff) as usize) = layout::EOF;
+    }
+    pc
+}
+
+/// `write-char`: collects like `primitive`.
+unsafe extern "C" fn to_port(block: *mut u64, fp: *mut u64, pc: *const u32, _: u32) -> *const u32 {
+    // SAFETY: see above.
+    unsafe {
+        *block.add(MOVED) += 1;
+        for register in 0..COLLECTED {
+            let slot = fp.add(register);
+            if *slot & 7 == 1 {
+                *slot += MOVE;
+            }
+        }
+    }
+    pc
 }
 
 /// `call-primitive-2` of a callee whose caller called it from register 10: collects in the caller's frame.

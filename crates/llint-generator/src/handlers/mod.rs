@@ -10,6 +10,7 @@ mod control;
 pub mod logging;
 mod numbers;
 mod objects;
+mod ports;
 mod variables;
 
 use canny_tables::opcodes::Opcode;
@@ -71,6 +72,7 @@ pub fn implementation(opcode: Opcode) -> Implementation {
         Cons | Car | Cdr | Cadr | Cddr | SetCar | SetCdr | VectorRef | VectorSet | VectorLength
         | StringRef | StringLength | BytevectorRef | BytevectorSet | BytevectorLength
         | CharacterToInteger | IntegerToCharacter | RecordRef | RecordSet => Fast(objects::write),
+        ReadCharacter | PeekCharacter | WriteCharacter => Fast(ports::write),
         MakeEscape => Fast(continuations::write_make_escape),
         CaptureStub => Forgetful(continuations::write_capture, continuations::write_recovery),
         ContinueStub => Forgetful(continuations::write_continue, continuations::write_recovery),

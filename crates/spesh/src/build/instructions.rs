@@ -95,6 +95,10 @@ impl Builder<'_> {
             VectorRef | VectorSet | VectorLength | StringRef | StringLength | BytevectorRef
             | BytevectorSet | BytevectorLength | CharacterToInteger | IntegerToCharacter
             | RecordRef | RecordSet => self.object_access(activation, instruction)?,
+            // Compiled to the use of a loan, with the runtime for the rest.
+            ReadCharacter | PeekCharacter | WriteCharacter => {
+                self.runtime(activation, instruction, Type::ANY);
+            }
             MakeEscape => self.runtime(activation, instruction, Type::ANY),
             Call | TailCall => self.call(activation, instruction)?,
             CallPrimitive | CallPrimitive1 | CallPrimitive2 => {

@@ -26,7 +26,8 @@ impl<E> From<Diagnostic> for ReadError<E> {
     }
 }
 
-/// A token.
+/// A token. The text of strings, symbols and keywords is in [`LexicalState::text`], so that tokens are small, which are
+/// passed on often.
 #[derive(Debug)]
 pub(crate) enum Token {
     /// `(` or `[`, with the character that closes it.
@@ -47,11 +48,11 @@ pub(crate) enum Token {
     /// `#n#`
     LabelRef(u64),
     Boolean(bool),
-    Number(Number),
+    Number(Box<Number>),
     Character(char),
-    String(String),
-    Symbol(String),
-    Keyword(String),
+    String,
+    Symbol,
+    Keyword,
     Special(Special),
     /// The end of the text.
     End,
@@ -66,6 +67,8 @@ pub(crate) struct LexicalState {
     pub line_start: u32,
     /// Lines begun so far.
     pub line: u32,
+    /// The text of the last token that has one.
+    pub text: String,
 }
 
 pub(crate) struct Lexer<'a, S> {
@@ -85,14 +88,35 @@ fn is_delimiter(character: char) -> bool {
 
 /// White space in the sense of the reader, with NEL, the byte order mark and Unicode's spaces.
 pub(crate) fn is_blank(character: char) -> bool {
+    if character.is_ascii_graphic() {
+        return false;
+    }
     character.is_whitespace() || character == '\u{FEFF}' || character == '\0'
 }
 
+/// Whether a byte stands for itself in a bare token: no delimiter, no bar, and printed.
+#[inline]
+fn is_bare(byte: u8) -> bool {
+    byte.is_ascii_graphic()
+        && !matches!(
+            byte,
+            b'(' | b')' | b'[' | b']' | b'"' | b';' | b'|' | b'\'' | b'`' | b','
+        )
+}
+
+/// Whether a byte is a blank or printed: it ends no line.
+#[inline]
+fn is_within_line(byte: u8) -> bool {
+    byte == b'\t' || byte == b' ' || byte.is_ascii_graphic()
+}
+
 impl<S: CharSource> Lexer<'_, S> {
+    #[inline]
     fn peek(&mut self) -> Result<Option<char>, S> {
         self.source.peek().map_err(ReadError::Source)
     }
 
+    #[inline]
     fn take(&mut self) -> Result<Option<char>, S> {
         let next = self.source.next().map_err(ReadError::Source)?;
         if next == Some('\n') {
@@ -116,40 +140,46 @@ impl<S: CharSource> Lexer<'_, S> {
             };
             if is_blank(first) {
                 self.take()?;
+                self.source.take_run(|byte| byte == b' ');
             } else if first == ';' {
                 self.skip_line()?;
+            } else if let Some(token) = self.single(first)? {
+                // The commonest tokens; made here, they are not passed on from hand to hand.
+                return Ok((token, self.span_from(start)));
             } else if let Some(token) = self.token_at(first, start)? {
                 return Ok((token, self.span_from(start)));
             }
         }
     }
 
-    /// The token that begins with `first`, which was not taken; `None` for a comment.
+    /// The token that is `first` alone, which was not taken.
+    #[inline(always)]
+    fn single(&mut self, first: char) -> Result<Option<Token>, S> {
+        let token = match first {
+            '(' => Token::Open(')'),
+            '[' => Token::Open(']'),
+            ')' | ']' => Token::Close(first),
+            '\'' => Token::Quotation(Quotation::Quote),
+            '`' => Token::Quotation(Quotation::Quasiquote),
+            _ => return Ok(None),
+        };
+        self.take()?;
+        Ok(Some(token))
+    }
+
+    /// The token that begins with `first`, which was not taken and is none alone; `None` for a comment.
     fn token_at(&mut self, first: char, start: u32) -> Result<Option<Token>, S> {
         Ok(Some(match first {
-            '(' | '[' => {
-                self.take()?;
-                Token::Open(if first == '(' { ')' } else { ']' })
-            }
-            ')' | ']' => {
-                self.take()?;
-                Token::Close(first)
-            }
-            '\'' => {
-                self.take()?;
-                Token::Quotation(Quotation::Quote)
-            }
-            '`' => {
-                self.take()?;
-                Token::Quotation(Quotation::Quasiquote)
-            }
             ',' => {
                 self.take()?;
                 Token::Quotation(self.unquotation(Quotation::Unquote, Quotation::UnquoteSplicing)?)
             }
             '"' => {
                 self.take()?;
-                Token::String(self.quoted('"', start)?)
+                let mut text = self.empty_text();
+                self.quoted(&mut text, '"', start)?;
+                self.state.text = text;
+                Token::String
             }
             '#' => {
                 self.take()?;
@@ -174,6 +204,7 @@ impl<S: CharSource> Lexer<'_, S> {
                 break;
             }
             self.take()?;
+            self.source.take_run(is_within_line);
         }
         Ok(())
     }
@@ -226,7 +257,8 @@ impl<S: CharSource> Lexer<'_, S> {
             }
             ':' => {
                 self.take()?;
-                let (text, barred) = self.bare_text(start)?;
+                let mut text = self.empty_text();
+                let barred = self.bare_text(&mut text, start)?;
                 if text.is_empty() && !barred {
                     return Err(self.error(
                         "bad-keyword",
@@ -234,7 +266,8 @@ impl<S: CharSource> Lexer<'_, S> {
                         "a keyword needs a name after `#:`",
                     ));
                 }
-                Token::Keyword(text)
+                self.state.text = text;
+                Token::Keyword
             }
             '0'..='9' => self.label(start)?,
             _ => self.hash_word(start)?,
@@ -269,7 +302,7 @@ impl<S: CharSource> Lexer<'_, S> {
         let prefix = word.as_bytes().get(1).map(u8::to_ascii_lowercase);
         if matches!(prefix, Some(b'e' | b'i' | b'b' | b'o' | b'd' | b'x')) {
             return match number::parse(&word, 10) {
-                Ok(Some(number)) => Ok(Token::Number(number)),
+                Ok(Some(number)) => Ok(Token::Number(Box::new(number))),
                 Ok(None) => {
                     Err(self.error("bad-number", start, format!("`{word}` is not a number")))
                 }
@@ -335,7 +368,7 @@ impl<S: CharSource> Lexer<'_, S> {
                 )
             }
             _ => {
-                let _ = self.bare_text(start)?;
+                self.bare_text(&mut String::new(), start)?;
                 Err(self.error(
                     "bad-label",
                     start,
@@ -351,7 +384,8 @@ impl<S: CharSource> Lexer<'_, S> {
             self.skip_line()?;
             return Ok(None);
         }
-        let (word, _) = self.bare_text(start)?;
+        let mut word = self.empty_text();
+        self.bare_text(&mut word, start)?;
         Ok(Some(match word.as_str() {
             "fold-case" => {
                 self.state.fold_case = true;
@@ -363,7 +397,10 @@ impl<S: CharSource> Lexer<'_, S> {
             }
             // Names of dialects are harmless at the head of a file.
             "r6rs" | "r7rs" | "chezscheme" => return Ok(None),
-            "optional" | "rest" | "key" => Token::Keyword(word),
+            "optional" | "rest" | "key" => {
+                self.state.text = word;
+                Token::Keyword
+            }
             "eof" => Token::Special(Special::Eof),
             "unspecific" => Token::Special(Special::Unspecified),
             "default" => Token::Special(Special::DefaultObject),
@@ -461,12 +498,21 @@ impl<S: CharSource> Lexer<'_, S> {
         ))
     }
 
-    /// The inside of a string or of a symbol in bars, up to and with the closing quote.
-    fn quoted(&mut self, quote: char, start: u32) -> Result<String, S> {
+    /// The buffer for a token's text, which an error gives up.
+    fn empty_text(&mut self) -> String {
+        let mut text = std::mem::take(&mut self.state.text);
+        text.clear();
+        text
+    }
+
+    /// Appends the inside of a string or of a symbol in bars, up to and with the closing quote, which is dropped.
+    fn quoted(&mut self, text: &mut String, quote: char, start: u32) -> Result<(), S> {
         let open = self.span_from(start);
-        let mut text = String::new();
         let mut first_error = None;
         loop {
+            let is_plain =
+                |byte| is_within_line(byte) && byte != b'\\' && char::from(byte) != quote;
+            text.push_str(self.source.take_run(is_plain));
             let offset = self.source.offset();
             let Some(next) = self.take()? else {
                 // More text would not cure an escape that is wrong.
@@ -483,7 +529,7 @@ impl<S: CharSource> Lexer<'_, S> {
             match next {
                 _ if next == quote => break,
                 '\\' => {
-                    if let Err(error) = self.escape(&mut text, offset, quote) {
+                    if let Err(error) = self.escape(text, offset, quote) {
                         match error {
                             ReadError::Syntax(diagnostic) if !diagnostic.incomplete => {
                                 first_error.get_or_insert(ReadError::Syntax(diagnostic));
@@ -503,7 +549,7 @@ impl<S: CharSource> Lexer<'_, S> {
         }
         match first_error {
             Some(error) => Err(error),
-            None => Ok(text),
+            None => Ok(()),
         }
     }
 
@@ -588,41 +634,47 @@ impl<S: CharSource> Lexer<'_, S> {
         Ok(())
     }
 
-    /// The text of a bare token, with parts in bars; and whether it had such parts.
-    fn bare_text(&mut self, start: u32) -> Result<(String, bool), S> {
-        let mut text = String::new();
+    /// Appends the text of a bare token, with parts in bars; says whether it had such parts.
+    fn bare_text(&mut self, text: &mut String, start: u32) -> Result<bool, S> {
         let mut barred = false;
         while let Some(next) = self.peek()? {
             if next == '|' {
                 self.take()?;
                 barred = true;
-                text.push_str(&self.quoted('|', start)?);
+                self.quoted(text, '|', start)?;
             } else if is_delimiter(next) {
                 break;
             } else {
                 self.take()?;
                 if self.state.fold_case {
-                    text.extend(next.to_lowercase())
+                    text.extend(next.to_lowercase());
                 } else {
-                    text.push(next)
+                    text.push(next);
+                }
+                let run = self.source.take_run(is_bare);
+                if self.state.fold_case {
+                    text.extend(run.chars().map(|next| next.to_ascii_lowercase()));
+                } else {
+                    text.push_str(run);
                 }
             }
         }
-        Ok((text, barred))
+        Ok(barred)
     }
 
     /// A number, a symbol or a lone dot.
     fn bare(&mut self, start: u32) -> Result<Token, S> {
-        let (text, barred) = self.bare_text(start)?;
-        if barred {
-            return Ok(Token::Symbol(text));
+        let mut text = self.empty_text();
+        if self.bare_text(&mut text, start)? {
+            self.state.text = text;
+            return Ok(Token::Symbol);
         }
         if text == "." {
             return Ok(Token::Dot);
         }
         if may_be_number(&text) {
             match number::parse(&text, 10) {
-                Ok(Some(number)) => return Ok(Token::Number(number)),
+                Ok(Some(number)) => return Ok(Token::Number(Box::new(number))),
                 Ok(None) => {}
                 Err(problem) => return Err(self.bad_number(start, &text, &problem)),
             }
@@ -640,7 +692,8 @@ impl<S: CharSource> Lexer<'_, S> {
         if is_malformed_number(&text) {
             return Err(self.error("bad-number", start, format!("`{text}` is not a number")));
         }
-        Ok(Token::Symbol(text))
+        self.state.text = text;
+        Ok(Token::Symbol)
     }
 }
 

@@ -22,7 +22,7 @@ pub use builder::{Builder, Quotation, Special};
 pub use lexer::ReadError;
 pub(crate) use lexer::is_malformed_number;
 pub use parser::{Parser, Read};
-pub use source::{CharSource, TextSource};
+pub use source::{CharSource, TextSource, ascii_run};
 pub use syntax_builder::SyntaxBuilder;
 
 /// A source that was read: its forms, in order, without the ones that could not be read.

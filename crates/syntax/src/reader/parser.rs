@@ -87,6 +87,7 @@ impl Parser {
                 fold_case: false,
                 line_start: 0,
                 line: 0,
+                text: String::new(),
             },
             recovering: false,
             diagnostics: Vec::new(),
@@ -276,13 +277,13 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                     bytes.push(byte);
                     return Ok(None);
                 }
-                self.builder.number(number, span);
+                self.builder.number(*number, span);
             }
             Token::Boolean(value) => self.builder.boolean(value, span),
             Token::Character(value) => self.builder.character(value, span),
-            Token::String(text) => self.builder.string(&text, span),
-            Token::Symbol(text) => self.builder.symbol(&text, span),
-            Token::Keyword(text) => self.builder.keyword(&text, span),
+            Token::String => self.builder.string(&self.lexer.state.text, span),
+            Token::Symbol => self.builder.symbol(&self.lexer.state.text, span),
+            Token::Keyword => self.builder.keyword(&self.lexer.state.text, span),
             Token::Special(value) => self.builder.special(value, span),
             Token::End => return Ok(None),
         }

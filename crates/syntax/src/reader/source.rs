@@ -13,6 +13,13 @@ pub trait CharSource {
     /// Takes the next character.
     fn next(&mut self) -> Result<Option<char>, Self::Error>;
 
+    /// Takes ASCII characters as long as they are `in_run` and at hand, which may be none: a short cut for many calls of
+    /// [`CharSource::next`]. No line end is in a run.
+    fn take_run(&mut self, in_run: impl Fn(u8) -> bool) -> &str {
+        let _ = in_run;
+        ""
+    }
+
     /// The position of the next character: bytes from the start, for spans.
     fn offset(&self) -> u32;
 }
@@ -52,7 +59,25 @@ impl CharSource for TextSource<'_> {
         Ok(next)
     }
 
+    #[inline]
+    fn take_run(&mut self, in_run: impl Fn(u8) -> bool) -> &str {
+        let rest = &self.text[self.position..];
+        let run = ascii_run(rest, in_run);
+        self.position += run;
+        &rest[..run]
+    }
+
     fn offset(&self) -> u32 {
         u32::try_from(self.position).unwrap_or(u32::MAX)
     }
+}
+
+/// The length of the run of ASCII characters that a text begins with; see [`CharSource::take_run`].
+#[inline]
+pub fn ascii_run(text: &str, in_run: impl Fn(u8) -> bool) -> usize {
+    let bytes = text.as_bytes();
+    let end = bytes
+        .iter()
+        .position(|byte| !byte.is_ascii() || !in_run(*byte));
+    end.unwrap_or(bytes.len())
 }

@@ -1,8 +1,11 @@
 //! Calls whose fast path did not apply, calls of primitives, and spreading of lists and values.
 
+use std::sync::LazyLock;
+
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{code, frame};
-use canny_tables::primitives::PrimitiveId;
+use canny_tables::opcodes::Opcode;
+use canny_tables::primitives::{PrimitiveId, lookup};
 use canny_value::Value;
 
 use super::{Next, Site};
@@ -74,6 +77,41 @@ pub(crate) fn call_primitive_2(site: &mut Site) -> Next {
     let arguments = unsafe { Arguments::new(operands.as_ptr(), 2) };
     let value = site.thread.enter_primitive(id, arguments)?;
     site.set_a(value);
+    Ok(site.next())
+}
+
+/// The primitive that has an opcode's name.
+fn namesake(opcode: Opcode) -> PrimitiveId {
+    const OPCODES: [Opcode; 3] = [
+        Opcode::ReadCharacter,
+        Opcode::PeekCharacter,
+        Opcode::WriteCharacter,
+    ];
+    static IDS: LazyLock<[PrimitiveId; 3]> = LazyLock::new(|| {
+        OPCODES.map(|opcode| lookup(opcode.row().name).expect("such opcodes have a primitive"))
+    });
+    let place = OPCODES.iter().position(|known| *known == opcode);
+    IDS[place.expect("only these opcodes are done by a primitive")]
+}
+
+/// `R[a] = op R[b]` of a port that is not lent to the thread, or whose loan is used up.
+pub(crate) fn of_port(site: &mut Site) -> Next {
+    // SAFETY: the register is an operand of this instruction, hence live and a precise root.
+    let arguments = unsafe { Arguments::new(site.thread.fp.add(site.b_index()), 1) };
+    let value = site
+        .thread
+        .enter_primitive(namesake(site.opcode()), arguments)?;
+    site.set_a(value);
+    Ok(site.next())
+}
+
+/// `op R[a] R[b]`, likewise.
+pub(crate) fn to_port(site: &mut Site) -> Next {
+    let operands = [site.ra(), site.rb()];
+    // SAFETY: as for `call_primitive_2`.
+    let arguments = unsafe { Arguments::new(operands.as_ptr(), 2) };
+    site.thread
+        .enter_primitive(namesake(site.opcode()), arguments)?;
     Ok(site.next())
 }
 

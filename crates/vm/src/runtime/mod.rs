@@ -232,6 +232,9 @@ entries! {
     RecordRef => data::record_ref;
     RecordSet => data::record_set;
     MakeRecord => data::make_record;
+    ReadCharacter => calls::of_port;
+    PeekCharacter => calls::of_port;
+    WriteCharacter => calls::to_port;
     Call => calls::call;
     TailCall => calls::tail_call;
     CallPrimitive => calls::call_primitive;

@@ -6,6 +6,8 @@
 //! operation of `canny_io` completes or has no effect.
 //!
 //! Invariants:
+//! - What is not done through a port's loan (see `canny_io::lending`) is done under its lock; releasing that, an
+//!   operation lends the port to its thread, whose generated code then reads or writes characters alone.
 //! - The lock of a port is never held across an allocation, and never awaited inside of the heap.
 //! - An operation given to [`on_port`] and its kin does not touch the Scheme heap.
 
@@ -20,10 +22,9 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Mutex, PoisonError, TryLockError};
-
-use canny_io::{BinaryInput, BinaryOutput, IoError, TextOutput, Wait};
+use canny_io::{BinaryInput, BinaryOutput, IoError, Lender, SharedPort, TextOutput, Wait};
 use canny_tables::kinds::Kind;
+use canny_tables::layout::port as field;
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
@@ -39,13 +40,6 @@ pub(crate) mod flag {
     pub(crate) const BINARY: i64 = 8;
     /// What was written stays in memory.
     pub(crate) const MEMORY: i64 = 16;
-}
-
-/// Payload words of a port object.
-mod field {
-    pub(super) const ID: usize = 0;
-    pub(super) const FLAGS: usize = 1;
-    pub(super) const NAME: usize = 2;
 }
 
 /// Keys of the current ports in the parameters register.
@@ -140,15 +134,18 @@ fn description(flags: i64) -> &'static str {
 
 /// Runs an operation on the io port inside of a lock, as the module's comment says.
 #[inline]
-fn run<P, R>(
+fn run<P: Lender, R>(
     thread: &mut Thread,
-    port: &Mutex<P>,
+    port: &SharedPort<P>,
     mut operation: impl FnMut(&mut P, Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, IoError> {
-    if let Ok(mut port) = port.try_lock() {
+    if let Some(mut port) = port.try_lock() {
         match operation(&mut port, Wait::NonBlocking) {
             Err(IoError::WouldBlock) => {}
-            outcome => return outcome,
+            outcome => {
+                port.release_to(thread.loan_flag());
+                return outcome;
+            }
         }
     }
     run_blocking(thread, port, operation)
@@ -156,14 +153,14 @@ fn run<P, R>(
 
 #[cold]
 #[inline(never)]
-fn run_blocking<P, R>(
+fn run_blocking<P: Lender, R>(
     thread: &mut Thread,
-    port: &Mutex<P>,
+    port: &SharedPort<P>,
     mut operation: impl FnMut(&mut P, Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, IoError> {
     let interrupts = thread.interrupts();
     thread.outside_heap(|| {
-        let mut port = port.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut port = port.lock();
         operation(
             &mut port,
             Wait::Interruptible(interrupts.interrupt_waiting()),
@@ -227,30 +224,29 @@ pub(crate) fn on_text_input_holding<R>(
             return Err(table::unknown_port());
         };
         let mut source = match shared.try_lock() {
-            Ok(source) => source,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                thread.outside_heap(|| shared.lock().unwrap_or_else(PoisonError::into_inner))
-            }
+            Some(source) => source,
+            None => thread.outside_heap(|| shared.lock()),
         };
-        work(thread, &mut source)
+        let outcome = work(thread, &mut source);
+        source.release_to(thread.loan_flag());
+        outcome
     });
     outcome.map_err(|error| port_failure(thread, call, port, &error))
 }
 
 /// Whether a lock is free and `operation` could be done at once. `None` means: do it another way.
 /// Unlike elsewhere, the operation may borrow the bytes of Scheme objects, since nothing waits.
-fn at_once<P>(
-    port: &Mutex<P>,
+fn at_once<P: Lender>(
+    thread: &Thread,
+    port: &SharedPort<P>,
     operation: impl FnOnce(&mut P, Wait<'_>) -> Result<(), IoError>,
 ) -> Option<Result<(), IoError>> {
-    let mut port = match port.try_lock() {
-        Ok(port) => port,
-        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => return None,
-    };
+    let mut port = port.try_lock()?;
     match operation(&mut port, Wait::NonBlocking) {
         Err(IoError::WouldBlock) => None,
-        outcome => Some(outcome),
+        outcome => {
+            port.release_to(thread.loan_flag());
+            Some(outcome)
+        }
     }
 }

@@ -52,7 +52,11 @@ fn put_character(
 fn write_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let character = call.character(thread, 0)?;
     let port = target(thread, call, 1)?;
-    put_character(thread, call, port, character)
+    on_text_output(thread, call, port, |output, wait| {
+        output.provide_room();
+        output.write_char(character, wait)
+    })?;
+    Ok(Value::UNSPECIFIED)
 }
 
 fn newline(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -92,8 +96,8 @@ fn put_string(
 ) -> Result<Value, Raise> {
     let data = string_data(string);
     let is_narrow = data.kind() == Kind::String8;
-    let direct = with_port(thread, id_of(port), |_, host_port| match host_port {
-        HostPort::TextOutput(shared) => Ok(at_once(shared, |output, wait| {
+    let direct = with_port(thread, id_of(port), |thread, host_port| match host_port {
+        HostPort::TextOutput(shared) => Ok(at_once(thread, shared, |output, wait| {
             if is_narrow {
                 data.with_bytes(|bytes| output.write_latin1(&bytes[range.clone()], wait))
             } else {

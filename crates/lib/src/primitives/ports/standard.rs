@@ -1,10 +1,12 @@
 //! The standard ports.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use canny_io::port::EncodeOptions;
-use canny_io::{Buffering, DecodeOptions, Handle, IoError, TextInput, TextOutput, Wait, flush_all};
+use canny_io::{
+    Buffering, DecodeOptions, Handle, IoError, SharedPort, TextInput, TextOutput, Wait, flush_all,
+};
 use canny_vm::{Raise, Thread};
 
 use super::flag;
@@ -12,8 +14,8 @@ use super::table::{HostPort, make_port};
 
 /// The outputs are shared by all machines of the process, as the process has only one of each.
 struct StandardOutputs {
-    output: Arc<Mutex<TextOutput>>,
-    error: Arc<Mutex<TextOutput>>,
+    output: Arc<SharedPort<TextOutput>>,
+    error: Arc<SharedPort<TextOutput>>,
 }
 
 fn standard_outputs() -> &'static StandardOutputs {

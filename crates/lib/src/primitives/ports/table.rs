@@ -6,16 +6,20 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_io::error::SystemFailure;
-use canny_io::{BinaryInput, BinaryOutput, IoError, Operation, TextInput, TextOutput, Wait};
+use canny_io::{
+    BinaryInput, BinaryOutput, IoError, Lender, Loan, Operation, SharedPort, TextInput, TextOutput,
+    Wait,
+};
 use canny_tables::kinds::Kind;
+use canny_tables::layout::{loan, port as field};
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
-use super::field;
 use crate::host::{Host, external, sweep_dead};
 
 /// A textual input with what `read` remembers of it.
@@ -25,17 +29,35 @@ pub(crate) struct TextSource {
     pub(crate) folds_case: bool,
 }
 
-/// What is behind a port object.
-pub(crate) enum HostPort {
-    TextInput(Box<Mutex<TextSource>>),
-    TextOutput(Arc<Mutex<TextOutput>>),
-    BinaryInput(Mutex<BinaryInput>),
-    BinaryOutput(Arc<Mutex<BinaryOutput>>),
+impl Lender for TextSource {
+    fn lend(&mut self) -> Range<usize> {
+        self.text.lend()
+    }
+
+    fn take_back(&mut self, count: usize) {
+        self.text.take_back(count);
+    }
 }
+
+/// What is behind a port object. Generated code knows the addresses of the loans, so that shared ports stay where they
+/// are.
+pub(crate) enum HostPort {
+    TextInput(Box<SharedPort<TextSource>>),
+    TextOutput(Arc<SharedPort<TextOutput>>),
+    BinaryInput(Box<SharedPort<BinaryInput>>),
+    BinaryOutput(Arc<SharedPort<BinaryOutput>>),
+}
+
+const _: () = {
+    let [owner, cursor, limit] = Loan::OFFSETS;
+    assert!(owner == loan::OWNER as usize);
+    assert!(cursor == loan::CURSOR as usize);
+    assert!(limit == loan::LIMIT as usize);
+};
 
 impl HostPort {
     pub(crate) fn text_input(text: TextInput) -> HostPort {
-        HostPort::TextInput(Box::new(Mutex::new(TextSource {
+        HostPort::TextInput(Box::new(SharedPort::new(TextSource {
             text,
             folds_case: false,
         })))
@@ -46,7 +68,7 @@ impl HostPort {
     }
 
     pub(crate) fn binary_input(input: BinaryInput) -> HostPort {
-        HostPort::BinaryInput(Mutex::new(input))
+        HostPort::BinaryInput(Box::new(SharedPort::new(input)))
     }
 
     pub(crate) fn binary_output(output: BinaryOutput) -> HostPort {
@@ -56,10 +78,10 @@ impl HostPort {
     /// Closes the port, after writing out what it holds.
     pub(crate) fn close(&self, wait: Wait<'_>) -> Result<(), IoError> {
         match self {
-            HostPort::TextInput(port) => lock(port).text.close(),
-            HostPort::TextOutput(port) => lock(port).close(wait),
-            HostPort::BinaryInput(port) => lock(port).close(),
-            HostPort::BinaryOutput(port) => lock(port).close(wait),
+            HostPort::TextInput(port) => port.lock().text.close(),
+            HostPort::TextOutput(port) => port.lock().close(wait),
+            HostPort::BinaryInput(port) => port.lock().close(),
+            HostPort::BinaryOutput(port) => port.lock().close(wait),
         }
     }
 
@@ -67,7 +89,7 @@ impl HostPort {
     fn abandon(&self) -> Result<(), IoError> {
         match self {
             HostPort::TextOutput(port) if Arc::strong_count(port) > 1 => {
-                lock(port).flush(Wait::NonBlocking)
+                port.lock().flush(Wait::NonBlocking)
             }
             _ => self.close(Wait::Blocking),
         }
@@ -76,16 +98,21 @@ impl HostPort {
     /// Whether the port was not closed.
     pub(crate) fn is_open(&self) -> bool {
         match self {
-            HostPort::TextInput(port) => lock(port).text.is_open(),
-            HostPort::TextOutput(port) => lock(port).is_open(),
-            HostPort::BinaryInput(port) => lock(port).is_open(),
-            HostPort::BinaryOutput(port) => lock(port).is_open(),
+            HostPort::TextInput(port) => port.lock().text.is_open(),
+            HostPort::TextOutput(port) => port.lock().is_open(),
+            HostPort::BinaryInput(port) => port.lock().is_open(),
+            HostPort::BinaryOutput(port) => port.lock().is_open(),
         }
     }
-}
 
-fn lock<P>(port: &Mutex<P>) -> MutexGuard<'_, P> {
-    port.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What generated code goes through. Of ports of bytes it takes no characters.
+    fn loan(&self) -> &Loan {
+        match self {
+            HostPort::TextInput(port) => port.loan(),
+            HostPort::TextOutput(port) => port.loan(),
+            HostPort::BinaryInput(_) | HostPort::BinaryOutput(_) => Loan::never(),
+        }
+    }
 }
 
 /// The ports of a machine.
@@ -106,18 +133,22 @@ thread_local! {
 }
 
 impl PortTable {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<HostPort>>> {
+        self.ports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn insert(&self, port: HostPort) -> u64 {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        lock(&self.ports).insert(id, Arc::new(port));
+        self.lock().insert(id, Arc::new(port));
         id
     }
 
     fn find(&self, id: u64) -> Option<Arc<HostPort>> {
-        lock(&self.ports).get(&id).cloned()
+        self.lock().get(&id).cloned()
     }
 
     fn remove(&self, id: u64) -> Option<Arc<HostPort>> {
-        lock(&self.ports).remove(&id)
+        self.lock().remove(&id)
     }
 }
 
@@ -167,6 +198,7 @@ pub(crate) fn make_port(
     name: &str,
 ) -> Result<Value, Raise> {
     sweep_dead(thread);
+    let loan = Value::from_aligned_address(port.loan().address());
     let id = Host::of(thread).ports.insert(port);
     let name = thread.literal_string(name);
     match thread.try_object(Kind::Port, 0, Kind::Port.row().fields.len(), Value::ZERO) {
@@ -174,6 +206,7 @@ pub(crate) fn make_port(
             thread.store(object, field::ID, Value::fixnum(id as i64));
             thread.store(object, field::FLAGS, Value::fixnum(flags));
             thread.store(object, field::NAME, name);
+            thread.store(object, field::LOAN, loan);
             thread.register_external(object, external::PORT | id);
             Ok(object)
         }

@@ -16,7 +16,9 @@ use std::collections::{HashMap, HashSet};
 use canny_io::{IoError, Wait};
 use canny_number::Number;
 use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::reader::{Builder, CharSource, Parser, Quotation, Read, ReadError, Special};
+use canny_syntax::reader::{
+    Builder, CharSource, Parser, Quotation, Read, ReadError, Special, ascii_run,
+};
 use canny_syntax::span::{SourceId, Span};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
@@ -135,34 +137,73 @@ impl PortCharacters<'_> {
 impl CharSource for PortCharacters<'_> {
     type Error = IoError;
 
+    #[inline]
     fn peek(&mut self) -> Result<Option<char>, IoError> {
+        if let Some(character) = self.source.text.peek_ascii() {
+            return Ok(Some(character));
+        }
+        self.peek_slowly()
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<Option<char>, IoError> {
+        if let Some(character) = self.source.text.read_ascii() {
+            self.count(character);
+            return Ok(Some(character));
+        }
+        self.next_slowly()
+    }
+
+    #[inline]
+    fn take_run(&mut self, in_run: impl Fn(u8) -> bool) -> &str {
+        let decoded = &mut self.source.text;
+        let run = decoded.take_decoded(|text| ascii_run(text, in_run));
+        if !run.is_empty() {
+            self.after_return = false;
+            let length = u32::try_from(run.len()).unwrap_or(u32::MAX);
+            self.offset = self.offset.saturating_add(length);
+        }
+        run
+    }
+
+    fn offset(&self) -> u32 {
+        self.offset
+    }
+}
+
+impl PortCharacters<'_> {
+    #[inline(never)]
+    fn peek_slowly(&mut self) -> Result<Option<char>, IoError> {
         match self.source.text.peek_char(Wait::NonBlocking) {
             Err(IoError::WouldBlock) => self.wait_and(|source, wait| source.text.peek_char(wait)),
             outcome => outcome,
         }
     }
 
-    fn next(&mut self) -> Result<Option<char>, IoError> {
+    #[inline(never)]
+    fn next_slowly(&mut self) -> Result<Option<char>, IoError> {
         let outcome = match self.source.text.read_char(Wait::NonBlocking) {
             Err(IoError::WouldBlock) => self.wait_and(|source, wait| source.text.read_char(wait)),
             outcome => outcome,
         };
         if let Ok(Some(character)) = outcome {
-            // CR LF is one end of a line, which begins the next line behind the LF.
-            if self.after_return && character == '\n' {
-                self.line_starts.pop();
-            }
-            self.offset = self.offset.saturating_add(1);
-            if matches!(character, '\n' | '\r') {
-                self.line_starts.push(self.offset);
-            }
-            self.after_return = character == '\r';
+            self.count(character);
         }
         outcome
     }
 
-    fn offset(&self) -> u32 {
-        self.offset
+    /// Notes that a character was taken.
+    #[inline]
+    fn count(&mut self, character: char) {
+        // CR LF is one end of a line, which begins the next line behind the LF.
+        if self.after_return && character == '\n' {
+            self.line_starts.pop();
+        }
+        self.offset = self.offset.saturating_add(1);
+        if matches!(character, '\n' | '\r') {
+            self.line_starts.push(self.offset);
+        }
+        self.after_return = character == '\r';
     }
 }
 
