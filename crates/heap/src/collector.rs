@@ -2,7 +2,8 @@
 //!
 //! Order, with the reason: areas are closed so that blocks are walkable; native stacks are searched
 //! and pins set before anything moves; then precise roots, cards, the drain; then ephemerons,
-//! guardians, externals and weak tables in this order; then blocks are freed or kept.
+//! guardians, externals and weak tables in this order; then blocks are freed or kept; at last, in a full collection,
+//! owners of raw memory learn who refers to it.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +12,8 @@ use crate::evacuate::Tracer;
 use crate::heap::{Heap, HeapState};
 use crate::nursery;
 use crate::pin::Candidates;
-use crate::roots::{CollectionMode, RootVisitor, WeakVisitor};
+use crate::raw::RawSearch;
+use crate::roots::{CollectionMode, DependentVisitor, RootVisitor, WeakRoots, WeakVisitor};
 use crate::shape;
 use crate::statistics::PauseTimer;
 use crate::sweep;
@@ -30,9 +32,13 @@ pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
         CollectionMode::Minor
     };
     let in_place = mode == CollectionMode::Full && wants_in_place(heap, state);
+    let search = (mode == CollectionMode::Full).then(|| RawSearch::begin(state));
     trace_everything(heap, state, mode, in_place);
     let live = reclaim(heap, state, mode);
     settle_accounts(heap, state, mode, in_place, live);
+    if let Some(search) = search {
+        search.finish(heap, state);
+    }
     if heap.config.verify {
         verify::verify(heap, state, verify::Moment::After);
     }
@@ -151,7 +157,14 @@ fn trace_everything(heap: &Heap, state: &mut HeapState, mode: CollectionMode, in
         tracer.scan_cards();
     }
     tracer.drain_with_ephemerons();
+    if full {
+        drain_with_dependents(&mut tracer, &mut state.weak_roots);
+    }
     state.finalization.guard(&mut tracer);
+    if full {
+        // Guardians may have brought objects back on which others depend.
+        drain_with_dependents(&mut tracer, &mut state.weak_roots);
+    }
     state.finalization.sweep_externals(&tracer);
     tracer.finish_weak();
     let visitor = WeakVisitor { tracer: &tracer };
@@ -165,6 +178,24 @@ fn trace_everything(heap: &Heap, state: &mut HeapState, mode: CollectionMode, in
     state.statistics.bytes_promoted_last = copied;
     if copied > 0 {
         heap.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Traces what is kept for the sake of something else, until there is nothing new.
+fn drain_with_dependents(tracer: &mut Tracer<'_>, tables: &mut [Box<dyn WeakRoots + Send>]) {
+    loop {
+        let mut progress = false;
+        for roots in &mut *tables {
+            let mut visitor = DependentVisitor {
+                tracer: &mut *tracer,
+            };
+            // SAFETY: every mutator is stopped.
+            progress |= unsafe { roots.visit_dependents(&mut visitor) };
+        }
+        if !progress {
+            return;
+        }
+        tracer.drain_with_ephemerons();
     }
 }
 

@@ -16,7 +16,7 @@ use crate::evacuate::ToSpaces;
 use crate::guardian::Finalization;
 use crate::handles::{Handle, HandleTable};
 use crate::reservation::physical_bytes;
-use crate::roots::{Roots, WeakRoots};
+use crate::roots::{RawReferences, Roots, WeakRoots};
 use crate::safepoint::MutatorEntry;
 use crate::statistics::Statistics;
 
@@ -95,6 +95,7 @@ pub(crate) struct HeapState {
     pub(crate) finalization: Finalization,
     pub(crate) global_roots: Vec<Box<dyn Roots + Send>>,
     pub(crate) weak_roots: Vec<Box<dyn WeakRoots + Send>>,
+    pub(crate) raw_references: Vec<Box<dyn RawReferences + Send>>,
     pub(crate) statistics: Statistics,
     /// Bytes of old objects: live after the last full collection, and promoted since.
     pub(crate) old_bytes: usize,
@@ -150,6 +151,7 @@ impl Heap {
             finalization: Finalization::default(),
             global_roots: Vec::new(),
             weak_roots: Vec::new(),
+            raw_references: Vec::new(),
             statistics: Statistics::default(),
             old_bytes: 0,
             full_above_bytes: config.full_floor_bytes,
@@ -260,6 +262,12 @@ impl Heap {
     /// Adds a table of weak references; it is updated in each collection from now on.
     pub fn add_weak_roots(&self, roots: Box<dyn WeakRoots + Send>) {
         self.lock().weak_roots.push(roots);
+    }
+
+    /// Adds memory to which native stacks and closures may have raw references; it is told of them in each full collection
+    /// from now on.
+    pub fn add_raw_references(&self, raw: Box<dyn RawReferences + Send>) {
+        self.lock().raw_references.push(raw);
     }
 
     /// Asks for `value` to be put on `guardian`'s `ready` list once it is not reachable otherwise.

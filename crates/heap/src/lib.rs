@@ -53,6 +53,7 @@ mod mutator;
 mod native_stack;
 mod nursery;
 mod pin;
+mod raw;
 mod reservation;
 mod roots;
 mod safepoint;
@@ -68,7 +69,9 @@ pub use handles::{Handle, HandleTable};
 pub use heap::{Heap, HeapExhausted};
 pub use mutator::Mutator;
 pub use nursery::AllocationArea;
-pub use roots::{CollectionMode, RootVisitor, Roots, WeakRoots, WeakVisitor};
+pub use roots::{
+    CollectionMode, DependentVisitor, RawReferences, RootVisitor, Roots, WeakRoots, WeakVisitor,
+};
 pub use safepoint::{NativeRegion, PollingMutator, SafepointRequest};
 pub use statistics::Statistics;
 pub use walk::LiveObject;

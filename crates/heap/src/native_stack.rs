@@ -70,14 +70,19 @@ impl NativeContext {
         self.stack_pointer = unsafe { store_registers(self.registers.as_mut_ptr()) };
     }
 
-    /// The registers recorded.
-    pub(crate) fn registers(&self) -> &[usize] {
-        &self.registers
+    /// First and end address of the words to scan.
+    fn stack_range(&self) -> (usize, usize) {
+        (self.stack_pointer & !7, self.stack_base)
     }
 
-    /// First and end address of the words to scan.
-    pub(crate) fn stack_range(&self) -> (usize, usize) {
-        (self.stack_pointer & !7, self.stack_base)
+    /// Calls `visit` for every recorded register and every word of the stack. The thread is stopped.
+    pub(crate) fn for_each_word(&self, mut visit: impl FnMut(usize)) {
+        self.registers.iter().for_each(|word| visit(*word));
+        let (start, end) = self.stack_range();
+        for at in (start..end).step_by(8) {
+            // SAFETY: an aligned word of a stopped thread's stack, between its stack pointer and base.
+            visit(unsafe { std::ptr::read_volatile(at as *const usize) });
+        }
     }
 }
 
@@ -144,7 +149,7 @@ mod tests {
                 expected == unsafe { std::ptr::read_volatile(at as *const usize) }
             });
             assert!(
-                context.registers().contains(&expected) || on_stack,
+                context.registers.contains(&expected) || on_stack,
                 "{expected}"
             );
         }

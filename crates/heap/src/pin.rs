@@ -18,18 +18,7 @@ pub(crate) struct Candidates {
 impl Candidates {
     /// Collects the words of a stopped thread.
     pub(crate) fn gather(&mut self, space: &Space, context: &NativeContext) {
-        for &word in context.registers() {
-            self.consider(space, word);
-        }
-        let (start, end) = context.stack_range();
-        let mut at = start;
-        while at < end {
-            // SAFETY: an aligned word of a stopped thread's stack, between its stack pointer and base.
-            self.consider(space, unsafe {
-                std::ptr::read_volatile(at as *const usize)
-            });
-            at += 8;
-        }
+        context.for_each_word(|word| self.consider(space, word));
     }
 
     fn consider(&mut self, space: &Space, word: usize) {

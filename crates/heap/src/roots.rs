@@ -1,5 +1,7 @@
 //! Where references from outside the heap are: what hosts implement to show them.
 
+use std::ops::Range;
+
 use canny_value::Value;
 
 use crate::evacuate::Tracer;
@@ -74,6 +76,50 @@ pub trait WeakRoots {
     /// # Safety
     /// As for [`Roots::visit_roots`].
     unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>);
+
+    /// In a full collection, shows what is to be kept only because something else is alive, once everything reachable was
+    /// found; called again until it shows nothing new. Whether it showed anything that was not alive before.
+    ///
+    /// # Safety
+    /// As for [`Roots::visit_roots`].
+    unsafe fn visit_dependents(&mut self, _visitor: &mut DependentVisitor<'_, '_>) -> bool {
+        false
+    }
+}
+
+/// Shows the collector what lives as long as something else does.
+pub struct DependentVisitor<'a, 'h> {
+    pub(crate) tracer: &'a mut Tracer<'h>,
+}
+
+impl DependentVisitor<'_, '_> {
+    /// Whether an object is known to be alive by now.
+    pub fn is_alive(&self, value: Value) -> bool {
+        self.tracer.forwarded_if_alive(value.bits()).is_some()
+    }
+
+    /// Keeps an object alive that does not move.
+    pub fn keep(&mut self, value: Value) {
+        let word = value.bits();
+        if shape::is_reference(word) {
+            let kept = self.tracer.trace(word);
+            debug_assert_eq!(kept, word, "what depends on something else does not move");
+        }
+    }
+}
+
+/// Memory beside the heap to which native stacks and objects refer by raw addresses, such as machine code. Full
+/// collections tell its owner which addresses somebody still has. Frames, which the heap does not know, are the owner's
+/// to look at.
+pub trait RawReferences {
+    /// A full collection begins, before any root is visited: the addresses to look for, or none this time.
+    fn begin(&mut self) -> Option<Range<usize>>;
+
+    /// A word in that range was found on a native stack, in a register or in a closure.
+    fn see(&mut self, address: usize);
+
+    /// Everything was looked at. Every mutator is still stopped.
+    fn end(&mut self);
 }
 
 /// Tells weak tables what is alive.

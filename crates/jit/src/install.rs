@@ -29,6 +29,9 @@ const NATIVE_PREFIX: usize = 16;
 /// Bytes from one exit descriptor to the next.
 const EXIT_STRIDE: usize = 32;
 
+/// Byte of an instruction that stops the process.
+const TRAP: u8 = 0xcc;
+
 /// Where a call returns to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReturnDescriptor {
@@ -260,6 +263,13 @@ impl Installed {
     /// # Safety
     /// No code object, frame or thread refers to the code or a descriptor, or will.
     pub unsafe fn free(self) {
+        // Whoever comes here in spite of that stops at once, at an address that tells why.
+        // SAFETY: the ranges are this candidate's, and by the caller's word nobody else's.
+        unsafe {
+            let trap = vec![TRAP; self.code_bytes];
+            self.region.write_code(self.code_address, &trap);
+            ptr::write_bytes(self.data_address as *mut u8, TRAP, self.data_bytes);
+        }
         self.region.give_code(self.code_address, self.code_bytes);
         self.region.give_data(self.data_address, self.data_bytes);
     }

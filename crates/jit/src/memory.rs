@@ -9,6 +9,7 @@
 //! code refers to relative to its own address.
 
 use std::io;
+use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -96,6 +97,12 @@ impl CodeMemory {
     /// report.
     pub fn install(&self, compiled: &Compiled, candidate: u64) -> Result<Installed, JitError> {
         install::install(&self.region, compiled, candidate)
+    }
+
+    /// Addresses of code and descriptors.
+    pub fn addresses(&self) -> Range<usize> {
+        let start = self.region.executable;
+        start..start + self.region.code_bytes + self.region.data_bytes
     }
 
     /// Bytes of code memory in use.

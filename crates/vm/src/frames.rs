@@ -76,6 +76,8 @@ impl Live {
 /// One frame of a walk.
 pub(crate) struct Step {
     pub(crate) fp: *mut Value,
+    /// Where the frame returns to: in bytecode, at a stub of the machine, or at a descriptor of compiled code.
+    pub(crate) return_pc: *const u32,
     /// Where the frame goes on, or the instruction that it is in the middle of.
     pub(crate) pc: *const u32,
     pub(crate) live: Live,
@@ -195,6 +197,7 @@ impl FrameWalk {
         debug_assert!(fp >= self.base);
         Some(Step {
             fp,
+            return_pc,
             pc,
             live,
             may_hold_barrier,

@@ -103,6 +103,9 @@ impl Roots for Thread {
         }
         self.visit_frames(visitor, mode);
         if mode == CollectionMode::Full {
+            self.show_return_addresses();
+        }
+        if mode == CollectionMode::Full {
             self.vm.liveness.clear();
             self.discard_log();
         }
@@ -113,6 +116,18 @@ impl Roots for Thread {
 const REVISITED_FRAMES: usize = 32;
 
 impl Thread {
+    /// Shows where the frames on the stack and the newest sealed one go on, if retired code is looked for; the heap
+    /// shows what continuations hold.
+    fn show_return_addresses(&self) {
+        self.vm.specializer.show_return_addresses(|show| {
+            show(self.sealed.pc as usize);
+            let mut walk = FrameWalk::new(self);
+            while let Some(step) = walk.next() {
+                show(step.return_pc as usize);
+            }
+        });
+    }
+
     fn visit_frames(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
         let old_watermark = self.watermark.fp;
         let mut barrier_at: Option<*mut Value> = None;

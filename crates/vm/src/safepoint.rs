@@ -31,6 +31,9 @@ impl Thread {
             self.reset_limit();
             let bits = self.interrupts.take();
             self.mutator().safepoint();
+            if self.vm.specializer.take_collection_wish() {
+                self.collect_garbage(true);
+            }
             self.grant_wishes();
             if bits & LOG != 0 {
                 self.resume_log();

@@ -77,6 +77,7 @@ impl Vm {
         let specializer = Arc::new(Specializer::new(heap.clone(), config.compiles));
         heap.add_weak_roots(Box::new(SpecializerHandle(specializer.clone())));
         heap.add_global_roots(Box::new(SpecializerHandle(specializer.clone())));
+        heap.add_raw_references(Box::new(SpecializerHandle(specializer.clone())));
         let units = Arc::new(Units::default());
         heap.add_weak_roots(Box::new(UnitsHandle(units.clone())));
         heap.add_weak_roots(Box::new(ProcedureNamesHandle(procedure_names.clone())));

@@ -25,7 +25,7 @@ pub const VERIFY_VARIABLE: &str = "CANNY_SPESH_VERIFY";
 /// Candidates of a code that may be given up before what was never seen is compiled too.
 const COLD_RETRACTIONS_MAX: u32 = 3;
 
-/// How often a plan waits for snapshots of what the code calls.
+/// How often a plan waits for snapshots of what the code calls, or for room for its machine code.
 const WAITS_MAX: u32 = 2;
 
 /// Builds, compiles and installs plans; remembers what it installed, to tell the planner what was given up.
@@ -36,6 +36,8 @@ pub struct Compiler {
     verifies: bool,
     installed: Vec<(CandidateId, Plan)>,
     waits: HashMap<(CodeWord, EntryPoint), u32>,
+    /// How often a plan found no room for its machine code.
+    waits_for_room: HashMap<(CodeWord, EntryPoint), u32>,
     /// How often candidates of a code were given up.
     retractions: HashMap<CodeWord, u32>,
 }
@@ -54,6 +56,7 @@ impl Compiler {
                 || std::env::var_os(VERIFY_VARIABLE).is_some_and(|value| value == "1"),
             installed: Vec::new(),
             waits: HashMap::new(),
+            waits_for_room: HashMap::new(),
             retractions: HashMap::new(),
         })
     }
@@ -102,6 +105,7 @@ impl Compile for Compiler {
             return Outcome::Refused(format!("the graph is wrong: {problem}"));
         }
         let required = required_types(plan);
+        let key = (plan.code, plan.entry);
         match self.specializer.install(&graph, &required, &view) {
             Ok(id) => {
                 self.specializer.ledger().planned(id, plan, start.elapsed());
@@ -111,7 +115,24 @@ impl Compile for Compiler {
             Err(InstallError::Refused(Refusal::Stale)) => {
                 Outcome::TryAgain("a variable changed meanwhile".to_owned())
             }
+            Err(error @ InstallError::NoRoomNow) => {
+                let waits = self.waits_for_room.entry(key).or_default();
+                *waits += 1;
+                match *waits > WAITS_MAX {
+                    true => Outcome::Refused(error.to_string()),
+                    false => Outcome::TryAgain(error.to_string()),
+                }
+            }
             Err(error) => Outcome::Refused(error.to_string()),
+        }
+    }
+
+    fn forget(&mut self, dead: &[CodeWord]) {
+        for code in dead {
+            self.retractions.remove(code);
+            self.waits.retain(|(of, _), _| of != code);
+            self.waits_for_room.retain(|(of, _), _| of != code);
+            self.installed.retain(|(_, plan)| plan.code != *code);
         }
     }
 

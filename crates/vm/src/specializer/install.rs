@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -12,8 +13,8 @@ use canny_spesh::types::Type;
 use canny_tables::opcodes::Opcode;
 
 use super::ledger::Sizes;
-use super::placed::Placed;
 use super::registry::Publication;
+use super::retired::FORCED_SHARE;
 use super::{CandidateId, Refusal, Specializer, View, compiled};
 
 /// Why a graph did not come into use.
@@ -23,12 +24,17 @@ pub enum InstallError {
     Jit(JitError),
     /// What it relies on is not so any more.
     Refused(Refusal),
+    /// The memory for machine code is full, but a collection will find retired code in it.
+    NoRoomNow,
 }
 
 impl fmt::Display for InstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             InstallError::Jit(error) => error.fmt(f),
+            InstallError::NoRoomNow => {
+                f.write_str("the memory for machine code is used up until retired code is freed")
+            }
             InstallError::Refused(Refusal::UnknownCode) => f.write_str("it refers to unknown code"),
             InstallError::Refused(Refusal::Stale) => {
                 f.write_str("a variable that it relies on has changed")
@@ -42,6 +48,26 @@ impl fmt::Display for InstallError {
 
 impl std::error::Error for InstallError {}
 
+/// Names the variable with the most bytes of machine code that there may be. Descriptors get a quarter of that.
+pub const CODE_BYTES_VARIABLE: &str = "CANNY_SPESH_CODE_BYTES";
+
+/// How much memory there may be, as the environment says.
+fn memory_options() -> MemoryOptions {
+    let mut options = MemoryOptions {
+        writes_perf_map: std::env::var_os("CANNY_PERF_MAP").is_some(),
+        ..MemoryOptions::default()
+    };
+    let text = std::env::var(CODE_BYTES_VARIABLE).unwrap_or_default();
+    if let Ok(bytes) = text.parse::<usize>() {
+        options.code_bytes_max = bytes.clamp(CODE_BYTES_MIN, options.code_bytes_max);
+        options.data_bytes_max = options.code_bytes_max / 4;
+    }
+    options
+}
+
+/// Fewest bytes of machine code, enough for the code that all procedures share.
+const CODE_BYTES_MIN: usize = 16 << 10;
+
 /// The memory for machine code, made at its first use.
 #[derive(Default)]
 pub(super) struct MachineCode {
@@ -51,15 +77,30 @@ pub(super) struct MachineCode {
 impl MachineCode {
     fn memory(&self) -> Result<&CodeMemory, JitError> {
         let memory = self.memory.get_or_init(|| {
-            let options = MemoryOptions {
-                writes_perf_map: std::env::var_os("CANNY_PERF_MAP").is_some(),
-                ..MemoryOptions::default()
-            };
-            CodeMemory::new(&options).map_err(|error| error.to_string())
+            CodeMemory::new(&memory_options()).map_err(|error| error.to_string())
         });
         memory
             .as_ref()
             .map_err(|error| JitError::CodeGenerator(error.clone()))
+    }
+}
+
+impl Specializer {
+    /// Addresses of all machine code and descriptors, if there are any.
+    pub(super) fn code_addresses(&self) -> Option<Range<usize>> {
+        Some(self.machine_code.memory.get()?.as_ref().ok()?.addresses())
+    }
+
+    /// There is no room for machine code. Retired code may make some.
+    fn memory_is_exhausted(&self) -> InstallError {
+        let mut registry = self.lock();
+        if registry.retired.bytes() == 0 {
+            return InstallError::Jit(JitError::MemoryExhausted);
+        }
+        registry.retired.want();
+        drop(registry);
+        self.want_collection();
+        InstallError::NoRoomNow
     }
 }
 
@@ -103,21 +144,13 @@ impl Specializer {
         let environment = environment(self.ledger.keeps_listings(), self.stress.is_some());
         let code = canny_jit::compile(graph, &environment).map_err(InstallError::Jit)?;
         let memory = self.machine_code.memory().map_err(InstallError::Jit)?;
-        let installed = memory.install(&code, number).map_err(InstallError::Jit)?;
-        let placed = Placed {
-            entry: installed.entry_descriptor as u64,
-            native: installed.native_entry as u64,
-            descriptors: std::iter::once(installed.entry_descriptor)
-                .chain(
-                    installed
-                        .return_descriptors
-                        .iter()
-                        .map(|there| there.address),
-                )
-                .map(|address| address as u64)
-                .collect(),
-            exits: installed.exits.iter().map(|exit| exit.bytecode).collect(),
-        };
+        let installed = memory.install(&code, number).map_err(|error| {
+            if matches!(error, JitError::MemoryExhausted) {
+                self.memory_is_exhausted()
+            } else {
+                InstallError::Jit(error)
+            }
+        })?;
         let sizes = Sizes {
             code_bytes: installed.code_bytes,
             descriptor_bytes: installed.data_bytes,
@@ -130,8 +163,13 @@ impl Specializer {
             unsafe { installed.free() };
             return Err(InstallError::Refused(refusal));
         }
-        registry.publish(publication, placed);
+        registry.keeps_reports = self.ledger.is_on();
+        registry.publish(publication, installed);
+        let retired_bytes = registry.retired.bytes();
         drop(registry);
+        if retired_bytes > memory.addresses().len() / FORCED_SHARE {
+            self.want_collection();
+        }
         let time = start.elapsed();
         self.ledger
             .compiled(id, graph, &sizes, time, code.disassembly());

@@ -6,6 +6,7 @@
 //! compiled code, enter loops that have some, and give up what relied on a global variable that changes.
 //!
 //! - [`registry`]: known code and candidates; publishing and retiring.
+//! - [`retired`]: machine code out of use, and when it is freed.
 //! - [`snapshot`]: immutable copies of code objects.
 //! - [`watches`]: global variables on whose value compiled code relies.
 //! - [`compiler`]: builds, compiles and installs what the worker plans.
@@ -26,9 +27,9 @@ mod install;
 pub mod ledger;
 pub(crate) mod log;
 mod now;
-pub(crate) mod placed;
 pub(crate) mod registry;
 mod report;
+mod retired;
 mod snapshot;
 pub(crate) mod thread;
 mod watches;
@@ -43,7 +44,8 @@ use canny_heap::Heap;
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use canny_spesh::types::Type;
 
-pub use install::InstallError;
+pub use install::{CODE_BYTES_VARIABLE, InstallError};
+pub use registry::CodeUsage;
 use registry::Registry;
 pub use snapshot::type_of;
 
@@ -71,6 +73,8 @@ pub enum RetiredBy {
     Variable,
     /// Somebody asked for it.
     Request,
+    /// Nobody has the procedure any more.
+    Death,
 }
 
 /// What became of a candidate.
@@ -93,6 +97,8 @@ pub struct Specializer {
     registry: Mutex<Registry>,
     /// Mirror of whether there are wishes for snapshots.
     has_wishes: AtomicBool,
+    /// A full collection is wanted, for the memory that retired code takes.
+    wants_collection: AtomicBool,
     next_candidate: AtomicU64,
     machine_code: install::MachineCode,
     /// Compiled code leaves without a reason, once in so many chances on the average.
@@ -115,6 +121,7 @@ impl Specializer {
             is_enabled,
             registry: Mutex::default(),
             has_wishes: AtomicBool::new(false),
+            wants_collection: AtomicBool::new(false),
             next_candidate: AtomicU64::new(1),
             machine_code: install::MachineCode::default(),
             stress: std::env::var("CANNY_SPESH_STRESS")
@@ -147,6 +154,32 @@ impl Specializer {
             self.heap.request_safepoints();
         }
         snapshot
+    }
+
+    /// Asks for a full collection that frees retired code.
+    fn want_collection(&self) {
+        self.wants_collection.store(true, Ordering::Release);
+        self.heap.request_safepoints();
+    }
+
+    /// Lets a thread show the return addresses that it has, in a full collection that looks for retired code.
+    pub(crate) fn show_return_addresses(&self, walk: impl FnOnce(&mut dyn FnMut(usize))) {
+        let mut registry = self.lock();
+        if registry.retired.is_searching() {
+            let mut last = 0;
+            walk(&mut |address| {
+                // Recursions return to the same place again and again.
+                if std::mem::replace(&mut last, address) != address {
+                    registry.retired.see(address);
+                }
+            });
+        }
+    }
+
+    /// Whether a thread at a safepoint shall collect fully; true once per wish.
+    pub(crate) fn take_collection_wish(&self) -> bool {
+        self.wants_collection.load(Ordering::Acquire)
+            && self.wants_collection.swap(false, Ordering::AcqRel)
     }
 
     fn has_wishes(&self) -> bool {
@@ -191,6 +224,20 @@ impl Specializer {
     /// How many candidates of a code were given up because their guesses were wrong.
     pub fn retirements(&self, code: CodeWord) -> u32 {
         self.lock().retirements(code)
+    }
+
+    /// How much machine code there is and was.
+    pub fn code_usage(&self) -> CodeUsage {
+        let registry = self.lock();
+        CodeUsage {
+            retired_bytes: registry.retired.bytes(),
+            ..registry.usage
+        }
+    }
+
+    /// Known code that died since the last call.
+    fn take_dead(&self) -> Vec<CodeWord> {
+        self.lock().take_dead()
     }
 
     /// What became of a candidate.

@@ -4,19 +4,23 @@
 //! |---|---|
 //! | known code | from its first snapshot until a full collection finds the code dead |
 //! | snapshot | until a watched cell in it changes; a new one is made when it is asked for again |
-//! | candidate | for ever; a retired one is a tombstone with its descriptors |
+//! | candidate | until it was retired, or its code died, and nobody refers to its machine code ([`super::retired`]) |
 //!
-//! Somebody who holds a snapshot (a worker, a candidate) keeps the code alive: the registry shows such code to the
-//! collector. All other known code is held weakly.
+//! A worker that holds a snapshot keeps the code alive: the registry shows such code to the collector. A candidate keeps the
+//! code alive that it copied, calls or compares with, as long as the code that it was compiled for is alive; that it does
+//! not keep alive itself. All other known code is held weakly.
 //!
 //! Everything is behind one lock, which is never held across an allocation or a safepoint. It is taken by mutators on
 //! slow paths, by workers, and by the collector.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use canny_heap::{CollectionMode, RootVisitor, Roots, WeakRoots, WeakVisitor};
+use canny_heap::{
+    CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor,
+};
+use canny_jit::Installed;
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
 use canny_spesh::types::Type;
@@ -24,7 +28,7 @@ use canny_tables::layout::code;
 use canny_tables::opcodes::{Opcode, encode_far, field_far, opcode_byte};
 use canny_value::Value;
 
-use super::placed::Placed;
+use super::retired::RetiredCode;
 use super::watches::Watches;
 use super::{CandidateId, ExitReport, Refusal, RetiredBy, Specializer};
 use crate::code::CodeRef;
@@ -56,7 +60,7 @@ struct Candidate {
     required: Vec<(u32, Type)>,
     /// Numbers of the watches that it relies on.
     watched: Vec<u32>,
-    placed: Placed,
+    installed: Installed,
     /// How often each exit was taken.
     exits: Vec<u32>,
     exits_total: u32,
@@ -65,8 +69,10 @@ struct Candidate {
     /// Why, and the exits that were taken before, for people: code, word index, times.
     retired_by: Option<RetiredBy>,
     exits_before: Vec<(CodeWord, usize, u32)>,
-    /// Code that it copied, calls or compares with, kept alive as long as it may run.
+    /// Code that it copied, calls or compares with, and its own.
     codes: Vec<Arc<CodeSnapshot>>,
+    /// The collector was shown that code.
+    is_shown: bool,
 }
 
 /// The candidates of a loop.
@@ -94,11 +100,34 @@ pub(super) struct Registry {
     loops: HashMap<u64, Loop>,
     places: HashMap<(CodeWord, usize), Place>,
     pub(super) watches: Watches,
+    pub(super) retired: RetiredCode,
+    pub(super) usage: CodeUsage,
+    /// Known code that died since somebody asked.
+    dead: Vec<CodeWord>,
+    /// What became of candidates that were freed, if somebody will ask.
+    reports: HashMap<CandidateId, ExitReport>,
+    pub(super) keeps_reports: bool,
     /// Code that somebody wants a snapshot of.
     wishes: Vec<CodeWord>,
     /// A full collection has visited the roots and not yet the weak references: snapshots are not handed out.
     is_collecting: bool,
 }
+
+/// Bytes of machine code and descriptors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodeUsage {
+    /// In use or retired.
+    pub bytes: usize,
+    /// Of these, retired: frames may refer to them.
+    pub retired_bytes: usize,
+    /// Freed so far.
+    pub freed_bytes: usize,
+    /// Candidates freed so far.
+    pub freed: usize,
+}
+
+/// Freed candidates whose reports are kept.
+const REPORTS_MAX: usize = 10_000;
 
 /// What is needed to publish a candidate, beside its machine code.
 pub(super) struct Publication {
@@ -168,7 +197,7 @@ impl Registry {
     }
 
     /// Makes a candidate reachable. Everything that it relies on was checked under the same lock.
-    pub(super) fn publish(&mut self, publication: Publication, placed: Placed) {
+    pub(super) fn publish(&mut self, publication: Publication, installed: Installed) {
         let Publication {
             id,
             code: word,
@@ -186,7 +215,8 @@ impl Registry {
         match entry {
             EntryPoint::Start => {
                 known.entered = Some(id);
-                enter_at(code_object, placed.entry, placed.native);
+                let entry = installed.entry_descriptor as u64;
+                enter_at(code_object, entry, installed.native_entry as u64);
             }
             EntryPoint::Loop(pc) => {
                 // SAFETY: loop heads are instructions of the code.
@@ -197,6 +227,7 @@ impl Registry {
                 patch_loops(code_object, pc, Opcode::LoopNative);
             }
         }
+        self.usage.bytes += bytes_of(&installed);
         self.candidates.insert(
             id,
             Candidate {
@@ -204,14 +235,15 @@ impl Registry {
                 entry,
                 required,
                 watched,
-                exits: vec![0; placed.exits.len()],
-                placed,
+                exits: vec![0; installed.exits.len()],
+                installed,
                 exits_total: 0,
                 entries: 0,
                 is_retired: false,
                 retired_by: None,
                 exits_before: Vec::new(),
                 codes,
+                is_shown: false,
             },
         );
     }
@@ -234,7 +266,7 @@ impl Registry {
             if fits {
                 candidate.entries += 1;
                 known.mismatches = 0;
-                return Some(candidate.placed.entry);
+                return Some(candidate.installed.entry_descriptor as u64);
             }
         }
         known.mismatches += 1;
@@ -339,10 +371,53 @@ impl Registry {
             }
             EntryPoint::Loop(pc) => self.forget_loop(id, pc, code_object),
         }
-        if let Some(candidate) = self.candidates.get_mut(&id) {
-            candidate.placed.retire();
-            candidate.codes = Vec::new();
+        if let Some(candidate) = self.candidates.get(&id) {
+            candidate.installed.retire();
+            self.retired.add(id, &candidate.installed);
         }
+    }
+
+    /// Takes candidates out of use whose code died: nobody can enter them, and there is nothing to lead back.
+    fn retire_orphans(&mut self) {
+        let mut orphans = HashSet::new();
+        for (id, candidate) in &mut self.candidates {
+            if candidate.is_retired || self.codes.contains_key(&candidate.code) {
+                continue;
+            }
+            candidate.is_retired = true;
+            candidate.retired_by = Some(RetiredBy::Death);
+            candidate.exits_before = taken_exits(candidate);
+            candidate.installed.retire();
+            self.retired.add(*id, &candidate.installed);
+            orphans.insert(*id);
+        }
+        if !orphans.is_empty() {
+            self.loops.retain(|_, of_loop| {
+                of_loop.candidates.retain(|id| !orphans.contains(id));
+                !of_loop.candidates.is_empty()
+            });
+        }
+    }
+
+    /// Forgets a retired candidate; gives its machine code, to be freed.
+    pub(super) fn forget_candidate(&mut self, id: CandidateId) -> Option<Installed> {
+        if self.keeps_reports
+            && self.reports.len() < REPORTS_MAX
+            && let Some(report) = self.exit_report(id)
+        {
+            self.reports.insert(id, report);
+        }
+        let code = self.candidates.remove(&id)?.installed;
+        let bytes = bytes_of(&code);
+        self.usage.bytes -= bytes;
+        self.usage.freed_bytes += bytes;
+        self.usage.freed += 1;
+        Some(code)
+    }
+
+    /// Known code that died since the last call.
+    pub(super) fn take_dead(&mut self) -> Vec<CodeWord> {
+        std::mem::take(&mut self.dead)
     }
 
     fn forget_loop(&mut self, id: CandidateId, pc: usize, code_object: Option<CodeRef>) {
@@ -403,7 +478,9 @@ impl Registry {
     }
 
     pub(super) fn exit_report(&self, id: CandidateId) -> Option<ExitReport> {
-        let candidate = self.candidates.get(&id)?;
+        let Some(candidate) = self.candidates.get(&id) else {
+            return self.reports.get(&id).cloned();
+        };
         let exits = match candidate.is_retired {
             true => candidate.exits_before.clone(),
             false => taken_exits(candidate),
@@ -422,6 +499,10 @@ impl Registry {
     }
 }
 
+fn bytes_of(code: &Installed) -> usize {
+    code.code_bytes + code.data_bytes
+}
+
 /// The exits that were taken: code, word index, times.
 fn taken_exits(candidate: &Candidate) -> Vec<(CodeWord, usize, u32)> {
     let exits = candidate.exits.iter().enumerate();
@@ -436,7 +517,7 @@ fn taken_exits(candidate: &Candidate) -> Vec<(CodeWord, usize, u32)> {
 
 /// Where an exit goes: code, word index and instruction word.
 fn place_of(candidate: &Candidate, exit: usize) -> Option<(CodeWord, usize, u32)> {
-    let address = *candidate.placed.exits.get(exit)?;
+    let address = candidate.installed.exits.get(exit)?.bytecode;
     candidate.codes.iter().find_map(|code| {
         let pc = (address.checked_sub(code.entry)? / 4) as usize;
         let word = *code.instructions.get(pc)?;
@@ -491,23 +572,19 @@ impl Roots for SpecializerHandle {
             return;
         }
         registry.is_collecting = true;
-        for known in registry.codes.values_mut() {
-            let is_held = known
-                .snapshot
-                .as_ref()
-                .is_some_and(|snapshot| Arc::strong_count(snapshot) > 1);
-            if is_held || known.entered.is_some() {
-                visitor.visit(&mut known.code);
+        let mut holders: HashMap<*const CodeSnapshot, usize> = HashMap::new();
+        for candidate in registry.candidates.values_mut() {
+            candidate.is_shown = false;
+            for code in &candidate.codes {
+                *holders.entry(Arc::as_ptr(code)).or_default() += 1;
             }
         }
-        let live: Vec<CodeWord> = registry
-            .candidates
-            .values()
-            .filter(|candidate| !candidate.is_retired)
-            .flat_map(|candidate| candidate.codes.iter().map(|code| code.word))
-            .collect();
-        for word in live {
-            if let Some(known) = registry.codes.get_mut(&word) {
+        for known in registry.codes.values_mut() {
+            let is_held = known.snapshot.as_ref().is_some_and(|snapshot| {
+                let candidates = holders.get(&Arc::as_ptr(snapshot)).copied();
+                Arc::strong_count(snapshot) > 1 + candidates.unwrap_or(0)
+            });
+            if is_held {
                 visitor.visit(&mut known.code);
             }
         }
@@ -515,16 +592,50 @@ impl Roots for SpecializerHandle {
 }
 
 impl WeakRoots for SpecializerHandle {
+    unsafe fn visit_dependents(&mut self, visitor: &mut DependentVisitor<'_, '_>) -> bool {
+        let mut registry = self.0.lock();
+        let Registry {
+            codes, candidates, ..
+        } = &mut *registry;
+        let mut progress = false;
+        for candidate in candidates.values_mut().filter(|it| !it.is_shown) {
+            let own = codes.get(&candidate.code);
+            if own.is_none_or(|own| !visitor.is_alive(own.code)) {
+                continue;
+            }
+            candidate.is_shown = true;
+            for code in &candidate.codes {
+                if let Some(known) = codes.get(&code.word)
+                    && !visitor.is_alive(known.code)
+                {
+                    visitor.keep(known.code);
+                    progress = true;
+                }
+            }
+        }
+        progress
+    }
+
     unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
         if visitor.is_minor() {
             return;
         }
         let mut registry = self.0.lock();
         registry.is_collecting = false;
-        registry
-            .codes
-            .retain(|_, known| visitor.forwarded_if_alive(known.code).is_some());
-        let Registry { codes, places, .. } = &mut *registry;
+        let Registry {
+            codes,
+            places,
+            dead,
+            ..
+        } = &mut *registry;
+        codes.retain(|code, known| {
+            let is_alive = visitor.forwarded_if_alive(known.code).is_some();
+            if !is_alive {
+                dead.push(*code);
+            }
+            is_alive
+        });
         places.retain(|(code, _), _| codes.contains_key(code));
+        registry.retire_orphans();
     }
 }

@@ -13,6 +13,7 @@
 //! | `CANNY_SPESH_LOG=FILE` | statistics, plans and what became of them, as text |
 //! | `CANNY_SPESH_BLOCKING=1` | a thread waits for the worker when it hands a log over: runs can be repeated |
 //! | `CANNY_SPESH_LIMIT=N` | nothing is compiled after N plans |
+//! | `CANNY_SPESH_CODE_BYTES=N` | N bytes of machine code at most |
 //! | `CANNY_SPESH_EAGER=1` | everything that ran twice is compiled, whatever it costs |
 
 use std::collections::HashMap;
@@ -92,6 +93,9 @@ pub trait Compile: Send {
     fn retracted(&mut self) -> Vec<Plan> {
         Vec::new()
     }
+
+    /// These codes are no more.
+    fn forget(&mut self, _dead: &[CodeWord]) {}
 }
 
 /// What the worker asks of the machine.
@@ -105,6 +109,10 @@ pub trait Machine: Send {
     /// Whether compiled code was ever left at an instruction.
     fn was_left_at(&self, _code: CodeWord, _pc: usize) -> bool {
         false
+    }
+    /// Code that died since the last call.
+    fn take_dead(&self) -> Vec<CodeWord> {
+        Vec::new()
     }
     /// Where the worker writes what became of plans, for people.
     fn ledger(&self) -> Option<&Ledger> {
@@ -127,6 +135,10 @@ impl Machine for Arc<super::Specializer> {
 
     fn was_left_at(&self, code: CodeWord, pc: usize) -> bool {
         super::Specializer::was_left_at(self, code, pc)
+    }
+
+    fn take_dead(&self) -> Vec<CodeWord> {
+        super::Specializer::take_dead(self)
     }
 
     fn ledger(&self) -> Option<&Ledger> {
@@ -487,6 +499,7 @@ impl Worker {
             is_first,
             waits,
         } = log;
+        self.forget_dead();
         let words = buffer.get(..used_words).unwrap_or_default();
         let mut touched = self.statistics.add(
             Log {
@@ -543,6 +556,18 @@ impl Worker {
         } else {
             self.returns.push(back);
         }
+    }
+
+    /// Forgets code that died: other code may get its address.
+    fn forget_dead(&mut self) {
+        let dead = self.machine.take_dead();
+        for code in &dead {
+            self.statistics.forget(*code);
+            self.planner.forget(*code);
+            self.known.remove(code);
+            self.pending.remove(code);
+        }
+        self.compile.forget(&dead);
     }
 
     /// What compiling may cost now.

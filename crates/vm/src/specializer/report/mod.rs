@@ -106,6 +106,7 @@ impl Report<'_> {
         };
         if let Some(none) = none {
             let _ = writeln!(text, "  {none}");
+            self.write_memory(&mut text);
         }
         if self.is_enabled && self.worker.is_some() {
             self.write_summary(&mut text);
@@ -168,6 +169,7 @@ impl Report<'_> {
             counted(segments, "segment"),
             bytes_text(descriptors)
         );
+        self.write_memory(text);
         let refused = self.account.refused.iter().map(|refused| refused.time);
         let times: Vec<Duration> = all.iter().map(|it| it.time).chain(refused).collect();
         let _ = writeln!(
@@ -212,6 +214,21 @@ impl Report<'_> {
                 text,
                 "  left out     {}",
                 counted(self.account.dropped, "record")
+            );
+        }
+    }
+
+    /// What machine code takes and took, if there ever was any.
+    fn write_memory(&self, text: &mut String) {
+        let usage = self.specializer.map(Specializer::code_usage);
+        if let Some(usage) = usage.filter(|usage| usage.bytes + usage.freed_bytes > 0) {
+            let _ = writeln!(
+                text,
+                "  memory       {} of both now, {} of that given up and not freed yet; {} freed in {}",
+                bytes_text(usage.bytes),
+                bytes_text(usage.retired_bytes),
+                bytes_text(usage.freed_bytes),
+                counted(usage.freed, "piece"),
             );
         }
     }
@@ -526,6 +543,7 @@ fn state_text(compiled: &Compiled, exits: &ExitReport) -> String {
         },
         Some(RetiredBy::Exits) => "given up (guesses)".to_owned(),
         Some(RetiredBy::Variable) => "given up (variable)".to_owned(),
+        Some(RetiredBy::Death) => "dropped with its code".to_owned(),
         Some(RetiredBy::Request) | None => "given up".to_owned(),
     }
 }
@@ -535,6 +553,7 @@ fn why_given_up(exits: &ExitReport) -> String {
     match exits.retired_by {
         Some(RetiredBy::Exits) => "given up, its guesses were wrong too often",
         Some(RetiredBy::Variable) => "given up, a global variable that it relied on changed",
+        Some(RetiredBy::Death) => "dropped, nobody has the procedure any more",
         Some(RetiredBy::Request) | None => "given up",
     }
     .to_owned()
