@@ -3,6 +3,7 @@
 mod in_place;
 mod limit;
 mod model;
+mod raw;
 mod roots;
 mod threads;
 mod weak;

@@ -39,7 +39,7 @@ impl Default for MemoryOptions {
     fn default() -> Self {
         MemoryOptions {
             code_bytes_max: 256 << 20,
-            data_bytes_max: 64 << 20,
+            data_bytes_max: 128 << 20,
             writes_perf_map: false,
         }
     }

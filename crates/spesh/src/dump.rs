@@ -11,6 +11,9 @@ use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord, PoolItem};
 use crate::statistics::{CodeStatistics, Histogram, SiteStatistics, Sites, Statistics};
 use crate::types::Type;
 
+/// Instructions of one type tuple that are told about. Code may have a hundred thousand, and each log tells of them.
+const SITES_MAX: usize = 200;
+
 /// The line between the parts.
 const RULE: &str = "==========\n\n";
 
@@ -166,7 +169,7 @@ impl SiteWriter<'_> {
             return Ok(());
         }
         writeln!(out, "{:indent$}Logged at offset:", "")?;
-        for (address, site) in sites {
+        for (address, site) in sites.iter().take(SITES_MAX) {
             writeln!(
                 out,
                 "{:width$}{}:",
@@ -175,6 +178,9 @@ impl SiteWriter<'_> {
                 width = indent + 4
             )?;
             self.write_site(out, indent + 8, site)?;
+        }
+        if let Some(more) = sites.len().checked_sub(SITES_MAX + 1) {
+            writeln!(out, "{:indent$}    and {} more", "", more + 1)?;
         }
         Ok(())
     }

@@ -4,7 +4,8 @@
 //! that refers to a movable object is read by compiled code when it runs; a snapshot says only what kind
 //! of object is there.
 
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 use canny_compiler::liveness::LivenessTable;
 use canny_tables::layout::code;
@@ -34,7 +35,38 @@ pub struct CodeSnapshot {
     /// Registers.
     pub frame_words: u32,
     /// Live registers.
-    pub liveness: LivenessTable,
+    pub liveness: LazyLiveness,
+}
+
+/// The live registers of a code, found out by whoever asks first: for a large procedure that takes longer than the running
+/// thread, which makes the snapshot, may be kept waiting.
+#[derive(Debug)]
+pub struct LazyLiveness {
+    instructions: Arc<[u32]>,
+    frame_words: usize,
+    table: OnceLock<LivenessTable>,
+}
+
+impl LazyLiveness {
+    /// Of bytecode that was generated or verified.
+    pub fn new(instructions: Arc<[u32]>, frame_words: usize) -> LazyLiveness {
+        LazyLiveness {
+            instructions,
+            frame_words,
+            table: OnceLock::new(),
+        }
+    }
+}
+
+impl Deref for LazyLiveness {
+    type Target = LivenessTable;
+
+    fn deref(&self) -> &LivenessTable {
+        self.table.get_or_init(|| {
+            LivenessTable::new(&self.instructions, self.frame_words)
+                .expect("bytecode that runs consists of instructions")
+        })
+    }
 }
 
 /// What a pool slot holds.

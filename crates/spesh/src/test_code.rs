@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use canny_compiler::liveness::LivenessTable;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, log};
 use canny_tables::opcodes::{Opcode, encode_abc, encode_far};
 
-use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord, PoolItem};
+use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord, LazyLiveness, PoolItem};
 
 /// Types as logs have them.
 pub const FIXNUM: u16 = 0;
@@ -49,8 +48,7 @@ impl Codes {
             pool,
             arity,
             frame_words,
-            liveness: LivenessTable::new(instructions, frame_words as usize)
-                .unwrap_or_else(|error| panic!("{name}: {error:?}")),
+            liveness: LazyLiveness::new(instructions.into(), frame_words as usize),
         };
         self.snapshots.insert(word, Arc::new(snapshot));
         word

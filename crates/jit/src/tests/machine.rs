@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use canny_compiler::liveness::LivenessTable;
 use canny_spesh::graph::{
     BlockId, Callee, Condition, Edge, EntryPoint, FrameId, Graph, NodeId, Op, Representation,
     State, StateId, Terminator, Test,
 };
-use canny_spesh::snapshot::{CodeSnapshot, CodeWord};
+use canny_spesh::snapshot::{CodeSnapshot, CodeWord, LazyLiveness};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FALSE, FIELD0, code, descriptor, record_type, thread};
@@ -507,7 +506,7 @@ impl FakeCode {
             // SAFETY: as above.
             unsafe { *(bytecode as *mut u32).add(index) = *instruction };
         }
-        let liveness = LivenessTable::new(&instructions, frame_words as usize).unwrap();
+        let liveness = LazyLiveness::new(instructions.clone().into(), frame_words as usize);
         FakeCode {
             word,
             bytecode,

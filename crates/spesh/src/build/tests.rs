@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use canny_compiler::liveness::LivenessTable;
 use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
 
 use super::*;
 use crate::graph::{Callee, Condition, Memory};
-use crate::snapshot::{CellSnapshot, PoolItem};
+use crate::snapshot::{CellSnapshot, LazyLiveness, PoolItem};
 use crate::verify::verify;
 
 /// Bytecode under construction.
@@ -74,7 +73,7 @@ impl Assembly {
             pool: self.pool.clone(),
             arity,
             frame_words,
-            liveness: LivenessTable::new(&self.words, frame_words as usize).unwrap(),
+            liveness: LazyLiveness::new(self.words.clone().into(), frame_words as usize),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
+use canny_jit::JitError;
 use canny_spesh::build::{Options, build};
 use canny_spesh::graph::{EntryPoint, Graph};
 use canny_spesh::planner::Plan;
@@ -70,6 +71,9 @@ impl Compile for Compiler {
         log: Option<&mut dyn Write>,
     ) -> Outcome {
         let start = Instant::now();
+        if self.specializer.is_full() {
+            return Outcome::Refused(JitError::MemoryExhausted.to_string());
+        }
         let view = self.specializer.view();
         let Some(code) = view.snapshot(plan.code) else {
             return Outcome::TryAgain("its code is not known yet".to_owned());
@@ -97,7 +101,7 @@ impl Compile for Compiler {
         }
         if let Some(log) = log {
             // Trouble with the log is not the program's.
-            let _ = writeln!(log, "{graph}");
+            let _ = writeln!(log, "{}", beginning(&graph));
         }
         if self.verifies
             && let Err(problem) = verify(&graph)
@@ -150,6 +154,21 @@ impl Compile for Compiler {
             !is_retired
         });
         gone
+    }
+}
+
+/// Lines of a graph that are logged.
+const GRAPH_LINES_MAX: usize = 5000;
+
+/// A graph as text, without the end if it is very long.
+fn beginning(graph: &Graph) -> String {
+    let text = graph.to_string();
+    match text.match_indices('\n').nth(GRAPH_LINES_MAX) {
+        None => text,
+        Some((end, _)) => {
+            let more = text[end + 1..].lines().count();
+            format!("{}\n  and {more} lines more\n", &text[..end])
+        }
     }
 }
 

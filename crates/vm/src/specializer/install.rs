@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -48,7 +49,7 @@ impl fmt::Display for InstallError {
 
 impl std::error::Error for InstallError {}
 
-/// Names the variable with the most bytes of machine code that there may be. Descriptors get a quarter of that.
+/// Names the variable with the most bytes of machine code that there may be. Descriptors get half of that.
 pub const CODE_BYTES_VARIABLE: &str = "CANNY_SPESH_CODE_BYTES";
 
 /// How much memory there may be, as the environment says.
@@ -60,7 +61,7 @@ fn memory_options() -> MemoryOptions {
     let text = std::env::var(CODE_BYTES_VARIABLE).unwrap_or_default();
     if let Ok(bytes) = text.parse::<usize>() {
         options.code_bytes_max = bytes.clamp(CODE_BYTES_MIN, options.code_bytes_max);
-        options.data_bytes_max = options.code_bytes_max / 4;
+        options.data_bytes_max = options.code_bytes_max / 2;
     }
     options
 }
@@ -76,9 +77,9 @@ pub(super) struct MachineCode {
 
 impl MachineCode {
     fn memory(&self) -> Result<&CodeMemory, JitError> {
-        let memory = self.memory.get_or_init(|| {
-            CodeMemory::new(&memory_options()).map_err(|error| error.to_string())
-        });
+        let memory = self
+            .memory
+            .get_or_init(|| CodeMemory::new(&memory_options()).map_err(|error| error.to_string()));
         memory
             .as_ref()
             .map_err(|error| JitError::CodeGenerator(error.clone()))
@@ -91,10 +92,16 @@ impl Specializer {
         Some(self.machine_code.memory.get()?.as_ref().ok()?.addresses())
     }
 
+    /// Whether a candidate found no room for its machine code, and nothing was freed since: making more is in vain.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
     /// There is no room for machine code. Retired code may make some.
     fn memory_is_exhausted(&self) -> InstallError {
         let mut registry = self.lock();
         if registry.retired.bytes() == 0 {
+            self.is_full.store(true, Ordering::Relaxed);
             return InstallError::Jit(JitError::MemoryExhausted);
         }
         registry.retired.want();
@@ -125,9 +132,7 @@ impl Specializer {
         required: &[(u32, Type)],
         view: &View,
     ) -> Result<CandidateId, InstallError> {
-        let number = self
-            .next_candidate
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let number = self.next_candidate.fetch_add(1, Ordering::Relaxed);
         let id = CandidateId(number);
         let publication = Publication {
             id,
@@ -165,9 +170,10 @@ impl Specializer {
         }
         registry.keeps_reports = self.ledger.is_on();
         registry.publish(publication, installed);
-        let retired_bytes = registry.retired.bytes();
+        let has_much_retired = registry.retired.bytes() > memory.addresses().len() / FORCED_SHARE;
+        let wants_collection = has_much_retired || registry.wants_collection();
         drop(registry);
-        if retired_bytes > memory.addresses().len() / FORCED_SHARE {
+        if wants_collection {
             self.want_collection();
         }
         let time = start.elapsed();

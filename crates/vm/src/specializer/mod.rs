@@ -100,6 +100,8 @@ pub struct Specializer {
     /// A full collection is wanted, for the memory that retired code takes.
     wants_collection: AtomicBool,
     next_candidate: AtomicU64,
+    /// There is no room for machine code, retired or not.
+    is_full: AtomicBool,
     machine_code: install::MachineCode,
     /// Compiled code leaves without a reason, once in so many chances on the average.
     stress: Option<u64>,
@@ -123,6 +125,7 @@ impl Specializer {
             has_wishes: AtomicBool::new(false),
             wants_collection: AtomicBool::new(false),
             next_candidate: AtomicU64::new(1),
+            is_full: AtomicBool::new(false),
             machine_code: install::MachineCode::default(),
             stress: std::env::var("CANNY_SPESH_STRESS")
                 .ok()

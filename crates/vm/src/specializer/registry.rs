@@ -17,9 +17,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use canny_heap::{
-    CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor,
-};
+use canny_heap::{CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor};
 use canny_jit::Installed;
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
@@ -102,6 +100,8 @@ pub(super) struct Registry {
     pub(super) watches: Watches,
     pub(super) retired: RetiredCode,
     pub(super) usage: CodeUsage,
+    /// Known code that the last full collection left.
+    left: usize,
     /// Known code that died since somebody asked.
     dead: Vec<CodeWord>,
     /// What became of candidates that were freed, if somebody will ask.
@@ -126,6 +126,8 @@ pub struct CodeUsage {
     pub freed: usize,
 }
 
+/// Code that may become known between full collections in any case.
+const KNOWN_FREE: usize = 4096;
 /// Freed candidates whose reports are kept.
 const REPORTS_MAX: usize = 10_000;
 
@@ -415,6 +417,12 @@ impl Registry {
         Some(code)
     }
 
+    /// Whether so much code became known that a full collection is worth it: what is known of it is not in the heap, which
+    /// does not want one for it.
+    pub(super) fn wants_collection(&self) -> bool {
+        self.codes.len() > 2 * self.left + KNOWN_FREE
+    }
+
     /// Known code that died since the last call.
     pub(super) fn take_dead(&mut self) -> Vec<CodeWord> {
         std::mem::take(&mut self.dead)
@@ -636,6 +644,7 @@ impl WeakRoots for SpecializerHandle {
             is_alive
         });
         places.retain(|(code, _), _| codes.contains_key(code));
+        registry.left = registry.codes.len();
         registry.retire_orphans();
     }
 }

@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 use canny_heap::RawReferences;
 use canny_jit::Installed;
@@ -119,7 +120,11 @@ impl RawReferences for SpecializerHandle {
 
     fn end(&mut self) {
         let mut registry = self.0.lock();
-        for id in registry.retired.end() {
+        let unseen = registry.retired.end();
+        if !unseen.is_empty() {
+            self.0.is_full.store(false, Ordering::Relaxed);
+        }
+        for id in unseen {
             let Some(code) = registry.forget_candidate(id) else {
                 continue;
             };

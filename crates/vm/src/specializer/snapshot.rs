@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use canny_compiler::liveness::LivenessTable;
-use canny_spesh::snapshot::{CellSnapshot, CodeSnapshot, CodeWord, PoolItem};
+use canny_spesh::snapshot::{CellSnapshot, CodeSnapshot, CodeWord, LazyLiveness, PoolItem};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{class_key, frame, record_type};
@@ -81,7 +80,7 @@ impl Vm {
         }
         let instructions: Arc<[u32]> = code.plain_instructions().into();
         let frame_words = code.frame_words();
-        let liveness = LivenessTable::new(&instructions, frame_words).ok()?;
+        let liveness = LazyLiveness::new(instructions.clone(), frame_words);
         let mut registry = self.specializer.lock();
         let pool = code
             .pool()

@@ -1,5 +1,5 @@
-use canny_compiler::liveness::LivenessTable;
 use canny_spesh::log::LogWriter;
+use canny_spesh::snapshot::LazyLiveness;
 use canny_tables::opcodes::{Opcode, encode_abc};
 
 use super::*;
@@ -15,7 +15,7 @@ fn snapshot_of(code: CodeWord, words: usize) -> Arc<CodeSnapshot> {
         word: code,
         entry: code.0 + 0xfb,
         name: "procedure".to_owned(),
-        liveness: LivenessTable::new(&instructions, 4).expect("plain code"),
+        liveness: LazyLiveness::new(instructions.clone().into(), 4),
         instructions: instructions.into(),
         pool: Vec::new(),
         arity: 1,
