@@ -7,7 +7,7 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 use canny_spesh::graph::StateId;
 use canny_tables::layout::descriptor;
@@ -17,6 +17,7 @@ use crate::JitError;
 use crate::compiled::Compiled;
 use crate::machine::{Relocation, Target};
 use crate::memory::Region;
+use crate::publication;
 use crate::stubs::resumption;
 
 /// Offset in a return descriptor of the machine address to which compiled returns jump, with the value in the register of
@@ -249,12 +250,11 @@ impl Installed {
     /// Makes every suspended frame go on in the interpreter, and whoever still enters by the entry's descriptor too. Code that
     /// runs now runs on to its next call, return or exit.
     pub fn retire(&self) {
-        let retired = encode_abc(Opcode::Retired, 0, 0, 0);
         let addresses = self.return_descriptors.iter().map(|there| there.address);
         for address in addresses.chain([self.entry_descriptor]) {
             // SAFETY: the descriptor is this candidate's, aligned, and in data memory while the region lives.
             let word = unsafe { AtomicU32::from_ptr(address as *mut u32) };
-            word.store(retired, Ordering::Release);
+            publication::retire(word);
         }
     }
 

@@ -25,6 +25,7 @@ mod lower;
 mod machine;
 mod memory;
 mod perf_map;
+pub mod publication;
 mod ranges;
 mod slots;
 mod strip;

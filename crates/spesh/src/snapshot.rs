@@ -97,6 +97,8 @@ pub struct CellSnapshot {
     pub word: Option<u64>,
     /// The class key of the records of the record type that is its value, if they have one of their own.
     pub class_key: Option<i64>,
+    /// How many fields they have, inherited ones included.
+    pub field_count: u32,
     /// Names the cell to the machine, for [`crate::graph::Graph::watched`].
     pub number: u32,
 }

@@ -1,9 +1,10 @@
-//! What a comparison of class keys tells: behind it, a record is of the very type.
+//! What is known of the types of records: behind a comparison of class keys a record is of the very type, behind a check it
+//! is of the type or of one derived from that. A record keeps its type, so that remains known whatever is called.
 
 use canny_tables::layout::{FIELD0, FIXNUM_SHIFT, record_type};
 
 use super::control::to;
-use super::{Activation, Builder};
+use super::{Activation, Builder, KnownType};
 use crate::graph::{Condition, Memory, NodeId, Op, Terminator};
 use crate::types::Type;
 
@@ -58,16 +59,27 @@ impl Builder<'_> {
         self.jump(activation, different);
     }
 
-    /// Whether the record's class key, which was compared before, says that it is of a type.
+    /// Whether a comparison or a check before says that the record is of a type.
     pub(super) fn is_of_known_type(&self, record: NodeId, wanted: NodeId) -> bool {
-        let actual = self
-            .numbering
-            .class_key(record)
-            .and_then(|key| self.constant(key));
-        let wanted = self.known_types.get(&wanted);
-        match (actual, wanted) {
-            (Some(actual), Some(wanted)) => actual == (*wanted << FIXNUM_SHIFT) as u64,
-            _ => false,
+        let Some(KnownType { class_key, .. }) = self.known_types.get(&wanted) else {
+            return false;
+        };
+        let actual = self.numbering.class_key(record);
+        let actual = actual.and_then(|key| self.constant(key));
+        actual == Some((class_key << FIXNUM_SHIFT) as u64)
+            || self.numbering.is_record_of(record, *class_key)
+    }
+
+    /// Notes that a check said so.
+    pub(super) fn note_record_of(&mut self, record: NodeId, wanted: NodeId) {
+        if let Some(KnownType { class_key, .. }) = self.known_types.get(&wanted) {
+            self.numbering.add_record_of(record, *class_key);
         }
+    }
+
+    /// Whether records of a type have a field with this index, as far as that is known.
+    pub(super) fn has_field(&self, record_type: NodeId, index: usize) -> bool {
+        let known = self.known_types.get(&record_type);
+        known.is_some_and(|known| index < known.field_count as usize)
     }
 }

@@ -71,6 +71,8 @@ enum Key {
     Boolean(crate::graph::Condition),
     /// The class key of a record; the node is a constant.
     ClassOf(NodeId),
+    /// A record is of the type whose records have a class key, or of one derived from it; the node is the record.
+    RecordOf(NodeId, i64),
 }
 
 impl Key {
@@ -109,7 +111,8 @@ impl Key {
 
     /// Whether the result stays right, and at hand, when anything may have happened.
     fn survives_safepoint(&self) -> bool {
-        matches!(self, Key::Word(_) | Key::PoolSlot(_) | Key::Float(_))
+        let is_for_ever = matches!(self, Key::RecordOf(..));
+        is_for_ever || matches!(self, Key::Word(_) | Key::PoolSlot(_) | Key::Float(_))
     }
 
     fn memory(&self) -> Option<Memory> {
@@ -135,6 +138,16 @@ impl Numbering {
     /// Notes that a record has a class key, which is a constant.
     pub(super) fn add_class_key(&mut self, record: NodeId, key: NodeId) {
         self.values.insert(Key::ClassOf(record), key);
+    }
+
+    /// Notes that a record is of a type, which its class key names, or of one derived from that.
+    pub(super) fn add_record_of(&mut self, record: NodeId, class_key: i64) {
+        self.values.insert(Key::RecordOf(record, class_key), record);
+    }
+
+    /// Whether that was noted.
+    pub(super) fn is_record_of(&self, record: NodeId, class_key: i64) -> bool {
+        self.values.contains_key(&Key::RecordOf(record, class_key))
     }
 
     /// The class key that a record is known to have.

@@ -7,7 +7,7 @@ use canny_tables::opcodes::{Extension, Opcode, field_c, field_wide};
 
 use super::arithmetic::comparison_of;
 use super::control::Facts;
-use super::{Activation, BuildError, Builder};
+use super::{Activation, BuildError, Builder, KnownType};
 use crate::graph::{Comparison, Condition, Memory, NodeId, Op, Terminator, Test};
 use crate::snapshot::{PoolItem, is_call, is_left_to_interpreter};
 use crate::types::Type;
@@ -322,8 +322,12 @@ impl Builder<'_> {
                 if watch && let Some(code) = cell.code {
                     self.known_code.insert(value, code);
                 }
-                if watch && let Some(key) = cell.class_key {
-                    self.known_types.insert(value, key);
+                if watch && let Some(class_key) = cell.class_key {
+                    let known = KnownType {
+                        class_key,
+                        field_count: cell.field_count,
+                    };
+                    self.known_types.insert(value, known);
                 }
                 self.expect(activation, value);
                 value

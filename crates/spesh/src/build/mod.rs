@@ -163,6 +163,15 @@ struct Lessons {
     give_up: bool,
 }
 
+/// A record type in a watched variable.
+#[derive(Clone, Copy, Debug)]
+struct KnownType {
+    /// Class key of its records, which no other type's have.
+    class_key: i64,
+    /// Fields that its records have at least.
+    field_count: u32,
+}
+
 struct Builder<'a> {
     graph: Graph,
     /// The block being filled; none where control cannot get.
@@ -172,8 +181,8 @@ struct Builder<'a> {
     likely: HashMap<NodeId, Type>,
     /// Closures whose code is known.
     known_code: HashMap<NodeId, CodeWord>,
-    /// Record types in watched variables, with the class keys of their records.
-    known_types: HashMap<NodeId, i64>,
+    /// Record types in watched variables.
+    known_types: HashMap<NodeId, KnownType>,
     /// What the loops around leave alone, by node, with its register; outermost loop first.
     invariants: Vec<(LoopKey, HashMap<NodeId, usize>)>,
     profile: &'a dyn Profile,

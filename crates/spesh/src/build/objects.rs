@@ -71,12 +71,15 @@ impl Builder<'_> {
         if self.block.is_none() {
             return Ok(());
         }
-        let names = self.word_of_type(record_type, record_type::FIELDS, Type::VECTOR);
-        let length = self.pure(Op::Length(names), Type::FIXNUM);
-        let wanted = self.fixnum(count as i64 - 1);
-        let fits = Condition::Same(length, wanted);
-        let state = self.state(activation);
-        self.push(Op::Require(fits, state), Type::NONE);
+        let known = self.known_types.get(&record_type).copied();
+        if known.is_none_or(|known| known.field_count as usize != count - 1) {
+            let names = self.word_of_type(record_type, record_type::FIELDS, Type::VECTOR);
+            let length = self.pure(Op::Length(names), Type::FIXNUM);
+            let wanted = self.fixnum(count as i64 - 1);
+            let fits = Condition::Same(length, wanted);
+            let state = self.state(activation);
+            self.push(Op::Require(fits, state), Type::NONE);
+        }
         let mut words = vec![record_type];
         for index in 1..count {
             let value = self.register(activation, first + index)?;
@@ -89,6 +92,7 @@ impl Builder<'_> {
             memory: Memory::Constant,
         };
         self.numbering.add(type_word, record_type);
+        self.note_record_of(record, record_type);
         activation.environment.set(first, record);
         Ok(())
     }
@@ -280,6 +284,7 @@ impl Builder<'_> {
         if self.numbering.find(&key).is_none() && !self.is_of_known_type(record, wanted) {
             let state = self.state(activation);
             self.pure(Op::Require(condition, state), Type::NONE);
+            self.note_record_of(record, wanted);
         }
         Some(record)
     }
@@ -307,13 +312,15 @@ impl Builder<'_> {
         let index = Self::number(instruction)?;
         let offset = FIELD0 + 8 + 8 * index as i32;
         // A record of that type has the fields that the accessor was made for, but an accessor may name a field that
-        // there is not; the length tells.
-        let length = self.pure(Op::Length(record), Type::FIXNUM);
-        let at = self.fixnum(i64::from(index) + 1);
-        let key = Op::RequireIndex(at, length, super::environment::NO_STATE);
-        if self.numbering.find(&key).is_none() {
-            let state = self.state(activation);
-            self.pure(Op::RequireIndex(at, length, state), Type::NONE);
+        // there is not; the length tells, if nothing else does.
+        if !self.has_field(wanted, index as usize) {
+            let length = self.pure(Op::Length(record), Type::FIXNUM);
+            let at = self.fixnum(i64::from(index) + 1);
+            let key = Op::RequireIndex(at, length, super::environment::NO_STATE);
+            if self.numbering.find(&key).is_none() {
+                let state = self.state(activation);
+                self.pure(Op::RequireIndex(at, length, state), Type::NONE);
+            }
         }
         if reads {
             let value = self.load(activation, record, offset, Memory::Record);
@@ -375,7 +382,7 @@ impl Builder<'_> {
             Condition::RecordOf(record, wanted),
             super::environment::NO_STATE,
         );
-        if self.numbering.find(&key).is_some() {
+        if self.numbering.find(&key).is_some() || self.is_of_known_type(record, wanted) {
             self.jump(activation, holds);
             return Ok(());
         }
@@ -389,6 +396,7 @@ impl Builder<'_> {
         let numbering = self.numbering.clone();
         self.block = Some(is);
         self.numbering.add(key, record);
+        self.note_record_of(record, wanted);
         self.jump(activation, holds);
         activation.environment = environment;
         self.numbering = numbering;

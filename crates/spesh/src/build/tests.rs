@@ -270,6 +270,7 @@ fn a_watched_global_is_called_without_a_check() {
         is_watched: true,
         word: None,
         class_key: None,
+        field_count: 0,
         number: 7,
     }));
     caller
@@ -490,6 +491,7 @@ fn field_after_class_key(class_key: i64) -> Arc<CodeSnapshot> {
         is_watched: true,
         word: None,
         class_key: Some(class_key),
+        field_count: 2,
         number: 3,
     }));
     let primitive = canny_tables::primitives::lookup("%class-key").unwrap();
@@ -520,4 +522,49 @@ fn a_compared_class_key_tells_the_record_type() {
     assert_eq!(checks(200), 0);
     // Of another type, which the record's may be derived from.
     assert_eq!(checks(300), 1);
+}
+
+/// `(let ((a (%record-ref r0 type 0))) (f a) (%record-ref r0 type INDEX))`, where the records of the type have two fields.
+fn fields_around_a_call(index: u32) -> Arc<CodeSnapshot> {
+    let mut code = Assembly::default();
+    for (ty, class_key) in [(Type::RECORD_TYPE, Some(200)), (Type::CLOSURE, None)] {
+        code.pool.push(PoolItem::Cell(CellSnapshot {
+            ty,
+            code: None,
+            is_watched: true,
+            word: None,
+            class_key,
+            field_count: 2,
+            number: 3,
+        }));
+    }
+    code.global(1, 0).abc(Opcode::RecordRef, 2, 0, 1);
+    code.words.extend([0, 2]);
+    code.global(3, 1);
+    code.call(3, 0, 0b1);
+    code.global(1, 0).abc(Opcode::RecordRef, 2, 0, 1);
+    code.words.extend([index, 2]);
+    code.abc(Opcode::Return, 2, 0, 0);
+    code.finish(0x1005, "fields", 1)
+}
+
+#[test]
+fn a_record_keeps_its_type_over_calls() {
+    let checks = |index| {
+        let graph = graph_of(
+            &World::default(),
+            &fields_around_a_call(index),
+            &[Type::RECORD],
+        );
+        let types = count(&graph, |op| {
+            matches!(op, Op::Require(Condition::RecordOf(..), _))
+        });
+        let fields = count(&graph, |op| matches!(op, Op::RequireIndex(..)));
+        let calls = count(&graph, |op| matches!(op, Op::Call(..)));
+        assert_eq!(calls, 1, "{graph}");
+        (types, fields)
+    };
+    assert_eq!(checks(1), (1, 0));
+    // A field that records of the type need not have.
+    assert_eq!(checks(2), (1, 1));
 }

@@ -19,6 +19,7 @@ use std::sync::atomic::Ordering;
 
 use canny_heap::{CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor};
 use canny_jit::Installed;
+use canny_jit::publication::{self, Way};
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
 use canny_spesh::types::Type;
@@ -539,14 +540,13 @@ fn mentions(snapshot: &CodeSnapshot, number: u32) -> bool {
     )
 }
 
-/// Sets where calls of a code go. Each of the two words alone is right at any time.
+/// Sets where calls of a code go.
 fn enter_at(code_object: CodeRef, entry: u64, native: u64) {
-    code_object
-        .shared_word(code::NATIVE)
-        .store(native, Ordering::Release);
-    code_object
-        .shared_word(code::ENTRY)
-        .store(entry, Ordering::Release);
+    publication::lead_calls(
+        code_object.shared_word(code::ENTRY),
+        code_object.shared_word(code::NATIVE),
+        Way { entry, native },
+    );
 }
 
 /// Gives every `loop` to a head its opcode.
@@ -560,9 +560,8 @@ fn patch_loops(code_object: CodeRef, head: usize, opcode: Opcode) {
         };
         let target = at as i64 + 1 + i64::from(field_far(word));
         if matches!(old, Opcode::Loop | Opcode::LoopNative) && target == head as i64 {
-            code_object
-                .shared_instruction(at)
-                .store(encode_far(opcode, field_far(word)), Ordering::Release);
+            let patched = encode_far(opcode, field_far(word));
+            publication::patch(code_object.shared_instruction(at), patched);
         }
         at += old.words();
     }

@@ -109,6 +109,12 @@ fn class_key(record_type: ObjectRef) -> Option<i64> {
     (key != class_key::CROWDED).then_some(key)
 }
 
+/// Fields of the records of a type.
+fn field_count(record_type: ObjectRef) -> u32 {
+    let names = record_type.field(record_type::FIELDS).as_object();
+    names.map_or(0, |names| names.length() as u32)
+}
+
 fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
     if !value.is_reference() {
         return PoolItem::Word(value.bits());
@@ -124,6 +130,7 @@ fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
             let number = registry.watches.watch(value);
             let content = globals::cell_value(value);
             let is_bound = content != Value::UNBOUND;
+            let record_type = crate::values::record_type_of(content);
             PoolItem::Cell(CellSnapshot {
                 ty: if is_bound {
                     type_of(content)
@@ -133,7 +140,8 @@ fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
                 code: code_of(content),
                 is_watched: number.is_some(),
                 word: (is_bound && !content.is_reference()).then_some(content.bits()),
-                class_key: crate::values::record_type_of(content).and_then(class_key),
+                class_key: record_type.and_then(class_key),
+                field_count: record_type.map_or(0, field_count),
                 number: number.unwrap_or(u32::MAX),
             })
         }
