@@ -4,6 +4,8 @@
 //! which every change of the value takes the slow path. The change ends the watch. Each watch has a number of its own, so
 //! that a graph made from an old snapshot is found out. A cell that changes again and again is let alone.
 
+use std::collections::HashMap;
+
 use canny_heap::{CollectionMode, RootVisitor};
 use canny_tables::layout::FLAG_WATCHED;
 use canny_value::{Header, Value};
@@ -23,6 +25,8 @@ struct WatchedCell {
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     cells: Vec<WatchedCell>,
+    /// Places in that, by the cells' words.
+    by_word: HashMap<u64, usize>,
     /// By number of a watch, whether it is still on.
     is_on: Vec<bool>,
     /// Cells before this index do not move in minor collections.
@@ -32,8 +36,7 @@ pub(super) struct Watches {
 impl Watches {
     /// Watches a cell; gives the number of the watch, or nothing if it changes too often.
     pub(super) fn watch(&mut self, cell: Value) -> Option<u32> {
-        let known = self.cells.iter().position(|known| known.cell == cell);
-        let index = known.unwrap_or_else(|| {
+        let index = *self.by_word.entry(cell.bits()).or_insert_with(|| {
             self.cells.push(WatchedCell {
                 cell,
                 number: None,
@@ -56,7 +59,7 @@ impl Watches {
     /// Ends the watch of a cell that is about to change; gives its number.
     pub(super) fn change(&mut self, cell: Value) -> Option<u32> {
         set_flag(cell, false);
-        let known = self.cells.iter_mut().find(|known| known.cell == cell)?;
+        let known = &mut self.cells[*self.by_word.get(&cell.bits())?];
         known.changes += 1;
         let number = known.number.take()?;
         self.is_on[number as usize] = false;
@@ -74,8 +77,13 @@ impl Watches {
         } else {
             0
         };
-        for known in &mut self.cells[first..] {
+        // Cells may come to where others were.
+        for known in &self.cells[first..] {
+            self.by_word.remove(&known.cell.bits());
+        }
+        for (index, known) in self.cells.iter_mut().enumerate().skip(first) {
             visitor.visit(&mut known.cell);
+            self.by_word.insert(known.cell.bits(), index);
         }
         self.settled = self.cells.len();
     }
