@@ -195,47 +195,38 @@ impl Drop for Region {
     }
 }
 
+/// Maps anonymous memory twice. A file in memory would do as well, but profilers look up names of procedures only in
+/// memory that belongs to no file.
 #[cfg(target_os = "linux")]
 fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
-    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-    // SAFETY: the name ends with a null byte; the call takes no other memory.
-    let file = unsafe { libc::memfd_create(c"canny-code".as_ptr(), libc::MFD_CLOEXEC) };
-    if file < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was just opened and belongs to nobody else.
-    let file = unsafe { OwnedFd::from_raw_fd(file) };
-    // SAFETY: the descriptor is open.
-    if unsafe { libc::ftruncate(file.as_raw_fd(), code_bytes as libc::off_t) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let all = map_at(
-        ptr::null_mut(),
-        code_bytes + data_bytes,
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-        -1,
-    )?;
+    let read_write = libc::PROT_READ | libc::PROT_WRITE;
+    let all_bytes = code_bytes + data_bytes;
+    let private = libc::MAP_PRIVATE | libc::MAP_NORESERVE;
+    let executable = map_anonymous(all_bytes, read_write, private)?;
     let unmap = |address: usize, bytes: usize| {
         // SAFETY: a mapping made here that nothing refers to.
         unsafe { libc::munmap(address as *mut libc::c_void, bytes) };
     };
-    let executable = map_at(
-        all as *mut libc::c_void,
+    let writable = map_anonymous(
         code_bytes,
-        libc::PROT_READ | libc::PROT_EXEC,
-        libc::MAP_SHARED | libc::MAP_FIXED,
-        file.as_raw_fd(),
+        read_write,
+        libc::MAP_SHARED | libc::MAP_NORESERVE,
     )
-    .inspect_err(|_| unmap(all, code_bytes + data_bytes))?;
-    let writable = map_at(
-        ptr::null_mut(),
-        code_bytes,
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_SHARED,
-        file.as_raw_fd(),
-    )
-    .inspect_err(|_| unmap(all, code_bytes + data_bytes))?;
+    .inspect_err(|_| unmap(executable, all_bytes))?;
+    // SAFETY: an old size of zero makes a second mapping of shared memory, here over the start of the first one, which
+    // nothing refers to yet; then the protection of this mapping changes.
+    let is_mapped = unsafe {
+        let place = executable as *mut libc::c_void;
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let second = libc::mremap(writable as *mut libc::c_void, 0, code_bytes, flags, place);
+        second == place && libc::mprotect(place, code_bytes, libc::PROT_READ | libc::PROT_EXEC) == 0
+    };
+    if !is_mapped {
+        let error = io::Error::last_os_error();
+        unmap(executable, all_bytes);
+        unmap(writable, code_bytes);
+        return Err(error);
+    }
     let data = executable + code_bytes;
     Ok(Region {
         executable,
@@ -253,15 +244,10 @@ fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
 }
 
 #[cfg(target_os = "linux")]
-fn map_at(
-    address: *mut libc::c_void,
-    bytes: usize,
-    protection: libc::c_int,
-    flags: libc::c_int,
-    file: libc::c_int,
-) -> io::Result<usize> {
-    // SAFETY: a fixed address lies in a mapping that the caller just made; otherwise the system chooses.
-    let address = unsafe { libc::mmap(address, bytes, protection, flags, file, 0) };
+fn map_anonymous(bytes: usize, protection: libc::c_int, flags: libc::c_int) -> io::Result<usize> {
+    let flags = flags | libc::MAP_ANONYMOUS;
+    // SAFETY: the system chooses the address.
+    let address = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
     if address == libc::MAP_FAILED {
         Err(io::Error::last_os_error())
     } else {
