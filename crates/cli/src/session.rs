@@ -55,8 +55,12 @@ impl Session {
                 .unwrap_or(VmStack::DEFAULT_FRAME_BYTES),
             compiles: options.compiles && std::env::var_os("CANNY_JIT").is_none_or(|on| on != "0"),
         };
-        let vm = Vm::new(config, canny_lib::primitive_table())
-            .map_err(|error| format!("cannot start: {error}"))?;
+        let vm = Vm::new(
+            config,
+            canny_lib::primitive_table(),
+            canny_lib::leaf_table(),
+        )
+        .map_err(|error| format!("cannot start: {error}"))?;
         if options.reports_specializer {
             vm.specializer().ledger().turn_on(false);
         }

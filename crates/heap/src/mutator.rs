@@ -487,6 +487,36 @@ impl Mutator {
         self.take_in_place(AreaKind::Scannable, bytes)
     }
 
+    /// A pair as [`Mutator::pair`] makes it, without collecting; see [`Mutator::allocate_in_place`].
+    #[inline(always)]
+    pub fn pair_in_place(&mut self, car: Value, cdr: Value) -> Value {
+        let at = match self.bump(AreaKind::Scannable, GRANULE_BYTES) {
+            Some(at) => at,
+            None => self.granule_in_place(),
+        };
+        // SAFETY: as in `pair`.
+        unsafe { init_pair(at, car, cdr) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn granule_in_place(&mut self) -> usize {
+        self.take_in_place(AreaKind::Scannable, GRANULE_BYTES)
+    }
+
+    /// A scannable object as [`Mutator::small_object`] makes it, without collecting; see
+    /// [`Mutator::allocate_in_place`].
+    ///
+    /// # Panics
+    /// If the kind is not scannable or the object is larger than half a block.
+    pub fn object_in_place(&mut self, kind: Kind, flags: u8, length: usize, fill: Value) -> Value {
+        let bytes = small_bytes(kind, length);
+        assert!(matches!(area_of(kind).0, AreaKind::Scannable));
+        let at = self.take_in_place(AreaKind::Scannable, bytes);
+        // SAFETY: the room was just taken; it is `bytes` long.
+        unsafe { init_object(at, Header::new(kind, flags, length), bytes, false, fill) }
+    }
+
     /// A leaf object as [`Mutator::small_leaf`] makes it, without collecting; see [`Mutator::allocate_in_place`].
     ///
     /// # Panics

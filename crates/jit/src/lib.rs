@@ -54,6 +54,9 @@ pub struct Environment {
     /// `extern "C" fn(thread: *mut u8, bits: u64) -> u64` or `fn(thread: *mut u8, number: f64) -> u64`: the tagged flonum of
     /// a double that does not fit a word; never collects.
     pub box_flonum: usize,
+    /// `extern "C" fn(thread: *mut u8, word: u64, word: u64, word: u64) -> u64`, by number: the leaf functions of
+    /// `canny_tables::leaves`.
+    pub leaves: Vec<usize>,
     /// Whether [`Compiled::disassembly`] gives a listing.
     pub disassembles: bool,
     /// Whether code counts its chances to leave down and leaves when there are none left, for tests of leaving.

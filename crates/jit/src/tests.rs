@@ -1,6 +1,7 @@
 //! Graphs built by hand, run under the real interpreter on a machine that is otherwise made up.
 
 mod calls;
+mod leaves;
 mod machine;
 mod memory;
 mod numbers;

@@ -15,8 +15,8 @@ pub(crate) fn making() -> usize {
     making_call as *const () as usize
 }
 
-/// Address of the trampoline to the runtime's entries. Takes thread block, fp, pc, word and entry in the platform's
-/// convention.
+/// Address of the trampoline to the runtime's entries, and to leaf functions. Takes thread block, fp, pc, word and entry in the
+/// platform's convention; the first four are the function's own.
 pub(crate) fn runtime() -> usize {
     runtime_call as *const () as usize
 }

@@ -20,7 +20,20 @@ use crate::text::{same_text, with_units};
 /// `eqv?`
 #[inline]
 pub(crate) fn is_eqv(left: Value, right: Value) -> bool {
-    left == right || (left.is_object() && right.is_object() && is_eqv_number(left, right))
+    left == right
+        || match (left.as_object(), right.as_object()) {
+            (Some(left), Some(right)) if is_number_kind(left.kind()) => {
+                is_eqv_number(left.value(), right.value())
+            }
+            _ => false,
+        }
+}
+
+fn is_number_kind(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Flonum | Kind::Bignum | Kind::Ratnum | Kind::Compnum
+    )
 }
 
 /// Whether two objects are the same number.
@@ -77,7 +90,7 @@ fn compare_objects(left: ObjectRef, right: ObjectRef) -> Shallow {
         (Kind::Bytevector, Kind::Bytevector) => {
             left.with_bytes(|left| right.with_bytes(|right| left == right))
         }
-        _ => is_eqv_number(left.value(), right.value()),
+        (left_kind, _) => is_number_kind(left_kind) && is_eqv_number(left.value(), right.value()),
     };
     if same {
         Shallow::Same
@@ -113,13 +126,64 @@ pub(crate) fn is_equal(left: Value, right: Value) -> bool {
     match compare_shallowly(left, right) {
         Shallow::Same => true,
         Shallow::Different => false,
-        Shallow::Pairs | Shallow::Vectors => Comparison {
-            tasks: vec![Task::Nodes(left, right)],
-            united: UnionFind::default(),
-            uniting: false,
-            steps_left: STEPS_UNTIL_SUSPICION,
+        Shallow::Pairs | Shallow::Vectors => {
+            let mut steps_left = STEPS_UNTIL_SUSPICION;
+            let quick = compare_small(left, right, DEPTH_MAX, &mut steps_left);
+            quick.unwrap_or_else(|| {
+                Comparison {
+                    tasks: vec![Task::Nodes(left, right)],
+                    united: UnionFind::default(),
+                    uniting: false,
+                    steps_left,
+                }
+                .run()
+            })
         }
-        .run(),
+    }
+}
+
+/// Nesting that is followed on the native stack.
+const DEPTH_MAX: u32 = 100;
+
+/// Compares what is neither deep nor large; none if it turns out to be.
+fn compare_small(
+    mut left: Value,
+    mut right: Value,
+    depth_left: u32,
+    steps_left: &mut u32,
+) -> Option<bool> {
+    loop {
+        if left == right {
+            return Some(true);
+        }
+        if let (Some(x), Some(y)) = (left.as_pair(), right.as_pair()) {
+            *steps_left = steps_left.checked_sub(1)?;
+            let (inner, other) = (x.car(), y.car());
+            if inner != other
+                && !compare_small(inner, other, depth_left.checked_sub(1)?, steps_left)?
+            {
+                return Some(false);
+            }
+            (left, right) = (x.cdr(), y.cdr());
+            continue;
+        }
+        let (Some(x), Some(y)) = (left.as_object(), right.as_object()) else {
+            return Some(false);
+        };
+        return match compare_objects(x, y) {
+            Shallow::Same => Some(true),
+            Shallow::Vectors => {
+                let depth_left = depth_left.checked_sub(1)?;
+                for index in 0..x.length().min(y.length()) {
+                    *steps_left = steps_left.checked_sub(1)?;
+                    if !compare_small(x.field(index), y.field(index), depth_left, steps_left)? {
+                        return Some(false);
+                    }
+                }
+                Some(true)
+            }
+            Shallow::Different | Shallow::Pairs => Some(false),
+        };
     }
 }
 

@@ -16,6 +16,7 @@ pub mod evaluation;
 pub mod features;
 mod hash_table;
 pub mod host;
+mod leaves;
 mod library_cache;
 mod library_loader;
 mod list;
@@ -28,5 +29,6 @@ mod unicode;
 
 pub use evaluation::{Evaluation, EvaluationConfig};
 pub use host::{Report, Uncaught, finish_output, open_standard_ports};
+pub use leaves::leaf_table;
 pub use primitives::evaluation::bytecode_text;
 pub use primitives::primitive_table;

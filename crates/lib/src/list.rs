@@ -145,6 +145,64 @@ impl Builder {
     }
 }
 
+/// Pairs that the quick walks below visit at most, lest they never end.
+const QUICK_PAIRS_MAX: usize = 1 << 16;
+
+/// The first sublist of a proper list whose car is the same, or `#f`. None for what is no list, or is a long one.
+#[inline(always)]
+pub(crate) fn find_member(
+    wanted: Value,
+    list: Value,
+    same: impl Fn(Value, Value) -> bool,
+) -> Option<Value> {
+    let mut rest = list;
+    for _ in 0..QUICK_PAIRS_MAX {
+        let Some(pair) = rest.as_pair() else {
+            return rest.is_nil().then_some(Value::FALSE);
+        };
+        if same(wanted, pair.car()) {
+            return Some(rest);
+        }
+        rest = pair.cdr();
+    }
+    None
+}
+
+/// The first pair of an association list whose car is the same, or `#f`. None for what is no such list, or is a long
+/// one.
+#[inline(always)]
+pub(crate) fn find_association(
+    wanted: Value,
+    list: Value,
+    same: impl Fn(Value, Value) -> bool,
+) -> Option<Value> {
+    let mut rest = list;
+    for _ in 0..QUICK_PAIRS_MAX {
+        let Some(pair) = rest.as_pair() else {
+            return rest.is_nil().then_some(Value::FALSE);
+        };
+        let entry = pair.car();
+        if same(wanted, entry.as_pair()?.car()) {
+            return Some(entry);
+        }
+        rest = pair.cdr();
+    }
+    None
+}
+
+/// The number of elements of a proper list. None for what is no list, or is a long one.
+#[inline]
+pub(crate) fn length_quickly(list: Value) -> Option<usize> {
+    let mut rest = list;
+    for length in 0..QUICK_PAIRS_MAX {
+        let Some(pair) = rest.as_pair() else {
+            return rest.is_nil().then_some(length);
+        };
+        rest = pair.cdr();
+    }
+    None
+}
+
 /// The pair after `count` pairs, or the end of the list; `None` when the list is shorter. A circular
 /// list counts as shorter when the count is beyond any reason.
 pub(crate) fn tail(list: Value, count: usize) -> Option<Value> {

@@ -29,7 +29,8 @@ fn machine_with(heap: HeapConfig) -> Box<Thread> {
         heap,
         ..VmConfig::default()
     };
-    let machine = Vm::new(config, crate::primitive_table()).expect("address space");
+    let machine =
+        Vm::new(config, crate::primitive_table(), crate::leaf_table()).expect("address space");
     machine.attach().expect("a stack")
 }
 

@@ -68,6 +68,15 @@ impl<'a> Units<'a> {
         self.iter().map(character)
     }
 
+    /// The text, if it is ASCII.
+    #[inline]
+    pub(crate) fn as_ascii(self) -> Option<&'a str> {
+        match self {
+            Units::Narrow(bytes) if bytes.is_ascii() => std::str::from_utf8(bytes).ok(),
+            _ => None,
+        }
+    }
+
     /// The text as a Rust string.
     pub(crate) fn to_text(self) -> String {
         match self {

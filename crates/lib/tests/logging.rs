@@ -61,7 +61,12 @@ fn run(config: VmConfig, is_blocking: bool, text: &str) -> Run {
     let unit = compile_unit(expansion.unit.expect("no errors"), &options)
         .expect("compiles")
         .unit;
-    let vm = Vm::new(config, canny_lib::primitive_table()).expect("a machine");
+    let vm = Vm::new(
+        config,
+        canny_lib::primitive_table(),
+        canny_lib::leaf_table(),
+    )
+    .expect("a machine");
     let (plans, results) = (Arc::default(), Arc::default());
     let notes = Notes {
         plans: Arc::clone(&plans),

@@ -44,7 +44,12 @@ fn compile(text: &str) -> CompiledUnit {
 
 fn run(config: VmConfig, text: &str) -> Value {
     let unit = compile(text);
-    let vm = Vm::new(config, canny_lib::primitive_table()).expect("a machine");
+    let vm = Vm::new(
+        config,
+        canny_lib::primitive_table(),
+        canny_lib::leaf_table(),
+    )
+    .expect("a machine");
     let mut thread = vm.attach().expect("a thread");
     let thunk = thread
         .load_unit(&unit, false)
@@ -137,7 +142,12 @@ fn deep_recursion() {
 #[test]
 fn units_are_forgotten_with_their_code() {
     let unit = compile("(let loop ((i 0)) (if (< i 3) (loop (+ i 1)) (lambda (x) (+ x i))))");
-    let vm = Vm::new(VmConfig::default(), canny_lib::primitive_table()).expect("a machine");
+    let vm = Vm::new(
+        VmConfig::default(),
+        canny_lib::primitive_table(),
+        canny_lib::leaf_table(),
+    )
+    .expect("a machine");
     let mut thread = vm.attach().expect("a thread");
     let before = vm.unit_count();
     let mut last = Value::FALSE;

@@ -18,6 +18,7 @@
 use std::sync::Arc;
 
 use canny_tables::kinds::Kind;
+use canny_tables::leaves::LeafId;
 use canny_tables::opcodes::{Opcode, opcode_byte};
 
 use crate::snapshot::{CodeSnapshot, is_left_to_interpreter};
@@ -294,6 +295,9 @@ pub enum Op {
     Cons(NodeId, NodeId),
     /// A new object of a kind with these payload words.
     Allocate(Kind, Vec<NodeId>),
+
+    /// The value of a leaf function; leaves if it declines. Nothing moves meanwhile.
+    Leaf(LeafId, Vec<NodeId>, StateId),
 
     /// Calls; the state's innermost frame makes the call at the state's pc, and the state's registers are those
     /// live across it. The value is the call's.
@@ -598,6 +602,7 @@ impl Op {
             | Op::RequireIndex(_, _, state)
             | Op::StringRef(_, _, state)
             | Op::FixnumToCharacter(_, state)
+            | Op::Leaf(_, _, state)
             | Op::Call(_, _, state)
             | Op::Runtime(state) => Some(*state),
             Op::FloatFunction(_, _, state) => *state,
@@ -666,7 +671,7 @@ impl Op {
                 change(y);
                 change(z);
             }
-            Op::Allocate(_, fields) => fields.iter_mut().for_each(change),
+            Op::Allocate(_, words) | Op::Leaf(_, words, _) => words.iter_mut().for_each(change),
             Op::Call(callee, arguments, _) => {
                 callee.map_inputs(&mut change);
                 arguments.iter_mut().for_each(change);

@@ -247,6 +247,7 @@ fn has_effect(op: &Op) -> bool {
             | Op::RequireIndex(..)
             | Op::StringRef(..)
             | Op::FixnumToCharacter(..)
+            | Op::Leaf(..)
             | Op::Call(..)
             | Op::Runtime(_)
     ) || matches!(op, Op::FloatFunction(_, _, Some(_)))

@@ -87,6 +87,8 @@ pub const BROKEN: u64 = immediate(SUBTAG_CONSTANT, 8);
 pub const RAISED: u64 = immediate(SUBTAG_CONSTANT, 9);
 /// In hash tables: a deleted or free entry. Never visible to a program.
 pub const VACANT: u64 = immediate(SUBTAG_CONSTANT, 10);
+/// Returned by a leaf function that did nothing: the primitive has to be called. Never stored.
+pub const DECLINED: u64 = immediate(SUBTAG_CONSTANT, 11);
 
 /// Offsets, in bytes, of the fields of the thread block that generated code reads and writes.
 /// The block is `repr(C)`; its definition asserts every one of these.

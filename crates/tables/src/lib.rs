@@ -7,5 +7,6 @@
 
 pub mod kinds;
 pub mod layout;
+pub mod leaves;
 pub mod opcodes;
 pub mod primitives;

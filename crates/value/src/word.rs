@@ -33,6 +33,8 @@ impl Value {
     pub const RAISED: Value = Value(layout::RAISED);
     /// A free hash-table entry.
     pub const VACANT: Value = Value(layout::VACANT);
+    /// A leaf function did nothing.
+    pub const DECLINED: Value = Value(layout::DECLINED);
     /// Fixnum zero.
     pub const ZERO: Value = Value(0);
 

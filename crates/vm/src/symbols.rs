@@ -58,7 +58,7 @@ impl WeakRoots for SymbolTableHandle {
 }
 
 impl SymbolTable {
-    fn find(&self, name: &str) -> Option<Value> {
+    pub(crate) fn find(&self, name: &str) -> Option<Value> {
         self.symbols
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -9,6 +9,7 @@ use canny_value::Value;
 
 use crate::code::LivenessCache;
 use crate::globals::{Globals, GlobalsHandle};
+use crate::leaf::LeafFunction;
 use crate::primitive::PrimitiveFunction;
 use crate::procedures::{ProcedureNames, ProcedureNamesHandle};
 use crate::roots::{SharedRoots, SharedRootsHandle};
@@ -61,12 +62,21 @@ pub struct Vm {
 
 impl Vm {
     /// Makes a machine with a host's primitives, one function per row in the order of the rows (rows that
-    /// are frame operations may have any function there).
-    pub fn new(config: VmConfig, primitives: Arc<[PrimitiveFunction]>) -> io::Result<Arc<Vm>> {
+    /// are frame operations may have any function there), and its leaf functions in the order of theirs.
+    pub fn new(
+        config: VmConfig,
+        primitives: Arc<[PrimitiveFunction]>,
+        leaves: &'static [LeafFunction],
+    ) -> io::Result<Arc<Vm>> {
         assert_eq!(
             primitives.len(),
             canny_tables::primitives::count(),
             "one function per primitive row"
+        );
+        assert_eq!(
+            leaves.len(),
+            canny_tables::leaves::ROWS.len(),
+            "one function per leaf row"
         );
         let heap = Heap::new(config.heap.clone())?;
         let symbols = Arc::new(SymbolTable::default());
@@ -74,7 +84,7 @@ impl Vm {
         let shared_roots = Arc::new(SharedRoots::default());
         let procedure_names = Arc::new(ProcedureNames::default());
         heap.add_weak_roots(Box::new(SymbolTableHandle(symbols.clone())));
-        let specializer = Arc::new(Specializer::new(heap.clone(), config.compiles));
+        let specializer = Arc::new(Specializer::new(heap.clone(), leaves, config.compiles));
         heap.add_weak_roots(Box::new(SpecializerHandle(specializer.clone())));
         heap.add_global_roots(Box::new(SpecializerHandle(specializer.clone())));
         heap.add_raw_references(Box::new(SpecializerHandle(specializer.clone())));

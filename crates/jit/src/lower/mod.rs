@@ -7,6 +7,7 @@
 
 mod calls;
 mod conditions;
+mod leaf;
 mod numbers;
 mod objects;
 mod ports;

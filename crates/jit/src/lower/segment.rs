@@ -53,7 +53,7 @@ pub(super) struct Segment<'a, 'b> {
     /// Signatures by number of registers that matter to who is jumped to.
     signatures: [SigRef; 6],
     maker_signature: SigRef,
-    runtime_signature: SigRef,
+    pub(super) runtime_signature: SigRef,
     stubs: HashMap<(u32, u32), FuncRef>,
     addresses: HashMap<(u32, u32), GlobalValue>,
     /// Memory that was taken for the next objects of the block in one piece, and how much of it is left.
@@ -425,6 +425,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             | Op::Unbox(_)
             | Op::NumberToFloat(_)
             | Op::Box(_) => self.number(id, op)?,
+            Op::Leaf(leaf, words, _) => self.leaf(id, *leaf, words)?,
             _ => self.object(id, op)?,
         }
         Ok(())

@@ -131,6 +131,7 @@ impl Machine {
             allocate: allocate as *const () as usize,
             box_flonum: box_flonum as *const () as usize,
             disassembles: std::env::var_os("CANNY_JIT_LISTING").is_some(),
+            leaves: crate::tests::leaves::functions(),
             leaves_at_random: false,
         }
     }

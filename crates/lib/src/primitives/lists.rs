@@ -1,11 +1,13 @@
 //! Lists: R7RS 6.4 and the first-order procedures of SRFI 1.
 
 use canny_value::Value;
-use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
+use canny_vm::{InPlace, Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
 use crate::arguments::{Call, implementations};
 use crate::equality::{is_equal, is_eqv};
-use crate::list::{Builder, End, Extent, Walk, measure, tail};
+use crate::list::{
+    Builder, End, Extent, Walk, find_association, find_member, length_quickly, measure, tail,
+};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "list" => |thread, call| Ok(list_of_arguments(thread, call, call.count(), Value::NIL));
@@ -93,7 +95,11 @@ fn has_extent(call: Call, wanted: impl Fn(Extent) -> bool) -> Result<Value, Rais
 }
 
 fn length(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    Ok(Value::fixnum(call.list_length(thread, 0)? as i64))
+    let length = match length_quickly(call.at(0)) {
+        Some(length) => length,
+        None => call.list_length(thread, 0)?,
+    };
+    Ok(Value::fixnum(length as i64))
 }
 
 fn length_or_false(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -113,6 +119,11 @@ fn push_all(thread: &mut Thread, result: &mut Builder, list: Value) -> Result<()
 }
 
 fn append(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if call.count() == 2
+        && let Some(result) = InPlace::of(thread).copy_onto(call.at(0), call.at(1))
+    {
+        return Ok(result);
+    }
     let Some(last) = call.count().checked_sub(1) else {
         return Ok(Value::NIL);
     };
@@ -225,6 +236,9 @@ fn check_list_of_lists(thread: &mut Thread, call: Call) -> Result<usize, Raise> 
 }
 
 fn reverse_onto(thread: &mut Thread, call: Call, tail: Value) -> Result<Value, Raise> {
+    if let Some(result) = InPlace::of(thread).reverse_onto(call.at(0), tail) {
+        return Ok(result);
+    }
     let mut result = tail;
     let mut walk = Walk::new(call.at(0));
     for element in walk.by_ref() {
@@ -316,6 +330,9 @@ fn member(
     same: impl Fn(Value, Value) -> bool,
 ) -> Result<Value, Raise> {
     let wanted = call.at(0);
+    if let Some(found) = find_member(wanted, call.at(1), &same) {
+        return Ok(found);
+    }
     let mut walk = Walk::new(call.at(1));
     while let Some(pair) = walk.next_pair() {
         if pair.car().is_some_and(|element| same(wanted, element)) {
@@ -335,6 +352,9 @@ fn assoc(
     same: impl Fn(Value, Value) -> bool,
 ) -> Result<Value, Raise> {
     let wanted = call.at(0);
+    if let Some(found) = find_association(wanted, call.at(1), &same) {
+        return Ok(found);
+    }
     let mut walk = Walk::new(call.at(1));
     for entry in walk.by_ref() {
         match entry.car() {

@@ -14,6 +14,7 @@ mod class_keys;
 mod control;
 mod environment;
 mod instructions;
+mod leaf;
 mod objects;
 mod primitives;
 #[cfg(test)]

@@ -89,6 +89,9 @@ impl Builder<'_> {
                 return Ok(());
             }
         }
+        if self.leaf(activation, instruction, name)? {
+            return Ok(());
+        }
         let ty = result_type(name);
         self.runtime(activation, instruction, ty);
         Ok(())
@@ -104,11 +107,7 @@ impl Builder<'_> {
         if !matches!(name, "list" | "vector" | "cons*") {
             return Ok(None);
         }
-        let registers: Vec<usize> = match instruction.opcode {
-            Opcode::CallPrimitive1 => vec![instruction.b()],
-            Opcode::CallPrimitive2 => vec![instruction.b(), instruction.c()],
-            _ => (instruction.a()..instruction.a() + instruction.b()).collect(),
-        };
+        let registers = Builder::operands_of_primitive(instruction);
         if registers.len() > ELEMENTS_MAX {
             return Ok(None);
         }

@@ -16,6 +16,8 @@ use canny_tables::opcodes::Opcode;
 use super::ledger::Sizes;
 use super::registry::Publication;
 use super::retired::FORCED_SHARE;
+use crate::leaf::LeafFunction;
+
 use super::{CandidateId, Refusal, Specializer, View, compiled};
 
 /// Why a graph did not come into use.
@@ -112,8 +114,9 @@ impl Specializer {
 }
 
 /// What compiled code calls in the machine.
-fn environment(disassembles: bool, leaves_at_random: bool) -> Environment {
+fn environment(leaves: &[LeafFunction], disassembles: bool, leaves_at_random: bool) -> Environment {
     Environment {
+        leaves: leaves.iter().map(|function| *function as usize).collect(),
         call_slow_stub: canny_llint::slow_stub(Opcode::Call),
         tail_call_slow_stub: canny_llint::slow_stub(Opcode::TailCall),
         allocate: compiled::allocate as *const () as usize,
@@ -146,7 +149,11 @@ impl Specializer {
             .check(&publication)
             .map_err(InstallError::Refused)?;
         let start = Instant::now();
-        let environment = environment(self.ledger.keeps_listings(), self.stress.is_some());
+        let environment = environment(
+            self.leaves,
+            self.ledger.keeps_listings(),
+            self.stress.is_some(),
+        );
         let code = canny_jit::compile(graph, &environment).map_err(InstallError::Jit)?;
         let memory = self.machine_code.memory().map_err(InstallError::Jit)?;
         let installed = memory.install(&code, number).map_err(|error| {

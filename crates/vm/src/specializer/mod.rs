@@ -44,6 +44,8 @@ use canny_heap::Heap;
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use canny_spesh::types::Type;
 
+use crate::leaf::LeafFunction;
+
 pub use install::{CODE_BYTES_VARIABLE, InstallError};
 pub use registry::CodeUsage;
 use registry::Registry;
@@ -103,6 +105,7 @@ pub struct Specializer {
     /// There is no room for machine code, retired or not.
     is_full: AtomicBool,
     machine_code: install::MachineCode,
+    leaves: &'static [LeafFunction],
     /// Compiled code leaves without a reason, once in so many chances on the average.
     stress: Option<u64>,
     ledger: ledger::Ledger,
@@ -117,7 +120,11 @@ impl std::fmt::Debug for Specializer {
 }
 
 impl Specializer {
-    pub(crate) fn new(heap: Arc<Heap>, is_enabled: bool) -> Specializer {
+    pub(crate) fn new(
+        heap: Arc<Heap>,
+        leaves: &'static [LeafFunction],
+        is_enabled: bool,
+    ) -> Specializer {
         Specializer {
             heap,
             is_enabled,
@@ -127,6 +134,7 @@ impl Specializer {
             next_candidate: AtomicU64::new(1),
             is_full: AtomicBool::new(false),
             machine_code: install::MachineCode::default(),
+            leaves,
             stress: std::env::var("CANNY_SPESH_STRESS")
                 .ok()
                 .and_then(|text| text.parse().ok())

@@ -52,7 +52,8 @@ fn is_rational(value: Value) -> bool {
     }
 }
 
-fn is_integer(value: Value) -> bool {
+/// Whether a value is an integer, exact or not.
+pub(crate) fn is_integer(value: Value) -> bool {
     match numeric(value) {
         Some(Numeric::Fixnum(_)) => true,
         Some(Numeric::Flonum(flonum)) => flonum.is_finite() && flonum.trunc() == flonum,

@@ -1,0 +1,398 @@
+//! Leaf functions of primitives, in the terms of `canny_tables::leaves`: what compiled code calls with its values in
+//! registers. Each does the usual case of its primitive and declines the rest.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use canny_tables::kinds::Kind;
+use canny_tables::leaves::ROWS;
+use canny_value::{ObjectRef, Value};
+use canny_vm::strings::{string_data, string_length};
+use canny_vm::{InPlace, LeafFunction, numeric};
+
+use crate::equality::{is_equal, is_eqv};
+use crate::list::{find_association, find_member, length_quickly};
+use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
+use crate::text::{compare_text, same_text, with_both, with_units};
+use crate::unicode;
+
+type Word = Value;
+
+/// Name, number of arguments and function of each row. A test checks that they agree with the rows.
+const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
+    ("memq", 2, memq),
+    ("memv", 2, memv),
+    ("%member", 2, member),
+    ("assq", 2, assq),
+    ("assv", 2, assv),
+    ("%assoc", 2, assoc),
+    ("length", 1, length),
+    ("list?", 1, is_list),
+    ("list-tail", 2, list_tail),
+    ("list-ref", 2, list_ref),
+    ("last-pair", 1, last_pair),
+    ("reverse", 1, reverse),
+    ("append", 2, append),
+    ("list-copy", 1, list_copy),
+    ("make-vector", 1, make_vector),
+    ("make-vector", 2, make_filled_vector),
+    ("eqv?", 2, eqv),
+    ("equal?", 2, equal),
+    ("number?", 1, is_number),
+    ("integer?", 1, integer),
+    ("exact-integer?", 1, exact_integer),
+    ("symbol->string", 1, symbol_to_string),
+    ("string->symbol", 1, string_to_symbol),
+    ("string=?", 2, string_equal),
+    ("string<?", 2, string_less),
+    ("string>?", 2, string_greater),
+    ("string-set!", 3, string_set),
+    ("char-alphabetic?", 1, char_alphabetic),
+    ("char-numeric?", 1, char_numeric),
+    ("char-whitespace?", 1, char_whitespace),
+    ("char-upper-case?", 1, char_upper_case),
+    ("char-lower-case?", 1, char_lower_case),
+    ("char-upcase", 1, char_upcase),
+    ("char-downcase", 1, char_downcase),
+];
+
+/// One function for each leaf row, in the order of the rows: what a machine is made with.
+pub fn leaf_table() -> &'static [LeafFunction] {
+    static TABLE: OnceLock<Vec<LeafFunction>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let known: HashMap<(&str, usize), LeafFunction> = FUNCTIONS
+            .iter()
+            .map(|(name, arguments, function)| ((*name, *arguments), *function))
+            .collect();
+        ROWS.iter()
+            .map(|row| {
+                let function = known.get(&(row.primitive, row.arguments));
+                function.copied().unwrap_or(decline)
+            })
+            .collect()
+    })
+}
+
+extern "C" fn decline(_: &mut InPlace, _: Word, _: Word, _: Word) -> Word {
+    Value::DECLINED
+}
+
+/// The answer, or that there is none.
+fn or_decline(answer: Option<Value>) -> Value {
+    answer.unwrap_or(Value::DECLINED)
+}
+
+fn truth(answer: Option<bool>) -> Value {
+    or_decline(answer.map(Value::boolean))
+}
+
+// Lists.
+
+extern "C" fn memq(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
+    or_decline(find_member(wanted, list, |x, y| x == y))
+}
+
+extern "C" fn memv(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
+    or_decline(find_member(wanted, list, is_eqv))
+}
+
+extern "C" fn member(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
+    or_decline(find_member(wanted, list, is_equal))
+}
+
+extern "C" fn assq(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
+    or_decline(find_association(wanted, list, |x, y| x == y))
+}
+
+extern "C" fn assv(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
+    or_decline(find_association(wanted, list, is_eqv))
+}
+
+extern "C" fn assoc(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
+    or_decline(find_association(wanted, list, is_equal))
+}
+
+extern "C" fn length(_: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
+    or_decline(length_quickly(list).map(|length| Value::fixnum(length as i64)))
+}
+
+extern "C" fn is_list(_: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
+    match length_quickly(list) {
+        Some(_) => Value::TRUE,
+        None if !list.is_pair() => Value::FALSE,
+        None => Value::DECLINED,
+    }
+}
+
+/// The list behind so many pairs.
+fn tail(list: Value, count: Value) -> Option<Value> {
+    const REASONABLE: usize = 1 << 20;
+    let count = count.as_index().filter(|count| *count <= REASONABLE)?;
+    (0..count).try_fold(list, |rest, _| rest.cdr())
+}
+
+extern "C" fn list_tail(_: &mut InPlace, list: Word, count: Word, _: Word) -> Word {
+    or_decline(tail(list, count))
+}
+
+extern "C" fn list_ref(_: &mut InPlace, list: Word, index: Word, _: Word) -> Word {
+    or_decline(tail(list, index).and_then(Value::car))
+}
+
+extern "C" fn last_pair(_: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
+    if length_quickly(list).is_none() {
+        return Value::DECLINED;
+    }
+    let mut last = Value::DECLINED;
+    let mut rest = list;
+    while let Some(pair) = rest.as_pair() {
+        last = rest;
+        rest = pair.cdr();
+    }
+    last
+}
+
+extern "C" fn reverse(thread: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
+    or_decline(thread.reverse_onto(list, Value::NIL))
+}
+
+extern "C" fn append(thread: &mut InPlace, list: Word, tail: Word, _: Word) -> Word {
+    or_decline(thread.copy_onto(list, tail))
+}
+
+extern "C" fn list_copy(thread: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
+    or_decline(thread.copy_onto(list, Value::NIL))
+}
+
+// Vectors.
+
+extern "C" fn make_vector(thread: &mut InPlace, length: Word, _: Word, _: Word) -> Word {
+    make_filled_vector(thread, length, Value::UNSPECIFIED, Value::ZERO)
+}
+
+extern "C" fn make_filled_vector(thread: &mut InPlace, length: Word, fill: Word, _: Word) -> Word {
+    if fill == Value::DEFAULT || fill == Value::ABSENT {
+        return Value::DECLINED;
+    }
+    let length = length.as_index();
+    or_decline(length.and_then(|length| thread.vector(length, fill)))
+}
+
+// Equivalence and numbers.
+
+extern "C" fn eqv(_: &mut InPlace, x: Word, y: Word, _: Word) -> Word {
+    Value::boolean(is_eqv(x, y))
+}
+
+extern "C" fn equal(_: &mut InPlace, x: Word, y: Word, _: Word) -> Word {
+    Value::boolean(is_equal(x, y))
+}
+
+extern "C" fn is_number(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    Value::boolean(numeric(x).is_some())
+}
+
+extern "C" fn integer(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    Value::boolean(is_integer(x))
+}
+
+extern "C" fn exact_integer(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    Value::boolean(is_exact_integer(x))
+}
+
+// Symbols and strings.
+
+extern "C" fn symbol_to_string(_: &mut InPlace, symbol: Word, _: Word, _: Word) -> Word {
+    use crate::primitives::symbols::field::NAME;
+    or_decline(
+        symbol
+            .as_kind(Kind::Symbol)
+            .map(|symbol| symbol.field(NAME)),
+    )
+}
+
+extern "C" fn string_to_symbol(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
+    let Some(string) = string.as_kind(Kind::String) else {
+        return Value::DECLINED;
+    };
+    or_decline(with_units(string, |units| {
+        thread.find_symbol(units.as_ascii()?)
+    }))
+}
+
+/// Runs `work` on two strings.
+fn strings<R>(x: Value, y: Value, work: impl FnOnce(ObjectRef, ObjectRef) -> R) -> Option<R> {
+    Some(work(x.as_kind(Kind::String)?, y.as_kind(Kind::String)?))
+}
+
+extern "C" fn string_equal(_: &mut InPlace, x: Word, y: Word, _: Word) -> Word {
+    truth(strings(x, y, |x, y| {
+        x == y || string_length(x) == string_length(y) && with_both(x, y, same_text)
+    }))
+}
+
+extern "C" fn string_less(_: &mut InPlace, x: Word, y: Word, _: Word) -> Word {
+    truth(strings(x, y, |x, y| with_both(x, y, compare_text).is_lt()))
+}
+
+extern "C" fn string_greater(_: &mut InPlace, x: Word, y: Word, _: Word) -> Word {
+    truth(strings(x, y, |x, y| with_both(x, y, compare_text).is_gt()))
+}
+
+/// ASCII into narrow data: neither the width nor the data's promise changes.
+extern "C" fn string_set(_: &mut InPlace, string: Word, index: Word, character: Word) -> Word {
+    let (Some(string), Some(index)) = (string.as_kind(Kind::String), index.as_index()) else {
+        return Value::DECLINED;
+    };
+    let byte = character.as_character().filter(char::is_ascii);
+    let data = string_data(string);
+    match byte {
+        Some(byte)
+            if !string.is_immutable()
+                && index < string_length(string)
+                && data.kind() == Kind::String8 =>
+        {
+            data.set_byte(index, byte as u8);
+            Value::UNSPECIFIED
+        }
+        _ => Value::DECLINED,
+    }
+}
+
+// Characters.
+
+extern "C" fn char_alphabetic(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    truth(x.as_character().map(char::is_alphabetic))
+}
+
+extern "C" fn char_numeric(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    truth(x.as_character().map(unicode::is_decimal_digit))
+}
+
+extern "C" fn char_whitespace(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    truth(x.as_character().map(char::is_whitespace))
+}
+
+extern "C" fn char_upper_case(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    truth(x.as_character().map(char::is_uppercase))
+}
+
+extern "C" fn char_lower_case(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    truth(x.as_character().map(char::is_lowercase))
+}
+
+extern "C" fn char_upcase(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    or_decline(
+        x.as_character()
+            .map(|x| Value::character(unicode::upcase(x))),
+    )
+}
+
+extern "C" fn char_downcase(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
+    or_decline(
+        x.as_character()
+            .map(|x| Value::character(unicode::downcase(x))),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, machine, read, written};
+
+    #[test]
+    fn every_row_has_a_function() {
+        let rows: Vec<_> = ROWS
+            .iter()
+            .map(|row| (row.primitive, row.arguments))
+            .collect();
+        let functions: Vec<_> = FUNCTIONS.iter().map(|known| (known.0, known.1)).collect();
+        assert_eq!(rows, functions);
+    }
+
+    /// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
+    #[test]
+    fn leaf_functions_agree_with_their_primitives() {
+        let mut thread = machine();
+        let texts = [
+            "0",
+            "1",
+            "-1",
+            "3",
+            "2.0",
+            "2.5",
+            "100000000000000000000",
+            "1/2",
+            "1.5+2.5i",
+            "#t",
+            "#f",
+            "()",
+            "#\\a",
+            "#\\A",
+            "#\\0",
+            "#\\space",
+            "#\\\u{3bb}",
+            "#\\\u{a0}",
+            "a",
+            "b",
+            "\"a\"",
+            "\"b\"",
+            "\"\"",
+            "\"abc\"",
+            "\"\u{3bb}\"",
+            "#()",
+            "#(1 2)",
+            "#u8(1 2)",
+            "(a b c)",
+            "(1 2.0 3)",
+            "(1 2 . 3)",
+            "((a . 1) (b . 2))",
+            "((1 . 1) (2.0 . 2))",
+            "(((a) . 1) 2)",
+            "((\"a\" . 1) (\"b\" . 2))",
+            "#0=(1 2 . #0#)",
+            "#0=((a . 1) . #0#)",
+            "(\"a\" (1 2) #(1 2))",
+        ];
+        let mut declined = 0;
+        let mut answered = 0;
+        for (leaf, function) in ROWS.iter().zip(leaf_table()) {
+            let mut answered_here = false;
+            for combination in 0..texts.len().pow(leaf.arguments as u32) {
+                // The same text gives the same object where it is given twice.
+                let mut words = [Value::ZERO; 3];
+                let mut used: HashMap<usize, Value> = HashMap::new();
+                let mut rest = combination;
+                for word in words.iter_mut().take(leaf.arguments) {
+                    let choice = rest % texts.len();
+                    rest /= texts.len();
+                    *word = match used.get(&choice) {
+                        Some(known) => *known,
+                        None => read(&mut thread, texts[choice]),
+                    };
+                    used.insert(choice, *word);
+                }
+                if leaf.arguments == 3 && combination % 7 != 0 {
+                    continue;
+                }
+                let answer = function(InPlace::of(&mut thread), words[0], words[1], words[2]);
+                if answer == Value::DECLINED {
+                    declined += 1;
+                    continue;
+                }
+                answered += 1;
+                answered_here = true;
+                let [x, y, z] = words;
+                let wanted = match leaf.arguments {
+                    1 => call(&mut thread, leaf.primitive, [x]),
+                    2 => call(&mut thread, leaf.primitive, [x, y]),
+                    _ => call(&mut thread, leaf.primitive, [x, y, z]),
+                };
+                let shown = (written(&mut thread, answer), written(&mut thread, wanted));
+                assert_eq!(shown.0, shown.1, "{} {combination}", leaf.primitive);
+            }
+            assert!(answered_here, "{} always declines", leaf.primitive);
+        }
+        assert!(declined > 1000 && answered > 1000);
+    }
+}

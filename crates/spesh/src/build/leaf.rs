@@ -1,0 +1,63 @@
+//! Primitives that are called as leaf functions, with their operands in registers.
+
+use canny_compiler::instruction::Instruction;
+use canny_tables::leaves::{self, Gives};
+use canny_tables::opcodes::Opcode;
+
+use super::{Activation, BuildError, Builder};
+use crate::graph::Op;
+use crate::types::Type;
+
+impl Builder<'_> {
+    /// The registers of the operands of a call of a primitive.
+    pub(super) fn operands_of_primitive(instruction: &Instruction) -> Vec<usize> {
+        match instruction.opcode {
+            Opcode::CallPrimitive1 => vec![instruction.b()],
+            Opcode::CallPrimitive2 => vec![instruction.b(), instruction.c()],
+            _ => (instruction.a()..instruction.a() + instruction.b()).collect(),
+        }
+    }
+
+    /// Calls the primitive as a leaf function, if it has one that did not decline here before.
+    pub(super) fn leaf(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        name: &str,
+    ) -> Result<bool, BuildError> {
+        let registers = Builder::operands_of_primitive(instruction);
+        let Some(id) = leaves::lookup(name, registers.len()) else {
+            return Ok(false);
+        };
+        if self
+            .profile
+            .is_unstable(activation.code.word, activation.pc)
+        {
+            return Ok(false);
+        }
+        let mut operands = Vec::with_capacity(registers.len());
+        for register in registers {
+            let operand = self.register(activation, register)?;
+            operands.push(self.tagged(operand));
+        }
+        let state = self.state(activation);
+        let value = self.push(Op::Leaf(id, operands, state), type_of(id.row().gives));
+        self.expect(activation, value);
+        activation.environment.set(instruction.a(), value);
+        Ok(true)
+    }
+}
+
+fn type_of(gives: Gives) -> Type {
+    match gives {
+        Gives::Any => Type::ANY,
+        Gives::Boolean => Type::BOOLEAN,
+        Gives::Fixnum => Type::FIXNUM,
+        Gives::Character => Type::CHARACTER,
+        Gives::PairOrFalse => Type::PAIR.or(Type::FALSE),
+        Gives::List => Type::PAIR.or(Type::NIL),
+        Gives::String => Type::STRING,
+        Gives::Symbol => Type::SYMBOL,
+        Gives::Vector => Type::VECTOR,
+    }
+}

@@ -1,0 +1,129 @@
+//! Leaf rows: calls of primitives that compiled code makes without letting anybody look at its frame.
+//!
+//! A leaf function takes up to [`ARGUMENTS_MAX`] tagged words in registers and gives a word. It never collects, never raises
+//! and never calls Scheme, so its caller keeps its values in registers and stores nothing. It writes no word of a
+//! pair, vector, box, cell or record that existed before. What it does not do itself, errors above all, it declines
+//! (`layout::DECLINED`) before it has changed anything, and the primitive is called instead.
+//!
+//! A row names a primitive and a number of arguments; the number of the row is its [`LeafId`].
+
+/// Greatest number of arguments.
+pub const ARGUMENTS_MAX: usize = 3;
+
+/// What a leaf function gives when it does not decline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gives {
+    /// Any object.
+    Any,
+    /// `#t` or `#f`.
+    Boolean,
+    /// A fixnum.
+    Fixnum,
+    /// A character.
+    Character,
+    /// A pair or `#f`.
+    PairOrFalse,
+    /// A pair or `()`.
+    List,
+    /// A string.
+    String,
+    /// A symbol.
+    Symbol,
+    /// A vector.
+    Vector,
+}
+
+/// One leaf function.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf {
+    /// The primitive.
+    pub primitive: &'static str,
+    /// Number of arguments.
+    pub arguments: usize,
+    /// Its value.
+    pub gives: Gives,
+}
+
+/// The number of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeafId(pub u8);
+
+impl LeafId {
+    /// The row. Panics when there is none.
+    pub fn row(self) -> &'static Leaf {
+        &ROWS[self.0 as usize]
+    }
+}
+
+macro_rules! leaves {
+    ($($name:literal $arguments:literal $gives:ident;)*) => {
+        /// Every row, in the order of the numbers.
+        pub static ROWS: &[Leaf] = &[
+            $(Leaf { primitive: $name, arguments: $arguments, gives: Gives::$gives },)*
+        ];
+    };
+}
+
+leaves! {
+    "memq" 2 PairOrFalse;
+    "memv" 2 PairOrFalse;
+    "%member" 2 PairOrFalse;
+    "assq" 2 PairOrFalse;
+    "assv" 2 PairOrFalse;
+    "%assoc" 2 PairOrFalse;
+    "length" 1 Fixnum;
+    "list?" 1 Boolean;
+    "list-tail" 2 Any;
+    "list-ref" 2 Any;
+    "last-pair" 1 Any;
+    "reverse" 1 List;
+    "append" 2 Any;
+    "list-copy" 1 Any;
+    "make-vector" 1 Vector;
+    "make-vector" 2 Vector;
+    "eqv?" 2 Boolean;
+    "equal?" 2 Boolean;
+    "number?" 1 Boolean;
+    "integer?" 1 Boolean;
+    "exact-integer?" 1 Boolean;
+    "symbol->string" 1 String;
+    "string->symbol" 1 Symbol;
+    "string=?" 2 Boolean;
+    "string<?" 2 Boolean;
+    "string>?" 2 Boolean;
+    "string-set!" 3 Any;
+    "char-alphabetic?" 1 Boolean;
+    "char-numeric?" 1 Boolean;
+    "char-whitespace?" 1 Boolean;
+    "char-upper-case?" 1 Boolean;
+    "char-lower-case?" 1 Boolean;
+    "char-upcase" 1 Character;
+    "char-downcase" 1 Character;
+}
+
+/// The leaf function of a primitive for a number of arguments, if there is one.
+pub fn lookup(primitive: &str, arguments: usize) -> Option<LeafId> {
+    let position = ROWS
+        .iter()
+        .position(|row| row.primitive == primitive && row.arguments == arguments)?;
+    u8::try_from(position).ok().map(LeafId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitives::{self, Flags};
+
+    #[test]
+    fn rows_name_primitives_that_take_so_many_arguments() {
+        for (position, leaf) in ROWS.iter().enumerate() {
+            let id = primitives::lookup(leaf.primitive).expect(leaf.primitive);
+            assert!(id.row().accepts(leaf.arguments), "{}", leaf.primitive);
+            assert!(!id.row().flags.has(Flags::FRAME), "{}", leaf.primitive);
+            assert!(leaf.arguments <= ARGUMENTS_MAX, "{}", leaf.primitive);
+            let found = lookup(leaf.primitive, leaf.arguments);
+            assert_eq!(found, Some(LeafId(position as u8)), "{}", leaf.primitive);
+        }
+        assert_eq!(lookup("memq", 3), None);
+    }
+}

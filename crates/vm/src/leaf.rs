@@ -1,0 +1,79 @@
+//! Leaf functions, as `canny_tables::leaves` describes them, and what they may do to a thread: make objects in place,
+//! without a collection, and look symbols up.
+//!
+//! The type [`InPlace`] is how that is kept: it is the thread, with nothing on it that collects, raises or enters the
+//! machine.
+
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+
+use crate::thread::Thread;
+
+/// A leaf function; arguments that its row does not have are any words.
+pub type LeafFunction = extern "C" fn(&mut InPlace, Value, Value, Value) -> Value;
+
+/// Pairs that a leaf function makes at most: the nursery grows beyond its budget meanwhile.
+const PAIRS_MAX: usize = 1 << 12;
+/// Words of an object that a leaf function makes at most.
+const WORDS_MAX: usize = 1 << 10;
+
+/// A thread that must not collect.
+#[repr(transparent)]
+pub struct InPlace(Thread);
+
+impl InPlace {
+    /// The thread, restricted.
+    pub fn of(thread: &mut Thread) -> &mut InPlace {
+        // SAFETY: the same object, `repr(transparent)`.
+        unsafe { &mut *std::ptr::from_mut(thread).cast::<InPlace>() }
+    }
+
+    /// The elements of a list in reverse order in front of a tail. None for what is no list, or is a long one.
+    pub fn reverse_onto(&mut self, list: Value, tail: Value) -> Option<Value> {
+        let (mut rest, mut result) = (list, tail);
+        let mutator = self.0.mutator();
+        for _ in 0..PAIRS_MAX {
+            let Some(pair) = rest.as_pair() else {
+                return rest.is_nil().then_some(result);
+            };
+            result = mutator.pair_in_place(pair.car(), result);
+            rest = pair.cdr();
+        }
+        None
+    }
+
+    /// A copy of a list in front of a tail. None for what is no list, or is a long one.
+    pub fn copy_onto(&mut self, list: Value, tail: Value) -> Option<Value> {
+        let mutator = self.0.mutator();
+        let Some(pair) = list.as_pair() else {
+            return list.is_nil().then_some(tail);
+        };
+        let head = mutator.pair_in_place(pair.car(), tail);
+        let (mut rest, mut last) = (pair.cdr(), head);
+        for _ in 1..PAIRS_MAX {
+            let Some(pair) = rest.as_pair() else {
+                return rest.is_nil().then_some(head);
+            };
+            let next = mutator.pair_in_place(pair.car(), tail);
+            // SAFETY: a pair made since the last collection, and nothing collects meanwhile: it is young, so the store
+            // needs no barrier.
+            unsafe { *((last.address() + 8) as *mut Value) = next };
+            (rest, last) = (pair.cdr(), next);
+        }
+        None
+    }
+
+    /// A vector. None for a large one.
+    pub fn vector(&mut self, length: usize, fill: Value) -> Option<Value> {
+        if length == 0 || length > WORDS_MAX {
+            return None;
+        }
+        let mutator = self.0.mutator();
+        Some(mutator.object_in_place(Kind::Vector, 0, length, fill))
+    }
+
+    /// The interned symbol with a name, if there is one.
+    pub fn find_symbol(&self, name: &str) -> Option<Value> {
+        self.0.vm.symbols.find(name)
+    }
+}
