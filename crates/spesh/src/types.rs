@@ -38,18 +38,22 @@ types! {
     OTHER_NUMBER 18 "other-number";
     VALUES 19 "values";
     OTHER_OBJECT 20 "object";
+    COMPNUM 21 "complex-number";
 }
 
 impl Type {
     /// No value.
     pub const NONE: Type = Type(0);
     /// Any value.
-    pub const ANY: Type = Type((1 << 21) - 1);
+    pub const ANY: Type = Type((1 << 22) - 1);
     /// `#t` or `#f`.
     pub const BOOLEAN: Type = Type(Type::FALSE.0 | Type::TRUE.0);
     /// Any number.
-    pub const NUMBER: Type =
-        Type(Type::FIXNUM.0 | Type::FLONUM.0 | Type::BIGNUM.0 | Type::OTHER_NUMBER.0);
+    pub const NUMBER: Type = Type::FIXNUM
+        .or(Type::FLONUM)
+        .or(Type::BIGNUM)
+        .or(Type::OTHER_NUMBER)
+        .or(Type::COMPNUM);
 
     /// Both sets together.
     pub const fn or(self, other: Type) -> Type {
@@ -107,7 +111,8 @@ impl Type {
             Kind::Cell => Type::CELL,
             Kind::Flonum => Type::FLONUM,
             Kind::Bignum => Type::BIGNUM,
-            Kind::Ratnum | Kind::Compnum => Type::OTHER_NUMBER,
+            Kind::Ratnum => Type::OTHER_NUMBER,
+            Kind::Compnum => Type::COMPNUM,
             Kind::Values => Type::VALUES,
             _ => Type::OTHER_OBJECT,
         }
@@ -126,6 +131,7 @@ impl Type {
             Type::BOX => Kind::Box,
             Type::CELL => Kind::Cell,
             Type::BIGNUM => Kind::Bignum,
+            Type::COMPNUM => Kind::Compnum,
             Type::VALUES => Kind::Values,
             _ => return None,
         })
@@ -201,7 +207,7 @@ mod tests {
         }
         assert_eq!(
             Type::NUMBER.to_string(),
-            "fixnum|flonum|bignum|other-number"
+            "fixnum|flonum|bignum|other-number|complex-number"
         );
     }
 }

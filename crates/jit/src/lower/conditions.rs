@@ -22,6 +22,7 @@ const OBJECTS: Type = Type::CLOSURE
     .or(Type::CELL)
     .or(Type::BIGNUM)
     .or(Type::OTHER_NUMBER)
+    .or(Type::COMPNUM)
     .or(Type::VALUES)
     .or(Type::OTHER_OBJECT);
 

@@ -139,6 +139,7 @@ impl Builder<'_> {
                 }
                 Some(self.pure(Op::FloatArithmetic(operation, x, y), Type::FLONUM))
             }
+            (Way::General, ..) => self.complex_arithmetic(activation, opcode, x, y),
             _ => None,
         }
     }

@@ -11,6 +11,7 @@
 mod arithmetic;
 mod calls;
 mod class_keys;
+mod complex;
 mod control;
 mod environment;
 mod instructions;

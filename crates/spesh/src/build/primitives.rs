@@ -81,6 +81,10 @@ impl Builder<'_> {
         if instruction.opcode == Opcode::CallPrimitive2 {
             let x = self.register(activation, instruction.b())?;
             let y = self.register(activation, instruction.c())?;
+            if let Some(value) = self.rectangular(name, x, y) {
+                activation.environment.set(instruction.a(), value);
+                return Ok(());
+            }
             if let Some(value) = self.equivalence(activation, name, x, y) {
                 activation.environment.set(instruction.a(), value);
                 return Ok(());
@@ -198,6 +202,7 @@ impl Builder<'_> {
         let (is_float, is_fixnum) = (ty.is(Type::FLONUM), ty.is(Type::FIXNUM));
         match name {
             "%class-key" => self.class_key(activation, x),
+            "real-part" | "imag-part" => self.part(activation, name, x),
             "record-type-descriptor" | "%record-type-extension" | "%record-type-key" => {
                 self.of_record_type(activation, name, x)
             }
