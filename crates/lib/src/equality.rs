@@ -29,6 +29,20 @@ pub(crate) fn is_eqv(left: Value, right: Value) -> bool {
         }
 }
 
+/// Whether a value is `eqv?` to nothing but itself.
+#[inline]
+pub(crate) fn is_eqv_alone(value: Value) -> bool {
+    !value
+        .as_object()
+        .is_some_and(|object| is_number_kind(object.kind()))
+}
+
+/// Whether a value is `equal?` to nothing but itself.
+#[inline]
+pub(crate) fn is_equal_alone(value: Value) -> bool {
+    !value.is_reference() || value.is_kind(Kind::Symbol)
+}
+
 fn is_number_kind(kind: Kind) -> bool {
     matches!(
         kind,

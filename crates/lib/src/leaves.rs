@@ -10,7 +10,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{InPlace, LeafFunction, numeric};
 
-use crate::equality::{is_equal, is_eqv};
+use crate::equality::{is_equal, is_equal_alone, is_eqv, is_eqv_alone};
 use crate::list::{find_association, find_member, length_quickly};
 use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
 use crate::text::{compare_text, same_text, with_both, with_units};
@@ -89,27 +89,32 @@ fn truth(answer: Option<bool>) -> Value {
 // Lists.
 
 extern "C" fn memq(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
-    or_decline(find_member(wanted, list, |x, y| x == y))
+    or_decline(find_member(wanted, list, true, |x, y| x == y))
 }
 
 extern "C" fn memv(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
-    or_decline(find_member(wanted, list, is_eqv))
+    or_decline(find_member(wanted, list, is_eqv_alone(wanted), is_eqv))
 }
 
 extern "C" fn member(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
-    or_decline(find_member(wanted, list, is_equal))
+    or_decline(find_member(wanted, list, is_equal_alone(wanted), is_equal))
 }
 
 extern "C" fn assq(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
-    or_decline(find_association(wanted, list, |x, y| x == y))
+    or_decline(find_association(wanted, list, true, |x, y| x == y))
 }
 
 extern "C" fn assv(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
-    or_decline(find_association(wanted, list, is_eqv))
+    or_decline(find_association(wanted, list, is_eqv_alone(wanted), is_eqv))
 }
 
 extern "C" fn assoc(_: &mut InPlace, wanted: Word, list: Word, _: Word) -> Word {
-    or_decline(find_association(wanted, list, is_equal))
+    or_decline(find_association(
+        wanted,
+        list,
+        is_equal_alone(wanted),
+        is_equal,
+    ))
 }
 
 extern "C" fn length(_: &mut InPlace, list: Word, _: Word, _: Word) -> Word {

@@ -148,19 +148,29 @@ impl Builder {
 /// Pairs that the quick walks below visit at most, lest they never end.
 const QUICK_PAIRS_MAX: usize = 1 << 16;
 
-/// The first sublist of a proper list whose car is the same, or `#f`. None for what is no list, or is a long one.
+/// The first sublist of a proper list whose car is the same, or `#f`. None for what is no list, or is a long one. What is
+/// wanted is `alone` if it is the same as nothing but itself.
 #[inline(always)]
 pub(crate) fn find_member(
     wanted: Value,
     list: Value,
+    is_alone: bool,
     same: impl Fn(Value, Value) -> bool,
 ) -> Option<Value> {
+    if is_alone {
+        return first_member(list, |element| element == wanted);
+    }
+    first_member(list, |element| same(wanted, element))
+}
+
+#[inline(always)]
+fn first_member(list: Value, is_wanted: impl Fn(Value) -> bool) -> Option<Value> {
     let mut rest = list;
     for _ in 0..QUICK_PAIRS_MAX {
         let Some(pair) = rest.as_pair() else {
             return rest.is_nil().then_some(Value::FALSE);
         };
-        if same(wanted, pair.car()) {
+        if is_wanted(pair.car()) {
             return Some(rest);
         }
         rest = pair.cdr();
@@ -174,15 +184,24 @@ pub(crate) fn find_member(
 pub(crate) fn find_association(
     wanted: Value,
     list: Value,
+    is_alone: bool,
     same: impl Fn(Value, Value) -> bool,
 ) -> Option<Value> {
+    if is_alone {
+        return first_association(list, |key| key == wanted);
+    }
+    first_association(list, |key| same(wanted, key))
+}
+
+#[inline(always)]
+fn first_association(list: Value, is_wanted: impl Fn(Value) -> bool) -> Option<Value> {
     let mut rest = list;
     for _ in 0..QUICK_PAIRS_MAX {
         let Some(pair) = rest.as_pair() else {
             return rest.is_nil().then_some(Value::FALSE);
         };
         let entry = pair.car();
-        if same(wanted, entry.as_pair()?.car()) {
+        if is_wanted(entry.as_pair()?.car()) {
             return Some(entry);
         }
         rest = pair.cdr();

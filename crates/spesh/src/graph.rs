@@ -268,7 +268,7 @@ pub enum Op {
     LoadElement(NodeId, NodeId),
     /// Sets the element of a vector at a fixnum index inside its bounds; vector, index, value.
     StoreElement(NodeId, NodeId, NodeId),
-    /// Nothing; leaves if the object (vector, bytevector) is immutable.
+    /// Nothing; leaves if the object (vector, bytevector) is immutable, or if code relies on the value of the cell.
     RequireMutable(NodeId, StateId),
     /// Length of a vector or bytevector, as a fixnum.
     Length(NodeId),

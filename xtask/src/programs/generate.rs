@@ -16,6 +16,8 @@ enum Type {
     Integer,
     Double,
     Number,
+    /// An inexact complex number.
+    Complex,
     Boolean,
     List,
     Vector,
@@ -32,6 +34,7 @@ const TYPES: &[Type] = &[
     Type::Integer,
     Type::Double,
     Type::Number,
+    Type::Complex,
     Type::Boolean,
     Type::List,
     Type::Vector,
@@ -43,7 +46,7 @@ const TYPES: &[Type] = &[
 
 /// What every program starts with. `clip` keeps numbers small enough, `try` prints errors.
 const PRELUDE: &str = "\
-(import (scheme base) (scheme write) (scheme inexact) (scheme case-lambda))
+(import (scheme base) (scheme write) (scheme char) (scheme complex) (scheme inexact) (scheme case-lambda))
 (define-record-type point (make-point x y) point? (x point-x set-point-x!) (y point-y))
 (define total 0)
 (define counter 0)
@@ -295,6 +298,12 @@ impl Generator {
                 "0.0", "1.5", "-2.25", "1e10", "-0.0", "1e-300", "3.0", "1e300",
             ],
             Type::Number => &["3", "2.5", "-4", "1/2", "0", "100000000000000000000"],
+            Type::Complex => &[
+                "1.5+2.5i",
+                "-0.5-0.0i",
+                "1e200+1e-200i",
+                "(make-rectangular 0.25 -1.0)",
+            ],
             Type::Boolean => &["#t", "#f"],
             Type::List => &["'()", "'(1 2 3)", "'(4 5.5 6)", "(list 1 2)"],
             Type::Vector => &["(vector 1 2 3)", "(vector 1.5 2.5)", "(make-vector 4 7)"],
@@ -465,7 +474,9 @@ impl Generator {
                 10 => format!("(char->integer {})", of(self, Type::Character)),
                 _ => format!("(abs {})", of(self, ty)),
             },
-            Type::Double => match self.random.below(8) {
+            Type::Double => match self.random.below(10) {
+                8 => format!("(real-part {})", of(self, Type::Complex)),
+                9 => format!("(imag-part {})", of(self, Type::Complex)),
                 0 => format!("(+ {} {})", of(self, ty), of(self, ty)),
                 1 => format!("(- {} {})", of(self, ty), of(self, Type::Number)),
                 2 => format!("(* {} {})", of(self, ty), of(self, ty)),
@@ -487,7 +498,66 @@ impl Generator {
                 ),
                 _ => format!("(apply-1 {} {})", of(self, Type::Function), of(self, ty)),
             },
+            Type::Complex => match self.random.below(8) {
+                0 | 1 => format!("(+ {} {})", of(self, ty), of(self, ty)),
+                2 => format!("(- {} {})", of(self, ty), of(self, ty)),
+                3 => format!("(* {} {})", of(self, ty), of(self, ty)),
+                4 => format!("(+ {} {})", of(self, Type::Double), of(self, ty)),
+                5 => format!("(- {} {})", of(self, Type::Double), of(self, ty)),
+                6 => format!("(* {} {})", of(self, ty), of(self, Type::Double)),
+                _ => format!(
+                    "(make-rectangular {} {})",
+                    of(self, Type::Double),
+                    of(self, Type::Double)
+                ),
+            },
             _ => self.data_operation(ty, d),
+        }
+    }
+
+    /// A question that a leaf function answers.
+    fn question(&mut self, d: usize) -> String {
+        let item = self.any_type();
+        let item = self.expression(item, d);
+        let character = self.expression(Type::Character, d);
+        match self.random.below(8) {
+            0 => format!("(equal? {item} {})", self.expression(Type::List, d)),
+            1 => format!(
+                "(string=? {} {})",
+                self.expression(Type::Text, d),
+                self.expression(Type::Text, d)
+            ),
+            2 => format!(
+                "(string<? {} {})",
+                self.expression(Type::Text, d),
+                self.expression(Type::Text, d)
+            ),
+            3 => format!("(list? {item})"),
+            4 => format!("(integer? {item})"),
+            5 => format!("(char-alphabetic? {character})"),
+            6 => format!("(char-whitespace? {character})"),
+            _ => format!("(eqv? {item} {})", self.expression(Type::Number, d)),
+        }
+    }
+
+    /// A list that a leaf function finds or makes.
+    fn list_operation(&mut self, d: usize) -> String {
+        let (list, other) = (
+            self.expression(Type::List, d),
+            self.expression(Type::List, d),
+        );
+        let number = self.expression(Type::Number, d);
+        match self.random.below(8) {
+            0 => format!("(append {list} {other})"),
+            1 => format!("(list-copy {list})"),
+            2 => format!("(list-tail {list} {})", self.random.below(3)),
+            3 => format!("(or (memv {number} {list}) {other})"),
+            4 => format!("(or (member {number} {list}) {other})"),
+            5 => format!("(or (assv {number} (map (lambda (x) (cons x {other})) {list})) '())"),
+            6 => format!("(let ((q (memq {number} {list}))) (if q (cdr q) {other}))"),
+            _ => format!(
+                "(let ((q (assoc {number} (list (cons 2.5 {other}))))) (if q (cdr q) {list}))"
+            ),
         }
     }
 
@@ -495,8 +565,9 @@ impl Generator {
     fn data_operation(&mut self, ty: Type, d: usize) -> String {
         let of = |generator: &mut Generator, ty| generator.expression(ty, d);
         match ty {
-            Type::Integer | Type::Double | Type::Number => self.leaf(ty),
-            Type::Boolean => match self.random.below(10) {
+            Type::Integer | Type::Double | Type::Number | Type::Complex => self.leaf(ty),
+            Type::Boolean => match self.random.below(14) {
+                10.. => self.question(d),
                 0 => format!(
                     "(< {} {})",
                     of(self, Type::Integer),
@@ -520,7 +591,8 @@ impl Generator {
                 8 => format!("(and {} {})", of(self, ty), of(self, ty)),
                 _ => format!("(> {} {})", of(self, Type::Double), of(self, Type::Double)),
             },
-            Type::List => match self.random.below(6) {
+            Type::List => match self.random.below(10) {
+                6.. => self.list_operation(d),
                 0 | 1 => format!("(cons {} {})", of(self, Type::Number), of(self, ty)),
                 2 => format!("(map {} {})", of(self, Type::Function), of(self, ty)),
                 3 => format!("(reverse {})", of(self, ty)),
@@ -542,7 +614,14 @@ impl Generator {
                 ),
                 _ => format!("(list->vector {})", of(self, Type::List)),
             },
-            Type::Text => match self.random.below(4) {
+            Type::Text => match self.random.below(6) {
+                4 => format!("(symbol->string (string->symbol {}))", of(self, ty)),
+                5 => format!(
+                    "(let ((t {})) (string-set! t {} {}) t)",
+                    of(self, ty),
+                    self.random.below(3),
+                    of(self, Type::Character)
+                ),
                 0 => format!("(string-append \"q\" {})", of(self, Type::Text)),
                 1 => format!("(string {})", of(self, Type::Character)),
                 2 => format!("(number->string {})", of(self, Type::Integer)),
@@ -551,7 +630,8 @@ impl Generator {
                     of(self, ty)
                 ),
             },
-            Type::Character => match self.random.below(2) {
+            Type::Character => match self.random.below(3) {
+                2 => format!("(char-downcase {})", of(self, ty)),
                 0 => format!(
                     "(string-ref {} {})",
                     of(self, Type::Text),
@@ -591,6 +671,7 @@ fn literal(ty: Type) -> String {
     match ty {
         Type::Integer | Type::Number => "5",
         Type::Double => "5.5",
+        Type::Complex => "5.5+0.5i",
         Type::Boolean => "#t",
         Type::List => "'(5)",
         Type::Vector => "(vector 5)",

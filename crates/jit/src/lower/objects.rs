@@ -4,8 +4,8 @@ use canny_spesh::graph::{NodeId, Op};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{
-    self, CHARACTER_LOW_BYTE, FIELD0, FIXNUM_SHIFT, FLAG_IMMUTABLE, HEADER, HEADER_KIND_SHIFT,
-    HEADER_LENGTH_SHIFT, class_key,
+    self, CHARACTER_LOW_BYTE, FIELD0, FIXNUM_SHIFT, FLAG_IMMUTABLE, FLAG_WATCHED, HEADER,
+    HEADER_KIND_SHIFT, HEADER_LENGTH_SHIFT, class_key,
 };
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -49,9 +49,14 @@ impl Segment<'_, '_> {
                 return Ok(());
             }
             Op::RequireMutable(object, _) => {
+                let is_cell = self.procedure.graph.node(*object).ty.is(Type::CELL);
+                let flag = i64::from(if is_cell {
+                    FLAG_WATCHED
+                } else {
+                    FLAG_IMMUTABLE
+                });
                 let object = self.value(*object);
                 let flags = self.load_byte(object, HEADER + 2);
-                let flag = i64::from(FLAG_IMMUTABLE);
                 let immutable = self.builder.ins().band_imm_s(flags, flag);
                 return self.exit_if(immutable, id);
             }

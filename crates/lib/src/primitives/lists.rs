@@ -4,7 +4,7 @@ use canny_value::Value;
 use canny_vm::{InPlace, Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
 use crate::arguments::{Call, implementations};
-use crate::equality::{is_equal, is_eqv};
+use crate::equality::{is_equal, is_equal_alone, is_eqv, is_eqv_alone};
 use crate::list::{
     Builder, End, Extent, Walk, find_association, find_member, length_quickly, measure, tail,
 };
@@ -30,12 +30,12 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "list-copy" => list_copy;
     "last-pair" => last_pair;
     "last" => |thread, call| Ok(last_pair(thread, call)?.car().unwrap_or(Value::FALSE));
-    "memq" => |thread, call| member(thread, call, |left, right| left == right);
-    "memv" => |thread, call| member(thread, call, is_eqv);
-    "%member" => |thread, call| member(thread, call, is_equal);
-    "assq" => |thread, call| assoc(thread, call, |left, right| left == right);
-    "assv" => |thread, call| assoc(thread, call, is_eqv);
-    "%assoc" => |thread, call| assoc(thread, call, is_equal);
+    "memq" => |thread, call| member(thread, call, |_| true, |left, right| left == right);
+    "memv" => |thread, call| member(thread, call, is_eqv_alone, is_eqv);
+    "%member" => |thread, call| member(thread, call, is_equal_alone, is_equal);
+    "assq" => |thread, call| assoc(thread, call, |_| true, |left, right| left == right);
+    "assv" => |thread, call| assoc(thread, call, is_eqv_alone, is_eqv);
+    "%assoc" => |thread, call| assoc(thread, call, is_equal_alone, is_equal);
     "%delete" => |thread, call| delete(thread, call, is_equal);
     "delq" => |thread, call| delete(thread, call, |left, right| left == right);
     "iota" => iota;
@@ -327,10 +327,11 @@ fn last_pair(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn member(
     thread: &mut Thread,
     call: Call,
+    is_alone: impl Fn(Value) -> bool,
     same: impl Fn(Value, Value) -> bool,
 ) -> Result<Value, Raise> {
     let wanted = call.at(0);
-    if let Some(found) = find_member(wanted, call.at(1), &same) {
+    if let Some(found) = find_member(wanted, call.at(1), is_alone(wanted), &same) {
         return Ok(found);
     }
     let mut walk = Walk::new(call.at(1));
@@ -349,10 +350,11 @@ fn member(
 fn assoc(
     thread: &mut Thread,
     call: Call,
+    is_alone: impl Fn(Value) -> bool,
     same: impl Fn(Value, Value) -> bool,
 ) -> Result<Value, Raise> {
     let wanted = call.at(0);
-    if let Some(found) = find_association(wanted, call.at(1), &same) {
+    if let Some(found) = find_association(wanted, call.at(1), is_alone(wanted), &same) {
         return Ok(found);
     }
     let mut walk = Walk::new(call.at(1));

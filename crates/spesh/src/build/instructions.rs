@@ -105,6 +105,13 @@ impl Builder<'_> {
                 self.primitive(activation, instruction)?;
             }
             MakeRecord => self.make_record(activation, instruction)?,
+            GlobalSet
+                if !self
+                    .profile
+                    .is_unstable(activation.code.word, activation.pc) =>
+            {
+                self.global_set(activation, instruction)?;
+            }
             GlobalSet | GlobalDefine | CellRef | CellSet | CellDefine => {
                 self.runtime(activation, instruction, Type::ANY);
             }
@@ -334,6 +341,36 @@ impl Builder<'_> {
             }
         };
         activation.environment.set(instruction.a(), value);
+        Ok(())
+    }
+
+    /// Assigns a global variable on whose value no code relies.
+    fn global_set(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let (slot, item) = self.pool_item(activation, instruction)?;
+        if !matches!(item, PoolItem::Cell(_)) {
+            return Err(BuildError::Unsupported("a global that is no cell"));
+        }
+        let value = self.register(activation, instruction.a())?;
+        let address = activation.code.pool_address(slot);
+        let object = self.pure(Op::PoolSlot(address), Type::CELL);
+        let state = self.state(activation);
+        // Not to be merged with an earlier check: somebody may have begun to rely on it.
+        self.push(Op::RequireMutable(object, state), Type::NONE);
+        let load = Op::Load {
+            object,
+            offset: FIELD0,
+            memory: Memory::Cell,
+        };
+        let old = self.pure(load, Type::ANY);
+        if self.ty(old).may_be(Type::OTHER_IMMEDIATE) {
+            let unbound = Condition::Test(Test::Word(layout::UNBOUND), old);
+            self.leave_if(activation, unbound);
+        }
+        self.store(object, FIELD0, value, Memory::Cell);
         Ok(())
     }
 

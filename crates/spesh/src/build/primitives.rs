@@ -202,6 +202,7 @@ impl Builder<'_> {
         let (is_float, is_fixnum) = (ty.is(Type::FLONUM), ty.is(Type::FIXNUM));
         match name {
             "%class-key" => self.class_key(activation, x),
+            "symbol->string" => self.symbol_name(activation, x),
             "real-part" | "imag-part" => self.part(activation, name, x),
             "record-type-descriptor" | "%record-type-extension" | "%record-type-key" => {
                 self.of_record_type(activation, name, x)
@@ -312,6 +313,18 @@ impl Builder<'_> {
                 self.pure(load, Type::ANY)
             }
         })
+    }
+
+    fn symbol_name(&mut self, activation: &mut Activation, x: NodeId) -> Option<NodeId> {
+        let x = self.tagged(x);
+        let x = self.guard(activation, Test::Kind(Kind::Symbol), x);
+        self.block?;
+        let load = Op::Load {
+            object: x,
+            offset: FIELD0,
+            memory: Memory::Constant,
+        };
+        Some(self.pure(load, Type::STRING))
     }
 
     fn type_of_record(&mut self, record: NodeId) -> NodeId {
