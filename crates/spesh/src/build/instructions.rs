@@ -105,14 +105,8 @@ impl Builder<'_> {
                 self.primitive(activation, instruction)?;
             }
             MakeRecord => self.make_record(activation, instruction)?,
-            GlobalSet
-                if !self
-                    .profile
-                    .is_unstable(activation.code.word, activation.pc) =>
-            {
-                self.global_set(activation, instruction)?;
-            }
-            GlobalSet | GlobalDefine | CellRef | CellSet | CellDefine => {
+            GlobalSet => self.global_set(activation, instruction)?,
+            GlobalDefine | CellRef | CellSet | CellDefine => {
                 self.runtime(activation, instruction, Type::ANY);
             }
             _ => {
@@ -350,6 +344,13 @@ impl Builder<'_> {
         activation: &mut Activation,
         instruction: &Instruction,
     ) -> Result<(), BuildError> {
+        if self
+            .profile
+            .is_unstable(activation.code.word, activation.pc)
+        {
+            self.runtime(activation, instruction, Type::ANY);
+            return Ok(());
+        }
         let (slot, item) = self.pool_item(activation, instruction)?;
         if !matches!(item, PoolItem::Cell(_)) {
             return Err(BuildError::Unsupported("a global that is no cell"));
