@@ -211,6 +211,8 @@ pub enum Op {
     Reload(u32),
     /// The closure of the outermost frame on entry.
     Closure,
+    /// The number of arguments on entry to code that takes a variable number, a fixnum.
+    ArgumentCount,
     /// A word that is no reference.
     Word(u64),
     /// The tagged word in a pool slot; the address of the slot.
@@ -631,6 +633,7 @@ impl Op {
             | Op::Slot(_)
             | Op::Reload(_)
             | Op::Closure
+            | Op::ArgumentCount
             | Op::Word(_)
             | Op::PoolSlot(_)
             | Op::Float(_)

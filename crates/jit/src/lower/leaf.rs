@@ -36,10 +36,10 @@ impl Segment<'_, '_> {
         let function = self.word(function as u64);
         let [x, y, z] = operands;
         let registers = [self.thread, x, y, z, function];
-        let call =
-            self.builder
-                .ins()
-                .call_indirect(self.runtime_signature, trampoline, &registers);
+        let call = self
+            .builder
+            .ins()
+            .call_indirect(self.runtime_signature, trampoline, &registers);
         let result = self.builder.inst_results(call)[0];
         let declined = self
             .builder

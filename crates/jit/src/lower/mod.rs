@@ -313,7 +313,7 @@ fn check(graph: &Graph) -> Result<(), JitError> {
         let mut is_behind_runtime = false;
         for id in &block.nodes {
             match graph.node(*id).op {
-                Op::Slot(_) | Op::Closure if !is_entered => {
+                Op::Slot(_) | Op::Closure | Op::ArgumentCount if !is_entered => {
                     return invalid("what the frame held on entry is read later");
                 }
                 Op::Reload(_) if !is_behind_runtime => {

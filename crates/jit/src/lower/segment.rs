@@ -406,6 +406,12 @@ impl<'a, 'b> Segment<'a, 'b> {
                 let value = self.load_slot(frame::CLOSURE);
                 self.define(id, value);
             }
+            Op::ArgumentCount => {
+                let count = self.load(I64, self.thread, thread::ARGUMENT_COUNT);
+                let shift = i64::from(canny_tables::layout::FIXNUM_SHIFT);
+                let value = self.builder.ins().ishl_imm_u(count, shift);
+                self.define(id, value);
+            }
             Op::Boolean(condition) => {
                 let value = self.boolean(condition);
                 self.define(id, value);

@@ -233,7 +233,12 @@ impl Builder<'_> {
         self.block = None;
     }
 
-    fn arrive(&mut self, activation: &mut Activation, block: BlockId, way: (usize, Facts)) {
+    pub(super) fn arrive(
+        &mut self,
+        activation: &mut Activation,
+        block: BlockId,
+        way: (usize, Facts),
+    ) {
         let (pc, facts) = way;
         let environment = activation.environment.clone();
         let numbering = self.numbering.clone();

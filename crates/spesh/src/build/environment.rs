@@ -69,6 +69,7 @@ enum Key {
     Element(NodeId, NodeId),
     Length(u8, NodeId),
     Boolean(crate::graph::Condition),
+    ArgumentCount,
     /// The class key of a record; the node is a constant.
     ClassOf(NodeId),
     /// A record is of the type whose records have a class key, or of one derived from it; the node is the record.
@@ -104,6 +105,7 @@ impl Key {
             Op::Length(x) => Key::Length(0, *x),
             Op::StringLength(x) => Key::Length(1, *x),
             Op::ClassKey(x) => Key::Length(2, *x),
+            Op::ArgumentCount => Key::ArgumentCount,
             Op::Boolean(condition) => Key::Boolean(*condition),
             _ => return None,
         })

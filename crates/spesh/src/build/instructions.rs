@@ -52,7 +52,7 @@ impl Builder<'_> {
             | JumpCharacterLess
             | JumpNotCharacterLess => self.character_comparison(activation, instruction)?,
             Entry => return self.entry(activation, instruction),
-            CaseEntry => self.case_entry(activation, instruction)?,
+            CaseEntry => self.case_entry(activation, instruction),
             KeywordEntry | Unpack => self.runtime_many(activation, instruction),
             Move => {
                 let value = self.register(activation, instruction.b())?;
@@ -595,23 +595,6 @@ impl Builder<'_> {
             activation.environment.set(positional, list);
         }
         Ok(None)
-    }
-
-    fn case_entry(
-        &mut self,
-        activation: &mut Activation,
-        instruction: &Instruction,
-    ) -> Result<(), BuildError> {
-        let Some(count) = activation.argument_count else {
-            let (target, next) = (target(instruction), instruction.next_pc());
-            self.runtime_branch(activation, target, next);
-            return Ok(());
-        };
-        let fits = count == instruction.a() || (instruction.b() == 1 && count > instruction.a());
-        if !fits {
-            self.jump(activation, target(instruction));
-        }
-        Ok(())
     }
 
     /// `make-closure` and the `closure-set` that follow it, if they are plain.

@@ -10,6 +10,7 @@
 
 mod arithmetic;
 mod calls;
+mod case_entry;
 mod class_keys;
 mod complex;
 mod control;
@@ -129,6 +130,7 @@ pub fn build(
             likely: HashMap::new(),
             known_code: HashMap::new(),
             known_types: HashMap::new(),
+            entry_slots: Vec::new(),
             invariants: Vec::new(),
             profile,
             source,
@@ -185,6 +187,8 @@ struct Builder<'a> {
     known_code: HashMap<NodeId, CodeWord>,
     /// Record types in watched variables.
     known_types: HashMap<NodeId, KnownType>,
+    /// What the first registers held when code with clauses was entered.
+    entry_slots: Vec<NodeId>,
     /// What the loops around leave alone, by node, with its register; outermost loop first.
     invariants: Vec<(LoopKey, HashMap<NodeId, usize>)>,
     profile: &'a dyn Profile,
