@@ -136,6 +136,13 @@ impl Budget {
 /// compiled code not to take all of the time away; what is inlined saves time elsewhere too.
 const PAYING_SHARE: f64 = 0.5;
 
+/// Calls that tell how long a procedure's loops are, and are enough to compile it where its iterations are for a loop.
+const SHORT_LOOP_CALLS: u32 = 16;
+/// Iterations for each call below which a loop is short.
+const SHORT_LOOP_ITERATIONS: u32 = 64;
+/// A short loop is compiled on its own after so many times the iterations of another: the procedure's start was not.
+const SHORT_LOOP_DELAY: u32 = 8;
+
 /// Decides what to compile, and remembers what was planned.
 #[derive(Debug, Default)]
 pub struct Planner {
@@ -273,6 +280,18 @@ impl Planner {
             self.deferred += usize::from(is_hot && self.planned(snapshot.word) == 0);
             return;
         }
+        // A procedure whose loops are short is better entered at its start: the next call comes soon.
+        let has_short_loops =
+            !self.is_eager && statistics.hits >= SHORT_LOOP_CALLS && statistics.loop_hits > 0;
+        let is_short =
+            |hits: u32| has_short_loops && hits / statistics.hits < SHORT_LOOP_ITERATIONS;
+        let (threshold, loop_hits) = match is_short(statistics.loop_hits) {
+            true if statistics.loop_hits >= loop_hits => {
+                (SHORT_LOOP_CALLS, loop_hits.saturating_mul(SHORT_LOOP_DELAY))
+            }
+            true => (threshold, loop_hits.saturating_mul(SHORT_LOOP_DELAY)),
+            false => (threshold, loop_hits),
+        };
         match self.selection {
             Selection::Among => {
                 for callsite in &statistics.callsites {
