@@ -11,7 +11,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use crate::JitError;
-use crate::machine::{self, FunctionCode, segment_signature};
+use crate::machine::{self, Effort, FunctionCode, segment_signature};
 
 const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
@@ -81,9 +81,9 @@ fn write(
     body(&mut writer, registers)?;
     let exits = writer.exits;
     writer.builder.seal_all_blocks();
-    let isa = machine::host()?;
+    let isa = machine::host(Effort::Little)?;
     writer.builder.finalize(isa.frontend_config());
-    machine::generate(&mut context, exits, false)
+    machine::generate(&mut context, exits, Effort::Little, false)
 }
 
 /// Executes the instruction at pc (not behind its first word) in the interpreter.
@@ -98,7 +98,7 @@ pub(crate) fn dispatch() -> Result<FunctionCode, JitError> {
 /// says one of its addresses, its segment goes on, with fp as the runtime left it; else the interpreter
 /// does, or the machine is left.
 pub(crate) fn runtime() -> Result<FunctionCode, JitError> {
-    let isa = machine::host()?;
+    let isa = machine::host(Effort::Little)?;
     write(|writer, [pc, fp, block, ways, word]| {
         let mut signature = Signature::new(CallConv::triple_default(isa.triple()));
         for kind in [I64, I64, I64, I32] {

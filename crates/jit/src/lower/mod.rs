@@ -24,7 +24,7 @@ use crate::compiled::{Compiled, ExitPlan, InlinedPlan, ResumptionPlan, ReturnPla
 use crate::cuts::Cuts;
 use crate::joins::Joins;
 use crate::liveness::Liveness;
-use crate::machine;
+use crate::machine::{self, Effort};
 use crate::slots::{Slots, instruction, loan_operands};
 use crate::values::Values;
 use crate::{Environment, JitError};
@@ -40,7 +40,7 @@ const NODES_MAX: usize = 40_000;
 
 /// Compiles a graph for this machine.
 pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, JitError> {
-    machine::host()?;
+    machine::host(Effort::Much)?;
     check(graph)?;
     let values = Values::new(graph);
     let slots = Slots::new(graph, &values)?;
@@ -115,14 +115,14 @@ fn lower(
     let mut places = Vec::new();
     while let Some(&root) = output.roots.get(places.len()) {
         machine::clear(&mut context);
-        let exits = Segment::build(
+        let (exits, effort) = Segment::build(
             &procedure,
             &mut output,
             root,
             &mut context.func,
             &mut builder_context,
         )?;
-        let function = machine::generate(&mut context, exits, environment.disassembles)?;
+        let function = machine::generate(&mut context, exits, effort, environment.disassembles)?;
         let bridge = procedure.bridge(root)?;
         places.push(compiled.add_segment(function, &bridge));
     }

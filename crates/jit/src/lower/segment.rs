@@ -20,7 +20,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use super::objects::object_bytes;
 use super::{Output, Procedure, Root};
 use crate::liveness::RootSet;
-use crate::machine::{self, Stub, Target, segment_signature};
+use crate::machine::{self, Effort, Stub, Target, segment_signature};
 use crate::slots::{SlotStore, defines_a, instruction, loan_operands};
 use crate::trampoline;
 use crate::values::{is_float, is_pure};
@@ -61,14 +61,14 @@ pub(super) struct Segment<'a, 'b> {
 }
 
 impl<'a, 'b> Segment<'a, 'b> {
-    /// Builds the function of a root; gives the number of instructions that leave it.
+    /// Builds the function of a root; gives the number of instructions that leave it, and the effort that it is worth.
     pub(super) fn build(
         procedure: &'a Procedure<'a>,
         output: &'a mut Output,
         root: Root,
         function: &'b mut Function,
         builder_context: &'b mut FunctionBuilderContext,
-    ) -> Result<u32, JitError> {
+    ) -> Result<(u32, Effort), JitError> {
         let mut builder = FunctionBuilder::new(function, builder_context);
         let signatures = std::array::from_fn(|registers| {
             let mut signature = segment_signature();
@@ -117,9 +117,14 @@ impl<'a, 'b> Segment<'a, 'b> {
         segment.write_exits();
         let exit_count = segment.exit_count;
         segment.builder.seal_all_blocks();
-        let isa = machine::host()?;
+        let loops = |id: &BlockId| procedure.graph.blocks[id.index()].is_loop;
+        let effort = match segment.blocks.keys().any(loops) {
+            true => Effort::Much,
+            false => Effort::Little,
+        };
+        let isa = machine::host(effort)?;
         segment.builder.finalize(isa.frontend_config());
-        Ok(exit_count)
+        Ok((exit_count, effort))
     }
 
     pub(super) fn environment(&self) -> &'a Environment {

@@ -135,6 +135,7 @@ impl Builder<'_> {
         let own_words = self.graph.codes[0].instructions.len();
         let nodes_max = options.nodes_soft_free + options.nodes_soft_per_word * own_words;
         let words_max = match frequency {
+            0.3.. if callee.word == activation.code.word => options.inline_words_recursive,
             0.3.. => options.inline_words,
             0.02.. => options.inline_words_rare,
             _ => options.inline_words_cold,

@@ -41,6 +41,8 @@ pub struct Options {
     pub inline: bool,
     /// Words of bytecode up to which a procedure is inlined at a call that nearly every run makes.
     pub inline_words: usize,
+    /// The same of a procedure in itself.
+    pub inline_words_recursive: usize,
     /// The same at a call that some runs make.
     pub inline_words_rare: usize,
     /// The same at a call that was never seen, or hardly ever.
@@ -68,9 +70,10 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             inline: true,
-            inline_words: 120,
-            inline_words_rare: 40,
-            inline_words_cold: 10,
+            inline_words: 40,
+            inline_words_recursive: 60,
+            inline_words_rare: 10,
+            inline_words_cold: 5,
             inline_depth: 6,
             recursion_depth: 1,
             nodes_soft: 3000,

@@ -437,7 +437,7 @@ fn calls_that_were_never_seen_leave() {
 #[test]
 fn the_less_often_a_call_is_made_the_smaller_a_callee_is_inlined() {
     let mut callee = Assembly::default();
-    for _ in 0..20 {
+    for _ in 0..7 {
         callee.abc(Opcode::Cons, 1, 0, 0);
     }
     callee.abc(Opcode::Return, 1, 0, 0);
