@@ -16,6 +16,9 @@
 //! can be one only ([`Selection::One`]), it has to serve every call: a position is fixed if [`SINGLE_PERCENT`] of
 //! the calls have its type.
 //!
+//! A loop waits longer where calls are frequent and its iterations few, and such iterations make the procedure's start worth
+//! a plan: see [`SHORT_LOOP_ITERATIONS`].
+//!
 //! Compiling has to pay: with a [`Budget`], code is planned once the time that it took so far, by its share of the log
 //! entries, reaches what compiling it will take. Until then it is looked at again whenever a log tells of it.
 //!
@@ -139,7 +142,7 @@ const PAYING_SHARE: f64 = 0.5;
 /// Calls that tell how long a procedure's loops are, and are enough to compile it where its iterations are for a loop.
 const SHORT_LOOP_CALLS: u32 = 16;
 /// Iterations for each call below which a loop is short.
-const SHORT_LOOP_ITERATIONS: u32 = 64;
+pub const SHORT_LOOP_ITERATIONS: u32 = 64;
 /// A short loop is compiled on its own after so many times the iterations of another: the procedure's start was not.
 const SHORT_LOOP_DELAY: u32 = 8;
 
@@ -253,6 +256,23 @@ impl Planner {
             .map_or(0, |planned| planned.specializations.len())
     }
 
+    /// Calls, and iterations of one loop, that make code worth a plan. A procedure whose loops are short is better entered
+    /// at its start, since the next call comes soon.
+    fn wanted(&self, threshold: u32, statistics: &CodeStatistics, retractions: u32) -> (u32, u32) {
+        if self.is_eager {
+            return (2, 2);
+        }
+        let (calls, iterations) = (threshold << retractions, LOOP_HITS << retractions);
+        let has_short_loops = statistics.loop_hits > 0
+            && statistics.hits >= SHORT_LOOP_CALLS
+            && statistics.loop_hits / statistics.hits < SHORT_LOOP_ITERATIONS;
+        match has_short_loops {
+            false => (calls, iterations),
+            true if statistics.loop_hits < iterations => (calls, iterations * SHORT_LOOP_DELAY),
+            true => (SHORT_LOOP_CALLS, iterations * SHORT_LOOP_DELAY),
+        }
+    }
+
     fn plan_code(
         &mut self,
         snapshot: &CodeSnapshot,
@@ -269,29 +289,14 @@ impl Planner {
         if retractions >= RETRACTIONS_MAX {
             return;
         }
-        let (threshold, loop_hits) = match self.is_eager {
-            true => (2, 2),
-            false => (threshold << retractions, LOOP_HITS << retractions),
-        };
+        let (threshold, loop_hits) = self.wanted(threshold, statistics, retractions);
         if let Some(budget) = &self.budget
             && !budget.allows(snapshot.instructions.len(), statistics.events)
         {
-            let is_hot = statistics.hits >= threshold || statistics.loop_hits >= LOOP_HITS;
+            let is_hot = statistics.hits >= threshold || statistics.loop_hits >= loop_hits;
             self.deferred += usize::from(is_hot && self.planned(snapshot.word) == 0);
             return;
         }
-        // A procedure whose loops are short is better entered at its start: the next call comes soon.
-        let has_short_loops =
-            !self.is_eager && statistics.hits >= SHORT_LOOP_CALLS && statistics.loop_hits > 0;
-        let is_short =
-            |hits: u32| has_short_loops && hits / statistics.hits < SHORT_LOOP_ITERATIONS;
-        let (threshold, loop_hits) = match is_short(statistics.loop_hits) {
-            true if statistics.loop_hits >= loop_hits => {
-                (SHORT_LOOP_CALLS, loop_hits.saturating_mul(SHORT_LOOP_DELAY))
-            }
-            true => (threshold, loop_hits.saturating_mul(SHORT_LOOP_DELAY)),
-            false => (threshold, loop_hits),
-        };
         match self.selection {
             Selection::Among => {
                 for callsite in &statistics.callsites {

@@ -3,9 +3,8 @@
 
 use canny_tables::layout::{FIELD0, FIXNUM_SHIFT, record_type};
 
-use super::control::to;
 use super::{Activation, Builder, KnownType};
-use crate::graph::{Condition, Memory, NodeId, Op, Terminator};
+use crate::graph::{Condition, Memory, NodeId, Op};
 use crate::types::Type;
 
 impl Builder<'_> {
@@ -42,19 +41,11 @@ impl Builder<'_> {
         (record, key): (NodeId, NodeId),
         (same, different): (usize, usize),
     ) {
-        let [is, is_not] = [self.graph.add_block(), self.graph.add_block()];
-        self.terminate(Terminator::Branch {
-            condition: Condition::Same(x, y),
-            then: to(is),
-            otherwise: to(is_not),
+        let [is, is_not] = self.fork(Condition::Same(x, y));
+        self.follow_aside(activation, is, |builder, activation| {
+            builder.numbering.add_class_key(record, key);
+            builder.jump(activation, same);
         });
-        let environment = activation.environment.clone();
-        let numbering = self.numbering.clone();
-        self.block = Some(is);
-        self.numbering.add_class_key(record, key);
-        self.jump(activation, same);
-        activation.environment = environment;
-        self.numbering = numbering;
         self.block = Some(is_not);
         self.jump(activation, different);
     }

@@ -233,6 +233,32 @@ impl Builder<'_> {
         self.block = None;
     }
 
+    /// Ends the block with a branch; gives where it goes if the condition holds, and where if not.
+    pub(super) fn fork(&mut self, condition: Condition) -> [BlockId; 2] {
+        let [then, otherwise] = [self.graph.add_block(), self.graph.add_block()];
+        self.terminate(Terminator::Branch {
+            condition,
+            then: to(then),
+            otherwise: to(otherwise),
+        });
+        [then, otherwise]
+    }
+
+    /// Follows one side of a branch; afterwards is known what was known before.
+    pub(super) fn follow_aside(
+        &mut self,
+        activation: &mut Activation,
+        side: BlockId,
+        follow: impl FnOnce(&mut Self, &mut Activation),
+    ) {
+        let environment = activation.environment.clone();
+        let numbering = self.numbering.clone();
+        self.block = Some(side);
+        follow(self, activation);
+        activation.environment = environment;
+        self.numbering = numbering;
+    }
+
     pub(super) fn arrive(
         &mut self,
         activation: &mut Activation,

@@ -5,9 +5,8 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{CAR, CDR, FIELD0, record_type};
 use canny_tables::opcodes::Opcode;
 
-use super::control::to;
 use super::{Activation, BuildError, Builder};
-use crate::graph::{Condition, Memory, NodeId, Op, Terminator, Test};
+use crate::graph::{Condition, Memory, NodeId, Op, Test};
 use crate::types::Type;
 
 impl Builder<'_> {
@@ -362,19 +361,11 @@ impl Builder<'_> {
         let record = if self.ty(value).is(Type::RECORD) {
             value
         } else {
-            let [is, is_not] = [self.graph.add_block(), self.graph.add_block()];
-            self.terminate(Terminator::Branch {
-                condition: Condition::Test(Test::Kind(Kind::Record), value),
-                then: to(is),
-                otherwise: to(is_not),
+            let [is, is_not] = self.fork(Condition::Test(Test::Kind(Kind::Record), value));
+            self.follow_aside(activation, is_not, |builder, activation| {
+                builder.refine(activation, value, Type::ANY.without(Type::RECORD));
+                builder.jump(activation, fails);
             });
-            let environment = activation.environment.clone();
-            let numbering = self.numbering.clone();
-            self.block = Some(is_not);
-            self.refine(activation, value, Type::ANY.without(Type::RECORD));
-            self.jump(activation, fails);
-            activation.environment = environment;
-            self.numbering = numbering;
             self.block = Some(is);
             self.refine(activation, value, Type::RECORD)
         };
@@ -386,20 +377,12 @@ impl Builder<'_> {
             self.jump(activation, holds);
             return Ok(());
         }
-        let [is, is_not] = [self.graph.add_block(), self.graph.add_block()];
-        self.terminate(Terminator::Branch {
-            condition: Condition::RecordOf(record, wanted),
-            then: to(is),
-            otherwise: to(is_not),
+        let [is, is_not] = self.fork(Condition::RecordOf(record, wanted));
+        self.follow_aside(activation, is, |builder, activation| {
+            builder.numbering.add(key, record);
+            builder.note_record_of(record, wanted);
+            builder.jump(activation, holds);
         });
-        let environment = activation.environment.clone();
-        let numbering = self.numbering.clone();
-        self.block = Some(is);
-        self.numbering.add(key, record);
-        self.note_record_of(record, wanted);
-        self.jump(activation, holds);
-        activation.environment = environment;
-        self.numbering = numbering;
         self.block = Some(is_not);
         self.jump(activation, fails);
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CANDIDATES_MAX, LOOP_HITS, Planner, RETRACTIONS_MAX, WORDS_MAX, accepts, threshold};
+use super::{CANDIDATES_MAX, Planner, RETRACTIONS_MAX, WORDS_MAX, accepts, threshold};
 use crate::graph::EntryPoint;
 use crate::snapshot::CodeSnapshot;
 use crate::statistics::CodeStatistics;
@@ -71,7 +71,7 @@ impl Planner {
         let callsites = statistics.callsites.iter();
         let accepted = callsites.filter(|callsite| accepts(snapshot, callsite));
         let calls = accepted.map(|callsite| callsite.hits).sum();
-        let wanted = threshold << retractions;
+        let (wanted, iterations_wanted) = self.wanted(threshold, statistics, retractions);
         if calls < wanted && statistics.hits >= wanted {
             return Obstacle::WrongArguments;
         }
@@ -87,7 +87,7 @@ impl Planner {
             calls,
             calls_wanted: wanted,
             iterations: loops.map(|of_loop| of_loop.hits).max().unwrap_or(0),
-            iterations_wanted: LOOP_HITS << retractions,
+            iterations_wanted,
             retractions,
         }
     }

@@ -175,6 +175,28 @@ fn hot_loops_are_planned_for_the_types_of_their_live_registers() {
 }
 
 #[test]
+fn a_procedure_with_short_loops_is_entered_at_its_start() {
+    let run = |calls: usize, iterations: usize| {
+        let mut bench = Bench::default();
+        let code = bench.codes.add(1, "main", 0, &looping());
+        let mut log = log_of(&[(code, calls, &[])]);
+        (0..iterations).for_each(|_| {
+            log.back(at(1, 4), code, [0, 2, 1, 0x81, 0, 0, 0, 0]);
+        });
+        let plans = bench.plan(&log);
+        plans.iter().map(|plan| plan.entry).collect::<Vec<_>>()
+    };
+    assert_eq!(run(20, 400), [EntryPoint::Start]);
+    // Too few iterations, or calls, to tell.
+    assert_eq!(run(20, 150), []);
+    assert_eq!(run(10, 400), [EntryPoint::Loop(1)]);
+    // Long loops are entered while they run.
+    assert_eq!(run(20, 2000), [EntryPoint::Loop(1)]);
+    // So are short ones that go on in the interpreter all the same.
+    assert_eq!(run(100, 2000).len(), 2);
+}
+
+#[test]
 fn registers_of_changing_types_stay_open() {
     let mut bench = Bench::default();
     let main = bench.codes.add(1, "main", 0, &looping());
