@@ -24,13 +24,16 @@ use super::portable::PortableProcedure;
 use super::size::{body_size, size};
 use super::sort_letrec::{components, is_fixed};
 use super::walk::{for_each_child, for_each_child_mut, for_each_lambda_child};
+use super::workers::Workers;
 
 /// Size of a procedure that is always worth a copy.
-const SIZE_MAX: usize = 14;
+pub(super) const SIZE_MAX: usize = 14;
 /// How much larger it may be for each literal operand.
 const LITERAL_BONUS: usize = 4;
 /// How much larger it may be if an operand is a procedure.
 const PROCEDURE_BONUS: usize = 46;
+/// Size of an entry that is worth a copy: most of it goes away.
+const ENTRY_MAX: usize = 60;
 
 /// How much a unit may still grow, over all rounds.
 #[derive(Debug)]
@@ -52,17 +55,19 @@ impl Growth {
 pub fn run(
     unit: &mut Unit,
     globals: &Globals,
+    workers: &Workers,
     growth: &mut Growth,
     inlinings: &mut Inlinings,
     budget: &mut Budget,
 ) -> bool {
-    let candidates = Candidates::collect(unit, globals);
+    let candidates = Candidates::collect(unit, globals, workers);
     if candidates.is_empty() {
         return false;
     }
     let mut pass = Inliner {
         locals: &mut unit.locals,
         candidates,
+        workers,
         growth,
         inlinings,
         budget,
@@ -100,7 +105,7 @@ impl Candidates {
         self.locals.is_empty() && self.globals.is_empty()
     }
 
-    fn collect(unit: &Unit, globals: &Globals) -> Candidates {
+    fn collect(unit: &Unit, globals: &Globals, workers: &Workers) -> Candidates {
         let mut found = Candidates::default();
         for (global, clauses) in own_procedures(unit, globals) {
             if fits(clauses) {
@@ -112,7 +117,7 @@ impl Candidates {
         for form in &unit.body {
             found.collect_from(form_expr(form), &unit.locals, globals);
         }
-        found.remove_recursive();
+        while found.remove_recursive(workers) {}
         found
     }
 
@@ -153,8 +158,9 @@ impl Candidates {
         }
     }
 
-    /// Leaves out what may reach itself through candidates.
-    fn remove_recursive(&mut self) {
+    /// Leaves out what may reach itself through candidates; of a cycle with workers, only these. Tells whether there may be
+    /// more.
+    fn remove_recursive(&mut self, workers: &Workers) -> bool {
         let locals: Vec<VarId> = self.locals.keys().copied().collect();
         let globals: Vec<GlobalName> = self.globals.keys().cloned().collect();
         let local_index: HashMap<VarId, usize> = locals
@@ -196,15 +202,27 @@ impl Candidates {
             }
             mentions.push(found);
         }
+        let is_worker = |index: usize| {
+            let global = index.checked_sub(locals.len()).map(|at| &globals[at]);
+            global.is_some_and(|global| workers.has(global))
+        };
+        let mut removed_workers = false;
         for component in components(&mentions) {
             let recursive = component.len() > 1 || mentions[component[0]].contains(&component[0]);
-            for index in component.into_iter().filter(|_| recursive) {
+            if !recursive {
+                continue;
+            }
+            let has_worker = component.iter().any(|index| is_worker(*index));
+            removed_workers |= has_worker;
+            for index in component {
                 match locals.get(index) {
+                    _ if has_worker && !is_worker(index) => continue,
                     Some(var) => self.locals.remove(var),
                     None => self.globals.remove(&globals[index - locals.len()]),
                 };
             }
         }
+        removed_workers
     }
 }
 
@@ -233,6 +251,7 @@ fn fits(clauses: &[Lambda]) -> bool {
 struct Inliner<'a> {
     locals: &'a mut VarTable,
     candidates: Candidates,
+    workers: &'a Workers,
     growth: &'a mut Growth,
     inlinings: &'a mut Inlinings,
     budget: &'a mut Budget,
@@ -258,25 +277,35 @@ impl Inliner<'_> {
             return;
         };
         let count = operands.len();
+        let mut is_entry = false;
         let clause = match &source {
-            Source::Own(clauses) => clauses.iter().find(|clause| is_applicable(clause, count)),
+            Source::Own(clauses) => clauses
+                .iter()
+                .find(|clause| is_applicable(clause, operands))
+                .inspect(|clause| is_entry = self.workers.is_entry(clause)),
             Source::Imported(procedure) => {
                 let clause = procedure
                     .clauses
                     .iter()
                     .find(|clause| clause.accepts(count));
                 let lambda = clause.and_then(|clause| clause.lambda.as_ref());
-                lambda.filter(|lambda| is_applicable(lambda, count))
+                is_entry = procedure.is_entry;
+                lambda.filter(|lambda| is_applicable(lambda, operands))
             }
         };
         let Some(clause) = clause else { return };
         let cost = body_size(clause, self.growth.0 + 1);
-        if cost > self.allowance(operands) || cost > self.growth.0 || !self.budget.spend() {
+        let allowance = if is_entry {
+            ENTRY_MAX
+        } else {
+            self.allowance(operands)
+        };
+        if cost > allowance || cost > self.growth.0 || !self.budget.spend() {
             return;
         }
         self.growth.0 -= cost;
         self.changed = true;
-        let copy = match &source {
+        let mut copy = match &source {
             Source::Own(_) => {
                 let mut marks = self.inlinings.copy(clause.name.or(name), span);
                 let keeps = self.inlinings.is_imported(clause.span);
@@ -294,6 +323,10 @@ impl Inliner<'_> {
                 })
             }
         };
+        if is_entry {
+            // The worker is called here.
+            copy.body.span = span;
+        }
         *expr = apply(copy, std::mem::take(operands), span);
     }
 

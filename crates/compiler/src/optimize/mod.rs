@@ -7,6 +7,7 @@
 //! | [`sort_letrec`] | recursive bindings in their simplest form | no |
 //! | [`simplify`] | copy propagation, folding, dead code, direct application | `simplify` |
 //! | [`inline`] | copies small procedures to their calls | `inline` |
+//! | [`workers`] | splits procedures with optional or keyword parameters | `split-entries` |
 //! | [`remove_globals`] | drops definitions that nobody mentions | `remove-globals` |
 //! | [`fit_limits`] | what would not fit the bytecode | no |
 //!
@@ -31,6 +32,7 @@ pub mod size;
 pub mod sort_letrec;
 pub mod usage;
 pub mod walk;
+pub mod workers;
 
 use std::fmt;
 
@@ -46,7 +48,13 @@ use inlinings::Inlinings;
 const ROUNDS: usize = 4;
 
 /// Passes that can be turned off.
-pub const PASSES: &[&str] = &["check-calls", "simplify", "inline", "remove-globals"];
+pub const PASSES: &[&str] = &[
+    "check-calls",
+    "split-entries",
+    "simplify",
+    "inline",
+    "remove-globals",
+];
 
 /// What the optimizer may do, and what it may know.
 #[derive(Clone, Default)]
@@ -155,6 +163,14 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
     }
     expand_values::run(unit);
     sort_letrec::run(unit);
+    let workers = if options.runs("split-entries") {
+        workers::run(unit, &globals, &mut budget)
+    } else {
+        workers::Workers::default()
+    };
+    if !workers.is_empty() {
+        globals = Globals::collect(unit, options.imports);
+    }
     let mut growth = inline::Growth::of(unit);
     let mut portable = portable::Portable::new();
     for round in 0..ROUNDS {
@@ -163,13 +179,14 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
             changed |= simplify::run(unit, &globals, folder, &mut report.inlinings, &mut budget);
         }
         if round == 0 {
-            portable = portable::collect_portable(unit);
+            portable = portable::collect_portable(unit, &workers);
         }
         if options.runs("inline") && round + 1 < ROUNDS {
             globals = Globals::collect(unit, options.imports);
             changed |= inline::run(
                 unit,
                 &globals,
+                &workers,
                 &mut growth,
                 &mut report.inlinings,
                 &mut budget,
@@ -182,7 +199,7 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
         globals = Globals::collect(unit, options.imports);
     }
     let kept = portable::mentioned_globals(&portable);
-    report.exports = portable::describe_exports(unit, &globals, portable);
+    report.exports = portable::describe_exports(unit, &globals, portable, &kept);
     if options.runs("remove-globals") {
         remove_globals::run(unit, &kept, &mut budget);
     }

@@ -17,6 +17,7 @@ use super::copy::copy_lambda;
 use super::globals::{Globals, Known, mentions};
 use super::size::body_size;
 use super::walk::{for_each_child, for_each_lambda_child};
+use super::workers::Workers;
 
 /// Greatest size of a procedure that travels.
 pub const PORTABLE_SIZE_MAX: usize = 80;
@@ -41,6 +42,8 @@ pub struct PortableProcedure {
     pub locals: VarTable,
     /// Its clauses.
     pub clauses: Vec<PortableClause>,
+    /// It only finds the places of its arguments, for a worker.
+    pub is_entry: bool,
 }
 
 /// One clause.
@@ -87,7 +90,7 @@ pub fn decode(bytes: &[u8]) -> Option<Exported> {
 
 /// The exported procedures of a library that can travel, as they are now. This is asked for before
 /// inlining: calls of small helpers are worth more to an importer than copies of them.
-pub fn collect_portable(unit: &Unit) -> Portable {
+pub fn collect_portable(unit: &Unit, workers: &Workers) -> Portable {
     let mut result = Portable::new();
     if unit.kind != UnitKind::Library {
         return result;
@@ -101,7 +104,7 @@ pub fn collect_portable(unit: &Unit) -> Portable {
     for form in &unit.body {
         if let TopForm::Define(global, expr) = form
             && exported.contains(&global.name)
-            && let Some(procedure) = portable(expr, unit)
+            && let Some(procedure) = portable(expr, unit, workers)
         {
             result.insert(global.name, procedure);
         }
@@ -120,11 +123,12 @@ pub fn mentioned_globals(portable: &Portable) -> HashSet<Name> {
     found.into_iter().map(|global| global.name).collect()
 }
 
-/// What to tell about each export of an optimized unit.
+/// What to tell about each export of an optimized unit, and about what its portable procedures mention.
 pub fn describe_exports(
     unit: &Unit,
     globals: &Globals,
     mut portable: Portable,
+    mentioned: &HashSet<Name>,
 ) -> Vec<(Name, Vec<u8>)> {
     if unit.kind != UnitKind::Library {
         return Vec::new();
@@ -139,7 +143,7 @@ pub fn describe_exports(
         .collect();
     let mut result = Vec::new();
     for definition in &unit.globals {
-        if definition.assigned || !definition.exported {
+        if definition.assigned || !(definition.exported || mentioned.contains(&definition.name)) {
             continue;
         }
         let global = GlobalName {
@@ -163,7 +167,7 @@ pub fn describe_exports(
     result
 }
 
-fn portable(expr: &Expr, unit: &Unit) -> Option<PortableProcedure> {
+fn portable(expr: &Expr, unit: &Unit, workers: &Workers) -> Option<PortableProcedure> {
     let clauses: &[Lambda] = match &expr.kind {
         ExprKind::Lambda(lambda) => std::slice::from_ref(&**lambda),
         ExprKind::CaseLambda(clauses) => clauses,
@@ -172,6 +176,7 @@ fn portable(expr: &Expr, unit: &Unit) -> Option<PortableProcedure> {
     let mut procedure = PortableProcedure {
         locals: VarTable::default(),
         clauses: Vec::new(),
+        is_entry: clauses.iter().all(|lambda| workers.is_entry(lambda)),
     };
     for lambda in clauses {
         let mut clause = PortableClause::new(lambda);

@@ -8,3 +8,4 @@
 (define (shared x) (display x) (set! x (+ x 1)) x)
 (define (assigned x) (set! x (+ x 1)) x)
 (display (list ((adder 1) 2) ((counter)) (options 1) (cases 1 2) (spread list 2) (fib 5) (shared 1) (assigned 1)))
+(display (list options))

@@ -57,6 +57,9 @@ mod description {
     pub const KEYWORDS: usize = 2;
 }
 
+/// Arguments behind the positional ones that need no memory to be set aside.
+const FEW: usize = 16;
+
 pub(crate) fn keyword_entry(site: &mut Site) -> Next {
     let required = site.a_index();
     let has_rest = site.c_index() == 1;
@@ -78,38 +81,53 @@ pub(crate) fn keyword_entry(site: &mut Site) -> Next {
     {
         positional += 1;
     }
-    let list = rest_list(site, positional, count);
-    for index in positional..required + optional {
-        site.set_register(index, Value::ABSENT);
+    let list = has_rest.then(|| rest_list(site, positional, count));
+    // Nothing is allocated while the arguments are here: they are neither lost nor moved.
+    let mut few = [Value::NIL; FEW];
+    let mut many = Vec::new();
+    let left: &mut [Value] = match count - positional {
+        length @ 0..=FEW => &mut few[..length],
+        length => {
+            many.resize(length, Value::NIL);
+            &mut many
+        }
+    };
+    for (index, argument) in left.iter_mut().enumerate() {
+        *argument = site.register(positional + index);
     }
     let keywords = required + optional;
     let keyword_count = description.length() - description::KEYWORDS;
-    for index in 0..keyword_count {
-        site.set_register(keywords + index, Value::ABSENT);
+    for index in positional..keywords + keyword_count {
+        site.set_register(index, Value::ABSENT);
     }
-    if has_rest {
+    if let Some(list) = list {
         site.set_register(keywords + keyword_count, list);
     }
-    // From here on the registers are in their final places; the list is held by this frame's locals.
+    // From here on the registers are in their final places.
     let open = description.field(description::ALLOW_OTHER_KEYS).is_true();
-    let mut left = list;
-    while let Some(pair) = left.as_pair() {
-        let (keyword, after) = (pair.car(), pair.cdr());
-        let Some(value) = after.as_pair().filter(|_| keyword.is_kind(Kind::Keyword)) else {
+    let mut left = &*left;
+    while let [keyword, after @ ..] = left {
+        let (keyword, Some((value, behind))) = (*keyword, after.split_first()) else {
             if open || (has_rest && !keyword.is_kind(Kind::Keyword)) {
+                break;
+            }
+            return Err(keyword_error(site, *keyword, description));
+        };
+        if !keyword.is_kind(Kind::Keyword) {
+            if open || has_rest {
                 left = after;
                 continue;
             }
             return Err(keyword_error(site, keyword, description));
-        };
+        }
         let known = (0..keyword_count)
             .find(|index| description.field(description::KEYWORDS + index) == keyword);
         match known {
-            Some(index) => site.set_register(keywords + index, value.car()),
+            Some(index) => site.set_register(keywords + index, *value),
             None if open => {}
             None => return Err(keyword_error(site, keyword, description)),
         }
-        left = value.cdr();
+        left = behind;
     }
     Ok(site.next())
 }

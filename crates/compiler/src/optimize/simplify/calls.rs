@@ -97,7 +97,7 @@ impl Simplifier<'_> {
         };
         let count = operands.len();
         let applicable = match &operator.kind {
-            ExprKind::Lambda(lambda) => is_applicable(lambda, count),
+            ExprKind::Lambda(lambda) => is_applicable(lambda, operands),
             ExprKind::CaseLambda(clauses) => select_clause(clauses, count).is_some(),
             ExprKind::Let { .. } | ExprKind::Letrec { .. } | ExprKind::LetValues { .. } => true,
             ExprKind::Sequence(parts) => !parts.is_empty(),

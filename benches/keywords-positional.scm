@@ -1,0 +1,20 @@
+;;; expect: 58720257 33554431
+;;; The work of keywords.scm with positional arguments: a small procedure whose calls are inlined, a recursive one, one with an expensive body.
+(import (scheme base) (scheme write))
+(define (area width height depth) (+ (* width height) depth))
+(define (tree depth value step)
+  (if (= depth 0)
+      value
+      (+ (tree (- depth 1) (+ value step) 2) (tree (- depth 1) 1 3))))
+(define (sum tree from by)
+  (cond ((pair? tree) (sum (cdr tree) (sum (car tree) from by) by))
+        ((null? tree) from)
+        (else (+ from (* by tree)))))
+(define (grow depth) (if (= depth 0) 1 (cons (grow (- depth 1)) (grow (- depth 1)))))
+(define small (grow 15))
+(define (areas n total)
+  (if (= n 0) total (areas (- n 1) (+ total (area n 1 3)))))
+(define (sums n total)
+  (if (= n 0) total (sums (- n 1) (+ total (sum small 0 1)))))
+(display (tree 24 5 2)) (display " ")
+(display (+ (sums 1023 0) (modulo (areas 10000000 0) 2) (- 33554431 (* 1023 32768)))) (newline)

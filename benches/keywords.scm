@@ -1,0 +1,20 @@
+;;; expect: 58720257 33554431
+;;; Keyword arguments: a small procedure whose calls are inlined, a recursive one, one with an expensive body.
+(import (scheme base) (scheme write) (only (canny base) define*))
+(define* (area #:key width (height 1) (depth 1)) (+ (* width height) depth))
+(define* (tree #:key depth (value 1) (step 2))
+  (if (= depth 0)
+      value
+      (+ (tree #:depth (- depth 1) #:value (+ value step)) (tree #:depth (- depth 1) #:step 3))))
+(define* (sum tree #:key (from 0) (by 1))
+  (cond ((pair? tree) (sum (cdr tree) #:from (sum (car tree) #:from from #:by by) #:by by))
+        ((null? tree) from)
+        (else (+ from (* by tree)))))
+(define (grow depth) (if (= depth 0) 1 (cons (grow (- depth 1)) (grow (- depth 1)))))
+(define small (grow 15))
+(define (areas n total)
+  (if (= n 0) total (areas (- n 1) (+ total (area #:width n #:depth 3)))))
+(define (sums n total)
+  (if (= n 0) total (sums (- n 1) (+ total (sum small #:by 1)))))
+(display (tree #:depth 24 #:value 5)) (display " ")
+(display (+ (sums 1023 0) (modulo (areas 10000000 0) 2) (- 33554431 (* 1023 32768)))) (newline)
