@@ -224,10 +224,23 @@ impl Flow<'_> {
         self.add(*closure, live);
     }
 
+    /// What an exit needs for its slots: of an object that it makes itself, the parts.
     fn add_stores(&self, stores: &[SlotStore], live: &mut RootSet) {
-        for (_, content) in stores {
-            if let SlotContent::Node(id) = content {
-                self.add(*id, live);
+        let mut made = HashSet::new();
+        let mut pending: Vec<NodeId> = stores
+            .iter()
+            .filter_map(|(_, content)| match content {
+                SlotContent::Node(id) => Some(*id),
+                SlotContent::Address(_) => None,
+            })
+            .collect();
+        while let Some(id) = pending.pop() {
+            let root = self.values.root(id);
+            if !self.graph.is_sunk(root) {
+                self.add(root, live);
+            } else if made.insert(root) {
+                let op = &self.graph.node(root).op;
+                op.each_input(|part| pending.push(part));
             }
         }
     }

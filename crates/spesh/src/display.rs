@@ -38,6 +38,9 @@ impl Display for Graph {
                 if node.op.representation() != crate::graph::Representation::Nothing {
                     write!(f, " : {}", node.ty)?;
                 }
+                if self.is_sunk(*id) {
+                    f.write_str(", in exits only")?;
+                }
                 if let Some(state) = node.op.state() {
                     self.write_state(f, state)?;
                 }

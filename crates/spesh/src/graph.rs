@@ -427,6 +427,8 @@ pub struct Graph {
     pub codes: Vec<Arc<CodeSnapshot>>,
     /// Numbers of the cells whose values were relied on.
     pub watched: Vec<u32>,
+    /// For each node whether it is a new object that only exits make ([`crate::sink`]); empty if none is.
+    pub sunk: Vec<bool>,
 }
 
 impl Graph {
@@ -440,6 +442,7 @@ impl Graph {
             frames: Vec::new(),
             codes: vec![code],
             watched: Vec::new(),
+            sunk: Vec::new(),
         };
         let block = graph.add_block();
         let closure = graph.push(block, Op::Closure, Type::CLOSURE);
@@ -527,6 +530,11 @@ impl Graph {
         let code = self.code_of(state.frame);
         let opcode = Opcode::from_byte(opcode_byte(*code.instructions.get(state.pc)?))?;
         is_left_to_interpreter(opcode).then(|| code.address(state.pc))
+    }
+
+    /// Whether a node is a new object that is not made where it stands, but in exits.
+    pub fn is_sunk(&self, id: NodeId) -> bool {
+        self.sunk.get(id.index()).copied().unwrap_or(false)
     }
 
     /// How a node's value is held.

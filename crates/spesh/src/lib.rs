@@ -11,6 +11,7 @@ pub mod graph;
 pub mod log;
 pub mod passes;
 pub mod planner;
+pub mod sink;
 pub mod snapshot;
 pub mod statistics;
 pub mod switches;

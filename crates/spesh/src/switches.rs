@@ -28,6 +28,11 @@ pub const PASSES: &[Pass] = &[
         effect: "leaves compiled code at calls that were never seen",
         turn_off: |options| options.leaves_cold_code = false,
     },
+    Pass {
+        name: "sink",
+        effect: "makes objects that only the interpreter would need where compiled code leaves for it",
+        turn_off: |options| options.sinks_objects = false,
+    },
 ];
 
 /// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes there are.

@@ -134,7 +134,7 @@ impl Segment<'_, '_> {
                 let tag = self.builder.ins().band_imm_s(x, 3);
                 self.builder.ins().brif(tag, no, &[], yes, &[]);
             }
-            Test::Flonum => self.flonum_test(x, yes, no),
+            Test::Flonum => self.flonum_test(x, [yes, yes], no),
             Test::Kind(kind) => self.kind_test(kind, node, x, yes, no),
             Test::ClosureOf(code) => {
                 let closure = self.new_block();
@@ -161,20 +161,22 @@ impl Segment<'_, '_> {
         ty.is(Type::PAIR.or(Type::NIL))
     }
 
-    /// Usual magnitudes have the tags 2 and 3, zero and the tiny 7; the others are objects.
-    fn flonum_test(&mut self, x: Value, yes: Block, no: Block) {
+    /// Goes to the first block of `yes` if the value is a flonum that is an object, to the second if it is another one. Usual
+    /// magnitudes have the tags 2 and 3, zero and the tiny 7; the others are objects.
+    pub(super) fn flonum_test(&mut self, x: Value, yes: [Block; 2], no: Block) {
+        let [boxed, word] = yes;
         let (rare, object, kind) = (self.new_block(), self.cold_block(), self.cold_block());
         let tag = self.builder.ins().band_imm_s(x, 6);
         let usual = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 2);
-        self.builder.ins().brif(usual, yes, &[], rare, &[]);
+        self.builder.ins().brif(usual, word, &[], rare, &[]);
         self.builder.switch_to_block(rare);
         let tiny = self.masked(x, layout::TAG_MASK, 7);
-        self.builder.ins().brif(tiny, yes, &[], object, &[]);
+        self.builder.ins().brif(tiny, word, &[], object, &[]);
         self.builder.switch_to_block(object);
         let is_object = self.masked(x, layout::TAG_MASK, layout::TAG_OBJECT);
         self.builder.ins().brif(is_object, kind, &[], no, &[]);
         self.builder.switch_to_block(kind);
-        self.header_kind_test(Kind::Flonum, x, yes, no);
+        self.header_kind_test(Kind::Flonum, x, boxed, no);
     }
 
     /// Goes to one block or the other by whether a value is an object of a kind.

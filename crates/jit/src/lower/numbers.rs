@@ -4,7 +4,7 @@ use canny_spesh::graph::{FixnumOperation, FloatFunction, FloatOperation, NodeId,
 use canny_tables::layout::{self, FIELD0, FIXNUM_SHIFT};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I64};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 
 use super::segment::Segment;
 use crate::JitError;
@@ -291,13 +291,28 @@ impl Segment<'_, '_> {
     /// The double in a flonum.
     pub(super) fn unbox(&mut self, x: Value) -> Value {
         let (object, word, done) = (self.cold_block(), self.new_block(), self.new_block());
+        let in_word = self.is_flonum_in_word(x);
+        self.builder.ins().brif(in_word, word, &[], object, &[]);
+        self.take_double(x, [object, word], done)
+    }
+
+    /// Whether a flonum is no object. Their tags differ in one bit.
+    pub(super) fn is_flonum_in_word(&mut self, flonum: Value) -> Value {
+        const BIT: u64 = 2;
+        const _: () = assert!(layout::TAG_OBJECT & BIT == 0);
+        self.builder.ins().band_imm_s(flonum, BIT as i64)
+    }
+
+    /// The double in a value if it is a flonum; goes to `no` otherwise.
+    pub(super) fn guarded_double(&mut self, x: Value, no: Block) -> Value {
+        let (object, word, done) = (self.cold_block(), self.new_block(), self.new_block());
+        self.flonum_test(x, [object, word], no);
+        self.take_double(x, [object, word], done)
+    }
+
+    /// Takes the double out of a flonum that is an object, or not; goes on in `done`.
+    fn take_double(&mut self, x: Value, [object, word]: [Block; 2], done: Block) -> Value {
         let result = self.builder.append_block_param(done, F64);
-        let tag = self.builder.ins().band_imm_s(x, layout::TAG_MASK as i64);
-        let boxed = self
-            .builder
-            .ins()
-            .icmp_imm_s(IntCC::Equal, tag, layout::TAG_OBJECT as i64);
-        self.builder.ins().brif(boxed, object, &[], word, &[]);
         self.builder.switch_to_block(object);
         let there = self.load(F64, x, FIELD0);
         self.builder.ins().jump(done, &[there.into()]);

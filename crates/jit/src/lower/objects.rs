@@ -105,15 +105,13 @@ impl Segment<'_, '_> {
                 self.character(code)
             }
             Op::Cons(car, cdr) => {
-                let (car, cdr) = (self.tagged(*car), self.tagged(*cdr));
-                let address = self.object_memory(16);
-                self.store(car, address, 0);
-                self.store(cdr, address, 8);
-                self.builder
-                    .ins()
-                    .iadd_imm_s(address, layout::TAG_PAIR as i64)
+                let fields = [self.tagged(*car), self.tagged(*cdr)];
+                self.new_pair(fields)
             }
-            Op::Allocate(kind, fields) => self.allocate_object(*kind, fields),
+            Op::Allocate(kind, fields) => {
+                let fields: Vec<Value> = fields.iter().map(|field| self.tagged(*field)).collect();
+                self.new_object(*kind, &fields)
+            }
             _ => {
                 return Err(JitError::Invalid(format!("node {} is in no group", id.0)));
             }
@@ -248,17 +246,30 @@ impl Segment<'_, '_> {
             return self.mark_card(address);
         }
         let (reference, done) = (self.cold_block(), self.new_block());
-        let tag = self.builder.ins().band_imm_s(value, 3);
-        let points = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 1);
-        self.builder.ins().brif(points, reference, &[], done, &[]);
+        if ty.is(Type::FLONUM) {
+            let in_word = self.is_flonum_in_word(value);
+            self.builder.ins().brif(in_word, done, &[], reference, &[]);
+        } else {
+            let tag = self.builder.ins().band_imm_s(value, 3);
+            let points = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 1);
+            self.builder.ins().brif(points, reference, &[], done, &[]);
+        }
         self.builder.switch_to_block(reference);
         self.mark_card(address);
         self.builder.ins().jump(done, &[]);
         self.builder.switch_to_block(done);
     }
 
-    fn allocate_object(&mut self, kind: Kind, fields: &[NodeId]) -> Value {
-        let values: Vec<Value> = fields.iter().map(|field| self.tagged(*field)).collect();
+    pub(super) fn new_pair(&mut self, [car, cdr]: [Value; 2]) -> Value {
+        let address = self.object_memory(16);
+        self.store(car, address, 0);
+        self.store(cdr, address, 8);
+        self.builder
+            .ins()
+            .iadd_imm_s(address, layout::TAG_PAIR as i64)
+    }
+
+    pub(super) fn new_object(&mut self, kind: Kind, fields: &[Value]) -> Value {
         let bytes = object_bytes(fields.len());
         let address = self.object_memory(bytes);
         let header = layout::TAG_IMMEDIATE
@@ -266,8 +277,8 @@ impl Segment<'_, '_> {
             | (fields.len() as u64) << HEADER_LENGTH_SHIFT;
         let header = self.word(header);
         self.store(header, address, 0);
-        for (value, offset) in values.into_iter().zip((8..).step_by(8)) {
-            self.store(value, address, offset);
+        for (value, offset) in fields.iter().zip((8..).step_by(8)) {
+            self.store(*value, address, offset);
         }
         if bytes > 8 * (1 + fields.len()) {
             let zero = self.word(0);

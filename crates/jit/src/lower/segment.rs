@@ -4,9 +4,11 @@
 //! native call is a definition like any other. Instructions that leave the function have source locations of
 //! their own, from which [`crate::strip`] finds them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use canny_spesh::graph::{BlockId, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator};
+use canny_spesh::graph::{
+    BlockId, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator, Test,
+};
 use canny_tables::layout::{FLONUM_MASK, frame, thread};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I32, I64};
@@ -58,6 +60,8 @@ pub(super) struct Segment<'a, 'b> {
     addresses: HashMap<(u32, u32), GlobalValue>,
     /// Memory that was taken for the next objects of the block in one piece, and how much of it is left.
     pub(super) reserve: Option<(Value, usize, usize)>,
+    /// Nodes whose doubles were taken out when it was asked whether they are flonums.
+    unboxed: HashSet<NodeId>,
 }
 
 impl<'a, 'b> Segment<'a, 'b> {
@@ -107,6 +111,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             stubs: HashMap::new(),
             addresses: HashMap::new(),
             reserve: None,
+            unboxed: HashSet::new(),
         };
         segment.enter(root, registers[0], registers[1])?;
         while let Some(block) = segment.queue.pop() {
@@ -324,6 +329,13 @@ impl<'a, 'b> Segment<'a, 'b> {
                         None => self.runtime_in_place(node, *state)?,
                     }
                 }
+                Op::Unbox(_) if self.unboxed.remove(&node) => {}
+                Op::Guard(Test::Flonum, x, _) => {
+                    match self.unboxed_behind(*x, &block.nodes[index + 1..]) {
+                        Some(unboxed) => self.guard_and_unbox(node, *x, unboxed)?,
+                        None => self.node(node, op)?,
+                    }
+                }
                 _ => {
                     self.reserve_for(&block.nodes[index..]);
                     self.node(node, op)?;
@@ -331,6 +343,36 @@ impl<'a, 'b> Segment<'a, 'b> {
             }
         }
         self.end(id, &block.terminator)
+    }
+
+    /// The node that takes the double out of `x`, if it comes before anything that may keep no registers.
+    fn unboxed_behind(&self, x: NodeId, nodes: &[NodeId]) -> Option<NodeId> {
+        let procedure = self.procedure;
+        let root = procedure.values.root(x);
+        nodes
+            .iter()
+            .take_while(|node| !procedure.graph.node(**node).op.is_safepoint())
+            .find(|node| match procedure.graph.node(**node).op {
+                Op::Unbox(y) => procedure.values.root(y) == root,
+                _ => false,
+            })
+            .filter(|node| procedure.liveness.is_needed(**node))
+            .copied()
+    }
+
+    /// Asks whether a value is a flonum and takes its double out in one go.
+    fn guard_and_unbox(
+        &mut self,
+        guard: NodeId,
+        x: NodeId,
+        unboxed: NodeId,
+    ) -> Result<(), JitError> {
+        let exit = self.exit(guard)?;
+        let x = self.value(x);
+        let number = self.guarded_double(x, exit);
+        self.define(unboxed, number);
+        self.unboxed.insert(unboxed);
+        Ok(())
     }
 
     /// Takes memory for all objects that the nodes make before something may leave the segment, if the first one makes
@@ -579,6 +621,7 @@ impl<'a, 'b> Segment<'a, 'b> {
 
     fn write_exits(&mut self) {
         self.is_cold = true;
+        self.reserve = None;
         for exit in std::mem::take(&mut self.exits) {
             self.builder.switch_to_block(exit.block);
             self.store_slots(&exit.stores);
@@ -801,9 +844,10 @@ impl<'a, 'b> Segment<'a, 'b> {
     }
 
     pub(super) fn store_slots(&mut self, stores: &[SlotStore]) {
+        let mut made = HashMap::new();
         for (slot, content) in stores {
             let value = match content {
-                SlotContent::Node(id) => self.tagged(*id),
+                SlotContent::Node(id) => self.content(*id, &mut made),
                 SlotContent::Address(address) => {
                     let index = self.output.inlined_descriptor(*address);
                     self.address(Target::Inlined(index))
@@ -811,6 +855,30 @@ impl<'a, 'b> Segment<'a, 'b> {
             };
             self.store_slot(value, *slot);
         }
+    }
+
+    /// A value for a slot or a part of an object. Objects that only exits make are made now, each once.
+    fn content(&mut self, id: NodeId, made: &mut HashMap<NodeId, Value>) -> Value {
+        let root = self.procedure.values.root(id);
+        if !self.procedure.graph.is_sunk(root) {
+            return self.tagged(root);
+        }
+        if let Some(value) = made.get(&root) {
+            return *value;
+        }
+        let op = &self.procedure.graph.node(root).op;
+        let mut parts = Vec::new();
+        op.each_input(|part| parts.push(part));
+        let parts: Vec<Value> = parts
+            .into_iter()
+            .map(|part| self.content(part, made))
+            .collect();
+        let value = match op {
+            Op::Allocate(kind, _) => self.new_object(*kind, &parts),
+            _ => self.new_pair([parts[0], parts[1]]),
+        };
+        made.insert(root, value);
+        value
     }
 
     /// A block as near as what is written now.

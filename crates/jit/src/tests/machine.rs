@@ -205,6 +205,11 @@ impl Machine {
         self.block[BOXES]
     }
 
+    /// Bytes of scannable memory used so far.
+    pub fn bytes_taken(&self) -> u64 {
+        self.get(thread::SCAN_CURSOR)
+    }
+
     pub fn slow_calls(&self) -> u64 {
         self.block[SLOW]
     }

@@ -1,15 +1,15 @@
 //! States: what is stored at exits, what is loaded behind calls and the runtime, inlined frames.
 
 use canny_spesh::graph::{
-    Callee, Comparison, Condition, FixnumOperation, FloatOperation, Frame, FrameId, Op,
+    Callee, Comparison, Condition, FixnumOperation, FloatOperation, Frame, FrameId, Memory, Op,
     Representation, Terminator, Test,
 };
 use canny_spesh::types::Type;
-use canny_tables::layout::{FALSE, TRUE, descriptor};
+use canny_tables::layout::{CAR, CDR, FALSE, TRUE, descriptor};
 use canny_tables::opcodes::{Opcode, encode_abc};
 
 use super::machine::{
-    Builder, FakeCode, LEFT_RESULT, MOVE, Machine, double, edge, fixnum, flonum, plain_code,
+    Builder, FakeCode, LEFT_RESULT, MOVE, Machine, double, edge, fixnum, flonum, peek, plain_code,
 };
 
 /// Code with a `call-primitive-1 R[3] = R[0]` at 1 and a `jump-less R[0] R[1]` at 3.
@@ -62,6 +62,48 @@ fn slots_are_exact_where_a_guard_leaves() {
     );
     assert_eq!(double(machine.register(6)), 1e200);
     assert_eq!(machine.boxes(), 1);
+}
+
+#[test]
+fn objects_that_only_exits_need_are_made_there() {
+    let mut machine = Machine::new();
+    let code = plain_code("sunk", 2);
+    let mut b = Builder::new(&code);
+    let (x, y) = (b.slot(0), b.slot(1));
+    let float = b.push(Op::Float(1e200));
+    let inner = b.push(Op::Cons(x, float));
+    let outer = b.push(Op::Cons(inner, inner));
+    let used = b.push(Op::Cons(y, x));
+    let state = b.state(5, &[(0, outer), (1, y), (2, outer), (3, inner), (4, used)]);
+    let y = b.push(Op::Guard(Test::Fixnum, y, state));
+    let there = b.push(Op::Load {
+        object: used,
+        offset: CDR,
+        memory: Memory::Cdr,
+    });
+    let state = b.state(6, &[(0, y), (1, there)]);
+    let x = b.push(Op::Guard(Test::Fixnum, x, state));
+    b.give(x);
+    canny_spesh::sink::sink(&mut b.graph);
+    machine.install(&b.graph, &code);
+    let closure = machine.closure(&code, &[]);
+    let before = machine.bytes_taken();
+    assert_eq!(machine.call(closure, &[fixnum(1), fixnum(2)]), fixnum(1));
+    assert_eq!(machine.bytes_taken() - before, 16, "the pair that is read");
+    assert_eq!(machine.call(closure, &[fixnum(1), TRUE]), LEFT_RESULT);
+    assert_eq!(machine.bytes_taken() - before, 32 + 2 * 16);
+    let outer = machine.register(0);
+    assert_eq!(
+        machine.register(2),
+        outer,
+        "made once, though two slots name it"
+    );
+    let inner = machine.register(3);
+    assert_eq!([peek(outer, CAR), peek(outer, CDR)], [inner, inner]);
+    assert_eq!(peek(inner, CAR), fixnum(1));
+    assert_eq!(double(peek(inner, CDR)), 1e200);
+    assert_eq!(machine.boxes(), 1);
+    assert_eq!(peek(machine.register(4), CAR), TRUE);
 }
 
 #[test]

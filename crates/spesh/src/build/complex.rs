@@ -174,15 +174,6 @@ impl Builder<'_> {
     /// A new complex number, whose parts are known from here on.
     fn compnum(&mut self, real: NodeId, imaginary: NodeId) -> NodeId {
         let (real, imaginary) = (self.tagged(real), self.tagged(imaginary));
-        let object = self.allocate(Kind::Compnum, vec![real, imaginary], Type::COMPNUM);
-        for (offset, part) in [(REAL, real), (IMAGINARY, imaginary)] {
-            let load = Op::Load {
-                object,
-                offset,
-                memory: Memory::Constant,
-            };
-            self.numbering.add(load, part);
-        }
-        object
+        self.allocate(Kind::Compnum, vec![real, imaginary], Type::COMPNUM)
     }
 }

@@ -74,7 +74,7 @@ impl Builder<'_> {
                 let car = self.register(activation, instruction.b())?;
                 let cdr = self.register(activation, instruction.c())?;
                 let (car, cdr) = (self.tagged(car), self.tagged(cdr));
-                let pair = self.push(Op::Cons(car, cdr), Type::PAIR);
+                let pair = self.cons(car, cdr);
                 activation.environment.set(instruction.a(), pair);
             }
             Car | Cdr | Cadr | Cddr => self.list_access(activation, instruction)?,
@@ -162,7 +162,7 @@ impl Builder<'_> {
             MakeBox => {
                 let value = self.register(activation, instruction.b())?;
                 let value = self.tagged(value);
-                let object = self.push(Op::Allocate(Kind::Box, vec![value]), Type::BOX);
+                let object = self.allocate(Kind::Box, vec![value], Type::BOX);
                 activation.environment.set(instruction.a(), object);
             }
             BoxRef => {
@@ -590,7 +590,7 @@ impl Builder<'_> {
             for register in (positional..count).rev() {
                 let element = self.register(activation, register)?;
                 let element = self.tagged(element);
-                list = self.push(Op::Cons(element, list), Type::PAIR);
+                list = self.cons(element, list);
             }
             activation.environment.set(positional, list);
         }
@@ -633,19 +633,11 @@ impl Builder<'_> {
             let zero = self.word(0);
             fields.push(value.filter(|_| complete).unwrap_or(zero));
         }
-        let closure = self.push(Op::Allocate(Kind::Closure, fields.clone()), Type::CLOSURE);
-        if complete {
-            for (index, value) in fields[1..].iter().enumerate() {
-                self.numbering.add(
-                    Op::Load {
-                        object: closure,
-                        offset: FIELD0 + 8 + 8 * index as i32,
-                        memory: Memory::Constant,
-                    },
-                    *value,
-                );
-            }
-        }
+        let closure = if complete {
+            self.allocate(Kind::Closure, fields, Type::CLOSURE)
+        } else {
+            self.push(Op::Allocate(Kind::Closure, fields), Type::CLOSURE)
+        };
         if let PoolItem::Code(code) = item {
             self.known_code.insert(closure, code);
         }

@@ -64,6 +64,8 @@ pub struct Options {
     pub number_values: bool,
     /// Leave for the interpreter where calls were never seen.
     pub leaves_cold_code: bool,
+    /// Make objects in exits that only exits need.
+    pub sinks_objects: bool,
 }
 
 impl Default for Options {
@@ -82,6 +84,7 @@ impl Default for Options {
             nodes_max: 20000,
             number_values: true,
             leaves_cold_code: true,
+            sinks_objects: true,
         }
     }
 }
@@ -144,6 +147,9 @@ pub fn build(
         let Builder { mut graph, .. } = builder;
         if !lessons.changed {
             crate::passes::clean(&mut graph);
+            if options.sinks_objects {
+                crate::sink::sink(&mut graph);
+            }
             let entry = &graph.blocks[0];
             if matches!(entry.terminator, Terminator::Exit(_)) {
                 return Err(BuildError::Unsupported("its first instructions"));

@@ -2,12 +2,15 @@
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{CAR, CDR, FIELD0, record_type};
+use canny_tables::layout::{self, CAR, CDR, FIELD0, record_type};
 use canny_tables::opcodes::Opcode;
 
 use super::{Activation, BuildError, Builder};
 use crate::graph::{Condition, Memory, NodeId, Op, Test};
 use crate::types::Type;
+
+/// Longest list whose length is found out from how it was made.
+const LENGTH_MAX: usize = 32;
 
 impl Builder<'_> {
     /// Whether speculation on the instruction at hand is worth it.
@@ -85,20 +88,68 @@ impl Builder<'_> {
             words.push(self.tagged(value));
         }
         let record = self.allocate(Kind::Record, words, Type::RECORD);
-        let type_word = Op::Load {
-            object: record,
-            offset: FIELD0,
-            memory: Memory::Constant,
-        };
-        self.numbering.add(type_word, record_type);
         self.note_record_of(record, record_type);
         activation.environment.set(first, record);
         Ok(())
     }
 
-    /// A new object with these payload words.
+    /// A new pair, whose parts are known.
+    pub(super) fn cons(&mut self, car: NodeId, cdr: NodeId) -> NodeId {
+        let pair = self.push(Op::Cons(car, cdr), Type::PAIR);
+        self.note_word(pair, CAR, Memory::Car, car);
+        self.note_word(pair, CDR, Memory::Cdr, cdr);
+        pair
+    }
+
+    /// A new object with these payload words, which are known.
     pub(super) fn allocate(&mut self, kind: Kind, words: Vec<NodeId>, ty: Type) -> NodeId {
-        self.push(Op::Allocate(kind, words), ty)
+        let object = self.push(Op::Allocate(kind, words.clone()), ty);
+        if kind == Kind::Vector {
+            for (index, word) in words.iter().enumerate() {
+                let index = self.fixnum(index as i64);
+                self.numbering.add(Op::LoadElement(object, index), *word);
+            }
+            let length = self.fixnum(words.len() as i64);
+            self.numbering.add(Op::Length(object), length);
+            let mutable = Op::RequireMutable(object, super::environment::NO_STATE);
+            self.numbering.add(mutable, object);
+            return object;
+        }
+        for (index, word) in words.into_iter().enumerate() {
+            let memory = match kind {
+                Kind::Box => Memory::Box,
+                Kind::Record if index > 0 => Memory::Record,
+                _ => Memory::Constant,
+            };
+            self.note_word(object, FIELD0 + 8 * index as i32, memory, word);
+        }
+        object
+    }
+
+    /// Notes what a word of a new object is.
+    fn note_word(&mut self, object: NodeId, offset: i32, memory: Memory, word: NodeId) {
+        let load = Op::Load {
+            object,
+            offset,
+            memory,
+        };
+        self.numbering.add(load, word);
+    }
+
+    /// Length of a list that was made here.
+    pub(super) fn known_length(&self, list: NodeId) -> Option<usize> {
+        let mut rest = list;
+        for length in 0..=LENGTH_MAX {
+            if self.constant(rest) == Some(layout::NIL) {
+                return Some(length);
+            }
+            rest = self.numbering.find(&Op::Load {
+                object: rest,
+                offset: CDR,
+                memory: Memory::Cdr,
+            })?;
+        }
+        None
     }
 
     pub(super) fn set_pair(
@@ -210,6 +261,11 @@ impl Builder<'_> {
     ) -> Option<NodeId> {
         let index = self.guard(activation, Test::Fixnum, index);
         self.block?;
+        if let (Some(at), Some(end)) = (self.constant(index), self.constant(length))
+            && at < end
+        {
+            return Some(index);
+        }
         let key = Op::RequireIndex(index, length, super::environment::NO_STATE);
         if self.numbering.find(&key).is_none() {
             let state = self.state(activation);

@@ -131,7 +131,7 @@ impl Builder<'_> {
             elements.pop()
         };
         let list = elements.into_iter().rev().fold(end, |list, element| {
-            list.map(|list| self.push(Op::Cons(element, list), Type::PAIR))
+            list.map(|list| self.cons(element, list))
         });
         Ok(list)
     }
@@ -202,6 +202,10 @@ impl Builder<'_> {
         let (is_float, is_fixnum) = (ty.is(Type::FLONUM), ty.is(Type::FIXNUM));
         match name {
             "%class-key" => self.class_key(activation, x),
+            "length" => {
+                let length = self.known_length(x)?;
+                Some(self.fixnum(length as i64))
+            }
             "symbol->string" => self.symbol_name(activation, x),
             "real-part" | "imag-part" => self.part(activation, name, x),
             "record-type-descriptor" | "%record-type-extension" | "%record-type-key" => {

@@ -568,3 +568,55 @@ fn a_record_keeps_its_type_over_calls() {
     // A field that records of the type need not have.
     assert_eq!(checks(2), (1, 1));
 }
+
+#[test]
+fn what_new_objects_are_made_of_is_known_and_exits_alone_make_them() {
+    // (let ((pair (cons x (cons y x)))) (+ (car pair) (cadr pair))), and pair is still there when the sum is made.
+    let pair = |end: &dyn Fn(&mut Assembly)| {
+        let mut code = Assembly::default();
+        code.abc(Opcode::Cons, 2, 1, 0)
+            .abc(Opcode::Cons, 2, 0, 2)
+            .abc(Opcode::Car, 3, 2, 0)
+            .abc(Opcode::Cadr, 4, 2, 0)
+            .abc(Opcode::Add, 3, 3, 4);
+        end(&mut code);
+        code.finish(0x1005, "parts", 2)
+    };
+    let new = |graph: &Graph, sunk: bool| {
+        let pairs = graph.blocks.iter().flat_map(|block| &block.nodes);
+        pairs
+            .filter(|id| matches!(graph.node(**id).op, Op::Cons(..)))
+            .filter(|id| graph.is_sunk(**id) == sunk)
+            .count()
+    };
+    let read = pair(&|code| {
+        // The cdr is wanted too, so that the add's state has the pair.
+        code.abc(Opcode::Cdr, 4, 2, 0)
+            .abc(Opcode::Car, 4, 4, 0)
+            .abc(Opcode::Add, 3, 3, 4)
+            .abc(Opcode::Return, 3, 0, 0);
+    });
+    let graph = graph_of(&World::default(), &read, &[]);
+    assert_eq!(
+        count(&graph, |op| matches!(op, Op::Load { .. })),
+        0,
+        "{graph}"
+    );
+    assert_eq!((new(&graph, true), new(&graph, false)), (2, 0), "{graph}");
+    // What is returned is made, and so are its parts.
+    let returned = pair(&|code| {
+        code.abc(Opcode::Return, 2, 0, 0);
+    });
+    let graph = graph_of(&World::default(), &returned, &[]);
+    assert_eq!((new(&graph, true), new(&graph, false)), (0, 2), "{graph}");
+    // So is what a frame keeps over a call.
+    let kept = pair(&|code| {
+        code.abc(Opcode::Move, 8, 0, 0)
+            .call(8, 0, 0b100)
+            .abc(Opcode::Cdr, 2, 2, 0)
+            .abc(Opcode::Car, 2, 2, 0)
+            .abc(Opcode::Return, 2, 0, 0);
+    });
+    let graph = graph_of(&World::default(), &kept, &[]);
+    assert_eq!((new(&graph, true), new(&graph, false)), (0, 2), "{graph}");
+}

@@ -1,0 +1,92 @@
+//! Which new objects are made on the ways out only.
+//!
+//! An inlined procedure's closure, a rest list or a number in a loop may be needed by nobody but the interpreter, should
+//! it have to go on from a state in between: what compiled code reads of them the builder has found in the values
+//! that they were made of. Such an object is not made where its node stands but in the exits, each of which makes
+//! it once however many slots name it. Whatever else uses an object, be it another object that is made or a state
+//! that a call or the runtime leaves in the frame, needs the object itself.
+
+use crate::graph::{Graph, NodeId, Op, SlotContent, StateId, Terminator};
+
+/// Marks those objects in [`Graph::sunk`].
+pub fn sink(graph: &mut Graph) {
+    let mut sunk: Vec<bool> = graph.nodes.iter().map(|node| is_new(&node.op)).collect();
+    if sunk.contains(&true) {
+        for id in needed(graph) {
+            sunk[root(graph, id).index()] = false;
+        }
+        keep_parts(graph, &mut sunk);
+    }
+    graph.sunk = sunk;
+}
+
+fn is_new(op: &Op) -> bool {
+    matches!(op, Op::Cons(..) | Op::Allocate(..))
+}
+
+/// The node whose value another one is, of a narrower type.
+fn root(graph: &Graph, mut id: NodeId) -> NodeId {
+    while let Op::Guard(_, x, _) | Op::Refine(x) = graph.node(id).op {
+        id = x;
+    }
+    id
+}
+
+/// The parts of what is made are made.
+fn keep_parts(graph: &Graph, sunk: &mut [bool]) {
+    let mut pending: Vec<NodeId> = graph
+        .blocks
+        .iter()
+        .flat_map(|block| &block.nodes)
+        .copied()
+        .filter(|id| is_new(&graph.node(*id).op) && !sunk[id.index()])
+        .collect();
+    while let Some(id) = pending.pop() {
+        graph.node(id).op.each_input(|part| {
+            let part = root(graph, part);
+            if std::mem::take(&mut sunk[part.index()]) {
+                pending.push(part);
+            }
+        });
+    }
+}
+
+/// Nodes whose value something asks for, besides exits and new objects.
+fn needed(graph: &Graph) -> Vec<NodeId> {
+    let mut needed = Vec::new();
+    let state = |needed: &mut Vec<NodeId>, id: StateId| {
+        needed.extend(
+            graph
+                .slots(id)
+                .iter()
+                .filter_map(|(_, content)| match content {
+                    SlotContent::Node(node) => Some(*node),
+                    SlotContent::Address(_) => None,
+                }),
+        );
+    };
+    for block in &graph.blocks {
+        for id in &block.nodes {
+            let op = &graph.node(*id).op;
+            if !is_new(op) && !matches!(op, Op::Refine(_)) {
+                op.each_input(|input| needed.push(input));
+            }
+            if let Some(id) = op.state().filter(|_| op.is_safepoint()) {
+                state(&mut needed, id);
+            }
+        }
+        block.terminator.clone().map_inputs(|input| {
+            needed.push(input);
+            input
+        });
+        match &block.terminator {
+            Terminator::Exit(_) => {}
+            end => {
+                if let Some(id) = end.state() {
+                    state(&mut needed, id);
+                }
+            }
+        }
+    }
+    needed
+}
