@@ -2,19 +2,21 @@
 
 use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId, VarId};
 use canny_syntax::datum::Datum;
-use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 use canny_tables::primitives::Flags;
 
-use super::{Context, NOTHING, Simplifier, take};
+use super::membership::Members;
+use super::{Context, Simplifier, take};
 use crate::codegen::has_word_identity;
 use crate::optimize::beta::{apply, is_applicable, select_clause};
-use crate::optimize::build::{local, primitive};
+use crate::optimize::build::primitive;
 use crate::optimize::effects::{has_no_effect, primitive_call};
 use crate::optimize::expand_values::{is_call_with_values, rewrite};
 
-/// Greatest length of a literal list that a membership test is unrolled for.
-const MEMBERS_MAX: usize = 8;
+/// Longest literal list that `apply` is spread over.
+const SPREAD_MAX: usize = 64;
+/// Greatest length of a literal list that is looked into.
+const ELEMENTS_MAX: usize = 256;
 
 impl Simplifier<'_> {
     pub(super) fn visit_call(&mut self, expr: &mut Expr, context: Context) {
@@ -145,7 +147,9 @@ impl Simplifier<'_> {
         }
         let last = operands.last()?;
         let spreads = match &last.kind {
-            ExprKind::Constant(datum) => literal_elements(datum).is_some(),
+            ExprKind::Constant(datum) => {
+                literal_elements(datum).is_some_and(|all| all.len() <= SPREAD_MAX)
+            }
             _ => primitive_call(last).is_some_and(|(id, _)| id.row().name == "list"),
         };
         if !spreads || !self.budget.spend() {
@@ -234,57 +238,14 @@ impl Simplifier<'_> {
             ("memq" | "memv" | "%member", [_, list]) if context == Context::Test => {
                 if let ExprKind::Constant(datum) = &list.kind
                     && let Some(elements) = literal_elements(datum)
-                        .filter(|all| all.len() <= MEMBERS_MAX && all.iter().all(has_word_identity))
+                    && let Some(members) = Members::new(elements)
                     && self.spend()
                 {
-                    self.unroll_membership(expr, elements, span);
+                    self.unroll_membership(expr, members);
                 }
             }
             _ => {}
         }
-    }
-
-    /// `(memv x '(a b))` as a test: `x` compared with each element.
-    fn unroll_membership(&mut self, expr: &mut Expr, elements: Vec<Datum>, span: Span) {
-        let ExprKind::Call { operands, .. } = std::mem::replace(&mut expr.kind, NOTHING) else {
-            return;
-        };
-        let Some(key) = operands.into_iter().next() else {
-            return;
-        };
-        let (var, binding) = match key.kind {
-            ExprKind::LocalRef(var) if self.facts().is_stable(var) => (var, None),
-            _ => {
-                let var = self.locals.add(Name::new("key"), span);
-                (var, Some((var, key)))
-            }
-        };
-        if let Some(usage) = self.usage.get_mut(var.0 as usize) {
-            usage.reads = usage.reads.saturating_add(elements.len() as u32);
-        }
-        let constant = |value| Expr::constant(span, Datum::Boolean(value));
-        let compare = |datum: Datum| {
-            let operands = vec![local(var, span), Expr::constant(span, datum)];
-            Expr::call(span, primitive("eq?", span), operands)
-        };
-        let mut elements = elements.into_iter().rev();
-        let last = elements.next().map_or_else(|| constant(false), compare);
-        let chain = elements.fold(last, |rest, datum| {
-            Expr::conditional(span, compare(datum), constant(true), rest)
-        });
-        *expr = match binding {
-            Some(binding) => {
-                let bindings = vec![binding];
-                Expr::new(
-                    span,
-                    ExprKind::Let {
-                        bindings,
-                        body: Box::new(chain),
-                    },
-                )
-            }
-            None => chain,
-        };
     }
 }
 
@@ -310,7 +271,7 @@ fn literal_elements(datum: &Datum) -> Option<Vec<Datum>> {
     let mut rest = datum;
     while let Datum::Pair(pair) = rest {
         let is_atom = has_word_identity(&pair.car) || matches!(pair.car, Datum::Number(_));
-        if elements.len() == 64 || !is_atom {
+        if elements.len() == ELEMENTS_MAX || !is_atom {
             return None;
         }
         elements.push(pair.car.clone());
