@@ -33,6 +33,11 @@ pub const PASSES: &[Pass] = &[
         effect: "makes objects that only the interpreter would need where compiled code leaves for it",
         turn_off: |options| options.sinks_objects = false,
     },
+    Pass {
+        name: "polymorphic",
+        effect: "copies procedures to calls that enter a few different ones",
+        turn_off: |options| options.inline_several = false,
+    },
 ];
 
 /// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes there are.

@@ -18,6 +18,7 @@ mod environment;
 mod instructions;
 mod leaf;
 mod objects;
+mod polymorphic;
 mod primitives;
 #[cfg(test)]
 mod tests;
@@ -66,6 +67,8 @@ pub struct Options {
     pub leaves_cold_code: bool,
     /// Make objects in exits that only exits need.
     pub sinks_objects: bool,
+    /// Copy procedures to calls that enter several.
+    pub inline_several: bool,
 }
 
 impl Default for Options {
@@ -85,6 +88,7 @@ impl Default for Options {
             number_values: true,
             leaves_cold_code: true,
             sinks_objects: true,
+            inline_several: true,
         }
     }
 }

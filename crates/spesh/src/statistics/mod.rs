@@ -32,7 +32,7 @@ pub use replay::Log;
 
 use crate::code_map::{CodeMap, CodeSet};
 use crate::log::TypeTuple;
-use crate::snapshot::{CodeSource, CodeWord, Profile};
+use crate::snapshot::{Callees, CodeSource, CodeWord, Profile};
 use crate::types::Type;
 
 /// Versions after which code that was not seen is forgotten.
@@ -382,6 +382,17 @@ impl Profile for Statistics {
         let callees = self.site(code, pc).callees;
         let (callee, count) = callees.most()?;
         (u64::from(count) * 100 >= 99 * u64::from(callees.total())).then_some(callee)
+    }
+
+    fn callees(&self, code: CodeWord, pc: usize) -> Callees {
+        let callees = self.site(code, pc).callees;
+        let mut seen = callees.sorted();
+        // The rest of the key makes the order the same in every run.
+        seen.sort_by_key(|(code, count)| (std::cmp::Reverse(*count), *code));
+        Callees {
+            seen,
+            calls: callees.total(),
+        }
     }
 
     fn calls_per_run(&self, code: CodeWord, pc: usize) -> Option<f64> {

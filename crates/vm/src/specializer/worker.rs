@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 use canny_spesh::code_map::CodeSet;
 use canny_spesh::dump::{code_title, plan_text, statistics_text};
 use canny_spesh::planner::{Budget, Plan, Planner, Selection};
-use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile};
+use canny_spesh::snapshot::{Callees, CodeSnapshot, CodeSource, CodeWord, Profile};
 use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
 
@@ -373,6 +373,10 @@ impl Profile for WorkerProfile<'_> {
 
     fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord> {
         self.statistics.callee(code, pc)
+    }
+
+    fn callees(&self, code: CodeWord, pc: usize) -> Callees {
+        self.statistics.callees(code, pc)
     }
 
     fn calls_per_run(&self, code: CodeWord, pc: usize) -> Option<f64> {
