@@ -34,6 +34,11 @@ pub const PASSES: &[Pass] = &[
         turn_off: |options| options.sinks_objects = false,
     },
     Pass {
+        name: "entries",
+        effect: "compiles procedures for several types of arguments, chosen on entry",
+        turn_off: |options| options.selects_at_entry = false,
+    },
+    Pass {
         name: "polymorphic",
         effect: "copies procedures to calls that enter a few different ones",
         turn_off: |options| options.inline_several = false,
