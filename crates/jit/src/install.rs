@@ -3,11 +3,12 @@
 //! | descriptor | written by | read by |
 //! |---|---|---|
 //! | opcode word | `install`; `retire`, atomically | the interpreter's dispatch, compiled returns |
+//! | an entry's next candidate | `pass_on_to`, atomically | compiled entries |
 //! | the rest | `install` | the same, and whoever walks frames |
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use canny_spesh::graph::StateId;
 use canny_tables::layout::descriptor;
@@ -23,6 +24,8 @@ use crate::stubs::resumption;
 /// Offset in a return descriptor of the machine address to which compiled returns jump, with the value in the register of
 /// pc and the callee's fp; the interpreter does not know of it.
 pub(crate) const RETURN_NATIVE: usize = descriptor::SIZE;
+/// Offset in an entry's descriptor of the machine address to which calls are passed on that have arguments of other types.
+const NEXT: usize = descriptor::SIZE;
 /// Bytes from one native descriptor to the next: prefix, descriptor, and alignment.
 const NATIVE_STRIDE: usize = 48;
 /// Bytes before a native descriptor: what a return address has before it, after padding.
@@ -143,6 +146,7 @@ pub(crate) fn install(
             Target::Resumption(index) => data + layout.resumption(index as usize),
             Target::Stub(stub) => region.stub(stub),
             Target::Segment(index) => code + compiled.segments[index as usize].offset,
+            Target::Next => data + NATIVE_PREFIX + NEXT,
         };
         displace(&mut text, code, relocation, target);
     }
@@ -247,6 +251,15 @@ fn data_bytes(compiled: &Compiled, layout: &Layout, candidate: u64, code: usize)
 }
 
 impl Installed {
+    /// Has calls that are not for this code passed on to a machine address, which takes what a code object's NATIVE takes.
+    /// To be said before anything leads here, and may be said again later.
+    pub fn pass_on_to(&self, native: usize) {
+        let address = self.entry_descriptor + NEXT;
+        // SAFETY: the descriptor is this candidate's, aligned, and in data memory while the region lives.
+        let word = unsafe { AtomicU64::from_ptr(address as *mut u64) };
+        publication::lead_on(word, native as u64);
+    }
+
     /// Makes every suspended frame go on in the interpreter, and whoever still enters by the entry's descriptor too. Code that
     /// runs now runs on to its next call, return or exit.
     pub fn retire(&self) {

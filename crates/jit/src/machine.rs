@@ -29,6 +29,8 @@ pub(crate) enum Target {
     Stub(Stub),
     /// A segment of the same procedure.
     Segment(u32),
+    /// The word that says where calls go that are passed on.
+    Next,
 }
 
 /// A stub that every code memory has.
@@ -51,6 +53,7 @@ impl Target {
             Target::Stub(Stub::Runtime) => (3, 1),
             Target::Inlined(index) => (4, index),
             Target::Segment(index) => (5, index),
+            Target::Next => (6, 0),
         }
     }
 
@@ -63,6 +66,7 @@ impl Target {
             (3, 1) => Target::Stub(Stub::Runtime),
             (4, _) => Target::Inlined(index),
             (5, _) => Target::Segment(index),
+            (6, 0) => Target::Next,
             _ => return None,
         })
     }

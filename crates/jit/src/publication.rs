@@ -3,6 +3,7 @@
 //! | word | written | read |
 //! |---|---|---|
 //! | a code object's entry and native words | [`lead_calls`], under the registry's lock | calls, once each, by whichever of the two they use |
+//! | the next candidate in an entry's descriptor | [`lead_on`], under the registry's lock | calls that the entry is not for |
 //! | opcode word of a descriptor | when it is made; [`retire`] | the interpreter's dispatch, compiled returns, walks of frames |
 //! | opcode word of a loop | [`patch`], under the registry's lock | the interpreter's dispatch |
 //!
@@ -10,6 +11,8 @@
 //!    reads what it was led to by the address that it read, sees all of it.
 //! 2. A reader reads one word once and goes where it leads, without a safepoint in between. Either word alone is right at any
 //!    time, so readers of one may see the new code while readers of the other see the old.
+//!    A call may be passed on from candidate to candidate, reading a word in each, and gets to the bytecode at last: a
+//!    candidate leads to those behind it only, and one that was taken out of the chain still leads to where it led.
 //! 3. Nothing leads to retired code: calls and loops are led back first. Who read a word before is in the code at the latest
 //!    when it comes to its next safepoint; from there on frames tell who is still there. So memory is freed at a
 //!    safepoint of all threads only.
@@ -51,6 +54,11 @@ pub struct Way {
 pub fn lead_calls(entry: &impl SharedWord<u64>, native: &impl SharedWord<u64>, way: Way) {
     native.publish(way.native);
     entry.publish(way.entry);
+}
+
+/// Leads calls on from one candidate to the next.
+pub fn lead_on(next: &impl SharedWord<u64>, native: u64) {
+    next.publish(native);
 }
 
 /// Lets everything that stands at a descriptor go on in the bytecode.

@@ -6,7 +6,7 @@
 //! `canny_llint_native_to_bytecode` (where compiled calls of code that is not compiled go), and
 //! `canny_llint_native_capture` and `canny_llint_native_continue` (where those of the machine's own go).
 
-use canny_tables::layout::{code, thread};
+use canny_tables::layout::thread;
 use canny_tables::opcodes::{LOG_FULL_ENTRY, NATIVE_ENTER_ENTRY, Opcode, TABLE_ENTRIES};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -186,11 +186,11 @@ impl Emitter {
         })
     }
 
-    /// Goes from a compiled call to the entry of the code object in pc.
+    /// Goes from a compiled call to the bytecode of the code object in pc.
     fn native_enter(&mut self, invalid: FuncId) -> Result<FuncId, GenerateError> {
         let leaves = [invalid, invalid];
         self.frameless("native_enter", Linkage::Local, leaves, |handler, _| {
-            handler.pc = handler.load(handler.pc, code::ENTRY);
+            logging::start_of_bytecode(handler);
             handler.next();
         })
     }

@@ -13,7 +13,18 @@ impl Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.codes[0].name;
         match self.entry {
-            EntryPoint::Start => writeln!(f, "graph of {name}")?,
+            EntryPoint::Start => {
+                write!(f, "graph of {name}")?;
+                for (position, (register, ty)) in self.required.iter().enumerate() {
+                    let before = if position == 0 {
+                        ", called with"
+                    } else {
+                        " and"
+                    };
+                    write!(f, "{before} r{register}: {ty}")?;
+                }
+                writeln!(f)?;
+            }
             EntryPoint::Loop(pc) => writeln!(f, "graph of {name}, entered at the loop at {pc}")?,
         }
         for (index, block) in self.blocks.iter().enumerate() {

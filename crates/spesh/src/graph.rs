@@ -111,6 +111,19 @@ pub enum Test {
     ClosureOf(u64),
 }
 
+impl Test {
+    /// The test that exactly the values of a type pass, if there is one.
+    pub fn of_type(ty: Type) -> Option<Test> {
+        Some(match ty {
+            Type::FIXNUM => Test::Fixnum,
+            Type::FLONUM => Test::Flonum,
+            Type::PAIR => Test::Pair,
+            Type::CHARACTER => Test::Character,
+            _ => Test::Kind(ty.kind()?),
+        })
+    }
+}
+
 /// What a branch or guard asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
@@ -415,6 +428,9 @@ pub enum EntryPoint {
 pub struct Graph {
     /// Where it is entered.
     pub entry: EntryPoint,
+    /// Types that arguments must have at the start, by register: calls with others are passed on to the next candidate
+    /// or to the bytecode. Every type has a [`Test`].
+    pub required: Vec<(u32, Type)>,
     /// Blocks; the first is the entry and has no parameters.
     pub blocks: Vec<Block>,
     /// Nodes.
@@ -436,6 +452,7 @@ impl Graph {
     pub fn new(code: Arc<CodeSnapshot>, entry: EntryPoint) -> Graph {
         let mut graph = Graph {
             entry,
+            required: Vec::new(),
             blocks: Vec::new(),
             nodes: Vec::new(),
             states: Vec::new(),

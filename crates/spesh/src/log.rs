@@ -37,6 +37,12 @@ impl TypeTuple {
         self.count.into()
     }
 
+    /// Whether the arguments are of such types, as far as both are known.
+    pub fn is(&self, wanted: &[Type]) -> bool {
+        let mut both = self.types().iter().zip(wanted);
+        both.all(|(ty, wanted)| ty.is(*wanted))
+    }
+
     /// The types that are known, from the first argument on.
     pub fn types(&self) -> &[Type] {
         &self.types[..self.argument_count().min(log::ARGUMENTS_MAX)]

@@ -1,9 +1,6 @@
 //! What to compile, decided from statistics.
 //!
-//! A code is worth a plan once its calls reach a threshold that grows with its size. Calls with the same number of
-//! arguments are then divided by types, position by position: the most frequent type of a position among the calls
-//! still considered is taken if it makes up [`RELEVANT_PERCENT`] of all of them, else the position stays open. What the
-//! chosen types cover is one specialization, and the rest is divided again.
+//! A code is worth a plan once its calls reach a threshold that grows with its size.
 //!
 //! | specialization | positions that are fixed |
 //! |---|---|
@@ -12,9 +9,11 @@
 //! | certain | none: no type is frequent, or there are no arguments; only their number is known |
 //! | loop | the registers at the head of a hot loop, for frames that are already running |
 //!
-//! That is for machines that choose among specializations when a procedure is entered ([`Selection::Among`]). Where there
-//! can be one only ([`Selection::One`]), it has to serve every call: a position is fixed if [`SINGLE_PERCENT`] of
-//! the calls have its type.
+//! A position is fixed if [`SINGLE_PERCENT`] of the calls have its type. Where a machine can choose among specializations when a
+//! procedure is entered ([`Selection::Among`]), positions that are fixnums in some calls and flonums in others divide
+//! the calls ([`choice`]), and calls that no specialization serves get another one once there are enough of them: for their
+//! types if these are numbers, else one for any types, which is the last. Where there can be one only
+//! ([`Selection::One`]), it has to serve every call.
 //!
 //! A loop waits longer where calls are frequent and its iterations few, and such iterations make the procedure's start worth
 //! a plan: see [`SHORT_LOOP_ITERATIONS`].
@@ -34,17 +33,15 @@ use canny_tables::opcodes::Opcode;
 
 use crate::code_map::{CodeMap, CodeSet};
 use crate::graph::EntryPoint;
-use crate::log::TypeTuple;
 use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use crate::statistics::{
-    CallsiteStatistics, CodeStatistics, Histogram, LoopStatistics, Statistics, TupleStatistics,
+    CallsiteStatistics, CodeStatistics, Histogram, LoopStatistics, Statistics,
 };
 use crate::types::Type;
 
+pub use choice::STARTS_MAX;
 pub use obstacle::Obstacle;
 
-/// Share of a callsite's calls that makes a type relevant.
-pub const RELEVANT_PERCENT: u32 = 40;
 /// Share of all calls that a type or number of arguments needs where one specialization serves all.
 pub const SINGLE_PERCENT: u32 = 99;
 /// Share of a loop's iterations in which a register has to have a type.
@@ -297,20 +294,9 @@ impl Planner {
             self.deferred += usize::from(is_hot && self.planned(snapshot.word) == 0);
             return;
         }
-        match self.selection {
-            Selection::Among => {
-                for callsite in &statistics.callsites {
-                    if callsite.hits >= threshold && accepts(snapshot, callsite) {
-                        for plan in divide(snapshot, callsite, threshold) {
-                            self.add(plan, plans);
-                        }
-                    }
-                }
-            }
-            Selection::One => {
-                if let Some(plan) = plan_single(snapshot, statistics, threshold) {
-                    self.add(plan, plans);
-                }
+        for plan in self.plan_starts(snapshot, statistics, threshold) {
+            if self.take_note(&plan) {
+                plans.push(plan);
             }
         }
         for (address, of_loop) in &statistics.loops {
@@ -325,10 +311,67 @@ impl Planner {
         }
     }
 
-    fn add(&mut self, plan: Plan, plans: &mut Vec<Plan>) {
-        if self.take_note(&plan) {
-            plans.push(plan);
+    /// What to compile for calls.
+    fn plan_starts(
+        &self,
+        snapshot: &CodeSnapshot,
+        statistics: &CodeStatistics,
+        threshold: u32,
+    ) -> Vec<Plan> {
+        let planned = self.planned.get(&snapshot.word);
+        let started: Vec<&[Type]> = planned
+            .iter()
+            .flat_map(|planned| &planned.specializations)
+            .filter(|(entry, _)| *entry == EntryPoint::Start)
+            .map(|(_, types)| &types[..])
+            .collect();
+        let callsite = match self.selection {
+            Selection::Among => choice::only_callsite(snapshot, statistics),
+            Selection::One => None,
+        };
+        let Some(callsite) = callsite else {
+            let single = plan_single(snapshot, statistics, threshold);
+            return single.filter(|_| started.is_empty()).into_iter().collect();
+        };
+        if started.is_empty() {
+            let parts = match callsite.hits >= threshold {
+                true => choice::parts(snapshot, callsite),
+                false => Vec::new(),
+            };
+            return match parts.is_empty() {
+                true => plan_single(snapshot, statistics, threshold)
+                    .into_iter()
+                    .collect(),
+                false => parts,
+            };
         }
+        let hits = choice::unserved(callsite, &started);
+        match self.is_worth_another(snapshot, statistics, hits) {
+            true => vec![choice::one_more(snapshot, callsite, &started, hits)],
+            false => Vec::new(),
+        }
+    }
+
+    /// Whether so many calls that no specialization serves are worth another one.
+    fn is_worth_another(
+        &self,
+        snapshot: &CodeSnapshot,
+        statistics: &CodeStatistics,
+        hits: u32,
+    ) -> bool {
+        let words = snapshot.instructions.len();
+        let planned = self.planned.get(&snapshot.word);
+        let retractions = planned.map_or(0, |planned| planned.retractions);
+        let wanted = match self.is_eager {
+            true => 2,
+            false => threshold(words).unwrap_or(u32::MAX) << retractions,
+        };
+        let is_frequent = u64::from(hits) * 100 >= u64::from(statistics.hits);
+        let pays = self.budget.as_ref().is_none_or(|budget| {
+            let events = statistics.events * u64::from(hits) / u64::from(statistics.hits.max(1));
+            budget.allows(words, events)
+        });
+        hits >= wanted && is_frequent && pays
     }
 
     /// Remembers a plan; false if there is one already that serves the same, or too many.
@@ -338,7 +381,11 @@ impl Planner {
         let is_served = planned.specializations.iter().any(|(entry, types)| {
             *entry == plan.entry
                 && match entry {
-                    EntryPoint::Start => has_one_start || *types == plan.parameter_types,
+                    EntryPoint::Start => {
+                        has_one_start
+                            || *types == plan.parameter_types
+                            || covers(types, &plan.parameter_types)
+                    }
                     // One for a loop at a time that the registers of today fit.
                     EntryPoint::Loop(_) => covers(types, &plan.parameter_types),
                 }
@@ -362,52 +409,6 @@ fn covers(wanted: &[Type], given: &[Type]) -> bool {
 fn accepts(snapshot: &CodeSnapshot, callsite: &CallsiteStatistics) -> bool {
     use canny_tables::layout::code::VARIADIC;
     snapshot.arity == VARIADIC || snapshot.arity == u32::from(callsite.argument_count)
-}
-
-/// The specializations that a callsite's type tuples ask for.
-fn divide(snapshot: &CodeSnapshot, callsite: &CallsiteStatistics, threshold: u32) -> Vec<Plan> {
-    let count = usize::from(callsite.argument_count);
-    let relevant = callsite.hits.saturating_mul(RELEVANT_PERCENT) / 100;
-    let plan = |types: Vec<Type>, hits, depth_max| Plan {
-        code: snapshot.word,
-        entry: EntryPoint::Start,
-        reason: reason_of(&types),
-        parameter_types: types,
-        hits,
-        hits_of_all: callsite.hits,
-        depth_max,
-    };
-    let open = vec![Type::ANY; count];
-    let mut plans = Vec::new();
-    let mut rest: Vec<&TupleStatistics> = callsite.tuples.iter().collect();
-    let mut served = 0;
-    while count > 0 && plans.len() < CANDIDATES_MAX {
-        let Some(types) = frequent_types(&rest, count, relevant) else {
-            break;
-        };
-        let fits = |tuple: &TypeTuple| {
-            tuple
-                .types()
-                .iter()
-                .zip(&types)
-                .all(|(ty, wanted)| ty.is(*wanted))
-        };
-        let (covered, others): (Vec<_>, Vec<_>) =
-            rest.into_iter().partition(|tuple| fits(&tuple.types));
-        rest = others;
-        let hits = covered.iter().map(|tuple| tuple.hits).sum();
-        let depth_max = covered.iter().map(|tuple| tuple.depth_max).max();
-        served += hits;
-        if hits >= threshold {
-            plans.push(plan(types, hits, depth_max.unwrap_or(0)));
-        }
-    }
-    // Calls of no frequent types, those of too many different ones included.
-    let left = callsite.hits.saturating_sub(served);
-    if left >= threshold && left >= relevant {
-        plans.push(plan(open, left, callsite.depth_max));
-    }
-    plans
 }
 
 fn reason_of(types: &[Type]) -> Reason {
@@ -459,33 +460,6 @@ fn plan_single(
         hits_of_all: hits,
         depth_max: statistics.depth_max,
     })
-}
-
-/// The frequent type of each position where there is one, among the calls that have those of the positions
-/// before; nothing if no position has one.
-fn frequent_types(tuples: &[&TupleStatistics], count: usize, relevant: u32) -> Option<Vec<Type>> {
-    let mut chosen = vec![Type::ANY; count];
-    let mut considered: Vec<&TupleStatistics> = tuples.to_vec();
-    for (position, place) in chosen.iter_mut().enumerate() {
-        let mut hits: Vec<(Type, u32)> = Vec::new();
-        for tuple in &considered {
-            let Some(ty) = tuple.types.types().get(position) else {
-                break;
-            };
-            match hits.iter_mut().find(|(known, _)| known == ty) {
-                Some((_, sum)) => *sum += tuple.hits,
-                None => hits.push((*ty, tuple.hits)),
-            }
-        }
-        if let Some((ty, hits)) = hits.into_iter().max_by_key(|(_, hits)| *hits)
-            && hits >= relevant.max(1)
-            && ty != Type::ANY
-        {
-            *place = ty;
-            considered.retain(|tuple| tuple.types.types()[position] == ty);
-        }
-    }
-    chosen.iter().any(|ty| *ty != Type::ANY).then_some(chosen)
 }
 
 /// The specialization of a hot loop; `pc` is that of the loop instruction, which names the loop's head.
@@ -553,7 +527,7 @@ fn raise_callees(plans: &mut [Plan], statistics: &Statistics) {
     for code in &planned {
         let callees = calls.entry(*code).or_default();
         if let Some(of_code) = statistics.code(*code) {
-            of_code.each_site_table(|sites| {
+            of_code.each_site_table(|_, sites| {
                 let entered = sites.values().flat_map(|site| site.callees.iter());
                 callees.extend(
                     entered
@@ -594,6 +568,7 @@ fn raise_callees(plans: &mut [Plan], statistics: &Statistics) {
     }
 }
 
+mod choice;
 mod obstacle;
 #[cfg(test)]
 mod tests;

@@ -146,12 +146,25 @@ pub trait CodeSource {
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>>;
 }
 
+/// Whom the calls at an instruction entered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Callees {
+    /// Codes with the number of calls that entered them, the most frequent first; rare ones may be missing.
+    pub seen: Vec<(CodeWord, u32)>,
+    /// All calls.
+    pub calls: u32,
+}
+
 /// What running the program has told about code.
 pub trait Profile {
     /// Types seen of the value that the instruction at `pc` produced; `None` when nothing was logged there.
     fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type>;
     /// The code that nearly every call at `pc` entered.
     fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord>;
+    /// All codes that calls at `pc` entered.
+    fn callees(&self, _code: CodeWord, _pc: usize) -> Callees {
+        Callees::default()
+    }
     /// Calls made at `pc` for each time that the code ran; `None` when nobody counted.
     fn calls_per_run(&self, _code: CodeWord, _pc: usize) -> Option<f64> {
         None

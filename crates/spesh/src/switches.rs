@@ -33,6 +33,16 @@ pub const PASSES: &[Pass] = &[
         effect: "makes objects that only the interpreter would need where compiled code leaves for it",
         turn_off: |options| options.sinks_objects = false,
     },
+    Pass {
+        name: "entries",
+        effect: "compiles procedures for several types of arguments, chosen on entry",
+        turn_off: |options| options.selects_at_entry = false,
+    },
+    Pass {
+        name: "polymorphic",
+        effect: "copies procedures to calls that enter a few different ones",
+        turn_off: |options| options.inline_several = false,
+    },
 ];
 
 /// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes there are.

@@ -9,6 +9,7 @@ use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
 use super::segment::Segment;
+use crate::JitError;
 
 /// Types whose values all have a header.
 const OBJECTS: Type = Type::CLOSURE
@@ -156,6 +157,36 @@ impl Segment<'_, '_> {
         }
     }
 
+    /// Goes to one block or the other by a property of a word of which nothing is known.
+    pub(super) fn word_test(
+        &mut self,
+        test: Test,
+        x: Value,
+        yes: Block,
+        no: Block,
+    ) -> Result<(), JitError> {
+        let (mask, wanted) = match test {
+            Test::Fixnum => (3, 0),
+            Test::Pair => (layout::TAG_MASK, layout::TAG_PAIR),
+            Test::Character => (0xff, layout::CHARACTER_LOW_BYTE),
+            Test::Word(word) => (u64::MAX, word),
+            Test::Flonum => {
+                self.flonum_test(x, [yes, yes], no);
+                return Ok(());
+            }
+            Test::Kind(kind) => {
+                self.object_test(kind, x, yes, no);
+                return Ok(());
+            }
+            Test::ClosureOf(_) => {
+                return Err(JitError::Invalid("a closure's code is no type".into()));
+            }
+        };
+        let holds = self.masked(x, mask, wanted);
+        self.builder.ins().brif(holds, yes, &[], no, &[]);
+        Ok(())
+    }
+
     fn is_list_end_or_pair(&self, node: NodeId) -> bool {
         let ty = self.procedure.graph.node(node).ty;
         ty.is(Type::PAIR.or(Type::NIL))
@@ -182,12 +213,19 @@ impl Segment<'_, '_> {
     /// Goes to one block or the other by whether a value is an object of a kind.
     pub(super) fn kind_test(&mut self, kind: Kind, node: NodeId, x: Value, yes: Block, no: Block) {
         let ty = self.procedure.graph.node(node).ty;
-        if !ty.is(OBJECTS) {
-            let object = self.new_block();
-            let is_object = self.masked(x, layout::TAG_MASK, layout::TAG_OBJECT);
-            self.builder.ins().brif(is_object, object, &[], no, &[]);
-            self.builder.switch_to_block(object);
+        if ty.is(OBJECTS) {
+            self.header_kind_test(kind, x, yes, no);
+        } else {
+            self.object_test(kind, x, yes, no);
         }
+    }
+
+    /// The same for a value of which nothing is known.
+    fn object_test(&mut self, kind: Kind, x: Value, yes: Block, no: Block) {
+        let object = self.new_block();
+        let is_object = self.masked(x, layout::TAG_MASK, layout::TAG_OBJECT);
+        self.builder.ins().brif(is_object, object, &[], no, &[]);
+        self.builder.switch_to_block(object);
         self.header_kind_test(kind, x, yes, no);
     }
 

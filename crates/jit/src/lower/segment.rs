@@ -144,6 +144,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             Root::Entry => {
                 self.builder.def_var(self.fp, fp);
                 if graph.entry == EntryPoint::Start {
+                    self.check_arguments()?;
                     self.check_stack();
                 }
                 self.block(BlockId(0), 0)
@@ -200,6 +201,36 @@ impl<'a, 'b> Segment<'a, 'b> {
                 Ok(())
             }
         }
+    }
+
+    /// Passes calls on for whose arguments this is not.
+    fn check_arguments(&mut self) -> Result<(), JitError> {
+        let graph = self.procedure.graph;
+        if graph.required.is_empty() {
+            return Ok(());
+        }
+        let others = self.cold_block();
+        for (register, ty) in &graph.required {
+            let test = Test::of_type(*ty).ok_or_else(|| {
+                JitError::Invalid(format!("no test tells arguments of type {ty}"))
+            })?;
+            let fits = self.new_block();
+            let argument = self.load_slot(*register as i32);
+            self.word_test(test, argument, fits, others)?;
+            self.builder.switch_to_block(fits);
+        }
+        let fits = self.builder.current_block();
+        self.builder.switch_to_block(others);
+        let next = self.address(Target::Next);
+        let next = self.load(I64, next, 0);
+        let code = self.word(graph.codes[0].word.0);
+        let fp = self.fp();
+        let registers = [code, fp, self.thread];
+        self.jump_to(next, &registers);
+        if let Some(fits) = fits {
+            self.builder.switch_to_block(fits);
+        }
+        Ok(())
     }
 
     /// Goes to the interpreter at the start if the frame is beyond the limit, or a safepoint is asked for.

@@ -10,7 +10,7 @@ use loom::thread;
 
 use canny_tables::opcodes::{Opcode, encode_abc};
 
-use super::{SharedWord, Way, lead_calls, patch, retire};
+use super::{SharedWord, Way, lead_calls, lead_on, patch, retire};
 
 impl SharedWord<u64> for AtomicU64 {
     fn publish(&self, value: u64) {
@@ -315,6 +315,77 @@ fn loops_enter_complete_code_or_none() {
             retire(&world.opcode);
         }
         world.safepoints.stop_the_world(|| world.free());
+        reader.join().unwrap();
+    });
+}
+
+/// Machine address of the second candidate of a chain; the first is at that of [`COMPILED`].
+const SECOND: u64 = 5;
+
+/// A code object's native word, and two candidates with the words by which they pass calls on.
+struct Chain {
+    native: AtomicU64,
+    memories: [UnsafeCell<u64>; 2],
+    next: [AtomicU64; 2],
+    safepoints: Safepoints,
+}
+
+impl Chain {
+    /// A call that neither candidate is for.
+    fn call(&self) {
+        let mut at = self.native.read();
+        while at != BYTECODE.native {
+            let candidate = usize::from(at == SECOND);
+            assert!(at == SECOND || at == COMPILED.native);
+            // SAFETY: loom fails if anybody writes there meanwhile.
+            let there = unsafe { self.memories[candidate].with(|there| *there) };
+            assert_eq!(there, CODE);
+            at = self.next[candidate].read();
+        }
+    }
+
+    fn write(&self, candidate: usize, content: u64) {
+        // SAFETY: as above.
+        unsafe { self.memories[candidate].with_mut(|there| *there = content) };
+    }
+}
+
+#[test]
+fn calls_are_passed_on_past_candidates_that_come_and_go() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let chain = Arc::new(Chain {
+            native: AtomicU64::new(COMPILED.native),
+            memories: [UnsafeCell::new(CODE), UnsafeCell::new(EMPTY)],
+            next: [BYTECODE.native, 0].map(AtomicU64::new),
+            safepoints: Safepoints::new(2),
+        });
+        let entry = AtomicU64::new(COMPILED.entry);
+        let reader = thread::spawn({
+            let chain = chain.clone();
+            move || {
+                for _ in 0..3 {
+                    chain.call();
+                    chain.safepoints.poll();
+                }
+                chain.safepoints.leave();
+            }
+        });
+        // A second candidate, behind the first.
+        chain.write(1, CODE);
+        lead_on(&chain.next[1], BYTECODE.native);
+        lead_on(&chain.next[0], SECOND);
+        // The first is given up; it still leads on.
+        let second = Way {
+            entry: SECOND,
+            native: SECOND,
+        };
+        lead_calls(&entry, &chain.native, second);
+        chain.safepoints.stop_the_world(|| chain.write(0, FREED));
+        // And the second.
+        lead_calls(&entry, &chain.native, BYTECODE);
+        chain.safepoints.stop_the_world(|| chain.write(1, FREED));
         reader.join().unwrap();
     });
 }

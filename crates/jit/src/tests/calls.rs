@@ -2,12 +2,15 @@
 
 use canny_spesh::graph::{Callee, Comparison, Condition, FixnumOperation, Op, Terminator};
 use canny_spesh::types::Type;
-use canny_tables::layout::{TRUE, code, thread};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{CHARACTER_LOW_BYTE, TAG_OBJECT, TAG_PAIR, TRUE, code, thread};
 use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
 
 use super::machine::{
-    Builder, CALLEE_FP, FakeCode, LEFT_RESULT, Machine, UNEXPECTED_RESULT, edge, fixnum, plain_code,
+    Builder, CALLEE_FP, FakeCode, LEFT_RESULT, Machine, UNEXPECTED_RESULT, edge, fixnum, flonum,
+    plain_code,
 };
+use crate::Installed;
 
 /// `(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))` with the closure calling itself.
 fn fib_code() -> FakeCode {
@@ -135,6 +138,94 @@ fn frames_above_the_limit_go_to_the_interpreter() {
     let limit = &machine.stack[CALLEE_FP] as *const u64 as u64;
     machine.set(thread::LIMIT, limit);
     assert_eq!(machine.call(closure, &[callee, fixnum(4)]), fixnum(8));
+}
+
+/// A candidate that gives this number, for arguments of a type.
+fn candidate_for(machine: &Machine, code: &FakeCode, types: &[(u32, Type)], n: i64) -> Installed {
+    let mut b = Builder::new(code);
+    b.graph.required = types.to_vec();
+    let answer = b.fixnum(n);
+    b.give(answer);
+    machine.install(&b.graph, code)
+}
+
+#[test]
+fn calls_are_passed_on_to_the_candidate_for_their_arguments() {
+    let mut machine = Machine::new();
+    // The bytecode gives its first argument back.
+    let code = FakeCode::new("choose", 2, 4, vec![encode_abc(Opcode::Return, 0, 0, 0)]);
+    let types = [
+        Type::FIXNUM,
+        Type::FLONUM,
+        Type::PAIR,
+        Type::CHARACTER,
+        Type::VECTOR,
+    ];
+    let candidates: Vec<Installed> = types
+        .iter()
+        .zip(1..)
+        .map(|(ty, n)| candidate_for(&machine, &code, &[(0, *ty), (1, Type::FIXNUM)], n))
+        .collect();
+    let bytecode = canny_llint::native_to_bytecode();
+    let link = |chain: &[usize]| {
+        let mut next = bytecode;
+        for at in chain.iter().rev() {
+            candidates[*at].pass_on_to(next);
+            next = candidates[*at].native_entry;
+        }
+    };
+    link(&[0, 1, 2, 3, 4]);
+    code.enter_at(&candidates[0]);
+    let vector = machine.vector(&[]);
+    let record = machine.object(Kind::Record, 0, &[]);
+    let boxed = machine.object(Kind::Flonum, 0, &[1e300f64.to_bits()]);
+    // A boxed flonum and one in the word, tiny and usual; a pair's address does not matter.
+    let arguments = [
+        (fixnum(7), 1),
+        (flonum(1.5), 2),
+        (flonum(0.0), 2),
+        (boxed, 2),
+        (vector - TAG_OBJECT + TAG_PAIR, 3),
+        (u64::from(b'a') << 8 | CHARACTER_LOW_BYTE, 4),
+        (vector, 5),
+    ];
+    let closure = machine.closure(&code, &[]);
+    for (argument, n) in arguments {
+        let answer = machine.call(closure, &[argument, fixnum(0)]);
+        assert_eq!(answer, fixnum(n), "{argument:#x}");
+        // Whatever its first argument is, nobody wants another second one.
+        let answer = machine.call(closure, &[argument, TRUE]);
+        assert_eq!(answer, argument);
+    }
+    for argument in [record, TRUE] {
+        assert_eq!(machine.call(closure, &[argument, fixnum(0)]), argument);
+    }
+    // Compiled calls come in by the machine address and are passed on alike.
+    let caller_code = apply_code();
+    let mut b = Builder::new(&caller_code);
+    let (f, x) = (b.slot(0), b.slot(1));
+    let zero = b.fixnum(0);
+    let state = b.state(2, &[(1, x)]);
+    let value = b.call(Callee::Unknown(f), &[x, zero], state);
+    b.give(value);
+    machine.install(&b.graph, &caller_code);
+    let caller = machine.closure(&caller_code, &[]);
+    for (argument, n) in [
+        (vector, fixnum(5)),
+        (fixnum(1), fixnum(1)),
+        (record, record),
+    ] {
+        assert_eq!(machine.call(caller, &[closure, argument]), n);
+    }
+    // Without one in the middle.
+    link(&[0, 2, 3, 4]);
+    candidates[1].retire();
+    assert_eq!(
+        machine.call(closure, &[flonum(1.5), fixnum(0)]),
+        flonum(1.5)
+    );
+    assert_eq!(machine.call(closure, &[vector, fixnum(0)]), fixnum(5));
+    assert_eq!(machine.times_left(), 0);
 }
 
 /// Code whose one call is of what its first argument is, with the second: `(lambda (f x) (+ (f x) x))`.

@@ -67,11 +67,11 @@ fn specialize(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn unspecialize(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let candidate = thread.specialization(call.at(0));
-    if let Some(candidate) = candidate {
+    let was_specialized = thread.specialization(call.at(0)).is_some();
+    while let Some(candidate) = thread.specialization(call.at(0)) {
         thread.vm().specializer().retire(candidate);
     }
-    Ok(Value::boolean(candidate.is_some()))
+    Ok(Value::boolean(was_specialized))
 }
 
 /// A list of strings.

@@ -159,7 +159,7 @@ fn write_enter(opcode: Opcode, h: &mut Handler) {
 pub fn write_native_enter(h: &mut Handler) {
     let start: fn(&mut Handler) = |h| {
         h.reload_table();
-        h.pc = h.load(h.pc, code::ENTRY);
+        start_of_bytecode(h);
         h.next();
     };
     h.forget_table();
@@ -173,6 +173,14 @@ pub fn write_native_enter(h: &mut Handler) {
     let first = h.add_constant(extra, log::ENTER.into());
     h.store(first, cursor, 0);
     write_arguments(h, cursor, h.fp, argument_count, start);
+}
+
+/// From the code in pc to its first instruction. Not by the entry, which may lead to compiled code that passed the call on.
+pub fn start_of_bytecode(h: &mut Handler) {
+    let pool_words = h.load_u32(h.pc, code::POOL_LENGTH);
+    let pool_bytes = h.shift_left(pool_words, 3);
+    let end = h.add(h.pc, pool_bytes);
+    h.pc = h.add_constant(end, code::POOL.into());
 }
 
 /// How many arguments the code in pc is called with: it takes that many, or the thread was told.

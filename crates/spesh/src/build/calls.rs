@@ -15,13 +15,14 @@ use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
 /// What takes the place of a call.
-struct Site {
+#[derive(Clone)]
+pub(super) struct Site {
     /// The callee, checked as far as it is known.
-    closure: NodeId,
-    arguments: Vec<NodeId>,
-    is_tail: bool,
+    pub(super) closure: NodeId,
+    pub(super) arguments: Vec<NodeId>,
+    pub(super) is_tail: bool,
     /// Times that it is made for each run of the outermost procedure, as far as was seen.
-    frequency: f64,
+    pub(super) frequency: f64,
 }
 
 impl Builder<'_> {
@@ -53,29 +54,46 @@ impl Builder<'_> {
             code = Some(likely);
         }
         let snapshot = code.and_then(|code| self.source.snapshot(code));
+        let calls_per_run = self
+            .profile
+            .calls_per_run(activation.code.word, activation.pc);
         let site = Site {
             closure,
             arguments,
             is_tail: instruction.opcode == Opcode::TailCall,
-            frequency: 1.0,
+            frequency: activation.frequency * calls_per_run.unwrap_or(1.0),
         };
-        let calls_per_run = self
-            .profile
-            .calls_per_run(activation.code.word, activation.pc);
-        let frequency = activation.frequency * calls_per_run.unwrap_or(1.0);
         if let Some(snapshot) = &snapshot
-            && self.is_worth_inlining(activation, snapshot, count, frequency)
+            && self.is_worth_inlining(activation, snapshot, count, site.frequency)
         {
-            let site = Site { frequency, ..site };
             return self.inline(activation, instruction, site, snapshot.clone());
         }
+        if code.is_none() {
+            let likely = self.likely_callees(activation, &site);
+            if !likely.is_empty() {
+                return self.call_one_of(activation, instruction, site, likely);
+            }
+        }
+        self.call_out_of_line(activation, instruction, &site, snapshot.as_deref());
+        Ok(())
+    }
+
+    /// Calls, or tail-calls, without a copy of the callee.
+    pub(super) fn call_out_of_line(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        site: &Site,
+        callee: Option<&CodeSnapshot>,
+    ) {
+        let (base, closure) = (instruction.a(), site.closure);
         let arguments: Vec<NodeId> = site
             .arguments
             .iter()
             .map(|argument| self.tagged(*argument))
             .collect();
-        let callee = match &snapshot {
-            Some(snapshot) if takes_directly(snapshot, count) => Callee::Known {
+        let callee = match callee {
+            Some(snapshot) if takes_directly(snapshot, arguments.len()) => Callee::Known {
                 closure,
                 code: snapshot.word.0,
             },
@@ -87,7 +105,7 @@ impl Builder<'_> {
             self.numbering.safepoint();
             self.expect(activation, value);
             activation.environment.set(base, value);
-            return Ok(());
+            return;
         }
         match self.graph.frame(activation.frame).caller {
             // The outermost frame's place is taken.
@@ -103,7 +121,6 @@ impl Builder<'_> {
                 self.return_value(activation, value);
             }
         }
-        Ok(())
     }
 
     /// The state at a call: the registers live across it.
@@ -124,7 +141,7 @@ impl Builder<'_> {
         })
     }
 
-    fn is_worth_inlining(
+    pub(super) fn is_worth_inlining(
         &self,
         activation: &Activation,
         callee: &CodeSnapshot,
@@ -169,7 +186,7 @@ impl Builder<'_> {
     }
 
     /// Follows the callee's bytecode in place of the call.
-    fn inline(
+    pub(super) fn inline(
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,

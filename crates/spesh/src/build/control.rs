@@ -463,13 +463,7 @@ impl Builder<'_> {
 
 /// The guard that narrows any value to a type, if there is a single one.
 pub(super) fn test_for(ty: Type) -> Option<Test> {
-    Some(match ty {
-        Type::FIXNUM => Test::Fixnum,
-        Type::FLONUM => Test::Flonum,
-        Type::PAIR => Test::Pair,
-        Type::CHARACTER => Test::Character,
-        _ => Test::Kind(ty.kind()?),
-    })
+    Test::of_type(ty)
 }
 
 /// An edge without arguments.

@@ -18,6 +18,7 @@ mod environment;
 mod instructions;
 mod leaf;
 mod objects;
+mod polymorphic;
 mod primitives;
 #[cfg(test)]
 mod tests;
@@ -66,6 +67,10 @@ pub struct Options {
     pub leaves_cold_code: bool,
     /// Make objects in exits that only exits need.
     pub sinks_objects: bool,
+    /// Copy procedures to calls that enter several.
+    pub inline_several: bool,
+    /// Who enters at the start has checked the types of arguments ([`Graph::required`]).
+    pub selects_at_entry: bool,
 }
 
 impl Default for Options {
@@ -85,6 +90,8 @@ impl Default for Options {
             number_values: true,
             leaves_cold_code: true,
             sinks_objects: true,
+            inline_several: true,
+            selects_at_entry: true,
         }
     }
 }
@@ -114,8 +121,9 @@ impl std::error::Error for BuildError {}
 
 /// Builds the graph of a procedure, entered at its start or at a loop.
 ///
-/// `slot_types` gives the types of the parameters, which the graph checks, or at a loop those of all registers, which
-/// whoever enters there has checked; [`Type::ANY`] and missing ones are open.
+/// `slot_types` gives the types of the parameters, or at a loop those of all registers, which whoever enters there has
+/// checked; the graph checks those of parameters if [`Options::selects_at_entry`] is off. [`Type::ANY`] and missing ones are
+/// open.
 pub fn build(
     code: Arc<CodeSnapshot>,
     entry: EntryPoint,
@@ -263,9 +271,15 @@ impl Builder<'_> {
         for register in live {
             let wanted = slot_types.get(register).copied().unwrap_or(Type::ANY);
             let ty = match self.graph.entry {
-                // Types at a start are guesses, which the graph checks; at a loop whoever enters has.
-                EntryPoint::Start => Type::ANY,
                 EntryPoint::Loop(_) => wanted,
+                EntryPoint::Start
+                    if self.options.selects_at_entry && Test::of_type(wanted).is_some() =>
+                {
+                    self.graph.required.push((register as u32, wanted));
+                    wanted
+                }
+                // A guess, which the graph checks.
+                EntryPoint::Start => Type::ANY,
             };
             let node = self.graph.push(entry, Op::Slot(register as u32), ty);
             environment.set(register, node);

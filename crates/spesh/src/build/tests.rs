@@ -7,7 +7,7 @@ use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
 
 use super::*;
 use crate::graph::{Callee, Condition, Memory};
-use crate::snapshot::{CellSnapshot, LazyLiveness, PoolItem};
+use crate::snapshot::{Callees, CellSnapshot, LazyLiveness, PoolItem};
 use crate::verify::verify;
 
 /// Bytecode under construction.
@@ -86,6 +86,7 @@ struct World {
     failed: HashMap<usize, Type>,
     cold: Vec<usize>,
     calls_per_run: HashMap<usize, f64>,
+    several: HashMap<usize, Callees>,
 }
 
 impl CodeSource for World {
@@ -101,6 +102,10 @@ impl Profile for World {
 
     fn callee(&self, _: CodeWord, pc: usize) -> Option<CodeWord> {
         self.callees.get(&pc).copied()
+    }
+
+    fn callees(&self, _: CodeWord, pc: usize) -> Callees {
+        self.several.get(&pc).cloned().unwrap_or_default()
     }
 
     fn calls_per_run(&self, _: CodeWord, pc: usize) -> Option<f64> {
@@ -252,12 +257,18 @@ fn a_procedure_is_inlined_into_itself_once() {
     });
     assert_eq!(calls, 4, "{graph}");
     assert_eq!(graph.frames.len(), 3);
-    // The argument is checked once, and what the calls give.
-    assert_eq!(
-        count(&graph, |op| matches!(op, Op::Guard(..))),
-        5,
-        "{graph}"
-    );
+    // The argument is checked by who enters; what the calls give is checked here.
+    let guards = |graph: &Graph| count(graph, |op| matches!(op, Op::Guard(..)));
+    assert_eq!(graph.required, [(0, Type::FIXNUM)]);
+    assert_eq!(guards(&graph), 4, "{graph}");
+    let options = Options {
+        selects_at_entry: false,
+        ..Options::default()
+    };
+    let types = [Type::FIXNUM];
+    let graph = build(code, EntryPoint::Start, &types, &world, &world, &options).unwrap();
+    assert_eq!(graph.required, []);
+    assert_eq!(guards(&graph), 5, "{graph}");
 }
 
 #[test]
@@ -619,4 +630,143 @@ fn what_new_objects_are_made_of_is_known_and_exits_alone_make_them() {
     });
     let graph = graph_of(&World::default(), &kept, &[]);
     assert_eq!((new(&graph, true), new(&graph, false)), (0, 2), "{graph}");
+}
+
+/// `(lambda (x) (+ x number))`, padded to so many words.
+fn adder(word: u64, number: i8, words: usize) -> Arc<CodeSnapshot> {
+    let mut code = Assembly::default();
+    for _ in 2..words {
+        code.abc(Opcode::Cons, 1, 0, 0);
+    }
+    code.abc(Opcode::AddImmediate, 1, 0, i32::from(number))
+        .abc(Opcode::Return, 1, 0, 0);
+    code.finish(word, "adder", 1)
+}
+
+/// `(lambda (f x) (cons (f x) x))`, or a tail call of f; the call is at word 2. It enters codes so often.
+fn caller_of_several(
+    is_tail: bool,
+    callees: &[(Arc<CodeSnapshot>, u32)],
+) -> (World, Arc<CodeSnapshot>) {
+    let mut code = Assembly::default();
+    code.abc(Opcode::Move, 2, 0, 0).abc(Opcode::Move, 4, 1, 0);
+    if is_tail {
+        code.abc(Opcode::TailCall, 2, 1, 0);
+    } else {
+        code.call(2, 1, 0b10)
+            .abc(Opcode::Cons, 2, 2, 1)
+            .abc(Opcode::Return, 2, 0, 0);
+    }
+    let mut world = World::default();
+    world.several.insert(
+        2,
+        Callees {
+            seen: callees
+                .iter()
+                .map(|(code, count)| (code.word, *count))
+                .collect(),
+            calls: callees.iter().map(|(_, count)| count).sum(),
+        },
+    );
+    world.codes = callees
+        .iter()
+        .map(|(code, _)| (code.word, code.clone()))
+        .collect();
+    (world, code.finish(0x1005, "caller", 2))
+}
+
+/// Questions for the code of a closure, in order of the blocks.
+fn questions(graph: &Graph) -> Vec<u64> {
+    let asked = |block: &crate::graph::Block| match block.terminator {
+        Terminator::Branch {
+            condition: Condition::Test(Test::ClosureOf(code), _),
+            ..
+        } => Some(code),
+        _ => None,
+    };
+    graph.blocks.iter().filter_map(asked).collect()
+}
+
+fn exits(graph: &Graph) -> usize {
+    let leaves = |block: &&crate::graph::Block| matches!(block.terminator, Terminator::Exit(_));
+    graph.blocks.iter().filter(leaves).count()
+}
+
+fn calls(graph: &Graph) -> usize {
+    count(graph, |op| matches!(op, Op::Call(..)))
+}
+
+#[test]
+fn a_call_that_enters_two_procedures_asks_which() {
+    let (one, other) = (adder(0x3005, 1, 2), adder(0x4005, 2, 2));
+    let (mut world, code) = caller_of_several(false, &[(one, 60), (other, 40)]);
+    let graph = graph_of(&world, &code, &[]);
+    assert_eq!(questions(&graph), [0x3005, 0x4005], "{graph}");
+    // Nobody else was ever called.
+    assert_eq!((calls(&graph), exits(&graph)), (0, 1), "{graph}");
+    // The results come together in one pair.
+    assert_eq!(count(&graph, |op| matches!(op, Op::Cons(..))), 1, "{graph}");
+    // The closure is asked once whether it is one, and leaves otherwise.
+    let is_closure = |op: &Op| {
+        matches!(
+            op,
+            Op::Guard(Test::Kind(canny_tables::kinds::Kind::Closure), ..)
+        )
+    };
+    assert_eq!(count(&graph, is_closure), 1, "{graph}");
+
+    // Leaving was wrong too often: whatever comes is called.
+    world.unstable.push(2);
+    let graph = graph_of(&world, &code, &[]);
+    assert_eq!(questions(&graph), [0x3005, 0x4005], "{graph}");
+    assert_eq!((calls(&graph), exits(&graph)), (1, 0), "{graph}");
+    assert_eq!(count(&graph, is_closure), 0, "{graph}");
+}
+
+#[test]
+fn a_tail_call_that_enters_two_procedures_returns_from_each() {
+    let (one, other) = (adder(0x3005, 1, 2), adder(0x4005, 2, 2));
+    let (world, code) = caller_of_several(true, &[(one, 6), (other, 4)]);
+    let graph = graph_of(&world, &code, &[]);
+    let returns = |block: &&crate::graph::Block| matches!(block.terminator, Terminator::Return(_));
+    assert_eq!(graph.blocks.iter().filter(returns).count(), 2, "{graph}");
+    // Ten calls are too few to say that nobody else comes.
+    let tail_calls =
+        |block: &&crate::graph::Block| matches!(block.terminator, Terminator::TailCall(..));
+    assert_eq!(graph.blocks.iter().filter(tail_calls).count(), 1, "{graph}");
+}
+
+#[test]
+fn large_and_rare_procedures_share_the_call() {
+    let (small, large) = (adder(0x3005, 1, 2), adder(0x4005, 2, 100));
+    let rare = adder(0x5005, 3, 2);
+    let (world, code) = caller_of_several(false, &[(small, 600), (large, 300), (rare, 50)]);
+    let graph = graph_of(&world, &code, &[]);
+    assert_eq!(questions(&graph), [0x3005], "{graph}");
+    assert_eq!((calls(&graph), exits(&graph)), (1, 0), "{graph}");
+}
+
+#[test]
+fn a_call_that_enters_many_procedures_stays_one_call() {
+    let many: Vec<_> = (0..8)
+        .map(|n| (adder(0x3005 + 0x100 * n, n as i8, 2), 100))
+        .collect();
+    let (mut world, code) = caller_of_several(false, &many);
+    let graph = graph_of(&world, &code, &[]);
+    world.several.clear();
+    let plain = graph_of(&world, &code, &[]);
+    assert_eq!(graph.to_string(), plain.to_string());
+}
+
+#[test]
+fn asking_which_procedure_is_called_can_be_turned_off() {
+    let (one, other) = (adder(0x3005, 1, 2), adder(0x4005, 2, 2));
+    let (world, code) = caller_of_several(false, &[(one, 60), (other, 40)]);
+    let options = Options {
+        inline_several: false,
+        ..Options::default()
+    };
+    let graph = build(code, EntryPoint::Start, &[], &world, &world, &options).unwrap();
+    assert_eq!(questions(&graph), [] as [u64; 0], "{graph}");
+    assert_eq!(calls(&graph), 1, "{graph}");
 }

@@ -24,6 +24,14 @@ impl<T> Histogram<T> {
 }
 
 impl<T: Copy + PartialEq> Histogram<T> {
+    /// One thing, so often.
+    pub fn of(item: T, count: u32) -> Histogram<T> {
+        Histogram {
+            counts: vec![(item, count)],
+            others: 0,
+        }
+    }
+
     /// Counts one more, among the others if `kinds_max` are told apart already.
     pub fn add(&mut self, item: T, kinds_max: usize) {
         match self.counts.iter().position(|(known, _)| *known == item) {

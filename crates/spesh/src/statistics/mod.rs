@@ -32,7 +32,7 @@ pub use replay::Log;
 
 use crate::code_map::{CodeMap, CodeSet};
 use crate::log::TypeTuple;
-use crate::snapshot::{CodeSource, CodeWord, Profile};
+use crate::snapshot::{Callees, CodeSource, CodeWord, Profile};
 use crate::types::Type;
 
 /// Versions after which code that was not seen is forgotten.
@@ -279,6 +279,16 @@ impl Statistics {
 
     /// Everything that was seen at an instruction.
     pub fn site(&self, code: CodeWord, pc: usize) -> SiteStatistics {
+        self.site_where(code, pc, |_| true)
+    }
+
+    /// What was seen there in calls with such types of arguments, or also in those that belong to no type tuple.
+    fn site_where(
+        &self,
+        code: CodeWord,
+        pc: usize,
+        counts: impl Fn(Option<&TypeTuple>) -> bool,
+    ) -> SiteStatistics {
         let mut all = SiteStatistics::default();
         let Some(statistics) = self.codes.get(&code) else {
             return all;
@@ -287,14 +297,22 @@ impl Statistics {
             return all;
         };
         let address = start + 4 * pc as u64;
-        statistics.each_site_table(|sites| {
-            if let Some(site) = sites.get(&address) {
+        statistics.each_site_table(|tuple, sites| {
+            if let Some(site) = sites.get(&address)
+                && counts(tuple)
+            {
                 all.types.add_all(&site.types);
                 all.callees.add_all(&site.callees);
                 all.arguments.add_all(&site.arguments);
             }
         });
         all
+    }
+
+    /// [`Profile::result_type`] in calls whose arguments have such types; `None` if no such call was seen there.
+    pub fn result_type_for(&self, code: CodeWord, pc: usize, wanted: &[Type]) -> Option<Type> {
+        let fits = |tuple: Option<&TypeTuple>| tuple.is_some_and(|tuple| tuple.is(wanted));
+        common_type(&self.site_where(code, pc, fits).types)
     }
 }
 
@@ -316,13 +334,13 @@ impl CodeStatistics {
     }
 
     /// Calls `visit` with the sites of every type tuple and those that belong to none.
-    pub fn each_site_table<'a>(&'a self, mut visit: impl FnMut(&'a Sites)) {
+    pub fn each_site_table<'a>(&'a self, mut visit: impl FnMut(Option<&'a TypeTuple>, &'a Sites)) {
         for callsite in &self.callsites {
             for tuple in &callsite.tuples {
-                visit(&tuple.sites);
+                visit(Some(&tuple.types), &tuple.sites);
             }
         }
-        visit(&self.sites);
+        visit(None, &self.sites);
     }
 
     /// Version of the last log that told something.
@@ -359,6 +377,16 @@ impl CodeStatistics {
     }
 }
 
+/// All types together that are not rare; `None` if nothing was seen.
+fn common_type(types: &Histogram<Type>) -> Option<Type> {
+    let total = types.total();
+    let common = types
+        .iter()
+        .filter(|(_, count)| count.saturating_mul(RARE) >= total)
+        .fold(Type::NONE, |all, (ty, _)| all.or(*ty));
+    (total > 0).then_some(common)
+}
+
 fn fade_sites(sites: &mut Sites) {
     for site in sites.values_mut() {
         site.types.fade();
@@ -369,19 +397,24 @@ fn fade_sites(sites: &mut Sites) {
 
 impl Profile for Statistics {
     fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type> {
-        let types = self.site(code, pc).types;
-        let total = types.total();
-        let common = types
-            .iter()
-            .filter(|(_, count)| count.saturating_mul(RARE) >= total)
-            .fold(Type::NONE, |all, (ty, _)| all.or(*ty));
-        (total > 0).then_some(common)
+        common_type(&self.site(code, pc).types)
     }
 
     fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord> {
         let callees = self.site(code, pc).callees;
         let (callee, count) = callees.most()?;
         (u64::from(count) * 100 >= 99 * u64::from(callees.total())).then_some(callee)
+    }
+
+    fn callees(&self, code: CodeWord, pc: usize) -> Callees {
+        let callees = self.site(code, pc).callees;
+        let mut seen = callees.sorted();
+        // The rest of the key makes the order the same in every run.
+        seen.sort_by_key(|(code, count)| (std::cmp::Reverse(*count), *code));
+        Callees {
+            seen,
+            calls: callees.total(),
+        }
     }
 
     fn calls_per_run(&self, code: CodeWord, pc: usize) -> Option<f64> {

@@ -280,7 +280,7 @@ fn calls_from_compiled_code_count_and_belong_to_no_caller() {
     assert_eq!((of_first.hits, of_first.callsites[0].hits), (10, 10));
     assert_eq!(of_first.callsites[0].tuples[0].types.types(), [Type::PAIR]);
     let of_caller = statistics.code(caller).unwrap();
-    of_caller.each_site_table(|sites| assert!(sites.is_empty(), "{sites:?}"));
+    of_caller.each_site_table(|_, sites| assert!(sites.is_empty(), "{sites:?}"));
 }
 
 #[test]

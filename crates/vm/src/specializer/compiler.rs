@@ -8,7 +8,7 @@ use std::time::Instant;
 use canny_jit::JitError;
 use canny_spesh::build::{Options, build};
 use canny_spesh::graph::{EntryPoint, Graph};
-use canny_spesh::planner::Plan;
+use canny_spesh::planner::{Plan, Selection};
 use canny_spesh::snapshot::{CodeSource, CodeWord, Profile};
 use canny_spesh::switches::turn_off;
 use canny_spesh::types::Type;
@@ -128,6 +128,13 @@ impl Compile for Compiler {
                 }
             }
             Err(error) => Outcome::Refused(error.to_string()),
+        }
+    }
+
+    fn selection(&self) -> Selection {
+        match self.options.selects_at_entry {
+            true => Selection::Among,
+            false => Selection::One,
         }
     }
 

@@ -42,9 +42,6 @@ impl fmt::Display for InstallError {
             InstallError::Refused(Refusal::Stale) => {
                 f.write_str("a variable that it relies on has changed")
             }
-            InstallError::Refused(Refusal::TypesAtStart) => {
-                f.write_str("nobody checks types of arguments before a procedure starts")
-            }
         }
     }
 }
@@ -141,7 +138,10 @@ impl Specializer {
             id,
             code: graph.codes[0].word,
             entry: graph.entry,
-            required: live_and_typed(graph, required),
+            required: match graph.entry {
+                EntryPoint::Start => graph.required.clone(),
+                EntryPoint::Loop(_) => live_and_typed(graph, required),
+            },
             watched: graph.watched.clone(),
             codes: codes_of(graph, view).ok_or(InstallError::Refused(Refusal::UnknownCode))?,
         };

@@ -62,8 +62,6 @@ pub enum Refusal {
     UnknownCode,
     /// A global variable that it relies on changed meanwhile.
     Stale,
-    /// Nobody checks types of arguments at the start of a procedure: its graph has to.
-    TypesAtStart,
 }
 
 /// Why a candidate was taken out of use.
@@ -212,7 +210,7 @@ impl Specializer {
         self.heap.request_safepoints();
     }
 
-    /// The candidate that calls of a code enter.
+    /// The first candidate that calls of a code enter; it may pass them on to others.
     pub fn entered(&self, code: CodeWord) -> Option<CandidateId> {
         self.lock().entered(code)
     }

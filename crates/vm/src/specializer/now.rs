@@ -77,7 +77,7 @@ impl Thread {
         unreachable!("the last round returns")
     }
 
-    /// The candidate that calls of a procedure enter.
+    /// The first candidate that calls of a procedure enter.
     pub fn specialization(&self, procedure: Value) -> Option<CandidateId> {
         let code = crate::code::CodeRef::of_closure(procedure)?;
         self.vm.specializer.entered(CodeWord(code.word()))

@@ -45,8 +45,8 @@ struct KnownCode {
     /// The code object; it does not move.
     code: Value,
     snapshot: Option<Arc<CodeSnapshot>>,
-    /// The candidate that calls enter.
-    entered: Option<CandidateId>,
+    /// The candidates that calls enter, in the order in which calls are passed on.
+    entered: Vec<CandidateId>,
     /// How many candidates were given up because their guesses were wrong.
     retirements: u32,
 }
@@ -55,7 +55,7 @@ struct KnownCode {
 struct Candidate {
     code: CodeWord,
     entry: EntryPoint,
-    /// Types of registers on entry at a loop.
+    /// Types of registers on entry at a loop, of arguments at a start.
     required: Vec<(u32, Type)>,
     /// Numbers of the watches that it relies on.
     watched: Vec<u32>,
@@ -175,7 +175,7 @@ impl Registry {
             .or_insert(KnownCode {
                 code,
                 snapshot: Some(snapshot),
-                entered: None,
+                entered: Vec::new(),
                 retirements: 0,
             });
     }
@@ -193,9 +193,6 @@ impl Registry {
         {
             return Err(Refusal::Stale);
         }
-        if publication.entry == EntryPoint::Start && !publication.required.is_empty() {
-            return Err(Refusal::TypesAtStart);
-        }
         Ok(())
     }
 
@@ -209,18 +206,11 @@ impl Registry {
             watched,
             codes,
         } = publication;
-        let Some(known) = self.codes.get_mut(&word) else {
-            return;
-        };
-        let Some(code_object) = CodeRef::of_value(known.code) else {
+        let Some(code_object) = self.code_object(word) else {
             return;
         };
         match entry {
-            EntryPoint::Start => {
-                known.entered = Some(id);
-                let entry = installed.entry_descriptor as u64;
-                enter_at(code_object, entry, installed.native_entry as u64);
-            }
+            EntryPoint::Start => self.join_chain(id, word, &required),
             EntryPoint::Loop(pc) => {
                 // SAFETY: loop heads are instructions of the code.
                 let head = unsafe { code_object.start().add(pc) } as u64;
@@ -249,6 +239,45 @@ impl Registry {
                 is_shown: false,
             },
         );
+        if entry == EntryPoint::Start {
+            self.link_chain(word);
+        }
+    }
+
+    /// Puts a candidate among those that calls of a code enter: behind those that ask for as much or more, in place of one
+    /// that asks for the same.
+    fn join_chain(&mut self, id: CandidateId, code: CodeWord, required: &[(u32, Type)]) {
+        let candidates = &self.candidates;
+        let Some(known) = self.codes.get_mut(&code) else {
+            return;
+        };
+        let of = |other: &CandidateId| candidates.get(other).map(|other| &other.required[..]);
+        known.entered.retain(|other| of(other) != Some(required));
+        let asks_less =
+            |other: &CandidateId| of(other).is_some_and(|types| types.len() < required.len());
+        let at = known.entered.iter().position(asks_less);
+        known.entered.insert(at.unwrap_or(known.entered.len()), id);
+    }
+
+    /// Leads calls of a code to its candidates: to the first, from each to the next, and from the last to the bytecode.
+    fn link_chain(&self, word: CodeWord) {
+        let Some(known) = self.codes.get(&word) else {
+            return;
+        };
+        let Some(code_object) = CodeRef::of_value(known.code) else {
+            return;
+        };
+        let mut native = canny_llint::native_to_bytecode();
+        let mut entry = code_object.start() as u64;
+        // From the end, so that nobody is led to what leads nowhere yet.
+        for id in known.entered.iter().rev() {
+            if let Some(Candidate { installed, .. }) = self.candidates.get(id) {
+                installed.pass_on_to(native);
+                native = installed.native_entry;
+                entry = installed.entry_descriptor as u64;
+            }
+        }
+        enter_at(code_object, entry, native as u64);
     }
 
     /// The descriptor of a candidate for a loop with such registers.
@@ -363,13 +392,10 @@ impl Registry {
         match entry {
             EntryPoint::Start => {
                 if let Some(known) = self.codes.get_mut(&word)
-                    && known.entered == Some(id)
+                    && known.entered.contains(&id)
                 {
-                    known.entered = None;
-                    if let Some(code_object) = code_object {
-                        let stub = canny_llint::native_to_bytecode() as u64;
-                        enter_at(code_object, code_object.start() as u64, stub);
-                    }
+                    known.entered.retain(|other| *other != id);
+                    self.link_chain(word);
                 }
             }
             EntryPoint::Loop(pc) => self.forget_loop(id, pc, code_object),
@@ -502,9 +528,9 @@ impl Registry {
         })
     }
 
-    /// The candidate that calls of a code enter.
+    /// The first candidate that calls of a code enter.
     pub(super) fn entered(&self, code: CodeWord) -> Option<CandidateId> {
-        self.codes.get(&code)?.entered
+        self.codes.get(&code)?.entered.first().copied()
     }
 }
 

@@ -29,8 +29,9 @@ use std::time::{Duration, Instant};
 
 use canny_spesh::code_map::CodeSet;
 use canny_spesh::dump::{code_title, plan_text, statistics_text};
+use canny_spesh::graph::EntryPoint;
 use canny_spesh::planner::{Budget, Plan, Planner, Selection};
-use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile};
+use canny_spesh::snapshot::{Callees, CodeSnapshot, CodeSource, CodeWord, Profile};
 use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
 
@@ -92,6 +93,11 @@ pub trait Compile: Send {
     /// Specializations given up since the last call because their guesses failed, for the planner.
     fn retracted(&mut self) -> Vec<Plan> {
         Vec::new()
+    }
+
+    /// How many specializations of a procedure there can be.
+    fn selection(&self) -> Selection {
+        Selection::One
     }
 
     /// These codes are no more.
@@ -360,19 +366,31 @@ impl CodeSource for Snapshots {
     }
 }
 
-/// What statistics and machine know together.
+/// What statistics and machine know together of the code of a plan and of others.
 struct WorkerProfile<'a> {
     statistics: &'a Statistics,
     machine: &'a dyn Machine,
+    plan: &'a Plan,
 }
 
 impl Profile for WorkerProfile<'_> {
     fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type> {
-        self.statistics.result_type(code, pc)
+        let plan = self.plan;
+        let of_such_calls = (code == plan.code && plan.entry == EntryPoint::Start).then(|| {
+            self.statistics
+                .result_type_for(code, pc, &plan.parameter_types)
+        });
+        of_such_calls
+            .flatten()
+            .or_else(|| self.statistics.result_type(code, pc))
     }
 
     fn callee(&self, code: CodeWord, pc: usize) -> Option<CodeWord> {
         self.statistics.callee(code, pc)
+    }
+
+    fn callees(&self, code: CodeWord, pc: usize) -> Callees {
+        self.statistics.callees(code, pc)
     }
 
     fn calls_per_run(&self, code: CodeWord, pc: usize) -> Option<f64> {
@@ -405,8 +423,7 @@ impl Worker {
                     None
                 }
             });
-        // A procedure has one entry: nobody chooses among candidates.
-        let mut planner = Planner::new(Selection::One);
+        let mut planner = Planner::new(compile.selection());
         planner.set_eager(options.is_eager);
         Worker {
             options,
@@ -676,6 +693,7 @@ impl Worker {
         let profile = WorkerProfile {
             statistics,
             machine: &**machine,
+            plan,
         };
         let log = file.as_mut().map(|file| file as &mut dyn Write);
         let outcome = guarded(|| compile.compile(plan, &profile, log));

@@ -66,7 +66,7 @@ impl Worker {
                 loop_hits: seen.loop_hits,
                 obstacle,
             });
-            seen.each_site_table(|sites| {
+            seen.each_site_table(|_, sites| {
                 for (address, site) in sites {
                     let Some(pc) = seen.pc(*address) else {
                         continue;
