@@ -124,3 +124,36 @@ fn continuations_and_errors_pass_through_what_was_copied() {
         "1976961 \n1976962 \n1975962 \n1974962 \n",
     );
 }
+
+#[test]
+fn literal_keywords_find_their_places_in_procedures_that_are_not_called_by_name() {
+    let text = "
+(import (only (canny base) define* lambda*))
+(define* (area width #:optional (height 2) #:key (scale 1) (shift (* 2 scale)) . rest)
+  (+ (* width height scale) shift (length rest)))
+(define procedures (vector area))
+(define (run n last)
+  (let loop ((i 0) (sum 0))
+    (if (= i n)
+        (list sum ((vector-ref procedures 0) last #:scale i) ((vector-ref procedures 0) 3 last))
+        (let ((area (vector-ref procedures 0)))
+          (loop (+ i 1)
+                (+ sum (area i) (area i 7) (area i 5 #:shift i) (area i #:shift 1 #:scale 3 #:shift 4)))))))
+(show (run 10 2) (run 4000 1) (run 5 1/2))
+(define key '#:scale)
+(define (vary key)
+  (let loop ((i 0) (sum 0))
+    (if (= i 3000) sum (loop (+ i 1) (+ sum ((vector-ref procedures 0) i key 2))))))
+(show (vary key) (vary 0.5) (vary 9))
+(vector-set! procedures 0 (lambda* (#:key (scale 0)) scale))
+(show (guard (e (#t (error-object-message e))) (run 3 2)))";
+    let log = check(
+        text,
+        "(1105 62 8) (168022000 16002 5) (290 17 7/2) \n\
+         18012000 2258250.0 40495500 \n\
+         \"an argument where a keyword is expected\" \n",
+    );
+    let graph = log.split("graph of run").nth(1).expect("run was compiled");
+    let graph = graph.split("\n\n").next().unwrap_or_default();
+    assert!(!graph.contains("keyword-entry"), "{graph}");
+}

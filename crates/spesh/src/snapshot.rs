@@ -80,8 +80,23 @@ pub enum PoolItem {
     Cell(CellSnapshot),
     /// A code object for `make-closure`.
     Code(CodeWord),
-    /// Anything else (descriptions of keyword parameters).
+    /// A keyword, by its name: keywords in code are interned.
+    Keyword(Arc<str>),
+    /// What the code's `keyword-entry` takes.
+    Keywords(KeywordParameters),
+    /// Anything else.
     Other,
+}
+
+/// Keyword parameters of a procedure, behind its required ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeywordParameters {
+    /// How many optional parameters come before them.
+    pub optional: usize,
+    /// Unknown keywords are accepted.
+    pub allow_other_keys: bool,
+    /// Names of the keywords in the order of their registers.
+    pub names: Vec<Arc<str>>,
 }
 
 /// A global variable as it was when the snapshot was made.

@@ -64,7 +64,7 @@ impl Builder<'_> {
             frequency: activation.frequency * calls_per_run.unwrap_or(1.0),
         };
         if let Some(snapshot) = &snapshot
-            && self.is_worth_inlining(activation, snapshot, count, site.frequency)
+            && self.is_worth_inlining(activation, snapshot, &site.arguments, site.frequency)
         {
             return self.inline(activation, instruction, site, snapshot.clone());
         }
@@ -145,7 +145,7 @@ impl Builder<'_> {
         &self,
         activation: &Activation,
         callee: &CodeSnapshot,
-        count: usize,
+        arguments: &[NodeId],
         frequency: f64,
     ) -> bool {
         let options = self.options;
@@ -165,9 +165,9 @@ impl Builder<'_> {
             return false;
         }
         let takes = if callee.arity == VARIADIC {
-            takes_arguments(callee, count)
+            takes_arguments(callee, arguments.len()) || self.takes_keywords(callee, arguments)
         } else {
-            callee.arity == count as u32
+            callee.arity == arguments.len() as u32
         };
         if !takes {
             return false;
@@ -336,8 +336,7 @@ fn can_inline(code: &CodeSnapshot) -> bool {
             use Opcode::*;
             !matches!(
                 instruction.opcode,
-                KeywordEntry
-                    | ArityError
+                ArityError
                     | TailApply
                     | TailCallValues
                     | ApplyStub

@@ -53,6 +53,9 @@ impl Builder<'_> {
             | JumpNotCharacterLess => self.character_comparison(activation, instruction)?,
             Entry => return self.entry(activation, instruction),
             CaseEntry => self.case_entry(activation, instruction),
+            KeywordEntry if let Some(count) = activation.argument_count => {
+                self.keyword_entry(activation, instruction, count)?;
+            }
             KeywordEntry | Unpack => self.runtime_many(activation, instruction),
             Move => {
                 let value = self.register(activation, instruction.b())?;
@@ -282,6 +285,11 @@ impl Builder<'_> {
                 if let Some(code) = code {
                     self.known_code.insert(node, code);
                 }
+                node
+            }
+            PoolItem::Keyword(name) => {
+                let node = self.pure(Op::PoolSlot(address), Type::OTHER_OBJECT);
+                self.keywords.insert(node, name);
                 node
             }
             _ => self.pure(Op::PoolSlot(address), Type::ANY),
@@ -586,12 +594,11 @@ impl Builder<'_> {
             activation.environment.set(register, absent);
         }
         if rest == 1 {
-            let mut list = self.word(layout::NIL);
-            for register in (positional..count).rev() {
-                let element = self.register(activation, register)?;
-                let element = self.tagged(element);
-                list = self.cons(element, list);
+            let mut left = Vec::new();
+            for register in positional..count {
+                left.push(self.register(activation, register)?);
             }
+            let list = self.rest_list(&left);
             activation.environment.set(positional, list);
         }
         Ok(None)

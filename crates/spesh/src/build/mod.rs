@@ -16,6 +16,7 @@ mod complex;
 mod control;
 mod environment;
 mod instructions;
+mod keywords;
 mod leaf;
 mod objects;
 mod polymorphic;
@@ -144,6 +145,7 @@ pub fn build(
             likely: HashMap::new(),
             known_code: HashMap::new(),
             known_types: HashMap::new(),
+            keywords: HashMap::new(),
             entry_slots: Vec::new(),
             invariants: Vec::new(),
             profile,
@@ -204,6 +206,8 @@ struct Builder<'a> {
     known_code: HashMap<NodeId, CodeWord>,
     /// Record types in watched variables.
     known_types: HashMap<NodeId, KnownType>,
+    /// Names of the keywords that are known.
+    keywords: HashMap<NodeId, Arc<str>>,
     /// What the first registers held when code with clauses was entered.
     entry_slots: Vec<NodeId>,
     /// What the loops around leave alone, by node, with its register; outermost loop first.

@@ -66,7 +66,7 @@ impl Builder<'_> {
                 continue;
             };
             let frequency = site.frequency * share;
-            if self.is_worth_inlining(activation, &snapshot, site.arguments.len(), frequency) {
+            if self.is_worth_inlining(activation, &snapshot, &site.arguments, frequency) {
                 calls += count;
                 likely.copied.push((snapshot, share));
             }

@@ -51,9 +51,10 @@ fn arity(thread: &mut Thread) -> Raise {
 }
 
 /// Description of keyword parameters in the pool: `#(optional-count allow-other-keys? keyword …)`.
-mod description {
+pub(crate) mod description {
     pub const OPTIONAL_COUNT: usize = 0;
     pub const ALLOW_OTHER_KEYS: usize = 1;
+    /// The first of them.
     pub const KEYWORDS: usize = 2;
 }
 

@@ -8,7 +8,7 @@ mod calls;
 mod compiled;
 mod control;
 mod data;
-mod entry;
+pub(crate) mod entry;
 
 use canny_llint::RuntimeEntry;
 use canny_tables::opcodes::{

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use canny_spesh::snapshot::{CellSnapshot, CodeSnapshot, CodeWord, LazyLiveness, PoolItem};
+use canny_compiler::instruction::Instruction;
+use canny_spesh::snapshot::{
+    CellSnapshot, CodeSnapshot, CodeWord, KeywordParameters, LazyLiveness, PoolItem,
+};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{class_key, frame, record_type};
+use canny_tables::opcodes::Opcode;
 use canny_value::{ObjectRef, Value};
 
 use super::Specializer;
@@ -15,6 +19,8 @@ use super::registry::Registry;
 use crate::Vm;
 use crate::code::CodeRef;
 use crate::globals;
+use crate::runtime::entry::description as keywords;
+use crate::symbols::symbol_name;
 use crate::thread::Thread;
 
 /// The type of a value.
@@ -82,10 +88,17 @@ impl Vm {
         let frame_words = code.frame_words();
         let liveness = LazyLiveness::new(instructions.clone(), frame_words);
         let mut registry = self.specializer.lock();
-        let pool = code
+        let mut pool: Vec<PoolItem> = code
             .pool()
             .map(|value| pool_item(&mut registry, value))
             .collect();
+        if let Ok(entry) = Instruction::decode(&instructions, 0)
+            && entry.opcode == Opcode::KeywordEntry
+            && let Some(slot) = entry.pool_index(pool.len())
+            && let Some(parameters) = code.pool().nth(slot).and_then(keyword_parameters)
+        {
+            pool[slot] = PoolItem::Keywords(parameters);
+        }
         let snapshot = Arc::new(CodeSnapshot {
             word,
             entry: code.start() as u64,
@@ -113,6 +126,24 @@ fn class_key(record_type: ObjectRef) -> Option<i64> {
 fn field_count(record_type: ObjectRef) -> u32 {
     let names = record_type.field(record_type::FIELDS).as_object();
     names.map_or(0, |names| names.length() as u32)
+}
+
+/// What a description of keyword parameters in the pool says.
+fn keyword_parameters(description: Value) -> Option<KeywordParameters> {
+    let description = description.as_kind(Kind::Vector)?;
+    let name = |index| keyword_name(description.field(index)).map(Arc::from);
+    Some(KeywordParameters {
+        optional: description.field(keywords::OPTIONAL_COUNT).as_index()?,
+        allow_other_keys: description.field(keywords::ALLOW_OTHER_KEYS).is_true(),
+        names: (keywords::KEYWORDS..description.length())
+            .map(name)
+            .collect::<Option<_>>()?,
+    })
+}
+
+/// The name of a keyword.
+fn keyword_name(value: Value) -> Option<String> {
+    symbol_name(value.as_kind(Kind::Keyword)?.field(0)).map(|name| name.to_string())
 }
 
 fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
@@ -147,6 +178,9 @@ fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
         }
         Kind::Code => PoolItem::Code(CodeWord(value.bits())),
         Kind::Filler => PoolItem::Other,
+        Kind::Keyword => {
+            keyword_name(value).map_or(PoolItem::Other, |name| PoolItem::Keyword(name.into()))
+        }
         _ => PoolItem::Object {
             ty: type_of(value),
             code: code_of(value),
