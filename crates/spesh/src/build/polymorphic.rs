@@ -9,11 +9,13 @@
 //! ```
 //!
 //! A procedure that is too large to be copied gets no question of its own: to call it directly saves less than what another
-//! segment costs, and all that are not copied share the call.
+//! segment costs, and all that are not copied share the call. Neither does one that makes calls itself: copies of such save one call
+//! of two, and where they ask in their turn code grows by powers of their number.
 
 use std::sync::Arc;
 
-use canny_compiler::instruction::Instruction;
+use canny_compiler::instruction::{Instruction, instructions};
+use canny_tables::opcodes::Opcode;
 
 use super::calls::Site;
 use super::{Activation, BuildError, Builder};
@@ -26,7 +28,9 @@ const CALLEES_MAX: usize = 4;
 /// Share of the calls that a procedure needs for a question of its own.
 const SHARE_MIN: f64 = 0.15;
 /// Share of the calls that have to enter what is copied.
-const SHARE_OF_ALL_MIN: f64 = 0.5;
+const SHARE_OF_ALL_MIN: f64 = 0.9;
+/// Times that the call has to be made for each run of the outermost procedure.
+const FREQUENCY_MIN: f64 = 0.3;
 /// Calls after which a procedure that was not seen is taken for one that does not come.
 const CALLS_ENOUGH: u32 = 100;
 
@@ -51,7 +55,11 @@ impl Builder<'_> {
             copied: Vec::new(),
             are_all: false,
         };
-        if !self.options.inline_several || !self.ty(site.closure).may_be(Type::CLOSURE) {
+        let is_worth_asking = site.frequency >= FREQUENCY_MIN;
+        if !self.options.inline_several
+            || !is_worth_asking
+            || !self.ty(site.closure).may_be(Type::CLOSURE)
+        {
             return likely;
         }
         let (code, pc) = (activation.code.word, activation.pc);
@@ -66,7 +74,9 @@ impl Builder<'_> {
                 continue;
             };
             let frequency = site.frequency * share;
-            if self.is_worth_inlining(activation, &snapshot, &site.arguments, frequency) {
+            if calls_nobody(&snapshot)
+                && self.is_worth_inlining(activation, &snapshot, &site.arguments, frequency)
+            {
                 calls += count;
                 likely.copied.push((snapshot, share));
             }
@@ -123,4 +133,10 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+fn calls_nobody(code: &CodeSnapshot) -> bool {
+    instructions(&code.instructions).all(|instruction| {
+        instruction.is_ok_and(|it| !matches!(it.opcode, Opcode::Call | Opcode::TailCall))
+    })
 }

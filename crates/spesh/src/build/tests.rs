@@ -740,7 +740,7 @@ fn a_tail_call_that_enters_two_procedures_returns_from_each() {
 fn large_and_rare_procedures_share_the_call() {
     let (small, large) = (adder(0x3005, 1, 2), adder(0x4005, 2, 100));
     let rare = adder(0x5005, 3, 2);
-    let (world, code) = caller_of_several(false, &[(small, 600), (large, 300), (rare, 50)]);
+    let (world, code) = caller_of_several(false, &[(small, 900), (large, 50), (rare, 50)]);
     let graph = graph_of(&world, &code, &[]);
     assert_eq!(questions(&graph), [0x3005], "{graph}");
     assert_eq!((calls(&graph), exits(&graph)), (1, 0), "{graph}");
@@ -769,4 +769,30 @@ fn asking_which_procedure_is_called_can_be_turned_off() {
     let graph = build(code, EntryPoint::Start, &[], &world, &world, &options).unwrap();
     assert_eq!(questions(&graph), [] as [u64; 0], "{graph}");
     assert_eq!(calls(&graph), 1, "{graph}");
+}
+
+#[test]
+fn of_several_procedures_those_that_make_calls_are_not_copied() {
+    let (mut world, code) = caller_of_several(false, &[(adder(0x3005, 1, 2), 50)]);
+    let mut calling = Assembly::default();
+    calling
+        .abc(Opcode::Move, 2, 0, 0)
+        .abc(Opcode::Move, 4, 0, 0)
+        .call(2, 1, 0b1)
+        .abc(Opcode::Return, 2, 0, 0);
+    let calling = calling.finish(0x5005, "calling", 1);
+    let callees = world.several.get_mut(&2).unwrap();
+    callees.seen.push((calling.word, 5));
+    callees.calls += 5;
+    world.codes.insert(calling.word, calling);
+    let graph = graph_of(&world, &code, &[]);
+    assert_eq!(questions(&graph), [0x3005], "{graph}");
+    // With half of the calls entering that, nobody is copied, and neither where the call is seldom made.
+    let callees = world.several.get_mut(&2).unwrap();
+    callees.seen[1].1 += 45;
+    callees.calls += 45;
+    assert_eq!(questions(&graph_of(&world, &code, &[])), [] as [u64; 0]);
+    let (mut world, code) = caller_of_several(false, &[(adder(0x3005, 1, 2), 50)]);
+    world.calls_per_run.insert(2, 0.1);
+    assert_eq!(questions(&graph_of(&world, &code, &[])), [] as [u64; 0]);
 }
