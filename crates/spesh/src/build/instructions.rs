@@ -73,13 +73,7 @@ impl Builder<'_> {
                 self.variable(activation, instruction)?;
             }
             MakeClosure => return self.make_closure(activation, instruction),
-            Cons => {
-                let car = self.register(activation, instruction.b())?;
-                let cdr = self.register(activation, instruction.c())?;
-                let (car, cdr) = (self.tagged(car), self.tagged(cdr));
-                let pair = self.cons(car, cdr);
-                activation.environment.set(instruction.a(), pair);
-            }
+            Cons => self.new_pair(activation, instruction)?,
             Car | Cdr | Cadr | Cddr => self.list_access(activation, instruction)?,
             SetCar | SetCdr => self.set_pair(activation, instruction)?,
             Add | Subtract | Multiply | Divide | AddImmediate | Quotient | Remainder | Modulo

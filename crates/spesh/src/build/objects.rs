@@ -93,6 +93,19 @@ impl Builder<'_> {
         Ok(())
     }
 
+    pub(super) fn new_pair(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let car = self.register(activation, instruction.b())?;
+        let cdr = self.register(activation, instruction.c())?;
+        let (car, cdr) = (self.tagged(car), self.tagged(cdr));
+        let pair = self.cons(car, cdr);
+        activation.environment.set(instruction.a(), pair);
+        Ok(())
+    }
+
     /// A new pair, whose parts are known.
     pub(super) fn cons(&mut self, car: NodeId, cdr: NodeId) -> NodeId {
         let pair = self.push(Op::Cons(car, cdr), Type::PAIR);
