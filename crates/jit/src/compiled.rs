@@ -3,6 +3,7 @@
 
 use canny_spesh::graph::StateId;
 
+use crate::exits::ExitTail;
 use crate::machine::{FunctionCode, Relocation};
 
 /// Segments begin at multiples of this, for the constants behind their code.
@@ -22,6 +23,8 @@ pub struct Compiled {
     pub(crate) inlined: Vec<InlinedPlan>,
     pub(crate) exits: Vec<ExitPlan>,
     pub(crate) resumptions: Vec<ResumptionPlan>,
+    /// Where the last steps of ways out begin.
+    pub(crate) exit_tails: Vec<usize>,
     /// Places of the segments, for people.
     pub(crate) segments: Vec<SegmentPlace>,
     pub(crate) name: String,
@@ -116,5 +119,13 @@ impl Compiled {
             has_frame: function.has_frame,
         });
         (entry, bridge_start)
+    }
+
+    /// Appends the last steps of ways out.
+    pub(crate) fn add_exit_tails(&mut self, tails: &[ExitTail]) {
+        for tail in tails {
+            self.exit_tails.push(self.code.len());
+            tail.write(&mut self.code, &mut self.relocations);
+        }
     }
 }

@@ -147,6 +147,7 @@ pub(crate) fn install(
             Target::Stub(stub) => region.stub(stub),
             Target::Segment(index) => code + compiled.segments[index as usize].offset,
             Target::Next => data + NATIVE_PREFIX + NEXT,
+            Target::ExitTail(index) => code + compiled.exit_tails[index as usize],
         };
         displace(&mut text, code, relocation, target);
     }

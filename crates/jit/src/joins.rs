@@ -20,7 +20,7 @@ use crate::liveness::Liveness;
 /// Nodes that may stand again for the sake of one join, in all segments together.
 const REPEATED_MAX: usize = 40;
 /// The same for a loop.
-const REPEATED_LOOP_MAX: usize = 160;
+const REPEATED_LOOP_MAX: usize = 80;
 /// What a block counts besides its nodes.
 const BLOCK_NODES: usize = 3;
 

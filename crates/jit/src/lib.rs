@@ -18,6 +18,7 @@
 mod compiled;
 mod cuts;
 mod error;
+mod exits;
 mod install;
 mod joins;
 mod liveness;

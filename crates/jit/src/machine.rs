@@ -31,6 +31,8 @@ pub(crate) enum Target {
     Segment(u32),
     /// The word that says where calls go that are passed on.
     Next,
+    /// The last steps of a way out of the same procedure.
+    ExitTail(u32),
 }
 
 /// A stub that every code memory has.
@@ -40,6 +42,8 @@ pub(crate) enum Stub {
     Dispatch,
     /// Executes the instruction before pc in the runtime and goes on as a resumption says.
     Runtime,
+    /// Returns the word in pc's register from the frame to the interpreter.
+    Return,
 }
 
 impl Target {
@@ -51,9 +55,11 @@ impl Target {
             Target::Resumption(index) => (2, index),
             Target::Stub(Stub::Dispatch) => (3, 0),
             Target::Stub(Stub::Runtime) => (3, 1),
+            Target::Stub(Stub::Return) => (3, 2),
             Target::Inlined(index) => (4, index),
             Target::Segment(index) => (5, index),
             Target::Next => (6, 0),
+            Target::ExitTail(index) => (7, index),
         }
     }
 
@@ -64,9 +70,11 @@ impl Target {
             (2, _) => Target::Resumption(index),
             (3, 0) => Target::Stub(Stub::Dispatch),
             (3, 1) => Target::Stub(Stub::Runtime),
+            (3, 2) => Target::Stub(Stub::Return),
             (4, _) => Target::Inlined(index),
             (5, _) => Target::Segment(index),
             (6, 0) => Target::Next,
+            (7, _) => Target::ExitTail(index),
             _ => return None,
         })
     }

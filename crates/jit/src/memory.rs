@@ -63,6 +63,7 @@ pub(crate) struct Region {
     free: Mutex<Free>,
     dispatch: usize,
     runtime: usize,
+    to_interpreter: usize,
     perf_map: Option<PerfMap>,
 }
 
@@ -88,6 +89,7 @@ impl CodeMemory {
         }
         region.dispatch = region.write_stub("dispatch", stubs::dispatch()?)?;
         region.runtime = region.write_stub("runtime", stubs::runtime()?)?;
+        region.to_interpreter = region.write_stub("return", stubs::to_interpreter()?)?;
         Ok(CodeMemory {
             region: Arc::new(region),
         })
@@ -137,6 +139,7 @@ impl Region {
         match stub {
             Stub::Dispatch => self.dispatch,
             Stub::Runtime => self.runtime,
+            Stub::Return => self.to_interpreter,
         }
     }
 
@@ -239,6 +242,7 @@ fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
         }),
         dispatch: 0,
         runtime: 0,
+        to_interpreter: 0,
         perf_map: None,
     })
 }

@@ -18,73 +18,73 @@ use crate::values::Values;
 /// A store that a state needs: slot, in words from the outermost fp, and content.
 pub(crate) type SlotStore = (i32, SlotContent);
 
-/// Contents by slot.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Known(BTreeMap<i32, Vec<SlotContent>>);
+/// Contents by slot, in order of the slots: a slot can be there several times.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known(Vec<SlotStore>);
 
 impl Known {
     /// Whether a slot holds a content.
     pub(crate) fn holds(&self, slot: i32, content: SlotContent) -> bool {
-        self.0
-            .get(&slot)
-            .is_some_and(|contents| contents.contains(&content))
+        let first = self.0.partition_point(|(there, _)| *there < slot);
+        self.0[first..]
+            .iter()
+            .take_while(|(there, _)| *there == slot)
+            .any(|(_, known)| *known == content)
     }
 
+    /// The contents of slots that are in order.
     fn exactly(slots: &[SlotStore]) -> Known {
-        Known(
-            slots
-                .iter()
-                .map(|(slot, content)| (*slot, vec![*content]))
-                .collect(),
-        )
+        debug_assert!(slots.is_sorted_by_key(|(slot, _)| *slot));
+        Known(slots.to_vec())
+    }
+
+    fn add(&mut self, slot: i32, content: SlotContent) {
+        let behind = self.0.partition_point(|(there, _)| *there <= slot);
+        self.0.insert(behind, (slot, content));
     }
 
     fn set(&mut self, slot: i32, content: SlotContent) {
-        self.0.insert(slot, vec![content]);
+        self.0.retain(|(there, _)| *there != slot);
+        self.add(slot, content);
     }
 
     /// The node gets a new value: what is said of the old one holds no longer.
     fn define(&mut self, id: NodeId) {
-        self.0.retain(|_, contents| {
-            contents.retain(|content| *content != SlotContent::Node(id));
-            !contents.is_empty()
-        });
+        self.0
+            .retain(|(_, content)| *content != SlotContent::Node(id));
     }
 
     /// Keeps what the other knows too; says whether anything went.
     fn meet(&mut self, other: &Known) -> bool {
-        let before = self.size();
-        self.0.retain(|slot, contents| {
-            contents.retain(|content| other.holds(*slot, *content));
-            !contents.is_empty()
-        });
-        self.size() != before
-    }
-
-    fn size(&self) -> usize {
-        self.0.values().map(Vec::len).sum()
+        let before = self.0.len();
+        self.0
+            .retain(|(slot, content)| other.holds(*slot, *content));
+        self.0.len() != before
     }
 
     fn along(&self, graph: &Graph, values: &Values, edge: &Edge) -> Known {
         let parameters = &graph.blocks[edge.target.index()].parameters;
-        let mut known = self.clone();
-        known.0.retain(|_, contents| {
-            let mut renamed: Vec<SlotContent> = contents
-                .iter()
-                .copied()
-                .filter(
-                    |content| !matches!(content, SlotContent::Node(id) if parameters.contains(id)),
-                )
-                .collect();
-            for (parameter, argument) in parameters.iter().zip(&edge.arguments) {
-                if contents.contains(&SlotContent::Node(values.slot_root(graph, *argument))) {
-                    renamed.push(SlotContent::Node(*parameter));
-                }
+        if parameters.is_empty() {
+            return self.clone();
+        }
+        let names: Vec<(NodeId, SlotContent)> = parameters
+            .iter()
+            .zip(&edge.arguments)
+            .map(|(parameter, argument)| {
+                let root = values.slot_root(graph, *argument);
+                (*parameter, SlotContent::Node(root))
+            })
+            .collect();
+        let mut known = Vec::with_capacity(self.0.len() + names.len());
+        for (slot, content) in &self.0 {
+            let is_renewed = matches!(content, SlotContent::Node(id) if parameters.contains(id));
+            if !is_renewed {
+                known.push((*slot, *content));
             }
-            *contents = renamed;
-            !contents.is_empty()
-        });
-        known
+            let renamed = names.iter().filter(|(_, argument)| argument == content);
+            known.extend(renamed.map(|(parameter, _)| (*slot, SlotContent::Node(*parameter))));
+        }
+        Known(known)
     }
 }
 
@@ -182,8 +182,7 @@ impl Slots {
                     Op::Closure => frame::CLOSURE,
                     _ => continue,
                 };
-                let contents = known.0.entry(slot).or_default();
-                contents.push(SlotContent::Node(*id));
+                known.add(slot, SlotContent::Node(*id));
             }
         }
         known

@@ -1,6 +1,6 @@
 //! Machine code that all segments share: the ways into the interpreter and into the runtime.
 
-use canny_tables::layout::thread;
+use canny_tables::layout::{frame, thread};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
@@ -23,6 +23,9 @@ pub(crate) mod resumption {
     pub(crate) const TAKEN_SEGMENT: i32 = 24;
     pub(crate) const SIZE: usize = 32;
 }
+
+/// Bytes from a return address back to field a of the call before it.
+const RETURN_BASE_BYTE: i32 = -7;
 
 struct StubWriter<'b> {
     builder: FunctionBuilder<'b>,
@@ -90,6 +93,27 @@ fn write(
 pub(crate) fn dispatch() -> Result<FunctionCode, JitError> {
     write(|writer, [pc, fp, ..]| {
         writer.dispatch(pc, fp);
+        Ok(())
+    })
+}
+
+/// Returns the word in pc's register to the interpreter, as its own return does.
+pub(crate) fn to_interpreter() -> Result<FunctionCode, JitError> {
+    write(|writer, [value, fp, ..]| {
+        let pc = writer.load(fp, 8 * frame::RETURN_PC);
+        let ins = writer.builder.ins();
+        ins.store(TRUSTED, value, fp, 8 * frame::CLOSURE);
+        let base = writer
+            .builder
+            .ins()
+            .uload8(I64, TRUSTED, pc, RETURN_BASE_BYTE);
+        let bytes = writer.builder.ins().ishl_imm_u(base, 3);
+        let caller = writer.builder.ins().isub(fp, bytes);
+        let caller = writer
+            .builder
+            .ins()
+            .iadd_imm_s(caller, -8 * frame::LINK_WORDS as i64);
+        writer.dispatch(pc, caller);
         Ok(())
     })
 }

@@ -13,11 +13,8 @@ use super::Root;
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
 use crate::install::RETURN_NATIVE;
-use crate::machine::Target;
+use crate::machine::{Stub, Target};
 use crate::slots::instruction;
-
-/// Bytes from a return address back to field a of the call before it.
-const BASE_BYTE: i32 = -7;
 
 /// An instruction of the bytecode, as slow paths need it.
 #[derive(Clone, Copy)]
@@ -82,7 +79,7 @@ impl Segment<'_, '_> {
                 let slow = self.cold_block();
                 let target = self.callee_code(*closure, value, arguments.len(), slow);
                 let fast = self.builder.current_block();
-                self.builder.switch_to_block(slow);
+                self.begin(slow);
                 let pc = self.word(site.behind);
                 let fp = self.slot_address(base);
                 let word = with_count(site.word, arguments.len())?;
@@ -122,7 +119,7 @@ impl Segment<'_, '_> {
                 let slow = self.cold_block();
                 let target = self.callee_code(*closure, closure_value, arguments.len(), slow);
                 let fast = self.builder.current_block();
-                self.builder.switch_to_block(slow);
+                self.begin(slow);
                 let stores = self.procedure.slots.at_end(id).to_vec();
                 self.coldly(|s| s.store_slots(&stores));
                 let pc = self.word(site.behind);
@@ -180,7 +177,7 @@ impl Segment<'_, '_> {
         if !self.procedure.graph.node(node).ty.is(Type::CLOSURE) {
             let is_closure = self.new_block();
             self.kind_test(Kind::Closure, node, callee, is_closure, slow);
-            self.builder.switch_to_block(is_closure);
+            self.begin(is_closure);
         }
         let target = self.load(I64, callee, FIELD0);
         let arity = self.load(I32, target, code::ARITY);
@@ -190,15 +187,15 @@ impl Segment<'_, '_> {
             .icmp_imm_s(IntCC::Equal, arity, count as i64);
         let (go, other, variadic) = (self.new_block(), self.new_block(), self.new_block());
         self.builder.ins().brif(exact, go, &[], other, &[]);
-        self.builder.switch_to_block(other);
+        self.begin(other);
         let any = i64::from(code::VARIADIC as i32);
         let takes_any = self.builder.ins().icmp_imm_s(IntCC::Equal, arity, any);
         self.builder.ins().brif(takes_any, variadic, &[], slow, &[]);
-        self.builder.switch_to_block(variadic);
+        self.begin(variadic);
         let number = self.word(count as u64);
         self.store(number, self.thread, thread::ARGUMENT_COUNT);
         self.builder.ins().jump(go, &[]);
-        self.builder.switch_to_block(go);
+        self.begin(go);
         target
     }
 
@@ -215,17 +212,9 @@ impl Segment<'_, '_> {
         self.builder
             .ins()
             .brif(is_native, compiled, &[], interpreted, &[]);
-        self.builder.switch_to_block(interpreted);
-        self.store(value, fp, 8 * frame::CLOSURE);
-        let base = self.load_byte(pc, BASE_BYTE);
-        let bytes = self.builder.ins().ishl_imm_u(base, 3);
-        let caller = self.builder.ins().isub(fp, bytes);
-        let caller = self
-            .builder
-            .ins()
-            .iadd_imm_s(caller, -8 * frame::LINK_WORDS as i64);
-        self.dispatch(pc, caller);
-        self.builder.switch_to_block(compiled);
+        self.begin(interpreted);
+        self.jump_to_stub(Target::Stub(Stub::Return), value, fp);
+        self.begin(compiled);
         let target = self.load(I64, pc, RETURN_NATIVE as i32);
         let registers = [value, fp, self.thread];
         self.jump_to(target, &registers);
@@ -281,9 +270,9 @@ impl Segment<'_, '_> {
         let next = self.word(site.next);
         let same = self.builder.ins().icmp(IntCC::Equal, result, next);
         self.builder.ins().brif(same, on, &[], away, &[]);
-        self.builder.switch_to_block(away);
+        self.begin(away);
         self.go_elsewhere(result);
-        self.builder.switch_to_block(on);
+        self.begin(on);
         self.reload_fp(self.procedure.frame_base(state));
         Ok(())
     }
@@ -306,10 +295,10 @@ impl Segment<'_, '_> {
             let address = self.word(address);
             let same = self.builder.ins().icmp(IntCC::Equal, result, address);
             self.builder.ins().brif(same, on, &[], other, &[]);
-            self.builder.switch_to_block(on);
+            self.begin(on);
             self.reload_fp(base);
             self.runtime_edge(edge, state)?;
-            self.builder.switch_to_block(other);
+            self.begin(other);
         }
         self.go_elsewhere(result);
         Ok(())
@@ -331,9 +320,9 @@ impl Segment<'_, '_> {
     fn go_elsewhere(&mut self, result: Value) {
         let (dispatch, leave) = (self.cold_block(), self.cold_block());
         self.builder.ins().brif(result, dispatch, &[], leave, &[]);
-        self.builder.switch_to_block(leave);
+        self.begin(leave);
         self.leave_machine();
-        self.builder.switch_to_block(dispatch);
+        self.begin(dispatch);
         let fp = self.load(I64, self.thread, thread::FP);
         self.dispatch(result, fp);
     }
@@ -352,16 +341,16 @@ impl Segment<'_, '_> {
         self.builder
             .ins()
             .brif(usual, done, &[word.into()], other, &[]);
-        self.builder.switch_to_block(other);
+        self.begin(other);
         let tag = self.builder.ins().band_imm_s(word, 7);
         let tiny = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 7);
         self.builder
             .ins()
             .brif(tiny, done, &[word.into()], boxed, &[]);
-        self.builder.switch_to_block(boxed);
+        self.begin(boxed);
         let object = self.call_maker(self.environment().box_flonum, bits);
         self.builder.ins().jump(done, &[object.into()]);
-        self.builder.switch_to_block(done);
+        self.begin(done);
         result
     }
 
@@ -386,14 +375,14 @@ impl Segment<'_, '_> {
             .ins()
             .icmp(IntCC::UnsignedGreaterThan, end, limit);
         self.builder.ins().brif(over, full, &[], fits, &[]);
-        self.builder.switch_to_block(full);
+        self.begin(full);
         let size = self.word(bytes as u64);
         let address = self.call_maker(self.environment().allocate, size);
         self.builder.ins().jump(done, &[address.into()]);
-        self.builder.switch_to_block(fits);
+        self.begin(fits);
         self.store(end, self.thread, thread::SCAN_CURSOR);
         self.builder.ins().jump(done, &[cursor.into()]);
-        self.builder.switch_to_block(done);
+        self.begin(done);
         result
     }
 

@@ -3,7 +3,7 @@
 use canny_spesh::graph::{Comparison, Condition, NodeId, Test};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, FIELD0, record_type};
+use canny_tables::layout::{self, CHARACTER_LOW_BYTE, FIELD0, record_type};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -40,6 +40,25 @@ impl Segment<'_, '_> {
         self.builder.ins().brif(holds, yes, &[], no, &[]);
     }
 
+    /// Goes to one block or the other by whether the bits of a mask have a value.
+    pub(super) fn masked_branch(
+        &mut self,
+        x: Value,
+        mask: u64,
+        wanted: u64,
+        yes: Block,
+        no: Block,
+    ) {
+        match self.masked_difference(x, mask, wanted) {
+            // The bits themselves decide, without a comparison.
+            Some(bits) => self.builder.ins().brif(bits, no, &[], yes, &[]),
+            None => {
+                let holds = self.masked(x, mask, wanted);
+                self.builder.ins().brif(holds, yes, &[], no, &[])
+            }
+        };
+    }
+
     /// `#t` or `#f`.
     pub(super) fn boolean(&mut self, condition: &Condition) -> Value {
         let is_one_comparison = match condition {
@@ -55,11 +74,11 @@ impl Segment<'_, '_> {
             let result = self.builder.append_block_param(done, I64);
             self.condition(condition, yes, no);
             for (block, word) in [(yes, layout::TRUE), (no, layout::FALSE)] {
-                self.builder.switch_to_block(block);
+                self.begin(block);
                 let word = self.word(word);
                 self.builder.ins().jump(done, &[word.into()]);
             }
-            self.builder.switch_to_block(done);
+            self.begin(done);
             return result;
         }
         let holds = self.compare(condition);
@@ -109,21 +128,25 @@ impl Segment<'_, '_> {
     }
 
     pub(super) fn masked(&mut self, x: Value, mask: u64, wanted: u64) -> Value {
-        if mask == u64::MAX {
-            return self
-                .builder
-                .ins()
-                .icmp_imm_s(IntCC::Equal, x, wanted as i64);
-        }
-        // A difference whose low bits are zero takes one instruction less than masked bits that equal others.
-        let difference = if mask & (mask + 1) == 0 && wanted != 0 {
-            self.builder.ins().iadd_imm_s(x, -(wanted as i64))
-        } else {
-            x
+        let (bits, wanted) = match self.masked_difference(x, mask, wanted) {
+            Some(bits) => (bits, 0),
+            None if mask == u64::MAX => (x, wanted as i64),
+            None => (self.builder.ins().band_imm_s(x, mask as i64), wanted as i64),
         };
-        let wanted = if difference == x { wanted as i64 } else { 0 };
-        let bits = self.builder.ins().band_imm_s(difference, mask as i64);
         self.builder.ins().icmp_imm_s(IntCC::Equal, bits, wanted)
+    }
+
+    /// What is zero if the bits of a mask have a value. A difference whose low bits are zero takes one instruction less than
+    /// masked bits that equal others.
+    fn masked_difference(&mut self, x: Value, mask: u64, wanted: u64) -> Option<Value> {
+        if mask == u64::MAX || mask & (mask + 1) != 0 && wanted != 0 {
+            return None;
+        }
+        let difference = match wanted {
+            0 => x,
+            _ => self.builder.ins().iadd_imm_s(x, -(wanted as i64)),
+        };
+        Some(self.builder.ins().band_imm_s(difference, mask as i64))
     }
 
     /// Goes to one block or the other by a property of a value.
@@ -131,16 +154,14 @@ impl Segment<'_, '_> {
         let x = self.value(node);
         match test {
             Test::Fixnum => {
-                // The bits themselves decide, without a comparison.
-                let tag = self.builder.ins().band_imm_s(x, 3);
-                self.builder.ins().brif(tag, no, &[], yes, &[]);
+                self.masked_branch(x, 3, 0, yes, no);
             }
             Test::Flonum => self.flonum_test(x, [yes, yes], no),
             Test::Kind(kind) => self.kind_test(kind, node, x, yes, no),
             Test::ClosureOf(code) => {
                 let closure = self.new_block();
                 self.kind_test(Kind::Closure, node, x, closure, no);
-                self.builder.switch_to_block(closure);
+                self.begin(closure);
                 let there = self.load(I64, x, FIELD0);
                 let wanted = self.word(code);
                 let same = self.builder.ins().icmp(IntCC::Equal, there, wanted);
@@ -150,7 +171,9 @@ impl Segment<'_, '_> {
                 let end = self.masked(x, u64::MAX, layout::NIL);
                 self.builder.ins().brif(end, no, &[], yes, &[]);
             }
-            Test::Pair | Test::Character | Test::Word(_) => {
+            Test::Pair => self.masked_branch(x, layout::TAG_MASK, layout::TAG_PAIR, yes, no),
+            Test::Character => self.masked_branch(x, 0xff, CHARACTER_LOW_BYTE, yes, no),
+            Test::Word(_) => {
                 let holds = self.compare(&Condition::Test(test, node));
                 self.builder.ins().brif(holds, yes, &[], no, &[]);
             }
@@ -200,13 +223,11 @@ impl Segment<'_, '_> {
         let tag = self.builder.ins().band_imm_s(x, 6);
         let usual = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 2);
         self.builder.ins().brif(usual, word, &[], rare, &[]);
-        self.builder.switch_to_block(rare);
-        let tiny = self.masked(x, layout::TAG_MASK, 7);
-        self.builder.ins().brif(tiny, word, &[], object, &[]);
-        self.builder.switch_to_block(object);
-        let is_object = self.masked(x, layout::TAG_MASK, layout::TAG_OBJECT);
-        self.builder.ins().brif(is_object, kind, &[], no, &[]);
-        self.builder.switch_to_block(kind);
+        self.begin(rare);
+        self.masked_branch(x, layout::TAG_MASK, 7, word, object);
+        self.begin(object);
+        self.masked_branch(x, layout::TAG_MASK, layout::TAG_OBJECT, kind, no);
+        self.begin(kind);
         self.header_kind_test(Kind::Flonum, x, boxed, no);
     }
 
@@ -223,9 +244,8 @@ impl Segment<'_, '_> {
     /// The same for a value of which nothing is known.
     fn object_test(&mut self, kind: Kind, x: Value, yes: Block, no: Block) {
         let object = self.new_block();
-        let is_object = self.masked(x, layout::TAG_MASK, layout::TAG_OBJECT);
-        self.builder.ins().brif(is_object, object, &[], no, &[]);
-        self.builder.switch_to_block(object);
+        self.masked_branch(x, layout::TAG_MASK, layout::TAG_OBJECT, object, no);
+        self.begin(object);
         self.header_kind_test(kind, x, yes, no);
     }
 
@@ -237,7 +257,7 @@ impl Segment<'_, '_> {
         let wanted = self.value(wanted);
         let same = self.builder.ins().icmp(IntCC::Equal, actual, wanted);
         self.builder.ins().brif(same, yes, &[], other, &[]);
-        self.builder.switch_to_block(other);
+        self.begin(other);
         let place = self.load(I64, wanted, FIELD0 + 8 * record_type::PLACE as i32);
         let place = self
             .builder
@@ -249,7 +269,7 @@ impl Segment<'_, '_> {
             .ins()
             .icmp(IntCC::UnsignedGreaterThan, length, place);
         self.builder.ins().brif(has_place, longer, &[], no, &[]);
-        self.builder.switch_to_block(longer);
+        self.begin(longer);
         let bytes = self.builder.ins().ishl_imm_u(place, 3);
         let base = self.builder.ins().iadd(actual, bytes);
         let ancestor = self.load(I64, base, FIELD0);
@@ -260,6 +280,11 @@ impl Segment<'_, '_> {
     /// The length in an object's header.
     pub(super) fn length(&mut self, object: Value) -> Value {
         let header = self.load(I64, object, layout::HEADER);
+        self.length_in(header)
+    }
+
+    /// The length in a header.
+    pub(super) fn length_in(&mut self, header: Value) -> Value {
         let shift = i64::from(layout::HEADER_LENGTH_SHIFT);
         self.builder.ins().ushr_imm_u(header, shift)
     }

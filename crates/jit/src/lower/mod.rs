@@ -15,13 +15,14 @@ mod segment;
 
 use std::collections::HashMap;
 
-use canny_spesh::graph::{BlockId, Graph, NodeId, Op, StateId};
+use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, StateId, Terminator};
 use canny_tables::layout::frame;
 use cranelift_codegen::Context;
 use cranelift_frontend::FunctionBuilderContext;
 
 use crate::compiled::{Compiled, ExitPlan, InlinedPlan, ResumptionPlan, ReturnPlan};
 use crate::cuts::Cuts;
+use crate::exits::ExitTail;
 use crate::joins::Joins;
 use crate::liveness::Liveness;
 use crate::machine::{self, Effort};
@@ -106,6 +107,7 @@ fn lower(
         inlined: Vec::new(),
         exits: Vec::new(),
         resumptions: Vec::new(),
+        exit_tails: Vec::new(),
         segments: Vec::new(),
         name: code.name.clone(),
         disassembly: String::new(),
@@ -128,6 +130,7 @@ fn lower(
     }
     let place = |root: usize| places[root];
     compiled.entry = place(0).0;
+    compiled.add_exit_tails(&output.exit_tails);
     for (state, root) in &output.returns {
         let instruction = instruction(graph, *state)?;
         let code = graph.code_of(graph.state(*state).frame);
@@ -216,6 +219,65 @@ impl Procedure<'_> {
         self.graph.frame(self.graph.state(state).frame).base as i32
     }
 
+    /// Whether an edge goes to another segment than the one that began at a root.
+    fn is_left_on(&self, root: Root, edge: &Edge) -> bool {
+        self.joins.contains(edge.target) && root != Root::Join(edge.target)
+    }
+
+    /// How many edges lead to each block inside of the segment of a root.
+    fn ways(&self, root: Root) -> HashMap<BlockId, usize> {
+        let mut ways: HashMap<BlockId, usize> = HashMap::new();
+        let mut work = Vec::new();
+        let mut follow = |edge: BlockId, work: &mut Vec<(BlockId, usize)>| {
+            let known = ways.entry(edge).or_default();
+            *known += 1;
+            if *known == 1 {
+                work.push((edge, 0));
+            }
+        };
+        match root {
+            Root::Entry => work.push((BlockId(0), 0)),
+            Root::AfterCall(block, index) | Root::AfterRuntime(block, index) => {
+                work.push((block, index + 1));
+            }
+            Root::Join(block) => follow(block, &mut work),
+            Root::Taken(block) | Root::Fall(block) => {
+                let edges = self.graph.blocks[block.index()].terminator.edges();
+                let number = usize::from(matches!(root, Root::Fall(_)));
+                for edge in edges.skip(number).take(1) {
+                    if !self.is_left_on(root, edge) {
+                        follow(edge.target, &mut work);
+                    }
+                }
+            }
+        }
+        while let Some((id, from)) = work.pop() {
+            if self.ends_in_cut(id, from) {
+                continue;
+            }
+            for edge in self.graph.blocks[id.index()].terminator.edges() {
+                if !self.is_left_on(root, edge) {
+                    follow(edge.target, &mut work);
+                }
+            }
+        }
+        ways
+    }
+
+    /// Whether a block, from one of its nodes on, never gets to its edges in the same segment.
+    fn ends_in_cut(&self, id: BlockId, from: usize) -> bool {
+        let block = &self.graph.blocks[id.index()];
+        let cuts = block.nodes[from..]
+            .iter()
+            .any(|node| match self.graph.node(*node).op {
+                Op::Call(..) => true,
+                Op::Runtime(_) => self.cuts.cuts_node(*node),
+                _ => false,
+            });
+        cuts || matches!(block.terminator, Terminator::RuntimeBranch { .. })
+            && self.cuts.cuts_end(id)
+    }
+
     /// What the interpreter's return runs before a continuation: its fp is the caller's, and the value is in its
     /// slot; the continuation expects the callee's fp, and the value as pc.
     fn bridge(&self, root: Root) -> Result<Vec<u8>, JitError> {
@@ -249,6 +311,8 @@ struct Output {
     inlined: Vec<u64>,
     exits: Vec<StateId>,
     exit_indices: HashMap<StateId, u32>,
+    exit_tails: Vec<ExitTail>,
+    exit_tail_indices: HashMap<ExitTail, u32>,
     resumptions: Vec<(Way, Way)>,
     nodes_left: usize,
 }
@@ -285,6 +349,16 @@ impl Output {
             self.exits.push(state);
             self.exits.len() as u32 - 1
         })
+    }
+
+    fn exit_tail(&mut self, tail: ExitTail) -> u32 {
+        if let Some(index) = self.exit_tail_indices.get(&tail) {
+            return *index;
+        }
+        let index = self.exit_tails.len() as u32;
+        self.exit_tails.push(tail.clone());
+        self.exit_tail_indices.insert(tail, index);
+        index
     }
 
     fn resumption(&mut self, next: (u64, Root), taken: (u64, Root)) -> u32 {

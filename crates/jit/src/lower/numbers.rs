@@ -162,8 +162,7 @@ impl Segment<'_, '_> {
             }
             Some(_) => {}
             None => {
-                let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, y, 0);
-                self.exit_if(zero, id)?;
+                self.exit_unless(y, id)?;
             }
         }
         if operation == FixnumOperation::Quotient {
@@ -211,17 +210,17 @@ impl Segment<'_, '_> {
         let result = self.builder.append_block_param(done, I64);
         let negative = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, y, 0);
         self.builder.ins().brif(negative, right, &[], left, &[]);
-        self.builder.switch_to_block(right);
+        self.begin(right);
         let count = self.builder.ins().ineg(y);
         let count = self.shift_count(id, count)?;
         let shifted = self.builder.ins().sshr(x, count);
         let cleared = self.builder.ins().band_imm_s(shifted, !3);
         self.builder.ins().jump(done, &[cleared.into()]);
-        self.builder.switch_to_block(left);
+        self.begin(left);
         let count = self.shift_count(id, y)?;
         let shifted = self.shift_left(id, x, count)?;
         self.builder.ins().jump(done, &[shifted.into()]);
-        self.builder.switch_to_block(done);
+        self.begin(done);
         Ok(result)
     }
 
@@ -313,15 +312,15 @@ impl Segment<'_, '_> {
     /// Takes the double out of a flonum that is an object, or not; goes on in `done`.
     fn take_double(&mut self, x: Value, [object, word]: [Block; 2], done: Block) -> Value {
         let result = self.builder.append_block_param(done, F64);
-        self.builder.switch_to_block(object);
+        self.begin(object);
         let there = self.load(F64, x, FIELD0);
         self.builder.ins().jump(done, &[there.into()]);
-        self.builder.switch_to_block(word);
+        self.begin(word);
         let bits = self.builder.ins().iadd_imm_s(x, 1);
         let bits = self.builder.ins().rotr_imm_u(bits, 4);
         let number = self.builder.ins().bitcast(F64, MemFlagsData::new(), bits);
         self.builder.ins().jump(done, &[number.into()]);
-        self.builder.switch_to_block(done);
+        self.begin(done);
         result
     }
 
@@ -330,13 +329,13 @@ impl Segment<'_, '_> {
         let result = self.builder.append_block_param(done, F64);
         let tag = self.builder.ins().band_imm_s(x, 3);
         self.builder.ins().brif(tag, flonum, &[], fixnum, &[]);
-        self.builder.switch_to_block(fixnum);
+        self.begin(fixnum);
         let number = self.float_of_fixnum(x);
         self.builder.ins().jump(done, &[number.into()]);
-        self.builder.switch_to_block(flonum);
+        self.begin(flonum);
         let number = self.unbox(x);
         self.builder.ins().jump(done, &[number.into()]);
-        self.builder.switch_to_block(done);
+        self.begin(done);
         result
     }
 }

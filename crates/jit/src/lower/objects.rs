@@ -40,12 +40,12 @@ impl Segment<'_, '_> {
                 return Ok(());
             }
             Op::LoadElement(vector, index) => {
-                let base = self.element(*vector, *index);
-                self.load(I64, base, FIELD0)
+                let (base, offset) = self.element(*vector, *index);
+                self.load(I64, base, offset)
             }
             Op::StoreElement(vector, index, value) => {
-                let base = self.element(*vector, *index);
-                self.store_with_barrier(*value, base, FIELD0);
+                let (base, offset) = self.element(*vector, *index);
+                self.store_with_barrier(*value, base, offset);
                 return Ok(());
             }
             Op::RequireMutable(object, _) => {
@@ -62,7 +62,9 @@ impl Segment<'_, '_> {
             }
             Op::Length(object) => {
                 let object = self.value(*object);
-                let length = self.length(object);
+                let header = self.load(I64, object, HEADER);
+                self.headers.insert(id, header);
+                let length = self.length_in(header);
                 self.builder.ins().ishl_imm_u(length, SHIFT)
             }
             Op::ClassKey(x) => self.class_key(*x),
@@ -71,6 +73,9 @@ impl Segment<'_, '_> {
                 self.load(I64, string, FIELD0)
             }
             Op::RequireIndex(index, length, _) => {
+                if let Some(short) = self.is_short(*index, *length) {
+                    return self.exit_if(short, id);
+                }
                 let (index, length) = (self.value(*index), self.value(*length));
                 let outside =
                     self.builder
@@ -134,7 +139,7 @@ impl Segment<'_, '_> {
             .icmp_imm_s(equal, tag, layout::TAG_OBJECT as i64);
         self.builder.ins().brif(is_object, object, &[], other, &[]);
 
-        self.builder.switch_to_block(object);
+        self.begin(object);
         let kind = self.load_byte(x, HEADER + 1);
         let is_record = self
             .builder
@@ -143,16 +148,16 @@ impl Segment<'_, '_> {
         self.builder
             .ins()
             .brif(is_record, record, &[], no_record, &[]);
-        self.builder.switch_to_block(record);
+        self.begin(record);
         let record_type = self.load(I64, x, FIELD0);
         let serial = FIELD0 + 8 * layout::record_type::SERIAL as i32;
         let serial = self.load(I64, record_type, serial);
         self.builder.ins().jump(done, &[serial.into()]);
-        self.builder.switch_to_block(no_record);
+        self.begin(no_record);
         let key = self.builder.ins().ishl_imm_u(kind, SHIFT);
         self.builder.ins().jump(done, &[key.into()]);
 
-        self.builder.switch_to_block(other);
+        self.begin(other);
         let mut key = self.fixnum_word(class_key::OTHER);
         let cases = [
             (u64::MAX, layout::EOF, class_key::EOF),
@@ -171,7 +176,7 @@ impl Segment<'_, '_> {
             key = self.builder.ins().select(holds, number, key);
         }
         self.builder.ins().jump(done, &[key.into()]);
-        self.builder.switch_to_block(done);
+        self.begin(done);
         result
     }
 
@@ -179,15 +184,32 @@ impl Segment<'_, '_> {
         self.word((number << SHIFT) as u64)
     }
 
-    /// A vector's word moved by an index, so that element 0's offset is the element's.
-    fn element(&mut self, vector: NodeId, index: NodeId) -> Value {
+    /// A vector's word, moved by an index that is not known, and the element's offset from it.
+    fn element(&mut self, vector: NodeId, index: NodeId) -> (Value, i32) {
         let vector = self.value(vector);
-        if let Some(index) = self.constant(index) {
-            return self.builder.ins().iadd_imm_s(vector, (index << 1) as i64);
+        let known = self.constant(index).and_then(|index| {
+            let bytes = i32::try_from(index).ok()?.checked_mul(2)?;
+            FIELD0.checked_add(bytes)
+        });
+        if let Some(offset) = known {
+            return (vector, offset);
         }
         let index = self.value(index);
         let bytes = self.builder.ins().ishl_imm_u(index, 1);
-        self.builder.ins().iadd(vector, bytes)
+        (self.builder.ins().iadd(vector, bytes), FIELD0)
+    }
+
+    /// Whether an object is too short for an index that is known, if its header was loaded in the same block: the header
+    /// alone tells, since the length is above everything else in it.
+    fn is_short(&mut self, index: NodeId, length: NodeId) -> Option<Value> {
+        let length_min = (self.constant(index)? >> SHIFT).checked_add(1)?;
+        if length_min.leading_zeros() <= HEADER_LENGTH_SHIFT {
+            return None;
+        }
+        let header = *self.headers.get(&self.procedure.values.root(length))?;
+        let least = (length_min << HEADER_LENGTH_SHIFT) as i64;
+        let less = IntCC::UnsignedLessThan;
+        Some(self.builder.ins().icmp_imm_s(less, header, least))
     }
 
     fn byte(&mut self, base: Value, index: NodeId) -> Value {
@@ -254,10 +276,10 @@ impl Segment<'_, '_> {
             let points = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 1);
             self.builder.ins().brif(points, reference, &[], done, &[]);
         }
-        self.builder.switch_to_block(reference);
+        self.begin(reference);
         self.mark_card(address);
         self.builder.ins().jump(done, &[]);
-        self.builder.switch_to_block(done);
+        self.begin(done);
     }
 
     pub(super) fn new_pair(&mut self, [car, cdr]: [Value; 2]) -> Value {

@@ -34,13 +34,12 @@ impl Segment<'_, '_> {
 
         let port = self.tagged(port_node);
         self.kind_test(Kind::Port, port_node, port, is_port, slow);
-        self.builder.switch_to_block(is_port);
+        self.begin(is_port);
         let character = character.map(|character| {
             let character = self.tagged(character);
-            let is_ascii = self.masked(character, NOT_ASCII, CHARACTER_LOW_BYTE);
             let fine = self.new_block();
-            self.builder.ins().brif(is_ascii, fine, &[], slow, &[]);
-            self.builder.switch_to_block(fine);
+            self.masked_branch(character, NOT_ASCII, CHARACTER_LOW_BYTE, fine, slow);
+            self.begin(fine);
             character
         });
         let lent = self.load(I64, port, FIELD0 + 8 * port::LOAN as i32);
@@ -50,7 +49,7 @@ impl Segment<'_, '_> {
         let owner = self.load(I64, lent, loan::OWNER);
         let owns = self.builder.ins().icmp(IntCC::Equal, owner, flag);
         self.builder.ins().brif(owns, is_owner, &[], give_up, &[]);
-        self.builder.switch_to_block(is_owner);
+        self.begin(is_owner);
         let cursor = self.load(I64, lent, loan::CURSOR);
         let limit = self.load(I64, lent, loan::LIMIT);
         let less = IntCC::UnsignedLessThan;
@@ -58,7 +57,7 @@ impl Segment<'_, '_> {
         self.builder
             .ins()
             .brif(has_more, is_usable, &[], give_up, &[]);
-        self.builder.switch_to_block(is_usable);
+        self.begin(is_usable);
         let value = match character {
             Some(character) => self.put(character, cursor),
             None => self.take(cursor),
@@ -72,15 +71,15 @@ impl Segment<'_, '_> {
         self.define(id, value);
         self.builder.ins().jump(done, &[]);
 
-        self.builder.switch_to_block(give_up);
+        self.begin(give_up);
         let zero = self.word(0);
         self.store(zero, flag, 0);
         self.builder.ins().jump(slow, &[]);
-        self.builder.switch_to_block(slow);
+        self.begin(slow);
         let mut outcome = Ok(());
         self.coldly(|segment| outcome = segment.runtime_in_place(id, state));
         self.builder.ins().jump(done, &[]);
-        self.builder.switch_to_block(done);
+        self.begin(done);
         outcome
     }
 

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use canny_spesh::graph::{
-    BlockId, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator, Test,
+    BlockId, Condition, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator, Test,
 };
 use canny_tables::layout::{FLONUM_MASK, frame, thread};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -21,6 +21,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
 use super::objects::object_bytes;
 use super::{Output, Procedure, Root};
+use crate::exits::{Constant, ExitTail, Way};
 use crate::liveness::RootSet;
 use crate::machine::{self, Effort, Stub, Target, segment_signature};
 use crate::slots::{SlotStore, defines_a, instruction, loan_operands};
@@ -48,6 +49,8 @@ pub(super) struct Segment<'a, 'b> {
     variables: HashMap<NodeId, Variable>,
     blocks: HashMap<BlockId, Block>,
     queue: Vec<BlockId>,
+    /// Edges to each block that are not written yet.
+    ways: HashMap<BlockId, usize>,
     exits: Vec<Exit>,
     exit_count: u32,
     /// What is written now is out of the way of the rest.
@@ -58,6 +61,8 @@ pub(super) struct Segment<'a, 'b> {
     pub(super) runtime_signature: SigRef,
     stubs: HashMap<(u32, u32), FuncRef>,
     addresses: HashMap<(u32, u32), GlobalValue>,
+    /// Headers of objects whose lengths were taken in the block at hand, by the nodes that took them.
+    pub(super) headers: HashMap<NodeId, Value>,
     /// Memory that was taken for the next objects of the block in one piece, and how much of it is left.
     pub(super) reserve: Option<(Value, usize, usize)>,
     /// Nodes whose doubles were taken out when it was asked whether they are flonums.
@@ -90,6 +95,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
+        builder.seal_block(entry);
         let registers = builder.block_params(entry).to_vec();
         let fp = builder.declare_var(I64);
         let mut segment = Segment {
@@ -102,6 +108,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             variables: HashMap::new(),
             blocks: HashMap::new(),
             queue: Vec::new(),
+            ways: HashMap::new(),
             exits: Vec::new(),
             exit_count: 0,
             is_cold: false,
@@ -110,17 +117,20 @@ impl<'a, 'b> Segment<'a, 'b> {
             runtime_signature,
             stubs: HashMap::new(),
             addresses: HashMap::new(),
+            headers: HashMap::new(),
             reserve: None,
             unboxed: HashSet::new(),
         };
+        segment.ways = procedure.ways(root);
         segment.enter(root, registers[0], registers[1])?;
-        while let Some(block) = segment.queue.pop() {
+        while let Some(block) = segment.next_block() {
             let there = segment.blocks[&block];
             segment.builder.switch_to_block(there);
             segment.block(block, 0)?;
         }
         segment.write_exits();
         let exit_count = segment.exit_count;
+        debug_assert!(segment.ways.values().all(|left| *left == 0));
         segment.builder.seal_all_blocks();
         let loops = |id: &BlockId| procedure.graph.blocks[id.index()].is_loop;
         let effort = match segment.blocks.keys().any(loops) {
@@ -217,10 +227,10 @@ impl<'a, 'b> Segment<'a, 'b> {
             let fits = self.new_block();
             let argument = self.load_slot(*register as i32);
             self.word_test(test, argument, fits, others)?;
-            self.builder.switch_to_block(fits);
+            self.begin(fits);
         }
         let fits = self.builder.current_block();
-        self.builder.switch_to_block(others);
+        self.begin(others);
         let next = self.address(Target::Next);
         let next = self.load(I64, next, 0);
         let code = self.word(graph.codes[0].word.0);
@@ -243,11 +253,11 @@ impl<'a, 'b> Segment<'a, 'b> {
             .icmp(IntCC::UnsignedGreaterThan, fp, limit);
         let (slow, fine) = (self.cold_block(), self.builder.create_block());
         self.builder.ins().brif(over, slow, &[], fine, &[]);
-        self.builder.switch_to_block(slow);
+        self.begin(slow);
         let start = self.procedure.graph.codes[0].entry;
         let pc = self.word(start);
         self.dispatch(pc, fp);
-        self.builder.switch_to_block(fine);
+        self.begin(fine);
     }
 
     fn set_fp(&mut self, from: Value, words_above: i32) {
@@ -334,6 +344,7 @@ impl<'a, 'b> Segment<'a, 'b> {
     fn block(&mut self, id: BlockId, from: usize) -> Result<(), JitError> {
         let graph = self.procedure.graph;
         let block = &graph.blocks[id.index()];
+        self.headers.clear();
         for (index, &node) in block.nodes.iter().enumerate().skip(from) {
             let op = &graph.node(node).op;
             if is_pure(op) && !self.procedure.liveness.is_needed(node) {
@@ -461,20 +472,19 @@ impl<'a, 'b> Segment<'a, 'b> {
                 let exit = self.exit(id)?;
                 let ok = self.builder.create_block();
                 self.test(*test, *x, ok, exit);
-                self.builder.switch_to_block(ok);
+                self.begin(ok);
             }
             Op::Require(condition, _) => {
                 let exit = self.exit(id)?;
                 let ok = self.builder.create_block();
                 self.condition(condition, ok, exit);
-                self.builder.switch_to_block(ok);
+                self.begin(ok);
             }
             Op::Poll(_) => {
                 // Other threads write the limit: it is loaded each time, which only an atomic load says.
                 const _: () = assert!(thread::LIMIT == 0);
                 let limit = self.builder.ins().atomic_load(I64, TRUSTED, self.thread);
-                let asked = self.builder.ins().icmp_imm_s(IntCC::Equal, limit, 0);
-                self.exit_if(asked, id)?;
+                self.exit_unless(limit, id)?;
             }
             Op::Slot(register) | Op::Reload(register) => {
                 let value = self.load_slot(*register as i32);
@@ -526,12 +536,7 @@ impl<'a, 'b> Segment<'a, 'b> {
                 then,
                 otherwise,
             } => {
-                let (yes, no) = (self.builder.create_block(), self.builder.create_block());
-                self.condition(condition, yes, no);
-                self.builder.switch_to_block(yes);
-                self.edge(then);
-                self.builder.switch_to_block(no);
-                self.edge(otherwise);
+                self.branch(condition, then, otherwise);
             }
             Terminator::RuntimeBranch { state, taken, fall } => {
                 if self.procedure.cuts.cuts_end(id) {
@@ -552,9 +557,40 @@ impl<'a, 'b> Segment<'a, 'b> {
         Ok(())
     }
 
+    fn branch(&mut self, condition: &Condition, then: &Edge, otherwise: &Edge) {
+        let differ = then.target != otherwise.target;
+        let places = [then, otherwise].map(|edge| {
+            let is_plain = differ && self.is_plain(edge);
+            if is_plain {
+                (self.block_of(edge.target), true)
+            } else {
+                (self.builder.create_block(), false)
+            }
+        });
+        let [(yes, _), (no, _)] = places;
+        self.condition(condition, yes, no);
+        for ((block, is_plain), edge) in places.into_iter().zip([then, otherwise]) {
+            if is_plain {
+                self.edge_is_written(edge.target);
+            } else {
+                self.begin(block);
+                self.edge(edge);
+            }
+        }
+    }
+
+    /// Whether nothing happens on an edge to a block of this segment.
+    fn is_plain(&self, edge: &Edge) -> bool {
+        let procedure = self.procedure;
+        let live = procedure.liveness.at_block(edge.target);
+        let parameters = &procedure.graph.blocks[edge.target.index()].parameters;
+        !procedure.is_left_on(self.root, edge)
+            && !parameters.iter().any(|parameter| live.contains(*parameter))
+    }
+
     /// Goes to a block; every argument is read before a parameter is written.
     pub(super) fn edge(&mut self, edge: &Edge) {
-        if self.procedure.joins.contains(edge.target) && self.root != Root::Join(edge.target) {
+        if self.procedure.is_left_on(self.root, edge) {
             return self.join_edge(edge);
         }
         let graph = self.procedure.graph;
@@ -573,16 +609,51 @@ impl<'a, 'b> Segment<'a, 'b> {
     }
 
     fn go_to_block(&mut self, id: BlockId) {
-        let target = match self.blocks.get(&id) {
-            Some(block) => *block,
-            None => {
-                let block = self.builder.create_block();
-                self.blocks.insert(id, block);
-                self.queue.push(id);
-                block
-            }
-        };
+        let target = self.block_of(id);
         self.builder.ins().jump(target, &[]);
+        self.edge_is_written(id);
+    }
+
+    /// Where a block's code begins.
+    fn block_of(&mut self, id: BlockId) -> Block {
+        if let Some(block) = self.blocks.get(&id) {
+            return *block;
+        }
+        let block = self.builder.create_block();
+        self.blocks.insert(id, block);
+        self.queue.push(id);
+        block
+    }
+
+    /// The block can be sealed when no edge to it is left.
+    fn edge_is_written(&mut self, id: BlockId) {
+        let left = self.ways.get_mut(&id);
+        debug_assert!(left.as_ref().is_some_and(|left| **left > 0));
+        if let Some(left) = left {
+            *left -= 1;
+            if *left == 0 {
+                self.builder.seal_block(self.blocks[&id]);
+            }
+        }
+    }
+
+    /// The block to be written next. What all edges to it have is known where they are written, but edges that go back come
+    /// after what they go back to.
+    fn next_block(&mut self) -> Option<BlockId> {
+        let is_ready = |id: &BlockId| self.ways.get(id).is_none_or(|left| *left == 0);
+        let is_loop = |id: &BlockId| self.procedure.graph.blocks[id.index()].is_loop;
+        let at = self.queue.iter().rposition(is_ready);
+        let at = at.or_else(|| self.queue.iter().rposition(is_loop));
+        match at {
+            Some(at) => Some(self.queue.remove(at)),
+            None => self.queue.pop(),
+        }
+    }
+
+    /// Begins a block to which every way has been written.
+    pub(super) fn begin(&mut self, block: Block) {
+        self.builder.switch_to_block(block);
+        self.builder.seal_block(block);
     }
 
     /// Goes to a block that is a segment of its own. What is live there goes through the thread block.
@@ -598,12 +669,9 @@ impl<'a, 'b> Segment<'a, 'b> {
                 .store(TRUSTED, value, self.thread, offset);
         }
         let root = self.output.root(Root::Join(edge.target));
-        let segment = self.function(Target::Segment(root as u32), 3);
-        let (pc, fp) = (self.word(0), self.fp());
-        self.mark_exit();
-        let registers = [pc, fp, self.thread];
-        self.builder.ins().return_call(segment, &registers);
-        self.unmark_exit();
+        let fp = self.fp();
+        // The segment takes nothing in the register of pc.
+        self.jump_to_stub(Target::Segment(root as u32), fp, fp);
     }
 
     /// The edge of a branch in the runtime, whose live values lie in the slots of the state.
@@ -646,7 +714,16 @@ impl<'a, 'b> Segment<'a, 'b> {
         let exit = self.exit(id)?;
         let fine = self.builder.create_block();
         self.builder.ins().brif(condition, exit, &[], fine, &[]);
-        self.builder.switch_to_block(fine);
+        self.begin(fine);
+        Ok(())
+    }
+
+    /// Leaves for the state of a node if the word is zero.
+    pub(super) fn exit_unless(&mut self, word: Value, id: NodeId) -> Result<(), JitError> {
+        let exit = self.exit(id)?;
+        let fine = self.builder.create_block();
+        self.builder.ins().brif(word, fine, &[], exit, &[]);
+        self.begin(fine);
         Ok(())
     }
 
@@ -654,42 +731,68 @@ impl<'a, 'b> Segment<'a, 'b> {
         self.is_cold = true;
         self.reserve = None;
         for exit in std::mem::take(&mut self.exits) {
-            self.builder.switch_to_block(exit.block);
-            self.store_slots(&exit.stores);
-            let pc = match self.procedure.graph.place_left_to_interpreter(exit.state) {
-                Some(address) => self.builder.ins().iconst(I64, address as i64),
-                None => {
-                    let index = self.output.exit_descriptor(exit.state);
-                    self.address(Target::Exit(index))
-                }
+            self.begin(exit.block);
+            let mut tail = ExitTail {
+                way: match self.procedure.graph.place_left_to_interpreter(exit.state) {
+                    Some(address) => Way::Bytecode(address),
+                    None => Way::Exit(self.output.exit_descriptor(exit.state)),
+                },
+                base: self.procedure.frame_base(exit.state),
+                stores: Vec::new(),
             };
-            let base = self.procedure.frame_base(exit.state);
-            let fp = self.slot_address(base);
-            self.dispatch(pc, fp);
+            let mut stores = exit.stores;
+            stores.retain(|(slot, content)| match self.known_content(*content) {
+                Some(constant) => {
+                    tail.stores.push((*slot, constant));
+                    false
+                }
+                None => true,
+            });
+            self.store_slots(&stores);
+            let index = self.output.exit_tail(tail);
+            let fp = self.fp();
+            // The tail takes nothing in the register of pc.
+            self.jump_to_stub(Target::ExitTail(index), fp, fp);
+        }
+    }
+
+    /// What a slot gets, if it is known now.
+    fn known_content(&mut self, content: SlotContent) -> Option<Constant> {
+        let id = match content {
+            SlotContent::Address(address) => {
+                return Some(Constant::Inlined(self.output.inlined_descriptor(address)));
+            }
+            SlotContent::Node(id) => self.procedure.values.root(id),
+        };
+        match self.procedure.graph.node(id).op {
+            Op::Word(word) => Some(Constant::Word(word)),
+            Op::Float(number) => flonum_word(number).map(Constant::Word),
+            _ => None,
         }
     }
 
     /// Goes on in the interpreter with the instruction at an address.
     pub(super) fn dispatch(&mut self, address: Value, fp: Value) {
-        let stub = self.stub(Stub::Dispatch, 3);
+        self.jump_to_stub(Target::Stub(Stub::Dispatch), address, fp);
+    }
+
+    /// Jumps to what takes pc, fp and the thread block.
+    pub(super) fn jump_to_stub(&mut self, target: Target, pc: Value, fp: Value) {
+        let stub = self.function(target, 3);
         self.mark_exit();
-        let registers = [address, fp, self.thread];
+        let registers = [pc, fp, self.thread];
         self.builder.ins().return_call(stub, &registers);
         self.unmark_exit();
     }
 
     /// Has the runtime execute an instruction, after which a resumption says where to go on.
     pub(super) fn jump_to_runtime(&mut self, pc: Value, fp: Value, resumption: Value, word: u32) {
-        let stub = self.stub(Stub::Runtime, 5);
+        let stub = self.function(Target::Stub(Stub::Runtime), 5);
         let word = self.builder.ins().iconst(I32, i64::from(word));
         self.mark_exit();
         let registers = [pc, fp, self.thread, resumption, word];
         self.builder.ins().return_call(stub, &registers);
         self.unmark_exit();
-    }
-
-    fn stub(&mut self, stub: Stub, registers: usize) -> FuncRef {
-        self.function(Target::Stub(stub), registers)
     }
 
     fn function(&mut self, target: Target, registers: usize) -> FuncRef {
