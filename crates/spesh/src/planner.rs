@@ -25,6 +25,7 @@
 //! planned and never plans it twice, whichever thread runs the code; what was given up after failing may be
 //! planned again, at a threshold that doubles each time.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use canny_compiler::instruction::Instruction;
@@ -52,6 +53,8 @@ pub const CANDIDATES_MAX: usize = 8;
 pub const LOOP_HITS: u32 = 200;
 /// Instruction words above which code is never compiled.
 pub const WORDS_MAX: usize = 65536;
+/// Logs after a plan that may tell of what ran before it was compiled.
+const SETTLING_LOGS: u32 = 1;
 /// Specializations of one code that may be given up before it is left alone.
 pub const RETRACTIONS_MAX: u32 = 6;
 
@@ -152,12 +155,29 @@ pub struct Planner {
     /// Plans that the budget did not allow in the last round.
     deferred: usize,
     planned: CodeMap<Planned>,
+    /// Of the statistics that are looked at.
+    version: u32,
 }
 
 #[derive(Debug, Default)]
 struct Planned {
     specializations: Vec<Specialization>,
     retractions: u32,
+    /// Version of the statistics up to which logs may tell of what ran before the last plan was in use.
+    settles_until: u32,
+    /// Iterations of loops until then, by address of the loop instruction.
+    loop_hits_before: BTreeMap<u64, u32>,
+}
+
+impl Planned {
+    /// Takes note of what ran so far, since something was planned in a version, or before.
+    fn settle(&mut self, statistics: &CodeStatistics, version: Option<u32>) {
+        if let Some(version) = version {
+            self.settles_until = version + SETTLING_LOGS;
+        }
+        let loops = statistics.loops.iter();
+        self.loop_hits_before = loops.map(|(address, of)| (*address, of.hits)).collect();
+    }
 }
 
 impl Planner {
@@ -169,6 +189,7 @@ impl Planner {
             is_eager: false,
             deferred: 0,
             planned: CodeMap::default(),
+            version: 0,
         }
     }
 
@@ -196,6 +217,7 @@ impl Planner {
     ) -> Vec<Plan> {
         let mut plans = Vec::new();
         self.deferred = 0;
+        self.version = statistics.version();
         for code in touched {
             if let Some(of_code) = statistics.code(*code)
                 && let Some(snapshot) = source.snapshot(*code)
@@ -299,14 +321,52 @@ impl Planner {
                 plans.push(plan);
             }
         }
-        for (address, of_loop) in &statistics.loops {
-            if of_loop.hits >= loop_hits
-                && let Some(pc) = statistics.pc(*address)
+        self.plan_loops(snapshot, statistics, loop_hits, plans);
+    }
+
+    /// Plans the hottest loop. What is compiled for one loop, or for the start, contains others too: they have to show that
+    /// they still run in the interpreter once that is in use.
+    fn plan_loops(
+        &mut self,
+        snapshot: &CodeSnapshot,
+        statistics: &CodeStatistics,
+        loop_hits: u32,
+        plans: &mut Vec<Plan>,
+    ) {
+        let planned = self.planned.entry(snapshot.word).or_default();
+        let has_plan = plans.last().is_some_and(|plan| plan.code == snapshot.word);
+        if !self.is_eager && (has_plan || planned.settles_until >= self.version) {
+            planned.settle(statistics, has_plan.then_some(self.version));
+            return;
+        }
+        let mut hot: Vec<(u32, u64)> = statistics
+            .loops
+            .iter()
+            .map(|(address, of_loop)| {
+                let before = planned.loop_hits_before.get(address).copied();
+                (of_loop.hits.saturating_sub(before.unwrap_or(0)), *address)
+            })
+            .filter(|(hits, _)| *hits >= loop_hits)
+            .collect();
+        hot.sort_by_key(|(hits, address)| (std::cmp::Reverse(*hits), *address));
+        for (_, address) in hot {
+            let plan = statistics.pc(address).and_then(|pc| {
+                plan_loop(
+                    snapshot,
+                    pc,
+                    &statistics.loops[&address],
+                    statistics.depth_max,
+                )
+            });
+            if let Some(plan) = plan
+                && self.take_note(&plan)
             {
-                plans.extend(
-                    plan_loop(snapshot, pc, of_loop, statistics.depth_max)
-                        .filter(|plan| self.take_note(plan)),
-                );
+                plans.push(plan);
+                if !self.is_eager {
+                    let planned = self.planned.entry(snapshot.word).or_default();
+                    planned.settle(statistics, Some(self.version));
+                    return;
+                }
             }
         }
     }
