@@ -1,4 +1,4 @@
-//! Maps and sets by code word. The words are addresses that no program chooses, so a multiplication hashes them well
+//! Maps and sets by code word or address. They are addresses that no program chooses, so a multiplication hashes them well
 //! enough; a log asks a map several times per entry.
 
 use std::collections::{HashMap, HashSet};
@@ -8,6 +8,8 @@ use crate::snapshot::CodeWord;
 
 /// A map by code.
 pub type CodeMap<V> = HashMap<CodeWord, V, BuildHasherDefault<WordHasher>>;
+/// A map by address of an instruction.
+pub type AddressMap<V> = HashMap<u64, V, BuildHasherDefault<WordHasher>>;
 /// A set of codes.
 pub type CodeSet = HashSet<CodeWord, BuildHasherDefault<WordHasher>>;
 

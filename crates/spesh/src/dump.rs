@@ -169,7 +169,9 @@ impl SiteWriter<'_> {
             return Ok(());
         }
         writeln!(out, "{:indent$}Logged at offset:", "")?;
-        for (address, site) in sites.iter().take(SITES_MAX) {
+        let mut sorted: Vec<_> = sites.iter().collect();
+        sorted.sort_by_key(|(address, _)| **address);
+        for (address, site) in sorted.into_iter().take(SITES_MAX) {
             writeln!(
                 out,
                 "{:width$}{}:",

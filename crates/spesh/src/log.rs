@@ -155,6 +155,8 @@ impl Events<'_> {
 impl Iterator for Events<'_> {
     type Item = Event;
 
+    // An event is large: it is taken apart where it is made.
+    #[inline(always)]
     fn next(&mut self) -> Option<Event> {
         loop {
             let [first, second, third, ref rest @ ..] = *self.words else {

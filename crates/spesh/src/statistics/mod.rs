@@ -30,9 +30,9 @@ use canny_tables::layout::log::{ARGUMENTS_MAX, LOOP_REGISTERS_MAX};
 pub use histogram::Histogram;
 pub use replay::Log;
 
-use crate::code_map::{CodeMap, CodeSet};
+use crate::code_map::{AddressMap, CodeMap, CodeSet};
 use crate::log::TypeTuple;
-use crate::snapshot::{Callees, CodeSource, CodeWord, Profile};
+use crate::snapshot::{Callees, CodeSnapshot, CodeSource, CodeWord, Profile};
 use crate::types::Type;
 
 /// Versions after which code that was not seen is forgotten.
@@ -60,7 +60,7 @@ pub struct SiteStatistics {
 }
 
 /// Sites by address of their instruction.
-pub type Sites = BTreeMap<u64, SiteStatistics>;
+pub type Sites = AddressMap<SiteStatistics>;
 
 /// Calls with certain types of arguments.
 #[derive(Clone, Debug)]
@@ -142,6 +142,8 @@ pub struct Statistics {
     codes: CodeMap<CodeStatistics>,
     /// End and code by first address of the instructions.
     extents: BTreeMap<u64, (u64, CodeWord)>,
+    /// Code by address of instructions in it that logs named, as the extents tell; emptied when they change.
+    owners: AddressMap<Option<CodeWord>>,
     failures: HashMap<(CodeWord, usize), Failures>,
     stacks: HashMap<u32, Vec<replay::Frame>>,
 }
@@ -196,10 +198,8 @@ impl Statistics {
 
     /// The code object died, or its address may belong to another one.
     pub fn forget(&mut self, code: CodeWord) {
-        if let Some(statistics) = self.codes.remove(&code)
-            && let Some((start, _)) = statistics.extent
-        {
-            self.extents.remove(&start);
+        if let Some(statistics) = self.codes.remove(&code) {
+            self.remove_extent(statistics.extent);
         }
         self.failures.retain(|(of, _), _| *of != code);
         for stack in self.stacks.values_mut() {
@@ -232,9 +232,19 @@ impl Statistics {
     }
 
     /// The code whose instructions an address lies in, if a snapshot told.
-    fn owner(&self, address: u64) -> Option<CodeWord> {
-        let (_, (end, code)) = self.extents.range(..=address).next_back()?;
-        (address < *end).then_some(*code)
+    fn owner(&mut self, address: u64) -> Option<CodeWord> {
+        let extents = &self.extents;
+        *self.owners.entry(address).or_insert_with(|| {
+            let (_, (end, code)) = extents.range(..=address).next_back()?;
+            (address < *end).then_some(*code)
+        })
+    }
+
+    fn remove_extent(&mut self, extent: Option<(u64, u64)>) {
+        if let Some((start, _)) = extent {
+            self.extents.remove(&start);
+            self.owners.clear();
+        }
     }
 
     /// Takes note of where code lies for which there is a snapshot now.
@@ -254,9 +264,10 @@ impl Statistics {
         if let Some(snapshot) = source.snapshot(code)
             && let Some(statistics) = self.codes.get_mut(&code)
         {
-            let end = snapshot.address(snapshot.instructions.len());
-            statistics.extent = Some((snapshot.entry, end));
-            self.extents.insert(snapshot.entry, (end, code));
+            let (start, end) = extent_of(&snapshot);
+            statistics.extent = Some((start, end));
+            self.extents.insert(start, (end, code));
+            self.owners.clear();
         }
     }
 
@@ -269,10 +280,8 @@ impl Statistics {
             .map(|(code, _)| *code)
             .collect();
         for code in old {
-            if let Some(statistics) = self.codes.remove(&code)
-                && let Some((start, _)) = statistics.extent
-            {
-                self.extents.remove(&start);
+            if let Some(statistics) = self.codes.remove(&code) {
+                self.remove_extent(statistics.extent);
             }
         }
     }
@@ -325,7 +334,7 @@ impl CodeStatistics {
             depth_max: 0,
             loops: BTreeMap::new(),
             callsites: Vec::new(),
-            sites: Sites::new(),
+            sites: Sites::default(),
             extent: None,
             version,
             birth: version,
@@ -385,6 +394,14 @@ fn common_type(types: &Histogram<Type>) -> Option<Type> {
         .filter(|(_, count)| count.saturating_mul(RARE) >= total)
         .fold(Type::NONE, |all, (ty, _)| all.or(*ty));
     (total > 0).then_some(common)
+}
+
+/// First address of a code's instructions, and the address behind them.
+fn extent_of(snapshot: &CodeSnapshot) -> (u64, u64) {
+    (
+        snapshot.entry,
+        snapshot.address(snapshot.instructions.len()),
+    )
 }
 
 fn fade_sites(sites: &mut Sites) {

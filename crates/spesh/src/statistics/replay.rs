@@ -1,11 +1,13 @@
 //! Replay of a log on the simulated stack of its thread.
 
+use std::collections::hash_map::Entry;
+
 use canny_tables::layout::log::ARGUMENTS_MAX;
 use canny_tables::opcodes::Opcode;
 
 use super::{
     CALLEES_MAX, CallsiteStatistics, CodeStatistics, LoopStatistics, SiteStatistics, Sites,
-    Statistics, TUPLES_MAX, TupleStatistics, VERSIONS_MAX,
+    Statistics, TUPLES_MAX, TupleStatistics, VERSIONS_MAX, extent_of,
 };
 use crate::log::{Event, TypeTuple, events};
 use crate::snapshot::{CodeSource, CodeWord};
@@ -14,6 +16,8 @@ use crate::snapshot::{CodeSource, CodeWord};
 const FRAMES_MAX: usize = 1 << 16;
 /// Frames at the top among which one is looked for that fits an event.
 const SEARCHED_FRAMES: usize = 32;
+/// Iterations whose types are all counted.
+const SAMPLED_WHOLE: u32 = 512;
 /// Different types that are told apart: more than there are.
 const TYPES_MAX: usize = 32;
 
@@ -93,16 +97,18 @@ impl Statistics {
                 code,
                 registers,
             } => {
-                self.update(code, source).loop_hits += 1;
                 let place = settle(stack, code).copied();
-                let statistics = self.codes.get_mut(&code)?;
+                let statistics = self.update(code, source);
+                statistics.loop_hits += 1;
                 let site = statistics
                     .loops
                     .entry(address)
                     .or_insert_with(LoopStatistics::default);
                 site.hits += 1;
-                for (histogram, ty) in site.registers.iter_mut().zip(registers) {
-                    histogram.add(ty, TYPES_MAX);
+                if is_sampled(site.hits) {
+                    for (histogram, ty) in site.registers.iter_mut().zip(registers) {
+                        histogram.add(ty, TYPES_MAX);
+                    }
                 }
                 if let Some(frame) = place.filter(|frame| frame.birth == statistics.birth) {
                     let callsite = statistics.callsites.get_mut(frame.callsite as usize)?;
@@ -113,9 +119,8 @@ impl Statistics {
                 }
             }
             Event::Result { address, code, ty } => {
-                self.update(code, source);
                 let place = settle(stack, code).copied();
-                let sites = self.sites_of(code, place)?;
+                let sites = self.update(code, source).sites_of(place)?;
                 sites.entry(address).or_default().types.add(ty, TYPES_MAX);
             }
         }
@@ -164,18 +169,19 @@ impl Statistics {
     fn update(&mut self, code: CodeWord, source: &dyn CodeSource) -> &mut CodeStatistics {
         let version = self.version;
         self.events += 1;
-        let mut is_new = false;
-        self.codes.entry(code).or_insert_with(|| {
-            is_new = true;
-            CodeStatistics::new(version)
-        });
-        if is_new {
-            self.learn_extent(code, source);
-        }
-        let statistics = self
-            .codes
-            .entry(code)
-            .or_insert_with(|| CodeStatistics::new(version));
+        let statistics = match self.codes.entry(code) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let statistics = place.insert(CodeStatistics::new(version));
+                if let Some(snapshot) = source.snapshot(code) {
+                    let (start, end) = extent_of(&snapshot);
+                    statistics.extent = Some((start, end));
+                    self.extents.insert(start, (end, code));
+                    self.owners.clear();
+                }
+                statistics
+            }
+        };
         if statistics.version + VERSIONS_MAX < version {
             statistics.fade();
         }
@@ -191,25 +197,29 @@ impl Statistics {
             None => stack.last()?.code,
         };
         let place = settle(stack, caller).copied();
-        let sites = self.sites_of(caller, place)?;
+        let sites = self.codes.get_mut(&caller)?.sites_of(place)?;
         Some(sites.entry(call).or_default())
-    }
-
-    /// Where what happens in a code's frame is counted.
-    fn sites_of(&mut self, code: CodeWord, frame: Option<Frame>) -> Option<&mut Sites> {
-        let statistics = self.codes.get_mut(&code)?;
-        let Some(frame) = frame.filter(|frame| frame.birth == statistics.birth) else {
-            return Some(&mut statistics.sites);
-        };
-        let callsite = statistics.callsites.get_mut(frame.callsite as usize)?;
-        match frame.tuple {
-            Some(tuple) => Some(&mut callsite.tuples.get_mut(tuple as usize)?.sites),
-            None => Some(&mut statistics.sites),
-        }
     }
 }
 
+/// Whether the types of a loop's registers are counted that went back so many times: of many, each fourth tells enough.
+fn is_sampled(hits: u32) -> bool {
+    hits <= SAMPLED_WHOLE || hits.is_multiple_of(4)
+}
+
 impl CodeStatistics {
+    /// Where what happens in a frame of the code is counted.
+    fn sites_of(&mut self, frame: Option<Frame>) -> Option<&mut Sites> {
+        let Some(frame) = frame.filter(|frame| frame.birth == self.birth) else {
+            return Some(&mut self.sites);
+        };
+        let callsite = self.callsites.get_mut(frame.callsite as usize)?;
+        match frame.tuple {
+            Some(tuple) => Some(&mut callsite.tuples.get_mut(tuple as usize)?.sites),
+            None => Some(&mut self.sites),
+        }
+    }
+
     /// Counts a call; gives the indices of its callsite and type tuple.
     fn count_call(&mut self, arguments: TypeTuple, depth: u32) -> (u32, Option<u32>) {
         let count = arguments.argument_count() as u8;
@@ -238,7 +248,7 @@ impl CodeStatistics {
                     hits: 0,
                     loop_hits: 0,
                     depth_max: 0,
-                    sites: Sites::new(),
+                    sites: Sites::default(),
                 });
                 callsite.tuples.len() - 1
             })
