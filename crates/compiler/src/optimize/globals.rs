@@ -46,19 +46,36 @@ pub enum Known {
 #[derive(Debug, Default)]
 pub struct Globals {
     known: HashMap<GlobalName, Known>,
+    /// What other libraries told, which stays true.
+    told: HashMap<GlobalName, Option<Known>>,
 }
 
 impl Globals {
     /// Collects what is known before or between passes.
     pub fn collect(unit: &Unit, imports: Option<&dyn Imports>) -> Globals {
+        Globals::default().collect_again(unit, imports)
+    }
+
+    /// Collects anew what is known, after passes over the same unit.
+    pub fn collect_again(self, unit: &Unit, imports: Option<&dyn Imports>) -> Globals {
+        let mut told = self.told;
         let mut known = HashMap::new();
+        let mentioned: Vec<Vec<&GlobalName>> = unit
+            .body
+            .iter()
+            .map(|form| {
+                let mut found = Vec::new();
+                mentions(form_expr(form), &mut found);
+                found
+            })
+            .collect();
         if let Some(imports) = imports {
-            collect_imports(unit, imports, &mut known);
+            collect_imports(unit, &mentioned, imports, &mut told, &mut known);
         }
         if unit.kind != UnitKind::Toplevel {
-            collect_own(unit, &mut known);
+            collect_own(unit, &mentioned, &mut known);
         }
-        Globals { known }
+        Globals { known, told }
     }
 
     /// Whether reading the global always gives the same value and never fails.
@@ -81,46 +98,59 @@ impl Globals {
     }
 }
 
-fn collect_imports(unit: &Unit, imports: &dyn Imports, known: &mut HashMap<GlobalName, Known>) {
-    let mut seen = HashSet::new();
-    for form in &unit.body {
-        let mut mentioned = Vec::new();
-        mentions(form_expr(form), &mut mentioned);
-        for global in mentioned {
-            if global.library == unit.name || !seen.insert(global.clone()) {
-                continue;
+fn collect_imports(
+    unit: &Unit,
+    mentioned: &[Vec<&GlobalName>],
+    imports: &dyn Imports,
+    told: &mut HashMap<GlobalName, Option<Known>>,
+    known: &mut HashMap<GlobalName, Known>,
+) {
+    let others = mentioned
+        .iter()
+        .flatten()
+        .filter(|global| global.library != unit.name);
+    let distinct: HashSet<&GlobalName> = others.copied().collect();
+    for global in distinct {
+        let value = match told.get(global) {
+            Some(value) => value.clone(),
+            None => {
+                let value = ask(imports, global);
+                told.insert(global.clone(), value.clone());
+                value
             }
-            let information = imports
-                .inline_information(&global)
-                .and_then(|bytes| decode(&bytes));
-            let value = match information {
-                Some(Exported::Constant(datum)) => Known::Constant(datum),
-                Some(Exported::Primitive(name)) => match primitives::lookup(&name) {
-                    Some(id) => Known::Primitive(id),
-                    None => continue,
-                },
-                Some(Exported::Procedure(procedure)) => Known::Imported(procedure.into()),
-                Some(Exported::Value) => Known::Value,
-                None => continue,
-            };
-            known.insert(global, value);
+        };
+        if let Some(value) = value {
+            known.insert(global.clone(), value);
         }
     }
 }
 
-fn collect_own(unit: &Unit, known: &mut HashMap<GlobalName, Known>) {
+/// What a global's library tells of it.
+fn ask(imports: &dyn Imports, global: &GlobalName) -> Option<Known> {
+    let bytes = imports.inline_information(global)?;
+    Some(match decode(&bytes)? {
+        Exported::Constant(datum) => Known::Constant(datum),
+        Exported::Primitive(name) => Known::Primitive(primitives::lookup(&name)?),
+        Exported::Procedure(procedure) => Known::Imported(procedure.into()),
+        Exported::Value => Known::Value,
+    })
+}
+
+fn collect_own(
+    unit: &Unit,
+    mentioned: &[Vec<&GlobalName>],
+    known: &mut HashMap<GlobalName, Known>,
+) {
     let own = |global: &GlobalName| global.library == unit.name;
-    let mut mentioned: Vec<Vec<Name>> = Vec::with_capacity(unit.body.len());
+    let mentioned: Vec<Vec<Name>> = mentioned
+        .iter()
+        .map(|all| {
+            let names = all.iter().filter(|global| own(global));
+            names.map(|global| global.name).collect()
+        })
+        .collect();
     let mut definition: HashMap<Name, usize> = HashMap::new();
     for (index, form) in unit.body.iter().enumerate() {
-        let mut all = Vec::new();
-        mentions(form_expr(form), &mut all);
-        mentioned.push(
-            all.iter()
-                .filter(|global| own(global))
-                .map(|global| global.name)
-                .collect(),
-        );
         if let TopForm::Define(global, _) = form {
             definition.insert(global.name, index);
         }
@@ -179,9 +209,9 @@ fn form_expr(form: &TopForm) -> &Expr {
 }
 
 /// Adds every global that the expression mentions.
-pub fn mentions(expr: &Expr, globals: &mut Vec<GlobalName>) {
+pub fn mentions<'a>(expr: &'a Expr, globals: &mut Vec<&'a GlobalName>) {
     if let ExprKind::GlobalRef(global) | ExprKind::GlobalSet(global, _) = &expr.kind {
-        globals.push(global.clone());
+        globals.push(global);
     }
     for_each_child(expr, &mut |child| mentions(child, globals));
 }

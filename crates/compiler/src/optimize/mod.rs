@@ -169,7 +169,7 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
         workers::Workers::default()
     };
     if !workers.is_empty() {
-        globals = Globals::collect(unit, options.imports);
+        globals = globals.collect_again(unit, options.imports);
     }
     let mut growth = inline::Growth::of(unit);
     let mut portable = portable::Portable::new();
@@ -182,7 +182,7 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
             portable = portable::collect_portable(unit, &workers);
         }
         if options.runs("inline") && round + 1 < ROUNDS {
-            globals = Globals::collect(unit, options.imports);
+            globals = globals.collect_again(unit, options.imports);
             changed |= inline::run(
                 unit,
                 &globals,
@@ -196,7 +196,7 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
             break;
         }
         sort_letrec::run(unit);
-        globals = Globals::collect(unit, options.imports);
+        globals = globals.collect_again(unit, options.imports);
     }
     let kept = portable::mentioned_globals(&portable);
     report.exports = portable::describe_exports(unit, &globals, portable, &kept);

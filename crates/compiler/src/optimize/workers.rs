@@ -111,7 +111,7 @@ fn pays(lambda: &Lambda, global: &GlobalName) -> bool {
     let mut mentioned = Vec::new();
     for_each_lambda_child(lambda, &mut |child| mentions(child, &mut mentioned));
     let is_large = body_size(lambda, SIZE_MAX + 1) > SIZE_MAX;
-    (is_large || mentioned.contains(global)) && parameters(lambda).len() <= OPERANDS_MAX
+    (is_large || mentioned.contains(&global)) && parameters(lambda).len() <= OPERANDS_MAX
 }
 
 /// Makes the procedure an entry; gives the definition of the worker.
