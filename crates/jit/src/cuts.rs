@@ -4,8 +4,7 @@
 //! left to the runtime cuts too, so that no native frame is needed around its call, unless an unboxed
 //! number that has no slot is needed behind it, it seldom gets to the runtime, or the segments together grew too large.
 
-use std::collections::HashSet;
-
+use canny_spesh::code_map::FastSet;
 use canny_spesh::graph::{BlockId, Graph, NodeId, Op, SlotContent, Terminator};
 
 use crate::JitError;
@@ -16,8 +15,8 @@ use crate::values::{Values, is_float};
 /// Instructions in the runtime that do not cut.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cuts {
-    whole_nodes: HashSet<NodeId>,
-    whole_ends: HashSet<BlockId>,
+    whole_nodes: FastSet<NodeId>,
+    whole_ends: FastSet<BlockId>,
     all_whole: bool,
 }
 

@@ -8,8 +8,7 @@
 //! Every block gets a label: the root of the segment that it belongs to. Where ways with different labels meet, a label
 //! begins.
 
-use std::collections::HashSet;
-
+use canny_spesh::code_map::FastSet;
 use canny_spesh::graph::{BlockId, Graph, Op, Terminator};
 use canny_spesh::passes::reverse_postorder;
 use canny_tables::layout::thread;
@@ -26,7 +25,7 @@ const BLOCK_NODES: usize = 3;
 
 /// Blocks that begin segments, besides those behind cuts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Joins(HashSet<BlockId>);
+pub(crate) struct Joins(FastSet<BlockId>);
 
 /// The root of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,7 +121,7 @@ impl Joins {
 
     /// Nodes that a segment contains from a block on.
     fn nodes_from(&self, graph: &Graph, cuts: &Cuts, start: BlockId) -> usize {
-        let mut seen = HashSet::from([start]);
+        let mut seen = FastSet::from_iter([start]);
         let mut work = vec![start];
         let mut nodes = 0;
         while let Some(id) = work.pop() {
@@ -167,7 +166,7 @@ fn ways_in(
     cuts: &Cuts,
     predecessors: &[Vec<Way>],
     labels: &[Option<Label>],
-) -> Vec<HashSet<Label>> {
+) -> Vec<FastSet<Label>> {
     predecessors
         .iter()
         .map(|edges| {

@@ -4,8 +4,7 @@
 //! named by states alone is never loaded. Nothing survives a cut in a register: what is live behind it
 //! is loaded again there.
 
-use std::collections::{HashMap, HashSet};
-
+use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{BlockId, Callee, Edge, Graph, NodeId, Op, SlotContent, Terminator};
 
 use crate::cuts::Cuts;
@@ -53,8 +52,8 @@ impl RootSet {
 /// The live roots where they matter.
 pub(crate) struct Liveness {
     entries: Vec<RootSet>,
-    after_nodes: HashMap<NodeId, RootSet>,
-    needed: HashSet<NodeId>,
+    after_nodes: FastMap<NodeId, RootSet>,
+    needed: FastSet<NodeId>,
 }
 
 impl Liveness {
@@ -67,8 +66,8 @@ impl Liveness {
             cuts,
             liveness: Liveness {
                 entries: vec![RootSet::new(graph.nodes.len()); graph.blocks.len()],
-                after_nodes: HashMap::new(),
-                needed: HashSet::new(),
+                after_nodes: FastMap::default(),
+                needed: FastSet::default(),
             },
         };
         loop {
@@ -226,7 +225,7 @@ impl Flow<'_> {
 
     /// What an exit needs for its slots: of an object that it makes itself, the parts.
     fn add_stores(&self, stores: &[SlotStore], live: &mut RootSet) {
-        let mut made = HashSet::new();
+        let mut made = FastSet::default();
         let mut pending: Vec<NodeId> = stores
             .iter()
             .filter_map(|(_, content)| match content {

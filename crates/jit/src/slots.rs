@@ -5,7 +5,8 @@
 //! are known (everything else may have moved or been overwritten); at joins, what all ways agree on, arguments of
 //! edges being renamed to parameters.
 
-use std::collections::{BTreeMap, HashMap};
+use canny_spesh::code_map::FastMap;
+use std::collections::BTreeMap;
 
 use canny_compiler::instruction::Instruction;
 use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, SlotContent, StateId, Terminator};
@@ -91,10 +92,10 @@ impl Known {
 /// What the slots are known to hold where it matters.
 pub(crate) struct Slots {
     states: Vec<Vec<SlotStore>>,
-    at_nodes: HashMap<NodeId, Vec<SlotStore>>,
-    at_ends: HashMap<BlockId, Vec<SlotStore>>,
+    at_nodes: FastMap<NodeId, Vec<SlotStore>>,
+    at_ends: FastMap<BlockId, Vec<SlotStore>>,
     /// What is known at the ends of blocks with tail calls.
-    at_tail_calls: HashMap<BlockId, Known>,
+    at_tail_calls: FastMap<BlockId, Known>,
 }
 
 impl Slots {
@@ -104,9 +105,9 @@ impl Slots {
             states: (0..graph.states.len() as u32)
                 .map(|id| state_slots(graph, values, StateId(id)))
                 .collect(),
-            at_nodes: HashMap::new(),
-            at_ends: HashMap::new(),
-            at_tail_calls: HashMap::new(),
+            at_nodes: FastMap::default(),
+            at_ends: FastMap::default(),
+            at_tail_calls: FastMap::default(),
         };
         let mut entries: Vec<Option<Known>> = vec![None; graph.blocks.len()];
         entries[0] = Some(slots.at_entry(graph));

@@ -3,8 +3,7 @@
 //! A guard's or refinement's value is its operand; equal constants are one value. Everything after this looks at
 //! *roots* only.
 
-use std::collections::HashMap;
-
+use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::{Graph, NodeId, Op, Representation};
 
 /// The roots of all nodes of a graph.
@@ -22,7 +21,7 @@ enum Constant {
 impl Values {
     /// Finds the roots.
     pub(crate) fn new(graph: &Graph) -> Values {
-        let mut constants: HashMap<Constant, NodeId> = HashMap::new();
+        let mut constants: FastMap<Constant, NodeId> = FastMap::default();
         let roots = (0..graph.nodes.len() as u32)
             .map(|index| {
                 let mut id = NodeId(index);

@@ -6,14 +6,18 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::snapshot::CodeWord;
 
+/// A map whose keys no program chooses.
+pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
+/// A set of what no program chooses.
+pub type FastSet<K> = HashSet<K, BuildHasherDefault<WordHasher>>;
 /// A map by code.
-pub type CodeMap<V> = HashMap<CodeWord, V, BuildHasherDefault<WordHasher>>;
+pub type CodeMap<V> = FastMap<CodeWord, V>;
 /// A map by address of an instruction.
-pub type AddressMap<V> = HashMap<u64, V, BuildHasherDefault<WordHasher>>;
+pub type AddressMap<V> = FastMap<u64, V>;
 /// A set of codes.
-pub type CodeSet = HashSet<CodeWord, BuildHasherDefault<WordHasher>>;
+pub type CodeSet = FastSet<CodeWord>;
 
-/// Hashes one word.
+/// Hashes a few words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordHasher(u64);
 
@@ -26,6 +30,26 @@ impl Hasher for WordHasher {
         // The golden ratio's multiplier; the fold brings the mixed high bits down to where tables look.
         let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(byte.into());
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.write_u64(number.into());
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_isize(&mut self, number: isize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_i32(&mut self, number: i32) {
+        self.write_u64(number as u64);
     }
 
     fn write(&mut self, bytes: &[u8]) {

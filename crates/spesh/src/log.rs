@@ -78,8 +78,8 @@ pub enum Event {
         address: u64,
         /// The code that it is in.
         code: CodeWord,
-        /// Types of the first registers: those of live ones are true; [`Type::ANY`] where not logged.
-        registers: [Type; log::LOOP_REGISTERS_MAX],
+        /// What its first registers held.
+        registers: LoopRegisters,
     },
     /// An instruction loaded a value.
     Result {
@@ -134,23 +134,38 @@ impl Events<'_> {
         }
     }
 
-    fn registers(&mut self, types: u64) -> [Type; log::LOOP_REGISTERS_MAX] {
+    fn registers(&mut self, own: u64) -> LoopRegisters {
+        LoopRegisters {
+            own,
+            further: self.more(),
+        }
+    }
+}
+
+/// What the first registers of a frame held when a loop went back, as logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopRegisters {
+    own: u64,
+    further: Option<[u64; 2]>,
+}
+
+impl LoopRegisters {
+    /// The types: those of live registers are true; [`Type::ANY`] where not logged.
+    pub fn types(&self) -> [Type; log::LOOP_REGISTERS_MAX] {
         let mut registers = [Type::ANY; log::LOOP_REGISTERS_MAX];
-        let (own, further) = registers.split_at_mut(log::LOOP_REGISTERS);
-        let bytes = types.to_le_bytes();
-        own.iter_mut()
-            .zip(bytes)
-            .for_each(|(place, byte)| *place = type_of_short_code(byte));
-        if let Some(words) = self.more() {
-            let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-            further
-                .iter_mut()
-                .zip(bytes)
-                .for_each(|(place, byte)| *place = type_of_short_code(byte));
+        let further = self.further.iter().flatten();
+        let bytes = [self.own]
+            .into_iter()
+            .chain(further.copied())
+            .flat_map(u64::to_le_bytes);
+        for (place, byte) in registers.iter_mut().zip(bytes) {
+            *place = type_of_short_code(byte);
         }
         registers
     }
 }
+
+const _: () = assert!(log::LOOP_REGISTERS == 8);
 
 impl Iterator for Events<'_> {
     type Item = Event;
@@ -391,12 +406,12 @@ mod tests {
         };
         assert_eq!(address, 0x2000);
         assert_eq!(
-            registers[..4],
+            registers.types()[..4],
             [Type::FIXNUM, Type::PAIR, Type::FLONUM, Type::VECTOR]
         );
         assert_eq!(
-            (registers[8], registers[9], registers[16]),
-            (Type::PAIR, Type::FIXNUM, Type::FLONUM)
+            [8, 9, 16].map(|register: usize| registers.types()[register]),
+            [Type::PAIR, Type::FIXNUM, Type::FLONUM]
         );
     }
 

@@ -13,8 +13,7 @@ mod objects;
 mod ports;
 mod segment;
 
-use std::collections::HashMap;
-
+use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, StateId, Terminator};
 use canny_tables::layout::frame;
 use cranelift_codegen::Context;
@@ -225,8 +224,8 @@ impl Procedure<'_> {
     }
 
     /// How many edges lead to each block inside of the segment of a root.
-    fn ways(&self, root: Root) -> HashMap<BlockId, usize> {
-        let mut ways: HashMap<BlockId, usize> = HashMap::new();
+    fn ways(&self, root: Root) -> FastMap<BlockId, usize> {
+        let mut ways: FastMap<BlockId, usize> = FastMap::default();
         let mut work = Vec::new();
         let mut follow = |edge: BlockId, work: &mut Vec<(BlockId, usize)>| {
             let known = ways.entry(edge).or_default();
@@ -304,15 +303,15 @@ type Way = (u64, usize);
 #[derive(Default)]
 struct Output {
     roots: Vec<Root>,
-    root_indices: HashMap<Root, usize>,
+    root_indices: FastMap<Root, usize>,
     returns: Vec<(StateId, usize)>,
-    return_indices: HashMap<NodeId, u32>,
+    return_indices: FastMap<NodeId, u32>,
     /// Return addresses of inlined frames.
     inlined: Vec<u64>,
     exits: Vec<StateId>,
-    exit_indices: HashMap<StateId, u32>,
+    exit_indices: FastMap<StateId, u32>,
     exit_tails: Vec<ExitTail>,
-    exit_tail_indices: HashMap<ExitTail, u32>,
+    exit_tail_indices: FastMap<ExitTail, u32>,
     resumptions: Vec<(Way, Way)>,
     nodes_left: usize,
 }

@@ -4,8 +4,7 @@
 //! native call is a definition like any other. Instructions that leave the function have source locations of
 //! their own, from which [`crate::strip`] finds them.
 
-use std::collections::{HashMap, HashSet};
-
+use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{
     BlockId, Condition, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator, Test,
 };
@@ -46,11 +45,11 @@ pub(super) struct Segment<'a, 'b> {
     pub(super) builder: FunctionBuilder<'b>,
     pub(super) thread: Value,
     fp: Variable,
-    variables: HashMap<NodeId, Variable>,
-    blocks: HashMap<BlockId, Block>,
+    variables: FastMap<NodeId, Variable>,
+    blocks: FastMap<BlockId, Block>,
     queue: Vec<BlockId>,
     /// Edges to each block that are not written yet.
-    ways: HashMap<BlockId, usize>,
+    ways: FastMap<BlockId, usize>,
     exits: Vec<Exit>,
     exit_count: u32,
     /// What is written now is out of the way of the rest.
@@ -59,14 +58,14 @@ pub(super) struct Segment<'a, 'b> {
     signatures: [SigRef; 6],
     maker_signature: SigRef,
     pub(super) runtime_signature: SigRef,
-    stubs: HashMap<(u32, u32), FuncRef>,
-    addresses: HashMap<(u32, u32), GlobalValue>,
+    stubs: FastMap<(u32, u32), FuncRef>,
+    addresses: FastMap<(u32, u32), GlobalValue>,
     /// Headers of objects whose lengths were taken in the block at hand, by the nodes that took them.
-    pub(super) headers: HashMap<NodeId, Value>,
+    pub(super) headers: FastMap<NodeId, Value>,
     /// Memory that was taken for the next objects of the block in one piece, and how much of it is left.
     pub(super) reserve: Option<(Value, usize, usize)>,
     /// Nodes whose doubles were taken out when it was asked whether they are flonums.
-    unboxed: HashSet<NodeId>,
+    unboxed: FastSet<NodeId>,
 }
 
 impl<'a, 'b> Segment<'a, 'b> {
@@ -105,21 +104,21 @@ impl<'a, 'b> Segment<'a, 'b> {
             thread: registers[2],
             builder,
             fp,
-            variables: HashMap::new(),
-            blocks: HashMap::new(),
+            variables: FastMap::default(),
+            blocks: FastMap::default(),
             queue: Vec::new(),
-            ways: HashMap::new(),
+            ways: FastMap::default(),
             exits: Vec::new(),
             exit_count: 0,
             is_cold: false,
             signatures,
             maker_signature,
             runtime_signature,
-            stubs: HashMap::new(),
-            addresses: HashMap::new(),
-            headers: HashMap::new(),
+            stubs: FastMap::default(),
+            addresses: FastMap::default(),
+            headers: FastMap::default(),
             reserve: None,
-            unboxed: HashSet::new(),
+            unboxed: FastSet::default(),
         };
         segment.ways = procedure.ways(root);
         segment.enter(root, registers[0], registers[1])?;
@@ -978,7 +977,7 @@ impl<'a, 'b> Segment<'a, 'b> {
     }
 
     pub(super) fn store_slots(&mut self, stores: &[SlotStore]) {
-        let mut made = HashMap::new();
+        let mut made = FastMap::default();
         for (slot, content) in stores {
             let value = match content {
                 SlotContent::Node(id) => self.content(*id, &mut made),
@@ -992,7 +991,7 @@ impl<'a, 'b> Segment<'a, 'b> {
     }
 
     /// A value for a slot or a part of an object. Objects that only exits make are made now, each once.
-    fn content(&mut self, id: NodeId, made: &mut HashMap<NodeId, Value>) -> Value {
+    fn content(&mut self, id: NodeId, made: &mut FastMap<NodeId, Value>) -> Value {
         let root = self.procedure.values.root(id);
         if !self.procedure.graph.is_sunk(root) {
             return self.tagged(root);

@@ -1,7 +1,6 @@
 //! Registers and equal computations at a point of the bytecode.
 
-use std::collections::HashMap;
-
+use crate::code_map::FastMap;
 use crate::graph::{BlockId, FixnumOperation, Memory, NodeId, Op, StateId};
 
 /// The node in each register; none where the register is dead or was never written.
@@ -48,7 +47,7 @@ pub(super) struct Arrival {
 /// Computations whose result is still at hand.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbering {
-    values: HashMap<Key, NodeId>,
+    values: FastMap<Key, NodeId>,
 }
 
 /// An operation with its states left out: whoever did it first has checked.

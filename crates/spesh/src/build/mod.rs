@@ -24,7 +24,7 @@ mod primitives;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use crate::code_map::FastMap;
 use std::sync::Arc;
 
 use crate::graph::{
@@ -142,10 +142,10 @@ pub fn build(
             graph: Graph::new(code.clone(), entry),
             block: None,
             numbering: Numbering::default(),
-            likely: HashMap::new(),
-            known_code: HashMap::new(),
-            known_types: HashMap::new(),
-            keywords: HashMap::new(),
+            likely: FastMap::default(),
+            known_code: FastMap::default(),
+            known_types: FastMap::default(),
+            keywords: FastMap::default(),
             entry_slots: Vec::new(),
             invariants: Vec::new(),
             profile,
@@ -177,9 +177,9 @@ type LoopKey = (Vec<(CodeWord, usize)>, CodeWord, usize);
 #[derive(Debug, Default)]
 struct Lessons {
     /// Types of loop variables, by register.
-    loop_types: HashMap<LoopKey, HashMap<usize, Type>>,
+    loop_types: FastMap<LoopKey, FastMap<usize, Type>>,
     /// Types worth a guard before the loop.
-    loop_guards: HashMap<LoopKey, HashMap<usize, Type>>,
+    loop_guards: FastMap<LoopKey, FastMap<usize, Type>>,
     /// Something was added in this attempt.
     changed: bool,
     /// Take any type for what has still not settled.
@@ -201,17 +201,17 @@ struct Builder<'a> {
     block: Option<BlockId>,
     numbering: Numbering,
     /// Types that values most likely have, from the profile.
-    likely: HashMap<NodeId, Type>,
+    likely: FastMap<NodeId, Type>,
     /// Closures whose code is known.
-    known_code: HashMap<NodeId, CodeWord>,
+    known_code: FastMap<NodeId, CodeWord>,
     /// Record types in watched variables.
-    known_types: HashMap<NodeId, KnownType>,
+    known_types: FastMap<NodeId, KnownType>,
     /// Names of the keywords that are known.
-    keywords: HashMap<NodeId, Arc<str>>,
+    keywords: FastMap<NodeId, Arc<str>>,
     /// What the first registers held when code with clauses was entered.
     entry_slots: Vec<NodeId>,
     /// What the loops around leave alone, by node, with its register; outermost loop first.
-    invariants: Vec<(LoopKey, HashMap<NodeId, usize>)>,
+    invariants: Vec<(LoopKey, FastMap<NodeId, usize>)>,
     profile: &'a dyn Profile,
     source: &'a dyn CodeSource,
     options: &'a Options,

@@ -106,7 +106,7 @@ impl Statistics {
                     .or_insert_with(LoopStatistics::default);
                 site.hits += 1;
                 if is_sampled(site.hits) {
-                    for (histogram, ty) in site.registers.iter_mut().zip(registers) {
+                    for (histogram, ty) in site.registers.iter_mut().zip(registers.types()) {
                         histogram.add(ty, TYPES_MAX);
                     }
                 }

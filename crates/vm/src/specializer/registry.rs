@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use canny_heap::{CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor};
 use canny_jit::Installed;
 use canny_jit::publication::{self, Way};
+use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
 use canny_spesh::types::Type;
@@ -94,9 +95,9 @@ struct Place {
 #[derive(Default)]
 pub(super) struct Registry {
     codes: HashMap<CodeWord, KnownCode>,
-    candidates: HashMap<CandidateId, Candidate>,
+    candidates: FastMap<CandidateId, Candidate>,
     /// By address of the loop's head.
-    loops: HashMap<u64, Loop>,
+    loops: FastMap<u64, Loop>,
     places: HashMap<(CodeWord, usize), Place>,
     pub(super) watches: Watches,
     pub(super) retired: RetiredCode,
