@@ -18,8 +18,10 @@ use crate::liveness::Liveness;
 
 /// Nodes that may stand again for the sake of one join, in all segments together.
 const REPEATED_MAX: usize = 40;
-/// The same for a loop.
+/// The same for a large loop, and for one with at most [`SMALL_LOOP`] nodes.
 const REPEATED_LOOP_MAX: usize = 80;
+const REPEATED_SMALL_LOOP_MAX: usize = 160;
+const SMALL_LOOP: usize = 64;
 /// What a block counts besides its nodes.
 const BLOCK_NODES: usize = 3;
 
@@ -61,10 +63,10 @@ impl Joins {
             let nodes = joins.nodes_from(graph, cuts, block);
             let repeated = nodes * ways[block.index()].len().saturating_sub(1);
             let is_loop = graph.blocks[block.index()].is_loop;
-            let repeated_max = if is_loop {
-                REPEATED_LOOP_MAX
-            } else {
-                REPEATED_MAX
+            let repeated_max = match is_loop {
+                false => REPEATED_MAX,
+                true if nodes <= SMALL_LOOP => REPEATED_SMALL_LOOP_MAX,
+                true => REPEATED_LOOP_MAX,
             };
             let carried = liveness.at_block(block).iter().count();
             if repeated <= repeated_max || carried > thread::CARRIED_WORDS {

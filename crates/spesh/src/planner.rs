@@ -170,6 +170,12 @@ struct Planned {
 }
 
 impl Planned {
+    /// What was planned is not in use, and loops that it contained run in the interpreter.
+    fn no_longer_settles(&mut self) {
+        self.settles_until = 0;
+        self.loop_hits_before.clear();
+    }
+
     /// Takes note of what ran so far, since something was planned in a version, or before.
     fn settle(&mut self, statistics: &CodeStatistics, version: Option<u32>) {
         if let Some(version) = version {
@@ -248,6 +254,7 @@ impl Planner {
     pub fn retract(&mut self, code: CodeWord, entry: EntryPoint, parameter_types: &[Type]) {
         let planned = self.planned.entry(code).or_default();
         planned.retractions += 1;
+        planned.no_longer_settles();
         planned
             .specializations
             .retain(|(at, types)| *at != entry || types != parameter_types);
@@ -257,6 +264,7 @@ impl Planner {
     /// on was set): it may be planned again as if it had never been.
     pub fn invalidate(&mut self, code: CodeWord, entry: EntryPoint, parameter_types: &[Type]) {
         if let Some(planned) = self.planned.get_mut(&code) {
+            planned.no_longer_settles();
             planned
                 .specializations
                 .retain(|(at, types)| *at != entry || types != parameter_types);

@@ -279,8 +279,44 @@ fn a_procedure_with_short_loops_is_entered_at_its_start() {
     assert_eq!(run(10, 400), [EntryPoint::Loop(1)]);
     // Long loops are entered while they run.
     assert_eq!(run(20, 2000), [EntryPoint::Loop(1)]);
-    // So are short ones that go on in the interpreter all the same.
-    assert_eq!(run(100, 2000).len(), 2);
+    // Short ones wait for what contains them.
+    assert_eq!(run(100, 2000), [EntryPoint::Start]);
+}
+
+#[test]
+fn a_loop_waits_until_what_contains_it_is_in_use() {
+    let mut bench = Bench::default();
+    let code = bench.codes.add(1, "main", 0, &looping());
+    let mut log = log_of(&[(code, 100, &[])]);
+    (0..2000).for_each(|_| {
+        log.back(at(1, 4), code, [0, 2, 1, 0x81, 0, 0, 0, 0]);
+    });
+    let entries = |bench: &mut Bench| {
+        let plans = bench.plan(&log);
+        plans.iter().map(|plan| plan.entry).collect::<Vec<_>>()
+    };
+    assert_eq!(entries(&mut bench), [EntryPoint::Start]);
+    // The next log may be older than the compiled code.
+    assert_eq!(entries(&mut bench), []);
+    assert_eq!(entries(&mut bench), [EntryPoint::Loop(1)]);
+}
+
+#[test]
+fn a_loop_does_not_wait_for_what_was_given_up() {
+    let mut bench = Bench::default();
+    let code = bench.codes.add(1, "main", 0, &looping());
+    let mut log = log_of(&[(code, 100, &[])]);
+    (0..4000).for_each(|_| {
+        log.back(at(1, 4), code, [0, 2, 1, 0x81, 0, 0, 0, 0]);
+    });
+    let plans = bench.plan(&log);
+    assert_eq!(plans.len(), 1);
+    let plan = &plans[0];
+    bench
+        .planner
+        .retract(plan.code, plan.entry, &plan.parameter_types);
+    let plans = bench.plan(&log_of(&[(code, 1, &[])]));
+    assert_eq!(plans[0].entry, EntryPoint::Loop(1));
 }
 
 #[test]
