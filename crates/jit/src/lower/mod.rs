@@ -12,6 +12,8 @@ mod numbers;
 mod objects;
 mod ports;
 mod segment;
+mod values;
+mod ways_out;
 
 use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, StateId, Terminator};

@@ -8,34 +8,26 @@ use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{
     BlockId, Condition, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator, Test,
 };
-use canny_tables::layout::{FLONUM_MASK, frame, thread};
+use canny_tables::layout::{frame, thread};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{F64, I32, I64};
+use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Block, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData,
-    InstBuilder, MemFlagsData, SigRef, Signature, SourceLoc, UserExternalName, Value,
+    AbiParam, Block, FuncRef, Function, GlobalValue, InstBuilder, MemFlagsData, SigRef, Signature,
+    Value,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
 use super::objects::object_bytes;
+use super::ways_out::Exit;
 use super::{Output, Procedure, Root};
-use crate::exits::{Constant, ExitTail, Way};
 use crate::liveness::RootSet;
-use crate::machine::{self, Effort, Stub, Target, segment_signature};
-use crate::slots::{SlotStore, defines_a, instruction, loan_operands};
-use crate::trampoline;
+use crate::machine::{self, Effort, Target, segment_signature};
+use crate::slots::{defines_a, instruction, loan_operands};
 use crate::values::{is_float, is_pure};
 use crate::{Environment, JitError};
 
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
-
-/// A cold way out to the interpreter.
-struct Exit {
-    state: StateId,
-    stores: Vec<SlotStore>,
-    block: Block,
-}
 
 /// A segment under construction.
 pub(super) struct Segment<'a, 'b> {
@@ -44,22 +36,22 @@ pub(super) struct Segment<'a, 'b> {
     root: Root,
     pub(super) builder: FunctionBuilder<'b>,
     pub(super) thread: Value,
-    fp: Variable,
-    variables: FastMap<NodeId, Variable>,
+    pub(super) fp: Variable,
+    pub(super) variables: FastMap<NodeId, Variable>,
     blocks: FastMap<BlockId, Block>,
     queue: Vec<BlockId>,
     /// Edges to each block that are not written yet.
     ways: FastMap<BlockId, usize>,
-    exits: Vec<Exit>,
-    exit_count: u32,
+    pub(super) exits: Vec<Exit>,
+    pub(super) exit_count: u32,
     /// What is written now is out of the way of the rest.
-    is_cold: bool,
+    pub(super) is_cold: bool,
     /// Signatures by number of registers that matter to who is jumped to.
-    signatures: [SigRef; 6],
-    maker_signature: SigRef,
+    pub(super) signatures: [SigRef; 6],
+    pub(super) maker_signature: SigRef,
     pub(super) runtime_signature: SigRef,
-    stubs: FastMap<(u32, u32), FuncRef>,
-    addresses: FastMap<(u32, u32), GlobalValue>,
+    pub(super) stubs: FastMap<(u32, u32), FuncRef>,
+    pub(super) addresses: FastMap<(u32, u32), GlobalValue>,
     /// Headers of objects whose lengths were taken in the block at hand, by the nodes that took them.
     pub(super) headers: FastMap<NodeId, Value>,
     /// Memory that was taken for the next objects of the block in one piece, and how much of it is left.
@@ -259,7 +251,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         self.begin(fine);
     }
 
-    fn set_fp(&mut self, from: Value, words_above: i32) {
+    pub(super) fn set_fp(&mut self, from: Value, words_above: i32) {
         let fp = self
             .builder
             .ins()
@@ -679,387 +671,6 @@ impl<'a, 'b> Segment<'a, 'b> {
         self.edge(edge);
         Ok(())
     }
-
-    // Ways out.
-
-    /// The cold block that leaves for the state of a node.
-    pub(super) fn exit(&mut self, id: NodeId) -> Result<Block, JitError> {
-        let state = self.procedure.graph.node(id).op.state();
-        let state =
-            state.ok_or_else(|| JitError::Invalid(format!("node {} has no state", id.0)))?;
-        let stores = self.procedure.slots.at_node(id).to_vec();
-        Ok(self.exit_block(state, stores))
-    }
-
-    fn exit_block(&mut self, state: StateId, stores: Vec<SlotStore>) -> Block {
-        let known = self
-            .exits
-            .iter()
-            .find(|exit| exit.state == state && exit.stores == stores);
-        if let Some(exit) = known {
-            return exit.block;
-        }
-        let block = self.cold_block();
-        self.exits.push(Exit {
-            state,
-            stores,
-            block,
-        });
-        block
-    }
-
-    /// Leaves for the state of a node if the condition is not zero.
-    pub(super) fn exit_if(&mut self, condition: Value, id: NodeId) -> Result<(), JitError> {
-        let exit = self.exit(id)?;
-        let fine = self.builder.create_block();
-        self.builder.ins().brif(condition, exit, &[], fine, &[]);
-        self.begin(fine);
-        Ok(())
-    }
-
-    /// Leaves for the state of a node if the word is zero.
-    pub(super) fn exit_unless(&mut self, word: Value, id: NodeId) -> Result<(), JitError> {
-        let exit = self.exit(id)?;
-        let fine = self.builder.create_block();
-        self.builder.ins().brif(word, fine, &[], exit, &[]);
-        self.begin(fine);
-        Ok(())
-    }
-
-    fn write_exits(&mut self) {
-        self.is_cold = true;
-        self.reserve = None;
-        for exit in std::mem::take(&mut self.exits) {
-            self.begin(exit.block);
-            let mut tail = ExitTail {
-                way: match self.procedure.graph.place_left_to_interpreter(exit.state) {
-                    Some(address) => Way::Bytecode(address),
-                    None => Way::Exit(self.output.exit_descriptor(exit.state)),
-                },
-                base: self.procedure.frame_base(exit.state),
-                stores: Vec::new(),
-            };
-            let mut stores = exit.stores;
-            stores.retain(|(slot, content)| match self.known_content(*content) {
-                Some(constant) => {
-                    tail.stores.push((*slot, constant));
-                    false
-                }
-                None => true,
-            });
-            self.store_slots(&stores);
-            let index = self.output.exit_tail(tail);
-            let fp = self.fp();
-            // The tail takes nothing in the register of pc.
-            self.jump_to_stub(Target::ExitTail(index), fp, fp);
-        }
-    }
-
-    /// What a slot gets, if it is known now.
-    fn known_content(&mut self, content: SlotContent) -> Option<Constant> {
-        let id = match content {
-            SlotContent::Address(address) => {
-                return Some(Constant::Inlined(self.output.inlined_descriptor(address)));
-            }
-            SlotContent::Node(id) => self.procedure.values.root(id),
-        };
-        match self.procedure.graph.node(id).op {
-            Op::Word(word) => Some(Constant::Word(word)),
-            Op::Float(number) => flonum_word(number).map(Constant::Word),
-            _ => None,
-        }
-    }
-
-    /// Goes on in the interpreter with the instruction at an address.
-    pub(super) fn dispatch(&mut self, address: Value, fp: Value) {
-        self.jump_to_stub(Target::Stub(Stub::Dispatch), address, fp);
-    }
-
-    /// Jumps to what takes pc, fp and the thread block.
-    pub(super) fn jump_to_stub(&mut self, target: Target, pc: Value, fp: Value) {
-        let stub = self.function(target, 3);
-        self.mark_exit();
-        let registers = [pc, fp, self.thread];
-        self.builder.ins().return_call(stub, &registers);
-        self.unmark_exit();
-    }
-
-    /// Has the runtime execute an instruction, after which a resumption says where to go on.
-    pub(super) fn jump_to_runtime(&mut self, pc: Value, fp: Value, resumption: Value, word: u32) {
-        let stub = self.function(Target::Stub(Stub::Runtime), 5);
-        let word = self.builder.ins().iconst(I32, i64::from(word));
-        self.mark_exit();
-        let registers = [pc, fp, self.thread, resumption, word];
-        self.builder.ins().return_call(stub, &registers);
-        self.unmark_exit();
-    }
-
-    fn function(&mut self, target: Target, registers: usize) -> FuncRef {
-        let name = target.name();
-        if let Some(function) = self.stubs.get(&name) {
-            return *function;
-        }
-        let user = self
-            .builder
-            .func
-            .declare_imported_user_function(UserExternalName::new(name.0, name.1));
-        let function = self.builder.import_function(ExtFuncData {
-            name: ExternalName::user(user),
-            signature: self.signatures[registers],
-            colocated: true,
-            patchable: false,
-        });
-        self.stubs.insert(name, function);
-        function
-    }
-
-    /// Jumps to a machine address in the convention of segments, of whose registers the first few matter.
-    pub(super) fn jump_to(&mut self, target: Value, registers: &[Value]) {
-        let signature = self.signatures[registers.len()];
-        self.mark_exit();
-        self.builder
-            .ins()
-            .return_call_indirect(signature, target, registers);
-        self.unmark_exit();
-    }
-
-    /// Leaves the interpreter with the thread's result.
-    pub(super) fn leave_machine(&mut self) {
-        let result = self.load(I64, self.thread, thread::RESULT);
-        self.mark_exit();
-        self.builder.ins().return_(&[result]);
-        self.unmark_exit();
-    }
-
-    fn mark_exit(&mut self) {
-        self.exit_count += 1;
-        self.builder.set_srcloc(SourceLoc::new(self.exit_count));
-    }
-
-    fn unmark_exit(&mut self) {
-        self.builder.set_srcloc(SourceLoc::default());
-    }
-
-    // Values.
-
-    /// The value of a node in its own representation.
-    pub(super) fn value(&mut self, id: NodeId) -> Value {
-        let root = self.procedure.values.root(id);
-        match self.procedure.graph.node(root).op {
-            Op::Word(word) => self.word(word),
-            Op::PoolSlot(address) => {
-                let address = self.word(address);
-                self.load(I64, address, 0)
-            }
-            Op::Float(number) => self.builder.ins().f64const(number),
-            _ => {
-                let variable = self.variable(root);
-                self.builder.use_var(variable)
-            }
-        }
-    }
-
-    /// The value of a node as a tagged word.
-    pub(super) fn tagged(&mut self, id: NodeId) -> Value {
-        let root = self.procedure.values.root(id);
-        if let Op::Float(number) = self.procedure.graph.node(root).op
-            && let Some(word) = flonum_word(number)
-        {
-            return self.word(word);
-        }
-        let value = self.value(id);
-        if is_float(self.procedure.graph, self.procedure.values.root(id)) {
-            self.box_float(value)
-        } else {
-            value
-        }
-    }
-
-    /// The word of a constant.
-    pub(super) fn constant(&self, id: NodeId) -> Option<u64> {
-        match self.procedure.graph.node(self.procedure.values.root(id)).op {
-            Op::Word(word) => Some(word),
-            _ => None,
-        }
-    }
-
-    /// Gives a node its value.
-    pub(super) fn define(&mut self, id: NodeId, value: Value) {
-        let variable = self.variable(id);
-        self.builder.def_var(variable, value);
-    }
-
-    fn variable(&mut self, root: NodeId) -> Variable {
-        if let Some(variable) = self.variables.get(&root) {
-            return *variable;
-        }
-        let kind = if is_float(self.procedure.graph, root) {
-            F64
-        } else {
-            I64
-        };
-        let variable = self.builder.declare_var(kind);
-        self.variables.insert(root, variable);
-        variable
-    }
-
-    /// The outermost frame.
-    pub(super) fn fp(&mut self) -> Value {
-        self.builder.use_var(self.fp)
-    }
-
-    /// Takes the frame pointer from the thread block, where the runtime left the innermost frame's.
-    pub(super) fn reload_fp(&mut self, base: i32) {
-        let fp = self.load(I64, self.thread, thread::FP);
-        self.set_fp(fp, base);
-    }
-
-    // Memory and constants.
-
-    pub(super) fn word(&mut self, bits: u64) -> Value {
-        self.builder.ins().iconst(I64, bits as i64)
-    }
-
-    /// Address of a descriptor or of what else lies beside the code.
-    pub(super) fn address(&mut self, target: Target) -> Value {
-        let name = target.name();
-        let symbol = match self.addresses.get(&name) {
-            Some(symbol) => *symbol,
-            None => {
-                let user = self
-                    .builder
-                    .func
-                    .declare_imported_user_function(UserExternalName::new(name.0, name.1));
-                let symbol = self.builder.create_global_value(GlobalValueData::Symbol {
-                    name: ExternalName::user(user),
-                    offset: 0.into(),
-                    colocated: true,
-                    tls: false,
-                });
-                self.addresses.insert(name, symbol);
-                symbol
-            }
-        };
-        self.builder.ins().symbol_value(I64, symbol)
-    }
-
-    pub(super) fn load(
-        &mut self,
-        kind: cranelift_codegen::ir::Type,
-        base: Value,
-        offset: i32,
-    ) -> Value {
-        self.builder.ins().load(kind, TRUSTED, base, offset)
-    }
-
-    pub(super) fn load_byte(&mut self, base: Value, offset: i32) -> Value {
-        self.builder.ins().uload8(I64, TRUSTED, base, offset)
-    }
-
-    pub(super) fn store(&mut self, value: Value, base: Value, offset: i32) {
-        self.builder.ins().store(TRUSTED, value, base, offset);
-    }
-
-    fn load_slot(&mut self, slot: i32) -> Value {
-        let fp = self.fp();
-        self.load(I64, fp, 8 * slot)
-    }
-
-    pub(super) fn store_slot(&mut self, value: Value, slot: i32) {
-        let fp = self.fp();
-        self.store(value, fp, 8 * slot);
-    }
-
-    /// Address of a word of the frame.
-    pub(super) fn slot_address(&mut self, slot: i32) -> Value {
-        let fp = self.fp();
-        self.builder.ins().iadd_imm_s(fp, 8 * i64::from(slot))
-    }
-
-    pub(super) fn store_slots(&mut self, stores: &[SlotStore]) {
-        let mut made = FastMap::default();
-        for (slot, content) in stores {
-            let value = match content {
-                SlotContent::Node(id) => self.content(*id, &mut made),
-                SlotContent::Address(address) => {
-                    let index = self.output.inlined_descriptor(*address);
-                    self.address(Target::Inlined(index))
-                }
-            };
-            self.store_slot(value, *slot);
-        }
-    }
-
-    /// A value for a slot or a part of an object. Objects that only exits make are made now, each once.
-    fn content(&mut self, id: NodeId, made: &mut FastMap<NodeId, Value>) -> Value {
-        let root = self.procedure.values.root(id);
-        if !self.procedure.graph.is_sunk(root) {
-            return self.tagged(root);
-        }
-        if let Some(value) = made.get(&root) {
-            return *value;
-        }
-        let op = &self.procedure.graph.node(root).op;
-        let mut parts = Vec::new();
-        op.each_input(|part| parts.push(part));
-        let parts: Vec<Value> = parts
-            .into_iter()
-            .map(|part| self.content(part, made))
-            .collect();
-        let value = match op {
-            Op::Allocate(kind, _) => self.new_object(*kind, &parts),
-            _ => self.new_pair([parts[0], parts[1]]),
-        };
-        made.insert(root, value);
-        value
-    }
-
-    /// A block as near as what is written now.
-    pub(super) fn new_block(&mut self) -> Block {
-        let block = self.builder.create_block();
-        if self.is_cold {
-            self.builder.set_cold_block(block);
-        }
-        block
-    }
-
-    /// Writes something out of the way of the rest.
-    pub(super) fn coldly(&mut self, write: impl FnOnce(&mut Self)) {
-        let before = std::mem::replace(&mut self.is_cold, true);
-        write(self);
-        self.is_cold = before;
-    }
-
-    pub(super) fn cold_block(&mut self) -> Block {
-        let block = self.builder.create_block();
-        self.builder.set_cold_block(block);
-        block
-    }
-
-    /// Calls a Rust function with the thread block and a word, which is also passed as a double; registers survive. Gives its
-    /// result.
-    pub(super) fn call_maker(&mut self, function: usize, argument: Value) -> Value {
-        let trampoline = self.word(trampoline::making() as u64);
-        let function = self.word(function as u64);
-        let fp = self.fp();
-        let registers = [argument, fp, self.thread, function];
-        self.builder
-            .ins()
-            .call_indirect(self.maker_signature, trampoline, &registers);
-        self.load(I64, self.thread, thread::PC)
-    }
-
-    /// Calls a runtime entry. Gives its result.
-    pub(super) fn call_runtime(&mut self, entry: Value, pc: Value, fp: Value, word: u32) -> Value {
-        let trampoline = self.word(trampoline::runtime() as u64);
-        let word = self.word(u64::from(word));
-        let registers = [self.thread, fp, pc, word, entry];
-        let call = self
-            .builder
-            .ins()
-            .call_indirect(self.runtime_signature, trampoline, &registers);
-        self.builder.inst_results(call)[0]
-    }
 }
 
 /// Most bytes of objects taken in one piece.
@@ -1072,10 +683,4 @@ fn allocated_bytes(op: &Op) -> Option<usize> {
         Op::Allocate(_, fields) => Some(object_bytes(fields.len())),
         _ => None,
     }
-}
-
-/// The word that holds a double, if it needs no box.
-fn flonum_word(number: f64) -> Option<u64> {
-    let word = number.to_bits().rotate_left(4).wrapping_sub(1);
-    (FLONUM_MASK >> (word & 31) & 1 == 1).then_some(word)
 }
