@@ -48,18 +48,7 @@ impl Segment<'_, '_> {
                 self.store_with_barrier(*value, base, offset);
                 return Ok(());
             }
-            Op::RequireMutable(object, _) => {
-                let is_cell = self.procedure.graph.node(*object).ty.is(Type::CELL);
-                let flag = i64::from(if is_cell {
-                    FLAG_WATCHED
-                } else {
-                    FLAG_IMMUTABLE
-                });
-                let object = self.value(*object);
-                let flags = self.load_byte(object, HEADER + 2);
-                let immutable = self.builder.ins().band_imm_s(flags, flag);
-                return self.exit_if(immutable, id);
-            }
+            Op::RequireMutable(object, _) => return self.require_mutable(id, *object),
             Op::Length(object) => {
                 let object = self.value(*object);
                 let header = self.load(I64, object, HEADER);
@@ -123,6 +112,19 @@ impl Segment<'_, '_> {
         };
         self.define(id, value);
         Ok(())
+    }
+
+    fn require_mutable(&mut self, id: NodeId, object: NodeId) -> Result<(), JitError> {
+        let is_cell = self.procedure.graph.node(object).ty.is(Type::CELL);
+        let flag = i64::from(if is_cell {
+            FLAG_WATCHED
+        } else {
+            FLAG_IMMUTABLE
+        });
+        let object = self.value(object);
+        let flags = self.load_byte(object, HEADER + 2);
+        let immutable = self.builder.ins().band_imm_s(flags, flag);
+        self.exit_if(immutable, id)
     }
 
     /// The class key of any value, a fixnum.
