@@ -18,6 +18,7 @@ mod programs;
 mod svg;
 mod test;
 mod tidy;
+mod warmup;
 mod workspace;
 
 const HELP: &str = "\
@@ -31,6 +32,7 @@ verbs
   conformance    run suites that others wrote
   bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
   history        measure commit by commit: a table and a chart of time, allocation and memory
+  warmup         measure how soon programs are fast, and what that costs short ones
   programs       random programs must behave the same with the specializer as without
   fuzz           throw generated input at reader, expander, verifier and number parser
 
@@ -48,6 +50,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("conformance", conformance::run),
     ("bench", bench::run),
     ("history", history::run),
+    ("warmup", warmup::run),
     ("programs", programs::run),
     ("fuzz", fuzz::run),
 ];

@@ -126,6 +126,27 @@ impl Run<'_> {
     }
 }
 
+/// Wall and processor time of a program that ends by itself, soon. Nobody looks whether it has ended before it has, so its
+/// times are its own.
+pub fn quiet_times(mut command: Command) -> Result<(Duration, Duration), String> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let start = Instant::now();
+    let child = command
+        .spawn()
+        .map_err(|error| format!("{:?} does not start: {error}", command.get_program()))?;
+    let used = child
+        .wait4()
+        .map_err(|error| format!("waiting for a process: {error}"))?;
+    let wall = start.elapsed();
+    match used.status.success() {
+        true => Ok((wall, used.rusage.utime + used.rusage.stime)),
+        false => Err(format!("{:?} failed", command.get_program())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -61,6 +61,11 @@ impl Prepared {
         self.environment.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Puts a word before the others.
+    pub fn add_option(&mut self, option: &str) {
+        self.words.insert(0, option.to_owned());
+    }
+
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -277,8 +282,8 @@ fn prepare_chez(program: &Program, stem: &Path) -> Result<Prepared, String> {
     ))
 }
 
-/// Splits a dialect file before each line that starts with a parenthesis.
-fn top_level_forms(text: &str) -> Vec<String> {
+/// Splits a text before each line that starts with a parenthesis.
+pub fn top_level_forms(text: &str) -> Vec<String> {
     let mut forms: Vec<String> = Vec::new();
     for line in text.lines() {
         match forms.last_mut() {

@@ -58,7 +58,8 @@ impl Samples {
     }
 }
 
-fn median(samples: &[f64]) -> f64 {
+/// The middle of them, zero of none.
+pub fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;

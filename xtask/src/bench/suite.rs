@@ -2,7 +2,8 @@
 //!
 //! A program is assembled as the collection's `bench` script does it: the source, the common part, a
 //! part of the implementation's own (here: its name), and the call that starts it. Inputs are copied to
-//! a scratch directory with their iteration count, the first number, divided by `scale`.
+//! a scratch directory with their iteration count, the first number, divided by `scale`. Another common part may stand
+//! in for the collection's own.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -74,16 +75,22 @@ const NAMES: &[&str] = &[
 const CLOSING: &str = "(define (this-scheme-implementation-name) \"@ENGINE@\")\n";
 
 pub fn programs(suite: &Path, scratch: &Path, scale: u64) -> Result<Vec<Program>, String> {
+    let common = workspace::read(&suite.join("src").join("common.scm"));
+    let common = common
+        .map_err(|error| format!("{} is no copy of r7rs-benchmarks: {error}", suite.display()))?;
+    programs_with(suite, scratch, scale, &common)
+}
+
+/// The programs with this in place of the common part.
+pub fn programs_with(
+    suite: &Path,
+    scratch: &Path,
+    scale: u64,
+    common: &str,
+) -> Result<Vec<Program>, String> {
     let sources = suite.join("src");
-    if !sources.join("common.scm").is_file() {
-        return Err(format!(
-            "{} is no copy of r7rs-benchmarks: src/common.scm is missing",
-            suite.display()
-        ));
-    }
     let directory = scratch.join("suite");
     prepare_inputs(&suite.join("inputs"), &directory, scale)?;
-    let common = workspace::read(&sources.join("common.scm"))?;
     let start = workspace::read(&sources.join("common-postlude.scm"))?;
     NAMES
         .iter()
@@ -117,7 +124,7 @@ fn prepare_inputs(from: &Path, directory: &Path, scale: u64) -> Result<(), Strin
     }
     let bib = inputs.join("bib");
     if !bib.exists() {
-        workspace::write(&bib, stand_in_for_bib())?;
+        workspace::write(&bib, stand_in_for_bib(1))?;
     }
     Ok(())
 }
@@ -148,20 +155,25 @@ fn scaled(text: &str, scale: u64) -> String {
     }
 }
 
-const BIB_LINES: usize = 31_102;
-const BIB_WORDS: usize = 851_820;
-const BIB_CHARACTERS: usize = 4_460_056;
+/// Lines, words and characters of the collection's `bib`.
+const BIB: [usize; 3] = [31_102, 851_820, 4_460_056];
 
-/// A text with the lines, words and characters of the collection's `bib`, which some copies lack.
+/// Lines, words and characters of a part of `bib`.
+pub fn size_of_bib(part: usize) -> [usize; 3] {
+    BIB.map(|count| count / part)
+}
+
+/// A text with the lines, words and characters of a part of the collection's `bib`, which some copies lack.
 /// Words and lines are spread evenly; `cat`, `tail` and `wc` care for nothing else.
-fn stand_in_for_bib() -> String {
-    let letters = BIB_CHARACTERS - BIB_WORDS;
-    let mut text = String::with_capacity(BIB_CHARACTERS);
+pub fn stand_in_for_bib(part: usize) -> String {
+    let [lines, words, characters] = size_of_bib(part);
+    let letters = characters - words;
+    let mut text = String::with_capacity(characters);
     let mut word = 0;
-    for line in 0..BIB_LINES {
-        let line_end = BIB_WORDS * (line + 1) / BIB_LINES;
+    for line in 0..lines {
+        let line_end = words * (line + 1) / lines;
         while word < line_end {
-            let length = letters * (word + 1) / BIB_WORDS - letters * word / BIB_WORDS;
+            let length = letters * (word + 1) / words - letters * word / words;
             for index in 0..length {
                 let letter = b'a' + ((word * 7 + index * 3) % 26) as u8;
                 text.push(char::from(letter));
@@ -191,10 +203,12 @@ mod tests {
 
     #[test]
     fn the_stand_in_has_the_size_of_the_original() {
-        let text = stand_in_for_bib();
-        assert_eq!(text.lines().count(), BIB_LINES);
-        assert_eq!(text.split_whitespace().count(), BIB_WORDS);
-        assert_eq!(text.len(), BIB_CHARACTERS);
+        for part in [1, 20] {
+            let text = stand_in_for_bib(part);
+            let words = text.split_whitespace().count();
+            let size = [text.lines().count(), words, text.len()];
+            assert_eq!(size, size_of_bib(part));
+        }
     }
 
     #[test]
