@@ -1,7 +1,7 @@
 //! A worktree in which one commit after the other is built.
 //!
 //! It is the same directory for all of them, with a target directory beside it, so that cargo builds anew only
-//! what changed from one commit to the next.
+//! what changed from one commit to the next. The binaries are kept.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,22 @@ use std::process::{Command, Stdio};
 
 use super::commits::git;
 use crate::workspace;
+
+/// Where the binaries of commits are.
+fn binaries() -> PathBuf {
+    workspace::target_directory()
+        .join("history")
+        .join("binaries")
+}
+
+fn place_of(commit: &str) -> PathBuf {
+    binaries().join(format!("canny-{commit}"))
+}
+
+/// The binary of a commit that was built before.
+pub fn kept(commit: &str) -> Option<PathBuf> {
+    Some(place_of(commit)).filter(|path| path.is_file())
+}
 
 pub struct Worktree {
     tree: PathBuf,
@@ -57,7 +73,15 @@ impl Worktree {
             .status()
             .map_err(|error| format!("cargo does not start: {error}"))?;
         if status.success() {
-            Ok(Ok(self.target.join("release").join("canny")))
+            let kept = place_of(commit);
+            let built = self.target.join("release").join("canny");
+            // Half a binary is none.
+            let copy = kept.with_extension("part");
+            std::fs::create_dir_all(binaries())
+                .and_then(|()| std::fs::copy(built, &copy))
+                .and_then(|_| std::fs::rename(&copy, &kept))
+                .map_err(|error| format!("{}: {error}", kept.display()))?;
+            Ok(Ok(kept))
         } else {
             Ok(Err(complaint(&read_log(&self.log))))
         }

@@ -192,6 +192,12 @@ impl History {
         })
     }
 
+    /// Whether nothing is known that says that a commit does not build.
+    pub fn builds(&self, commit: &str) -> bool {
+        let is_refusal = |row: &Row| row.commit == commit && row.benchmark.is_empty();
+        !self.rows.iter().any(is_refusal)
+    }
+
     /// The figures of a benchmark on a commit, the newest if there are several.
     pub fn figures(&self, commit: &str, benchmark: &str) -> Option<Figures> {
         let row = self
@@ -303,6 +309,7 @@ mod tests {
         assert!(history.has("bbbb", "fib"));
         assert!(history.has("bbbb", "tak"));
         assert!(!history.has("aaaa", "tak"));
+        assert!(!history.builds("bbbb") && history.builds("aaaa"));
         assert_eq!(history.figures("bbbb", "fib"), None);
     }
 
