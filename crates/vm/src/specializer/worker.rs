@@ -293,12 +293,19 @@ fn start(worker: Box<Worker>) -> WorkerState {
     }
 }
 
-/// The program comes first where there are fewer processors than threads.
+/// The program comes first where there are fewer processors than threads, and who hands a log over goes on: the system
+/// does not put a thread of the batch policy in the place of the one that wakes it. Threads that somebody gave another
+/// policy keep it.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
-    // SAFETY: changes the priority of the calling thread only; there are no pointers.
+    // SAFETY: changes the priority and the policy of the calling thread only; the parameter lives until the call ends,
+    // and zero is what this policy wants in it.
     unsafe {
         libc::setpriority(libc::PRIO_PROCESS, libc::gettid() as libc::id_t, 5);
+        if libc::sched_getscheduler(0) == libc::SCHED_OTHER {
+            let parameter: libc::sched_param = std::mem::zeroed();
+            libc::sched_setscheduler(0, libc::SCHED_BATCH, &parameter);
+        }
     }
 }
 
