@@ -122,6 +122,16 @@ const ITERATIONS: &[Iteration] = &[
         "49995000",
     )
     .without(&["table"]),
+    Iteration::new(
+        "keywords",
+        "(+ (tree #:depth 12 #:value 5) (sums 1 0) (areas 10000 0))",
+        "50082105",
+    ),
+    Iteration::new(
+        "keywords-positional",
+        "(+ (tree 12 5 2) (sums 1 0) (areas 10000 0))",
+        "50082105",
+    ),
     Iteration::new("loop", "(count-to 1000000)", "1000000"),
     Iteration::new("mandelbrot", "(inside 40 256)", "270"),
     Iteration::new(
