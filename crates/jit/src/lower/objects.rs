@@ -62,15 +62,7 @@ impl Segment<'_, '_> {
                 self.load(I64, string, FIELD0)
             }
             Op::RequireIndex(index, length, _) => {
-                if let Some(short) = self.is_short(*index, *length) {
-                    return self.exit_if(short, id);
-                }
-                let (index, length) = (self.value(*index), self.value(*length));
-                let outside =
-                    self.builder
-                        .ins()
-                        .icmp(IntCC::UnsignedGreaterThanOrEqual, index, length);
-                return self.exit_if(outside, id);
+                return self.require_index(id, *index, *length);
             }
             Op::StringRef(string, index, _) => self.string_ref(id, *string, *index)?,
             Op::LoadByte(bytes, index) => {
@@ -199,6 +191,16 @@ impl Segment<'_, '_> {
         let index = self.value(index);
         let bytes = self.builder.ins().ishl_imm_u(index, 1);
         (self.builder.ins().iadd(vector, bytes), FIELD0)
+    }
+
+    fn require_index(&mut self, id: NodeId, index: NodeId, length: NodeId) -> Result<(), JitError> {
+        if let Some(short) = self.is_short(index, length) {
+            return self.exit_if(short, id);
+        }
+        let (index, length) = (self.value(index), self.value(length));
+        let at_least = IntCC::UnsignedGreaterThanOrEqual;
+        let outside = self.builder.ins().icmp(at_least, index, length);
+        self.exit_if(outside, id)
     }
 
     /// Whether an object is too short for an index that is known, if its header was loaded in the same block: the header

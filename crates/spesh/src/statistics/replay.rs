@@ -6,8 +6,8 @@ use canny_tables::layout::log::ARGUMENTS_MAX;
 use canny_tables::opcodes::Opcode;
 
 use super::{
-    CALLEES_MAX, CallsiteStatistics, CodeStatistics, LoopStatistics, SiteStatistics, Sites,
-    Statistics, TUPLES_MAX, TupleStatistics, VERSIONS_MAX, extent_of,
+    CALLEES_MAX, CallsiteStatistics, CodeStatistics, SiteStatistics, Sites, Statistics, TUPLES_MAX,
+    TupleStatistics, VERSIONS_MAX, extent_of,
 };
 use crate::log::{Event, TypeTuple, events};
 use crate::snapshot::{CodeSource, CodeWord};
@@ -100,10 +100,7 @@ impl Statistics {
                 let place = settle(stack, code).copied();
                 let statistics = self.update(code, source);
                 statistics.loop_hits += 1;
-                let site = statistics
-                    .loops
-                    .entry(address)
-                    .or_insert_with(LoopStatistics::default);
+                let site = statistics.loops.entry(address).or_default();
                 site.hits += 1;
                 if is_sampled(site.hits) {
                     for (histogram, ty) in site.registers.iter_mut().zip(registers.types()) {
