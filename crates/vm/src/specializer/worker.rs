@@ -66,6 +66,10 @@ const WORDS_TO_LEARN_FROM: usize = 200;
 const TIME_FREE: Duration = Duration::from_millis(20);
 /// See [`TIME_FREE`].
 const TIME_SHARE: u32 = 8;
+/// What a program has run for that is likely to run on: one part in [`LONG_RUN_SHARE`] of its time from then on is free too.
+const LONG_RUN: Duration = Duration::from_millis(400);
+/// See [`LONG_RUN`].
+const LONG_RUN_SHARE: u32 = 4;
 /// Name of the worker's thread.
 const THREAD_NAME: &str = "canny-specializer";
 
@@ -619,7 +623,10 @@ impl Worker {
             events: self.statistics.events(),
             elapsed,
             cost_per_word,
-            is_exhausted: self.time_compiling > TIME_FREE + elapsed / TIME_SHARE,
+            is_exhausted: self.time_compiling
+                > TIME_FREE
+                    + elapsed / TIME_SHARE
+                    + elapsed.saturating_sub(LONG_RUN) / LONG_RUN_SHARE,
         }
     }
 
