@@ -10,7 +10,7 @@ use canny_tables::opcodes::Opcode;
 
 use super::environment::{Arrival, Environment};
 use super::{Activation, BuildError, Builder, Return};
-use crate::graph::{Callee, Edge, Frame, NodeId, Op, State, StateId, Terminator, Test};
+use crate::graph::{Callee, Frame, NodeId, Op, State, StateId, Terminator, Test};
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
@@ -251,46 +251,28 @@ impl Builder<'_> {
             activation.returns = inner.returns;
             return Ok(());
         }
-        let returns = inner.returns.unwrap_or_default();
-        if let Some(value) = self.join_returns(returns) {
-            activation.environment.set(base, value);
+        // Each return goes on in the caller, so that a question for the value may find its answer before the ways meet.
+        for returned in inner.returns.unwrap_or_default() {
+            let mut environment = activation.environment.clone();
+            // What was asked of an argument is known of the value in the caller, too.
+            for (before, after) in site.arguments.iter().zip(returned.arguments) {
+                if let Some(after) = after
+                    && self.unchecked(after) == self.unchecked(*before)
+                    && self.ty(after).is(self.ty(*before))
+                {
+                    environment.replace(*before, after);
+                }
+            }
+            environment.set(base, returned.value);
+            let arrival = Arrival {
+                block: returned.block,
+                environment,
+                numbering: returned.numbering,
+            };
+            let next = activation.pending.entry(instruction.next_pc());
+            next.or_default().push(arrival);
         }
         Ok(())
-    }
-
-    /// Control after inlined code, and its value; none if it does not return.
-    fn join_returns(&mut self, mut returns: Vec<Return>) -> Option<NodeId> {
-        if returns.len() <= 1 {
-            let single = returns.pop()?;
-            self.block = Some(single.block);
-            self.numbering = single.numbering;
-            return Some(single.value);
-        }
-        let block = self.graph.add_block();
-        let values: Vec<NodeId> = returns.iter().map(|one| one.value).collect();
-        let mut arrivals: Vec<Arrival> = returns
-            .into_iter()
-            .map(|one| Arrival {
-                block: one.block,
-                environment: Environment::new(0),
-                numbering: one.numbering,
-            })
-            .collect();
-        let mut arguments = vec![Vec::new(); arrivals.len()];
-        let value = self.join_values(block, &values, &mut arrivals, &mut arguments);
-        let mut numbering = arrivals[0].numbering.clone();
-        for arrival in &arrivals[1..] {
-            numbering.intersect(&arrival.numbering);
-        }
-        for (arrival, arguments) in arrivals.iter().zip(arguments) {
-            self.graph.blocks[arrival.block.index()].terminator = Terminator::Jump(Edge {
-                target: block,
-                arguments,
-            });
-        }
-        self.block = Some(block);
-        self.numbering = numbering;
-        Some(value)
     }
 
     /// Returns from the procedure being followed.
@@ -302,7 +284,11 @@ impl Builder<'_> {
             }
             Some(returns) => {
                 if let Some(block) = self.block.take() {
+                    let count = activation.argument_count.unwrap_or(0);
                     returns.push(Return {
+                        arguments: (0..count)
+                            .map(|register| activation.environment.get(register))
+                            .collect(),
                         block,
                         value,
                         numbering: std::mem::take(&mut self.numbering),

@@ -6,6 +6,7 @@ use canny_compiler::instruction::Instruction;
 use canny_tables::opcodes::Opcode;
 
 use super::environment::{Arrival, Environment};
+use super::instructions::TypeQuestion;
 use super::{Activation, BuildError, Builder, LoopKey, decode_flonum};
 use crate::graph::{BlockId, Condition, Edge, NodeId, Op, Representation, Terminator, Test};
 use crate::types::Type;
@@ -53,7 +54,12 @@ impl Builder<'_> {
                         numbering: std::mem::take(&mut self.numbering),
                     });
                 }
-                self.join(activation, pc, arrivals);
+                if !heads.contains_key(&pc) {
+                    self.answer_early(activation, pc, &mut arrivals);
+                }
+                if !arrivals.is_empty() {
+                    self.join(activation, pc, arrivals);
+                }
             }
             if self.block.is_none() {
                 if let Some(next) = activation.pending.keys().next() {
@@ -94,6 +100,43 @@ impl Builder<'_> {
         }
     }
 
+    /// Sends those ways straight on that know the answer to the question asked where they meet: an inlined procedure that gave
+    /// `#t` or `#f`, or a test that was made before.
+    fn answer_early(
+        &mut self,
+        activation: &mut Activation,
+        pc: usize,
+        arrivals: &mut Vec<Arrival>,
+    ) {
+        if arrivals.len() < 2 {
+            return;
+        }
+        let Some(question) = Instruction::decode(&activation.code.instructions, pc)
+            .ok()
+            .and_then(|instruction| TypeQuestion::of(&instruction))
+        else {
+            return;
+        };
+        for arrival in std::mem::take(arrivals) {
+            let value = arrival.environment.get(question.register);
+            let answer = value.and_then(|value| {
+                question
+                    .answer(self.ty(value))
+                    .or_else(|| question.answer_for(self.constant(value)?))
+            });
+            match answer {
+                Some(holds) => {
+                    let target = match holds {
+                        true => question.holds,
+                        false => question.fails,
+                    };
+                    activation.pending.entry(target).or_default().push(arrival);
+                }
+                None => arrivals.push(arrival),
+            }
+        }
+    }
+
     /// Brings several ways together.
     fn join(&mut self, activation: &mut Activation, pc: usize, mut arrivals: Vec<Arrival>) {
         if arrivals.len() == 1 {
@@ -121,7 +164,7 @@ impl Builder<'_> {
         }
         let mut numbering = arrivals[0].numbering.clone();
         for arrival in &arrivals[1..] {
-            numbering.intersect(&arrival.numbering);
+            numbering.intersect(&arrival.numbering, |value| self.unchecked(value));
         }
         for (arrival, arguments) in arrivals.iter().zip(arguments) {
             self.graph.blocks[arrival.block.index()].terminator = Terminator::Jump(Edge {
@@ -144,6 +187,9 @@ impl Builder<'_> {
     ) -> NodeId {
         if values.iter().all(|value| *value == values[0]) {
             return values[0];
+        }
+        if let Some(same) = self.join_checked(block, values) {
+            return same;
         }
         let ty = values
             .iter()
@@ -180,6 +226,46 @@ impl Builder<'_> {
             .fold(Type::NONE, |ty, value| ty.or(self.guess(*value)));
         self.likely.insert(parameter, guess);
         parameter
+    }
+
+    /// One value of which several ways learned different things, or nothing: no parameter is needed for it.
+    fn join_checked(&mut self, block: BlockId, values: &[NodeId]) -> Option<NodeId> {
+        let value = self.unchecked(values[0]);
+        let is_same = values.iter().all(|other| self.unchecked(*other) == value);
+        if !is_same || self.graph.representation(value) == Representation::Float {
+            return None;
+        }
+        let ty = values
+            .iter()
+            .fold(Type::NONE, |ty, value| ty.or(self.ty(*value)));
+        let ty = ty.and(self.ty(value));
+        // An unboxed double is better than one that is known to be a flonum.
+        if ty.is(Type::FLONUM) {
+            return None;
+        }
+        let code = self.known_code.get(&values[0]).copied();
+        let agree = |other: &NodeId| self.known_code.get(other).copied() == code;
+        let code = code.filter(|_| values.iter().all(agree));
+        if ty == self.ty(value) && (code.is_none() || self.known_code.get(&value).copied() == code)
+        {
+            return Some(value);
+        }
+        let node = self.graph.push(block, Op::Refine(value), ty);
+        if let Some(code) = code {
+            self.known_code.insert(node, code);
+        }
+        if let Some(likely) = self.likely.get(&value).copied() {
+            self.likely.entry(node).or_insert(likely);
+        }
+        Some(node)
+    }
+
+    /// The value before anything was asked of it.
+    pub(super) fn unchecked(&self, value: NodeId) -> NodeId {
+        match self.graph.node(value).op {
+            Op::Refine(inner) | Op::Guard(_, inner, _) => self.unchecked(inner),
+            _ => value,
+        }
     }
 
     /// Goes to a later instruction.
@@ -272,13 +358,11 @@ impl Builder<'_> {
         for (value, ty) in facts {
             self.refine(activation, value, ty);
         }
-        let known = std::mem::replace(&mut activation.environment, environment);
         let arrival = Arrival {
             block,
-            environment: known,
-            numbering: numbering.clone(),
+            environment: std::mem::replace(&mut activation.environment, environment),
+            numbering: std::mem::replace(&mut self.numbering, numbering),
         };
-        self.numbering = numbering;
         activation.pending.entry(pc).or_default().push(arrival);
     }
 

@@ -166,10 +166,19 @@ impl Numbering {
         self.values.retain(|key, _| key.survives_safepoint());
     }
 
-    /// What both know.
-    pub(super) fn intersect(&mut self, other: &Numbering) {
-        self.values
-            .retain(|key, node| other.values.get(key) == Some(node));
+    /// What both know; where they learned different things of one value that was loaded, the value `before` that.
+    pub(super) fn intersect(&mut self, other: &Numbering, before: impl Fn(NodeId) -> NodeId) {
+        self.values.retain(|key, node| {
+            let Some(there) = other.values.get(key) else {
+                return false;
+            };
+            if there != node {
+                let is_one = key.memory().is_some() && before(*there) == before(*node);
+                *node = before(*node);
+                return is_one;
+            }
+            true
+        });
     }
 }
 

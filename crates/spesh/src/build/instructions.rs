@@ -434,56 +434,25 @@ impl Builder<'_> {
         activation: &mut Activation,
         instruction: &Instruction,
     ) -> Result<(), BuildError> {
-        use Opcode::*;
+        let question =
+            TypeQuestion::of(instruction).ok_or(BuildError::Unsupported("an unknown kind"))?;
         let value = self.register(activation, instruction.a())?;
-        let (test, on_test) = match instruction.opcode {
-            JumpFalse => (Test::Word(layout::FALSE), true),
-            JumpTrue => (Test::Word(layout::FALSE), false),
-            JumpEqImmediate => (Test::Word(immediate(instruction)), true),
-            JumpNotEqImmediate => (Test::Word(immediate(instruction)), false),
-            JumpPair => (Test::Pair, true),
-            JumpNotPair => (Test::Pair, false),
-            JumpFixnum => (Test::Fixnum, true),
-            JumpNotFixnum => (Test::Fixnum, false),
-            JumpFlonum => (Test::Flonum, true),
-            JumpNotFlonum => (Test::Flonum, false),
-            JumpCharacter => (Test::Character, true),
-            JumpNotCharacter => (Test::Character, false),
-            kind_test => {
-                let Some(kind) = Kind::from_byte(instruction.b() as u8) else {
-                    return Err(BuildError::Unsupported("an unknown kind"));
-                };
-                (Test::Kind(kind), kind_test == JumpKind)
+        let (test, holds, fails) = (question.test, question.holds, question.fails);
+        let answer = question.answer(self.ty(value));
+        let answer = answer.or_else(|| question.answer_for(self.constant(value)?));
+        match answer {
+            Some(true) => {
+                self.jump(activation, holds);
+                return Ok(());
             }
-        };
-        let (target, next) = (target(instruction), instruction.next_pc());
-        let (holds, fails) = if on_test {
-            (target, next)
-        } else {
-            (next, target)
-        };
+            Some(false) => {
+                self.jump(activation, fails);
+                return Ok(());
+            }
+            None => {}
+        }
         let wanted = super::type_of_test(test);
-        let ty = self.ty(value);
-        // These types have one word each; of other kinds several objects share a type.
-        let precise = match test {
-            Test::Word(word) => matches!(word, layout::FALSE | layout::TRUE | layout::NIL),
-            Test::Kind(kind) => wanted.kind() == Some(kind),
-            _ => true,
-        };
-        if !ty.may_be(wanted) {
-            self.jump(activation, fails);
-            return Ok(());
-        }
-        if precise && ty.is(wanted) {
-            self.jump(activation, holds);
-            return Ok(());
-        }
-        if let Test::Word(word) = test
-            && let Some(bits) = self.constant(value)
-        {
-            self.jump(activation, if bits == word { holds } else { fails });
-            return Ok(());
-        }
+        let precise = question.is_precise();
         let value = self.tagged(value);
         let yes: Facts = vec![(value, wanted)];
         let no: Facts = if precise {
@@ -651,6 +620,79 @@ impl Builder<'_> {
         instruction
             .extension(Extension::Number)
             .ok_or(BuildError::Unsupported("an instruction without its number"))
+    }
+}
+
+/// A branch by a property of one register.
+pub(super) struct TypeQuestion {
+    pub(super) register: usize,
+    test: Test,
+    /// Where it goes on if the value has it, and if not.
+    pub(super) holds: usize,
+    pub(super) fails: usize,
+}
+
+impl TypeQuestion {
+    /// What an instruction asks; none if it is no such branch.
+    pub(super) fn of(instruction: &Instruction) -> Option<TypeQuestion> {
+        use Opcode::*;
+        let kind = || Kind::from_byte(instruction.b() as u8).map(Test::Kind);
+        let (test, on_test) = match instruction.opcode {
+            JumpFalse => (Test::Word(layout::FALSE), true),
+            JumpTrue => (Test::Word(layout::FALSE), false),
+            JumpEqImmediate => (Test::Word(immediate(instruction)), true),
+            JumpNotEqImmediate => (Test::Word(immediate(instruction)), false),
+            JumpPair => (Test::Pair, true),
+            JumpNotPair => (Test::Pair, false),
+            JumpFixnum => (Test::Fixnum, true),
+            JumpNotFixnum => (Test::Fixnum, false),
+            JumpFlonum => (Test::Flonum, true),
+            JumpNotFlonum => (Test::Flonum, false),
+            JumpCharacter => (Test::Character, true),
+            JumpNotCharacter => (Test::Character, false),
+            JumpKind => (kind()?, true),
+            JumpNotKind => (kind()?, false),
+            _ => return None,
+        };
+        let (target, next) = (target(instruction), instruction.next_pc());
+        let (holds, fails) = if on_test {
+            (target, next)
+        } else {
+            (next, target)
+        };
+        Some(TypeQuestion {
+            register: instruction.a(),
+            test,
+            holds,
+            fails,
+        })
+    }
+
+    /// Whether all values of the type that the test is about pass it: these words have a type each, and of some kinds
+    /// several objects share a type.
+    fn is_precise(&self) -> bool {
+        match self.test {
+            Test::Word(word) => matches!(word, layout::FALSE | layout::TRUE | layout::NIL),
+            Test::Kind(kind) => super::type_of_test(self.test).kind() == Some(kind),
+            _ => true,
+        }
+    }
+
+    /// The answer for every value of a type, if there is one.
+    pub(super) fn answer(&self, ty: Type) -> Option<bool> {
+        let wanted = super::type_of_test(self.test);
+        if !ty.may_be(wanted) {
+            return Some(false);
+        }
+        (self.is_precise() && ty.is(wanted)).then_some(true)
+    }
+
+    /// The answer for a word.
+    pub(super) fn answer_for(&self, bits: u64) -> Option<bool> {
+        match self.test {
+            Test::Word(word) => Some(bits == word),
+            _ => None,
+        }
     }
 }
 

@@ -248,6 +248,8 @@ struct Return {
     block: BlockId,
     value: NodeId,
     numbering: Numbering,
+    /// What is in the registers of the arguments, which may be better known than before.
+    arguments: Vec<Option<NodeId>>,
 }
 
 impl Builder<'_> {
@@ -463,7 +465,18 @@ impl Builder<'_> {
             self.known_code.insert(node, CodeWord(code));
         }
         activation.environment.replace(value, node);
+        self.load_gives(value, node);
         node
+    }
+
+    /// Who loads a value again finds what was learned of it.
+    fn load_gives(&mut self, value: NodeId, checked: NodeId) {
+        let load = self.graph.node(self.unchecked(value)).op.clone();
+        if matches!(load, Op::Load { .. } | Op::LoadElement(..))
+            && self.numbering.find(&load) == Some(value)
+        {
+            self.numbering.add(load, checked);
+        }
     }
 
     /// Learns that a guard of a value which loops around leave alone belongs before the outermost of them.
@@ -498,6 +511,7 @@ impl Builder<'_> {
             self.known_code.insert(node, *code);
         }
         activation.environment.replace(value, node);
+        self.load_gives(value, node);
         node
     }
 }

@@ -119,9 +119,6 @@ impl Builder<'_> {
                     ..site.clone()
                 };
                 result = builder.inline(activation, instruction, site, callee);
-                if result.is_ok() && builder.block.is_some() {
-                    builder.jump(activation, instruction.next_pc());
-                }
             });
             result?;
             self.block = Some(other);

@@ -771,6 +771,102 @@ fn asking_which_procedure_is_called_can_be_turned_off() {
     assert_eq!(calls(&graph), 1, "{graph}");
 }
 
+/// `(lambda (x) (if (pair? x) #t (vector? x)))`: three returns, two of them of constants.
+fn predicate() -> Arc<CodeSnapshot> {
+    let mut code = Assembly::default();
+    let boolean = |word: u64| encode_wide(Opcode::LoadImmediate, 1, word as u16);
+    code.branch(Opcode::JumpNotPair, 0, 0, 4);
+    code.words.push(boolean(canny_tables::layout::TRUE));
+    code.abc(Opcode::Return, 1, 0, 0);
+    let vector = canny_tables::kinds::Kind::Vector as i32;
+    code.abc(Opcode::JumpNotKind, 0, vector, 0).words.push(2);
+    code.words.push(boolean(canny_tables::layout::TRUE));
+    code.abc(Opcode::Return, 1, 0, 0);
+    code.words.push(boolean(canny_tables::layout::FALSE));
+    code.abc(Opcode::Return, 1, 0, 0);
+    code.finish(0x3005, "predicate", 1)
+}
+
+/// Branches on conditions like this.
+fn branches(graph: &Graph, wanted: impl Fn(&Condition) -> bool) -> usize {
+    let asks = |block: &&crate::graph::Block| match &block.terminator {
+        Terminator::Branch { condition, .. } => wanted(condition),
+        _ => false,
+    };
+    graph.blocks.iter().filter(asks).count()
+}
+
+#[test]
+fn what_an_inlined_predicate_said_is_not_asked_again() {
+    // (lambda (x predicate) (if (predicate x) (if (pair? x) (car x) x) x))
+    let mut code = Assembly::default();
+    code.abc(Opcode::Move, 2, 1, 0)
+        .abc(Opcode::Move, 4, 0, 0)
+        .call(2, 1, 0b1)
+        .branch(Opcode::JumpFalse, 2, 0, 9)
+        .branch(Opcode::JumpNotPair, 0, 0, 9)
+        .abc(Opcode::Car, 0, 0, 0)
+        .abc(Opcode::Return, 0, 0, 0);
+    let code = code.finish(0x1005, "caller", 2);
+    let predicate = predicate();
+    let mut world = World::default();
+    world.callees.insert(2, predicate.word);
+    world.codes.insert(predicate.word, predicate);
+    let graph = graph_of(&world, &code, &[]);
+    let is_false = |condition: &Condition| matches!(condition, Condition::Test(Test::Word(word), _) if *word == canny_tables::layout::FALSE);
+    assert_eq!(branches(&graph, is_false), 0, "{graph}");
+    let is_pair = |condition: &Condition| matches!(condition, Condition::Test(Test::Pair, _));
+    assert_eq!(branches(&graph, is_pair), 1, "{graph}");
+    assert_eq!(
+        count(&graph, |op| matches!(op, Op::Guard(..))),
+        1,
+        "{graph}"
+    );
+}
+
+#[test]
+fn a_value_that_was_only_looked_at_is_the_same_value_afterwards() {
+    // (lambda (x y) (if (fixnum? x) (set! y (cons x y))) (+ x y)): x is no parameter of the block behind.
+    let mut code = Assembly::default();
+    code.branch(Opcode::JumpNotFixnum, 0, 0, 3)
+        .abc(Opcode::Cons, 1, 0, 1)
+        .abc(Opcode::Cons, 2, 0, 1)
+        .abc(Opcode::Return, 2, 0, 0);
+    let code = code.finish(0x1005, "look", 2);
+    let graph = graph_of(&World::default(), &code, &[]);
+    let parameters: Vec<usize> = graph
+        .blocks
+        .iter()
+        .map(|block| block.parameters.len())
+        .filter(|count| *count > 0)
+        .collect();
+    assert_eq!(parameters, [1], "{graph}");
+}
+
+#[test]
+fn what_was_loaded_and_looked_at_is_known_when_it_is_loaded_again() {
+    // (lambda (x) (if (vector? (car x)) (vector-length (car x)) (cons (car x) (car x))))
+    let mut code = Assembly::default();
+    let vector = canny_tables::kinds::Kind::Vector as i32;
+    code.abc(Opcode::Car, 1, 0, 0);
+    code.abc(Opcode::JumpNotKind, 1, vector, 0).words.push(3);
+    code.abc(Opcode::Car, 2, 0, 0)
+        .abc(Opcode::VectorLength, 2, 2, 0)
+        .abc(Opcode::Return, 2, 0, 0)
+        .abc(Opcode::Car, 2, 0, 0)
+        .abc(Opcode::Cons, 2, 2, 2)
+        .abc(Opcode::Return, 2, 0, 0);
+    let code = code.finish(0x1005, "again", 1);
+    let graph = graph_of(&World::default(), &code, &[Type::PAIR]);
+    assert_eq!(
+        count(&graph, |op| matches!(op, Op::Guard(..))),
+        0,
+        "{graph}"
+    );
+    let loads = |op: &Op| matches!(op, Op::Load { .. });
+    assert_eq!(count(&graph, loads), 1, "{graph}");
+}
+
 #[test]
 fn of_several_procedures_those_that_make_calls_are_not_copied() {
     let (mut world, code) = caller_of_several(false, &[(adder(0x3005, 1, 2), 50)]);
