@@ -127,6 +127,8 @@ impl Builder<'_> {
                 }
                 Some(self.fixnum_operation(activation, operation, x, y))
             }
+            // An exact zero divides nothing, which the runtime says.
+            (Way::Floats, _, Some(FloatOperation::Divide)) if self.constant(y) == Some(0) => None,
             (Way::Floats, _, Some(operation)) => {
                 let x = self.as_float(activation, x);
                 let y = if self.block.is_some() {
@@ -136,6 +138,13 @@ impl Builder<'_> {
                 };
                 if self.block.is_none() {
                     return Some(x);
+                }
+                if operation == FloatOperation::Divide
+                    && let Op::FixnumToFloat(exact) | Op::NumberToFloat(exact) =
+                        self.graph.node(y).op
+                {
+                    let zero = self.fixnum(0);
+                    self.leave_if(activation, Condition::Same(exact, zero));
                 }
                 Some(self.pure(Op::FloatArithmetic(operation, x, y), Type::FLONUM))
             }

@@ -1,0 +1,12 @@
+(import (scheme base) (scheme write))
+;; An exact zero is no divisor of a flonum either, whatever compiled code makes of exact divisors.
+(define (over x y) (guard (e (#t 'no)) (/ x y)))
+(define (half x) (guard (e (#t 'no)) (/ x 0)))
+(define (count n x y)
+  (let loop ((i 0) (found 0))
+    (if (= i n)
+        (list found (over x 0) (over x 0.0) (over x y) (half x))
+        (loop (+ i 1) (+ found (if (eq? (over (+ x i) (modulo i 3)) 'no) 1 0) (if (eq? (half (* 1.5 i)) 'no) 1 0))))))
+(write (count 3000 1.5 2)) (newline)
+(write (count 3000 -2.5 0)) (newline)
+(write (count 6 1 0.5)) (newline)
