@@ -24,10 +24,7 @@ impl Values {
         let mut constants: FastMap<Constant, NodeId> = FastMap::default();
         let roots = (0..graph.nodes.len() as u32)
             .map(|index| {
-                let mut id = NodeId(index);
-                while let Op::Guard(_, x, _) | Op::Refine(x) = graph.node(id).op {
-                    id = x;
-                }
+                let id = graph.unchecked(NodeId(index));
                 let constant = match graph.node(id).op {
                     Op::Word(word) => Constant::Word(word),
                     Op::PoolSlot(address) => Constant::PoolSlot(address),

@@ -549,6 +549,14 @@ impl Graph {
         is_left_to_interpreter(opcode).then(|| code.address(state.pc))
     }
 
+    /// The node whose value another one is, of a narrower type.
+    pub fn unchecked(&self, mut id: NodeId) -> NodeId {
+        while let Op::Guard(_, x, _) | Op::Refine(x) = self.node(id).op {
+            id = x;
+        }
+        id
+    }
+
     /// Whether a node is a new object that is not made where it stands, but in exits.
     pub fn is_sunk(&self, id: NodeId) -> bool {
         self.sunk.get(id.index()).copied().unwrap_or(false)

@@ -13,7 +13,7 @@ pub fn sink(graph: &mut Graph) {
     let mut sunk: Vec<bool> = graph.nodes.iter().map(|node| is_new(&node.op)).collect();
     if sunk.contains(&true) {
         for id in needed(graph) {
-            sunk[root(graph, id).index()] = false;
+            sunk[graph.unchecked(id).index()] = false;
         }
         keep_parts(graph, &mut sunk);
     }
@@ -22,14 +22,6 @@ pub fn sink(graph: &mut Graph) {
 
 fn is_new(op: &Op) -> bool {
     matches!(op, Op::Cons(..) | Op::Allocate(..))
-}
-
-/// The node whose value another one is, of a narrower type.
-fn root(graph: &Graph, mut id: NodeId) -> NodeId {
-    while let Op::Guard(_, x, _) | Op::Refine(x) = graph.node(id).op {
-        id = x;
-    }
-    id
 }
 
 /// The parts of what is made are made.
@@ -43,7 +35,7 @@ fn keep_parts(graph: &Graph, sunk: &mut [bool]) {
         .collect();
     while let Some(id) = pending.pop() {
         graph.node(id).op.each_input(|part| {
-            let part = root(graph, part);
+            let part = graph.unchecked(part);
             if std::mem::take(&mut sunk[part.index()]) {
                 pending.push(part);
             }

@@ -5,7 +5,7 @@ use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
-use super::build::primitive;
+use super::build::{bind, primitive};
 use super::walk::has_plain_parameters;
 
 /// Whether a call with these operands can be turned into a binding form.
@@ -140,17 +140,4 @@ pub fn apply(lambda: Lambda, operands: Vec<Expr>, span: Span) -> Expr {
         .rev()
         .fold(lambda.body, |body, binding| bind(vec![binding], body, span));
     bind(bindings, body, span)
-}
-
-fn bind(bindings: Vec<(canny_syntax::core::VarId, Expr)>, body: Expr, span: Span) -> Expr {
-    if bindings.is_empty() {
-        return body;
-    }
-    Expr::new(
-        span,
-        ExprKind::Let {
-            bindings,
-            body: Box::new(body),
-        },
-    )
 }

@@ -1,6 +1,7 @@
 //! Small constructors of core expressions.
 
 use canny_syntax::core::{Expr, ExprKind, Lambda, VarId};
+use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 use canny_tables::primitives;
 
@@ -17,12 +18,11 @@ pub fn primitive(name: &'static str, span: Span) -> Expr {
     }
 }
 
-/// A procedure without parameters.
-pub fn thunk(body: Expr) -> Expr {
-    let span = body.span;
+/// A procedure with required parameters only.
+pub fn procedure(name: Option<Name>, required: Vec<VarId>, body: Expr, span: Span) -> Expr {
     let lambda = Lambda {
-        name: None,
-        required: Vec::new(),
+        name,
+        required,
         optional: Vec::new(),
         keywords: Vec::new(),
         rest: None,
@@ -31,4 +31,24 @@ pub fn thunk(body: Expr) -> Expr {
         span,
     };
     Expr::new(span, ExprKind::Lambda(Box::new(lambda)))
+}
+
+/// A procedure without parameters.
+pub fn thunk(body: Expr) -> Expr {
+    let span = body.span;
+    procedure(None, Vec::new(), body, span)
+}
+
+/// The body with variables bound, if there are any.
+pub fn bind(bindings: Vec<(VarId, Expr)>, body: Expr, span: Span) -> Expr {
+    if bindings.is_empty() {
+        return body;
+    }
+    Expr::new(
+        span,
+        ExprKind::Let {
+            bindings,
+            body: Box::new(body),
+        },
+    )
 }

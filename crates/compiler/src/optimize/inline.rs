@@ -282,7 +282,12 @@ impl Inliner<'_> {
             Source::Own(clauses) => clauses
                 .iter()
                 .find(|clause| is_applicable(clause, operands))
-                .inspect(|clause| is_entry = self.workers.is_entry(clause)),
+                .inspect(|clause| {
+                    is_entry = match &operator.kind {
+                        ExprKind::GlobalRef(global) => self.workers.is_entry(global, clause),
+                        _ => false,
+                    };
+                }),
             Source::Imported(procedure) => {
                 let clause = procedure
                     .clauses

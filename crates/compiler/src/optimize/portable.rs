@@ -104,7 +104,7 @@ pub fn collect_portable(unit: &Unit, workers: &Workers) -> Portable {
     for form in &unit.body {
         if let TopForm::Define(global, expr) = form
             && exported.contains(&global.name)
-            && let Some(procedure) = portable(expr, unit, workers)
+            && let Some(procedure) = portable(global, expr, unit, workers)
         {
             result.insert(global.name, procedure);
         }
@@ -167,7 +167,12 @@ pub fn describe_exports(
     result
 }
 
-fn portable(expr: &Expr, unit: &Unit, workers: &Workers) -> Option<PortableProcedure> {
+fn portable(
+    global: &GlobalName,
+    expr: &Expr,
+    unit: &Unit,
+    workers: &Workers,
+) -> Option<PortableProcedure> {
     let clauses: &[Lambda] = match &expr.kind {
         ExprKind::Lambda(lambda) => std::slice::from_ref(&**lambda),
         ExprKind::CaseLambda(clauses) => clauses,
@@ -176,7 +181,9 @@ fn portable(expr: &Expr, unit: &Unit, workers: &Workers) -> Option<PortableProce
     let mut procedure = PortableProcedure {
         locals: VarTable::default(),
         clauses: Vec::new(),
-        is_entry: clauses.iter().all(|lambda| workers.is_entry(lambda)),
+        is_entry: clauses
+            .iter()
+            .all(|lambda| workers.is_entry(global, lambda)),
     };
     for lambda in clauses {
         let mut clause = PortableClause::new(lambda);

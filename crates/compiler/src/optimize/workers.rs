@@ -16,7 +16,7 @@ use canny_syntax::core::{
 };
 use canny_syntax::name::Name;
 
-use super::build::local;
+use super::build::{local, procedure};
 use super::copy::copy_lambda;
 use super::fit_limits::OPERANDS_MAX;
 use super::globals::{Globals, Known, mentions};
@@ -30,11 +30,12 @@ use crate::variables::parameters;
 /// that macros make have other numbers.
 const MARK: &str = "·0";
 
-/// The names of the globals that hold workers.
+/// The globals that hold workers and entries.
 #[derive(Debug, Default)]
 pub struct Workers {
     library: Option<LibraryKey>,
     names: HashSet<Name>,
+    entries: HashSet<Name>,
 }
 
 impl Workers {
@@ -48,12 +49,14 @@ impl Workers {
         self.library.as_ref() == Some(&global.library) && self.names.contains(&global.name)
     }
 
-    /// Whether a procedure does nothing but find the arguments' places for a worker.
-    pub fn is_entry(&self, lambda: &Lambda) -> bool {
-        let ExprKind::Call { operator, .. } = &lambda.body.kind else {
-            return false;
-        };
-        matches!(&operator.kind, ExprKind::GlobalRef(global) if self.has(global))
+    /// Whether the procedure of a global does nothing but find the arguments' places for its worker.
+    pub fn is_entry(&self, global: &GlobalName, lambda: &Lambda) -> bool {
+        let is_split =
+            self.library.as_ref() == Some(&global.library) && self.entries.contains(&global.name);
+        // Unless the worker was copied to the entry.
+        is_split
+            && matches!(&lambda.body.kind, ExprKind::Call { operator, .. }
+                if matches!(&operator.kind, ExprKind::GlobalRef(worker) if self.has(worker)))
     }
 }
 
@@ -61,7 +64,7 @@ impl Workers {
 pub fn run(unit: &mut Unit, globals: &Globals, budget: &mut Budget) -> Workers {
     let mut workers = Workers {
         library: Some(unit.name.clone()),
-        names: HashSet::new(),
+        ..Workers::default()
     };
     if unit.kind == UnitKind::Toplevel {
         return workers;
@@ -81,6 +84,7 @@ pub fn run(unit: &mut Unit, globals: &Globals, budget: &mut Budget) -> Workers {
             };
             names.insert(worker.name);
             workers.names.insert(worker.name);
+            workers.entries.insert(global.name);
             unit.globals.push(GlobalDefinition {
                 name: worker.name,
                 span: lambda.span,
@@ -132,17 +136,7 @@ fn split(expr: &mut Expr, worker: GlobalName, locals: &mut VarTable) -> Option<T
     for var in parameters(lambda).iter().chain(&vars) {
         locals[*var].assigned = assigned.contains(var);
     }
-    let worker_lambda = Lambda {
-        name: lambda.name,
-        required: vars,
-        optional: Vec::new(),
-        keywords: Vec::new(),
-        rest: None,
-        allow_other_keys: false,
-        body,
-        span,
-    };
-    let init = Expr::new(expr.span, ExprKind::Lambda(Box::new(worker_lambda)));
+    let init = procedure(lambda.name, vars, body, span);
     Some(TopForm::Define(worker, init))
 }
 

@@ -384,6 +384,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         let root = procedure.values.root(x);
         nodes
             .iter()
+            .take(UNBOXED_NEAR)
             .take_while(|node| !procedure.graph.node(**node).op.is_safepoint())
             .find(|node| match procedure.graph.node(**node).op {
                 Op::Unbox(y) => procedure.values.root(y) == root,
@@ -672,6 +673,9 @@ impl<'a, 'b> Segment<'a, 'b> {
         Ok(())
     }
 }
+
+/// Nodes behind a guard among which its double is looked for.
+const UNBOXED_NEAR: usize = 32;
 
 /// Most bytes of objects taken in one piece.
 const RESERVE_MAX: usize = 512;

@@ -257,7 +257,7 @@ impl Builder<'_> {
             // What was asked of an argument is known of the value in the caller, too.
             for (before, after) in site.arguments.iter().zip(returned.arguments) {
                 if let Some(after) = after
-                    && self.unchecked(after) == self.unchecked(*before)
+                    && self.graph.unchecked(after) == self.graph.unchecked(*before)
                     && self.ty(after).is(self.ty(*before))
                 {
                     environment.replace(*before, after);

@@ -164,7 +164,7 @@ impl Builder<'_> {
         }
         let mut numbering = arrivals[0].numbering.clone();
         for arrival in &arrivals[1..] {
-            numbering.intersect(&arrival.numbering, |value| self.unchecked(value));
+            numbering.intersect(&arrival.numbering, |value| self.graph.unchecked(value));
         }
         for (arrival, arguments) in arrivals.iter().zip(arguments) {
             self.graph.blocks[arrival.block.index()].terminator = Terminator::Jump(Edge {
@@ -230,8 +230,10 @@ impl Builder<'_> {
 
     /// One value of which several ways learned different things, or nothing: no parameter is needed for it.
     fn join_checked(&mut self, block: BlockId, values: &[NodeId]) -> Option<NodeId> {
-        let value = self.unchecked(values[0]);
-        let is_same = values.iter().all(|other| self.unchecked(*other) == value);
+        let value = self.graph.unchecked(values[0]);
+        let is_same = values
+            .iter()
+            .all(|other| self.graph.unchecked(*other) == value);
         if !is_same || self.graph.representation(value) == Representation::Float {
             return None;
         }
@@ -258,14 +260,6 @@ impl Builder<'_> {
             self.likely.entry(node).or_insert(likely);
         }
         Some(node)
-    }
-
-    /// The value before anything was asked of it.
-    pub(super) fn unchecked(&self, value: NodeId) -> NodeId {
-        match self.graph.node(value).op {
-            Op::Refine(inner) | Op::Guard(_, inner, _) => self.unchecked(inner),
-            _ => value,
-        }
     }
 
     /// Goes to a later instruction.

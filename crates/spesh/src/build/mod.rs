@@ -471,7 +471,7 @@ impl Builder<'_> {
 
     /// Who loads a value again finds what was learned of it.
     fn load_gives(&mut self, value: NodeId, checked: NodeId) {
-        let load = self.graph.node(self.unchecked(value)).op.clone();
+        let load = self.graph.node(self.graph.unchecked(value)).op.clone();
         if matches!(load, Op::Load { .. } | Op::LoadElement(..))
             && self.numbering.find(&load) == Some(value)
         {

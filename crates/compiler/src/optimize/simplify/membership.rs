@@ -11,7 +11,7 @@ use canny_syntax::span::Span;
 
 use super::{NOTHING, Simplifier};
 use crate::codegen::has_word_identity;
-use crate::optimize::build::{local, primitive};
+use crate::optimize::build::{bind, local, primitive};
 
 /// Members that are compared one by one.
 const ONE_BY_ONE_MAX: usize = 8;
@@ -109,12 +109,12 @@ impl Simplifier<'_> {
             let point = self.locals.add(Name::new("code-point"), span);
             let search = within(point, &members.characters, false, span);
             let code_point = call("char->integer", vec![local(var, span)], span);
-            let search = bind((point, code_point), search, span);
+            let search = bind(vec![(point, code_point)], search, span);
             let is_character = call("char?", vec![local(var, span)], span);
             test = Expr::conditional(span, is_character, search, test);
         }
         *expr = match binding {
-            Some(binding) => bind(binding, test, span),
+            Some(binding) => bind(vec![binding], test, span),
             None => test,
         };
     }
@@ -166,16 +166,6 @@ fn call(name: &'static str, operands: Vec<Expr>, span: Span) -> Expr {
 
 fn truth(value: bool, span: Span) -> Expr {
     Expr::constant(span, Datum::Boolean(value))
-}
-
-fn bind(binding: (VarId, Expr), body: Expr, span: Span) -> Expr {
-    Expr::new(
-        span,
-        ExprKind::Let {
-            bindings: vec![binding],
-            body: Box::new(body),
-        },
-    )
 }
 
 #[cfg(test)]
