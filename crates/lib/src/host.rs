@@ -6,6 +6,8 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
+//! | `identifiers` | whoever makes an identifier | whoever looks at one |
+//! | `conversation` | the machine for macros, once | the rows of transformers |
 //! | `command_line`, `report` | the host program, once, before it runs code | any thread |
 //!
 //! Nothing here holds a Scheme value.
@@ -15,6 +17,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
+use crate::macros::Conversation;
+use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
@@ -48,6 +52,8 @@ pub(crate) struct Host {
     pub(crate) ports: PortTable,
     pub(crate) loaders: Loaders,
     generator: Mutex<Generator>,
+    pub(crate) identifiers: Identifiers,
+    conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
     report: OnceLock<Report>,
 }
@@ -58,6 +64,8 @@ impl Host {
             ports: PortTable::default(),
             loaders: Loaders::default(),
             generator: Mutex::new(Generator::new()),
+            identifiers: Identifiers::default(),
+            conversation: OnceLock::new(),
             command_line: OnceLock::new(),
             report: OnceLock::new(),
         }
@@ -68,8 +76,18 @@ impl Host {
         Host::of_machine(thread.vm())
     }
 
-    fn of_machine(vm: &Vm) -> &Host {
+    pub(crate) fn of_machine(vm: &Vm) -> &Host {
         vm.host(Host::new)
+    }
+
+    /// Makes the machine one that runs macro transformers for an expander elsewhere.
+    pub(crate) fn begin_conversation(&self, conversation: Conversation) {
+        let _ = self.conversation.set(conversation);
+    }
+
+    /// The talk with that expander.
+    pub(crate) fn conversation(&self) -> Option<&Conversation> {
+        self.conversation.get()
     }
 
     /// The generator of random numbers. Not to be held across an allocation.

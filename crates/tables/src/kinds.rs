@@ -99,6 +99,8 @@ kinds! {
     Guardian "guardian" Scannable 8 ["ready"];
     /// Hash-table buckets whose keys or values are weak: alternating key and value words.
     WeakEntries "weak-entries" Special 8 [];
+    /// An identifier of a macro transformer: `name` a symbol, `number` what the host knows it by.
+    Identifier "identifier" Scannable 8 ["name" "number"];
     /// An opaque host object; the collector tells the host when it died.
     External "external" Scannable 8 ["id" "name"];
 }

@@ -19,6 +19,7 @@ pub(crate) mod string_comparison;
 pub(crate) mod string_search;
 pub(crate) mod strings;
 pub(crate) mod symbols;
+pub(crate) mod syntax_objects;
 pub(crate) mod system;
 pub(crate) mod vectors;
 
@@ -63,6 +64,7 @@ const TOPICS: &[Implementations] = &[
     string_search::IMPLEMENTATIONS,
     strings::IMPLEMENTATIONS,
     symbols::IMPLEMENTATIONS,
+    syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
 ];

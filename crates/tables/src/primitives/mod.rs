@@ -33,6 +33,7 @@ mod ports;
 mod records;
 mod strings;
 mod symbols;
+mod syntax_objects;
 mod system;
 mod vectors;
 
@@ -154,6 +155,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     numbers::FUNCTIONS,
     numbers::BITWISE,
     symbols::ROWS,
+    syntax_objects::ROWS,
     characters::ROWS,
     strings::ROWS,
     vectors::ROWS,
