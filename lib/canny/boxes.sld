@@ -5,7 +5,7 @@
 
 (define-library (canny boxes)
   (export box box? unbox set-box! box-arity unbox-value set-box-value!)
-  (import (canny primitives) (canny syntax) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny control) (canny arguments))
   (begin
 
     (define-record-type <box>

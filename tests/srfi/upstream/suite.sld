@@ -3,6 +3,8 @@
 ;;; (run-suite FILE (import-set ...) skip?)
 ;;;     Evaluates the forms of $SRFI_SUITES/FILE one by one, except those whose first symbol is in
 ;;;     `skipped-forms` or that satisfy `skip?`, if given.  A form that raises counts as one failure.
+;;;     A fourth argument is the name of the equality that tests use, or #f; with a fifth that is
+;;;     true, the bodies of groups are evaluated form by form, too.
 ;;; (suite-eval FORM ...) evaluates forms of the driver there, before the file.
 ;;; (suite-finish) prints `P passed, F failed`.
 ;;;
@@ -25,7 +27,10 @@
     (define (report name write-details)
       (set! failed (+ failed 1))
       (display "FAIL ")
-      (if (string? name) (display name) (write name))
+      (let ((port (open-output-string)))
+        (write name port)
+        (let ((text (get-output-string port)))
+          (display (if (> (string-length text) 300) (substring text 0 300) text))))
       (newline)
       (write-details)
       (newline))
@@ -88,7 +93,9 @@
     (define (%group name thunk)
       (%guarded name thunk))
 
-    (define current-test-comparator (make-parameter close?))
+    (define default-same? close?)
+    (define current-test-comparator
+      (make-parameter (lambda (expected actual) (default-same? expected actual))))
 
     ;; The first argument of three may be a name or a predicate.
     (define (predicate-of object default)
@@ -182,16 +189,22 @@
 
     (define (run-suite file import-sets . options)
       (define skip? (if (pair? options) (car options) (lambda (form) #f)))
+      (define by-form? (and (= (length options) 3) (list-ref options 2)))
+      (define (evaluate form)
+        (cond ((and (pair? form) (or (memq (car form) skipped-forms) (skip? form))))
+              ((and by-form? (pair? form) (eq? (car form) 'test-group))
+               (for-each evaluate (cddr form)))
+              (else (suite-eval form))))
       (suite-eval (cons 'import (append import-sets '((suite)))))
+      (if (and (pair? options) (pair? (cdr options)) (cadr options))
+          (set! default-same? (eval (cadr options) (interaction-environment))))
       (call-with-input-file (string-append directory "/" file)
         (lambda (port)
           (let loop ()
             (let ((form (read port)))
               (if (not (eof-object? form))
                   (begin
-                    (if (not (or (and (pair? form) (memq (car form) skipped-forms))
-                                 (skip? form)))
-                        (suite-eval form))
+                    (evaluate form)
                     (loop))))))))
 
     (define (suite-finish)
