@@ -4,6 +4,7 @@
 (import (scheme base) (suite))
 
 (suite-eval '(import (scheme base) (suite))
+            '(define (open-input-file name) (open-input-string "; Copyright of a file"))
             '(define-syntax assert
                (syntax-rules ()
                  ((_ expression result) (assert #f expression result))
@@ -11,7 +12,7 @@
                   (let ((wanted result))
                     (test wanted (guard (condition ((string? wanted) wanted)) expression)))))))
 (run-suite "srfi-41/r5rs-test.ss"
-           '((scheme base) (scheme char) (scheme write) (scheme lazy) (scheme file) (srfi 1) (srfi 41))
+           '((scheme base) (scheme char) (scheme write) (scheme lazy) (srfi 1) (srfi 41))
            (lambda (form)
              (and (pair? form) (pair? (cdr form))
                   (or (equal? (cadr form) 'assert) (equal? (cadr form) '(error s x))))))
