@@ -12,7 +12,7 @@
   (export tree-size tree-ref tree-entry tree-set tree-adjoin tree-delete
           tree-fold tree-fold-right tree-fold-entries-until
           tree-first tree-last tree-delete-first tree-delete-last
-          tree-before tree-after tree-split tree-link tree-concatenate
+          tree-before tree-after tree-split tree-link tree-concatenate tree-below tree-above
           tree-union tree-intersection tree-difference tree-xor tree-disjoint? tree-subset?
           tree-filter tree-map-values tree-from-sorted tree->generator
           node-key node-value node-left node-right)
@@ -250,6 +250,20 @@
                              after)))
                   (else (values (node-left tree) tree (node-right tree)))))
           (values #f #f #f)))
+
+    ;; The part whose keys come before `key`, or after it; the key's own node if `inclusive?`.
+
+    (define (tree-below tree key less? inclusive?)
+      (let-values (((before node after) (tree-split tree key less?)))
+        (if (and node inclusive?)
+            (tree-link before (node-key node) (node-value node) #f)
+            before)))
+
+    (define (tree-above tree key less? inclusive?)
+      (let-values (((before node after) (tree-split tree key less?)))
+        (if (and node inclusive?)
+            (tree-link #f (node-key node) (node-value node) after)
+            after)))
 
     ;; Set operations.  `combine` gets the key and both values; the key is that of `left`.
 
