@@ -41,7 +41,8 @@
           (cons (vector-ref (car vectors) index) (elements-at (cdr vectors) index))
           '()))
 
-    ;; Unfolding.  `step` gives the element and the next seeds.
+    ;; Unfolding.  `step` takes the index in the vector and the seeds, and gives the element and the
+    ;; next seeds.
 
     (define (check-size who size)
       (if (not (exact-nonnegative-integer? size))
@@ -52,18 +53,18 @@
              (let loop ((index start))
                (if (< index end)
                    (begin
-                     (vector-set! vector index (step (- index start)))
+                     (vector-set! vector index (step index))
                      (loop (+ index 1))))))
             ((null? (cdr seeds))
              (let loop ((index start) (seed (car seeds)))
                (if (< index end)
-                   (let-values (((element seed) (step (- index start) seed)))
+                   (let-values (((element seed) (step index seed)))
                      (vector-set! vector index element)
                      (loop (+ index 1) seed)))))
             (else
              (let loop ((index start) (seeds seeds))
                (if (< index end)
-                   (let-values (((element . seeds) (apply step (- index start) seeds)))
+                   (let-values (((element . seeds) (apply step index seeds)))
                      (vector-set! vector index element)
                      (loop (+ index 1) seeds)))))))
 
@@ -72,18 +73,18 @@
              (let loop ((index (- end 1)))
                (if (>= index start)
                    (begin
-                     (vector-set! vector index (step (- index start)))
+                     (vector-set! vector index (step index))
                      (loop (- index 1))))))
             ((null? (cdr seeds))
              (let loop ((index (- end 1)) (seed (car seeds)))
                (if (>= index start)
-                   (let-values (((element seed) (step (- index start) seed)))
+                   (let-values (((element seed) (step index seed)))
                      (vector-set! vector index element)
                      (loop (- index 1) seed)))))
             (else
              (let loop ((index (- end 1)) (seeds seeds))
                (if (>= index start)
-                   (let-values (((element . seeds) (apply step (- index start) seeds)))
+                   (let-values (((element . seeds) (apply step index seeds)))
                      (vector-set! vector index element)
                      (loop (- index 1) seeds)))))))
 
