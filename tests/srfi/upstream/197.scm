@@ -3,9 +3,13 @@
 (import (canny base))
 (define directory (string-append (get-environment-variable "SRFI_SUITES") "/srfi-197/"))
 (eval '(import (srfi 197)) (interaction-environment))
+;; The suite ends with a call of `exit`.
 (define text
   (with-output-to-string
-    (lambda () (load (string-append directory "test.scm")))))
+    (lambda ()
+      (let/cc leave
+        (eval `(define (exit . ignored) (,leave #t)) (interaction-environment))
+        (load (string-append directory "test.scm"))))))
 (define passed (length (string-search-all "PASS: " text)))
 (define failed (length (string-search-all "FAIL: " text)))
 (if (> failed 0) (display text))
