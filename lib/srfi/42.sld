@@ -333,8 +333,7 @@
          (:parallel continuation (:char-range variable from to) (:integers i)))
         ((_ continuation variable from to)
          (:do continuation
-              (let ((last (char->integer to)))
-              )
+              (let ((last (char->integer to))))
               ((code (char->integer from)))
               (<= code last)
               (let ((variable (integer->char code))))

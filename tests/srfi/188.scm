@@ -22,6 +22,9 @@
   (splicing-let-syntax ((k (syntax-rules () ((_) 'inner))) (l (syntax-rules () ((_) (k))))) (l)))
 (test 'inner
   (splicing-letrec-syntax ((k (syntax-rules () ((_) 'inner))) (l (syntax-rules () ((_) (k))))) (l)))
+;; Definitions belong to the body around, also when an expression ends the form.
+(test 1 (let ((x #t)) (splicing-let-syntax () (define x 1) #f) x))
+(test 3 (let ((x #t)) (splicing-letrec-syntax ((f (syntax-rules () ((f) x)))) (define x 3) (f))))
 (test 'outer (k))
 
 (test-finish)
