@@ -8,10 +8,12 @@
 //! | `loaders` | the rows that load files; the sweep | the same |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
-//! | `command_line`, `report` | the host program, once, before it runs code | any thread |
+//! | `command_line`, `script_file`, `report` | the host program, once, before it runs code | any thread |
+//! | `environment` | the row that changes an environment variable | the rows that read them |
 //!
 //! Nothing here holds a Scheme value.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use canny_vm::{FrameDescription, Position, Thread, Vm};
@@ -55,6 +57,8 @@ pub(crate) struct Host {
     pub(crate) identifiers: Identifiers,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
+    script_file: OnceLock<Option<String>>,
+    environment: Mutex<HashMap<String, Option<String>>>,
     report: OnceLock<Report>,
 }
 
@@ -67,6 +71,8 @@ impl Host {
             identifiers: Identifiers::default(),
             conversation: OnceLock::new(),
             command_line: OnceLock::new(),
+            script_file: OnceLock::new(),
+            environment: Mutex::default(),
             report: OnceLock::new(),
         }
     }
@@ -100,6 +106,24 @@ impl Host {
     /// What `(command-line)` gives.
     pub(crate) fn command_line(&self) -> &[String] {
         self.command_line.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The absolute name of the program file, if the command line has one.
+    pub(crate) fn script_file(&self) -> Option<&str> {
+        self.script_file.get()?.as_deref()
+    }
+
+    /// What the program has done to its environment variables: new values, and `None` for a variable
+    /// that it took away. Not to be held across an allocation.
+    pub(crate) fn environment(&self) -> MutexGuard<'_, HashMap<String, Option<String>>> {
+        self.environment
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what the program sees as an environment variable.
+    pub(crate) fn set_environment_variable(&self, name: String, value: Option<String>) {
+        self.environment().insert(name, value);
     }
 
     /// Shows an uncaught object, on standard error unless the host program has its own way.
@@ -171,7 +195,20 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
 
 /// Sets what `(command-line)` gives: the program and its arguments. Only the first call has an effect.
 pub fn set_command_line(vm: &Vm, words: Vec<String>) {
-    let _ = Host::of_machine(vm).command_line.set(words);
+    let host = Host::of_machine(vm);
+    let _ = host.script_file.set(script_file(&words));
+    let _ = host.command_line.set(words);
+}
+
+/// The absolute name of the program of a command line. The command's own name and `-` are no programs.
+/// It is found before the program runs, which may change the current directory.
+fn script_file(words: &[String]) -> Option<String> {
+    let first = words.first()?;
+    if first == "canny" || first == "-" {
+        return None;
+    }
+    let path = std::path::absolute(first).ok()?;
+    Some(path.to_string_lossy().into_owned())
 }
 
 /// Sets how uncaught objects are shown. Only the first call has an effect.

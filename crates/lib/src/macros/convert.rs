@@ -167,13 +167,11 @@ pub(super) fn result_syntax(
     whole: Span,
     symbols: Symbols,
 ) -> Result<RawResult, String> {
-    let mut identifiers: Vec<MacroIdentifier> = Vec::new();
-    let mut numbers: HashMap<MacroIdentifier, u32> = HashMap::new();
-    let mut number_of = |identifier: MacroIdentifier| {
-        *numbers.entry(identifier).or_insert_with_key(|identifier| {
-            identifiers.push(identifier.clone());
-            identifiers.len() as u32
-        })
+    let mut atoms = Atoms {
+        thread,
+        symbols,
+        identifiers: Vec::new(),
+        numbers: HashMap::new(),
     };
     let mut finished: Vec<Syntax> = Vec::new();
     let mut pending = vec![Work::Visit(result, None)];
@@ -207,62 +205,99 @@ pub(super) fn result_syntax(
             pending.push(Work::Pair(span));
             pending.push(Work::Visit(pair.cdr(), parts.map(|parts| &parts.cdr)));
             pending.push(Work::Visit(pair.car(), parts.map(|parts| &parts.car)));
-            continue;
-        }
-        if let Some(vector) = value.as_kind(Kind::Vector) {
+        } else if let Some(vector) = value.as_kind(Kind::Vector) {
             let parts = known.and_then(Syntax::as_vector).unwrap_or_default();
-            pending.push(Work::Vector(span, vector.length()));
             let elements = (0..vector.length()).rev();
+            pending.push(Work::Vector(span, vector.length()));
             pending
                 .extend(elements.map(|index| Work::Visit(vector.field(index), parts.get(index))));
-            continue;
+        } else {
+            finished.push(atoms.atom(value, span, at_place)?);
         }
-        if let Some(identifier) = identifier_of(thread, value) {
+    }
+    Ok(RawResult {
+        syntax: finished.pop().unwrap_or_else(|| Syntax::nil(whole)),
+        identifiers: atoms.identifiers,
+    })
+}
+
+/// Converts what is neither pair nor vector.
+struct Atoms<'t> {
+    thread: &'t Thread,
+    symbols: Symbols,
+    identifiers: Vec<MacroIdentifier>,
+    numbers: HashMap<MacroIdentifier, u32>,
+}
+
+impl Atoms<'_> {
+    /// The alias under which the result refers to an identifier.
+    fn alias(&mut self, identifier: MacroIdentifier) -> AliasId {
+        let identifiers = &mut self.identifiers;
+        let number = self
+            .numbers
+            .entry(identifier)
+            .or_insert_with_key(|identifier| {
+                identifiers.push(identifier.clone());
+                identifiers.len() as u32
+            });
+        AliasId(*number)
+    }
+
+    fn atom(
+        &mut self,
+        value: Value,
+        span: Span,
+        at_place: Option<&Syntax>,
+    ) -> Result<Syntax, String> {
+        if let Some(identifier) = identifier_of(self.thread, value) {
             let name = identifier.name();
-            let alias = AliasId(number_of(identifier));
-            finished.push(Syntax::identifier(span, Identifier { name, alias }));
-            continue;
+            let alias = self.alias(identifier);
+            return Ok(Syntax::identifier(span, Identifier { name, alias }));
         }
         if let Some(name) = symbol_name(value) {
-            let name = Name::new(&name);
-            let unmoved =
-                at_place.filter(|syntax| syntax.as_identifier() == Some(Identifier::plain(name)));
-            let identifier = match symbols {
-                Symbols::Plain => Identifier::plain(name),
-                Symbols::Renamed | Symbols::Inserted => Identifier {
-                    name,
-                    alias: AliasId(number_of(MacroIdentifier::Renamed(name))),
-                },
-                Symbols::Refused => {
-                    return Err(format!(
-                        "the expansion contains the bare symbol {name}, which belongs nowhere: identifiers come from templates or from datum->syntax"
-                    ));
-                }
-            };
-            let span = unmoved.map_or(span, |syntax| syntax.span);
-            finished.push(Syntax::identifier(span, identifier));
-            continue;
+            return self.symbol(Name::new(&name), span, at_place);
         }
         match datum_of_atom(value) {
             Some(datum) => {
-                let span = match at_place.and_then(Syntax::as_atom) {
-                    Some(own) if *own == datum => at_place.map_or(span, |syntax| syntax.span),
-                    _ => span,
-                };
-                finished.push(Syntax::atom(span, datum));
+                let unmoved = at_place.filter(|syntax| syntax.as_atom() == Some(&datum));
+                Ok(Syntax::atom(
+                    unmoved.map_or(span, |syntax| syntax.span),
+                    datum,
+                ))
             }
             None => {
                 let kind = value
                     .as_object()
                     .map_or("object", |object| object.kind().row().name);
-                return Err(format!(
+                Err(format!(
                     "the expansion contains a {kind}, which no program text can denote"
-                ));
+                ))
             }
         }
     }
-    Ok(RawResult {
-        syntax: finished.pop().unwrap_or_else(|| Syntax::nil(whole)),
-        identifiers,
-    })
+
+    /// A bare symbol; it has a position when the same symbol stood at its place in the use.
+    fn symbol(
+        &mut self,
+        name: Name,
+        span: Span,
+        at_place: Option<&Syntax>,
+    ) -> Result<Syntax, String> {
+        let plain = Identifier::plain(name);
+        let identifier = match self.symbols {
+            Symbols::Plain => plain,
+            Symbols::Renamed | Symbols::Inserted => Identifier {
+                name,
+                alias: self.alias(MacroIdentifier::Renamed(name)),
+            },
+            Symbols::Refused => {
+                return Err(format!(
+                    "the expansion contains the bare symbol {name}, which belongs nowhere: identifiers come from templates or from datum->syntax"
+                ));
+            }
+        };
+        let unmoved = at_place.filter(|syntax| syntax.as_identifier() == Some(plain));
+        let span = unmoved.map_or(span, |syntax| syntax.span);
+        Ok(Syntax::identifier(span, identifier))
+    }
 }

@@ -12,6 +12,7 @@ pub(crate) mod memory;
 pub(crate) mod numbers;
 pub(crate) mod pairs;
 pub(crate) mod ports;
+pub(crate) mod posix;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod string_case;
@@ -57,6 +58,7 @@ const TOPICS: &[Implementations] = &[
     ports::objects::IMPLEMENTATIONS,
     ports::open::IMPLEMENTATIONS,
     ports::output::IMPLEMENTATIONS,
+    posix::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,

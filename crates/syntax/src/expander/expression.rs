@@ -136,8 +136,10 @@ impl Expander<'_> {
             CoreForm::LetValues => self.let_values(operands, scope, span),
             CoreForm::LetStarValues => self.let_star_values(operands, scope, span),
             CoreForm::Receive => self.receive(operands, scope, span),
-            CoreForm::LetSyntax => self.let_syntax(operands, false, scope, span),
-            CoreForm::LetrecSyntax => self.let_syntax(operands, true, scope, span),
+            CoreForm::LetSyntax
+            | CoreForm::LetrecSyntax
+            | CoreForm::SplicingLetSyntax
+            | CoreForm::SplicingLetrecSyntax => self.let_syntax(operands, form, scope, span),
             CoreForm::SyntaxParameterize => self.syntax_parameterize(operands, scope, span),
             CoreForm::And => self.and(operands, scope, span),
             CoreForm::Or => self.or(operands, scope, span),

@@ -37,6 +37,8 @@ core_forms! {
     DefineSyntax "define-syntax"
     LetSyntax "let-syntax"
     LetrecSyntax "letrec-syntax"
+    SplicingLetSyntax "splicing-let-syntax"
+    SplicingLetrecSyntax "splicing-letrec-syntax"
     SyntaxParameterize "syntax-parameterize"
     SyntaxRules "syntax-rules"
     SyntaxError "syntax-error"

@@ -30,6 +30,7 @@ mod lists;
 mod numbers;
 mod pairs;
 mod ports;
+mod posix;
 mod records;
 mod strings;
 mod symbols;
@@ -168,6 +169,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     ports::ROWS,
     system::ROWS,
     system::MEMORY,
+    posix::ROWS,
 ];
 
 struct Index {
