@@ -275,7 +275,7 @@
 
     ;; Set theory.
 
-    (define (first left right value)
+    (define (keep-left element left right)
       left)
 
     (define-syntax define-operation
@@ -289,8 +289,8 @@
                  (let ((right (iset-tree (car rest))))
                    (loop tree (cdr rest)))))))))
 
-    (define-operation iset-union (left right) (tree-union left right < first))
-    (define-operation iset-intersection (left right) (tree-intersection left right < first))
+    (define-operation iset-union (left right) (tree-union left right < keep-left))
+    (define-operation iset-intersection (left right) (tree-intersection left right < keep-left))
     (define-operation iset-difference (left right) (tree-difference left right <))
 
     (define (iset-xor left right)

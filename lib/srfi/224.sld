@@ -48,7 +48,7 @@
     (define (no-such-key who key)
       (raise (%make-condition 'key "the key has no value" (list key) who)))
 
-    (define (first key left right) left)
+    (define (keep-left key left right) left)
 
     ;; `combine` makes one value of a key, its new and its old value.
     (define (add who tree key value combine)
@@ -436,12 +436,12 @@
 
     (define (fxmapping-union mapping . mappings)
       (combine-all 'fxmapping-union 1
-                   (lambda (left right) (tree-union left right < first))
+                   (lambda (left right) (tree-union left right < keep-left))
                    (cons mapping mappings)))
 
     (define (fxmapping-intersection mapping . mappings)
       (combine-all 'fxmapping-intersection 1
-                   (lambda (left right) (tree-intersection left right < first))
+                   (lambda (left right) (tree-intersection left right < keep-left))
                    (cons mapping mappings)))
 
     (define (fxmapping-difference mapping . mappings)

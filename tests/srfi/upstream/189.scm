@@ -1,0 +1,8 @@
+;;; The suite of SRFI 189's repository.
+
+(import (scheme base) (suite))
+
+(suite-eval '(define (constantly . objects) (lambda ignored (apply values objects))))
+(run-suite "srfi-189/test-syntax.scm" '((scheme base) (srfi 1) (srfi 189)))
+(run-suite "srfi-189/test-body.scm" '((scheme base) (srfi 1) (srfi 189)))
+(suite-finish)
