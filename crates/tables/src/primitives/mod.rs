@@ -28,6 +28,7 @@ mod errors;
 mod hash_tables;
 mod lists;
 mod numbers;
+mod numeric_vectors;
 mod pairs;
 mod ports;
 mod records;
@@ -163,6 +164,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     records::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
+    numeric_vectors::ROWS,
     ports::ROWS,
     system::ROWS,
     system::MEMORY,
