@@ -23,6 +23,7 @@ use crate::arguments::{Call, implementations};
 use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, Prepared};
 use crate::features::FEATURES;
 use crate::host::{Host, evaluation, external, sweep_dead};
+use crate::primitives::numeric_vectors::element_type;
 use crate::printer::labels::{Labels, Visit};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -411,6 +412,8 @@ fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> bool {
         builder.keyword(&symbol_name(keyword.field(0)).unwrap_or_default(), NOWHERE);
     } else if let Some(bytes) = value.as_kind(Kind::Bytevector) {
         bytes.with_bytes(|bytes| builder.bytevector(bytes, NOWHERE));
+    } else if let Some(vector) = value.as_kind(Kind::NumericVector) {
+        vector.with_bytes(|bytes| builder.numeric_vector(element_type(vector), bytes, NOWHERE));
     } else {
         match value {
             Value::TRUE | Value::FALSE => builder.boolean(value.is_true(), NOWHERE),

@@ -10,6 +10,7 @@ pub(crate) mod hash_tables;
 pub(crate) mod lists;
 pub(crate) mod memory;
 pub(crate) mod numbers;
+pub(crate) mod numeric_vectors;
 pub(crate) mod pairs;
 pub(crate) mod ports;
 pub(crate) mod posix;
@@ -49,9 +50,11 @@ const TOPICS: &[Implementations] = &[
     numbers::bitwise::IMPLEMENTATIONS,
     numbers::comparison::IMPLEMENTATIONS,
     numbers::conversion::IMPLEMENTATIONS,
+    numbers::flonum_functions::IMPLEMENTATIONS,
     numbers::functions::IMPLEMENTATIONS,
     numbers::predicates::IMPLEMENTATIONS,
     numbers::random::IMPLEMENTATIONS,
+    numeric_vectors::IMPLEMENTATIONS,
     pairs::IMPLEMENTATIONS,
     ports::binary::IMPLEMENTATIONS,
     ports::input::IMPLEMENTATIONS,

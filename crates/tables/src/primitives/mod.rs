@@ -28,6 +28,7 @@ mod errors;
 mod hash_tables;
 mod lists;
 mod numbers;
+mod numeric_vectors;
 mod pairs;
 mod ports;
 mod posix;
@@ -166,6 +167,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     records::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
+    numeric_vectors::ROWS,
     ports::ROWS,
     system::ROWS,
     system::MEMORY,
