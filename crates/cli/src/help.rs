@@ -15,6 +15,7 @@ Usage:
   canny [OPTION…]                    read, evaluate, print; a program when input is no terminal
   canny expand FILE                  print the program fully expanded
   canny disasm FILE                  print the program's bytecode
+  canny fmt [FILE|DIRECTORY…]        lay out source files; more by 'canny fmt --help'
 
 Options:
   -A DIR            search DIR for libraries after the other directories

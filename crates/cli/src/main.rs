@@ -11,6 +11,7 @@ mod options;
 mod repl;
 mod report;
 mod session;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -36,6 +37,9 @@ mod exit_code {
 const STACK_BYTES: usize = 256 << 20;
 
 fn main() -> ExitCode {
+    if let Some(code) = tools::run(std::env::args_os()) {
+        return ExitCode::from(code);
+    }
     let options = match options::parse(std::env::args_os()) {
         Ok(options) => options,
         Err(message) => {
