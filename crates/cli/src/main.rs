@@ -5,12 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod explain;
 mod help;
 mod inspect;
+mod json;
 mod options;
 mod repl;
 mod report;
 mod session;
+mod warnings;
 
 use std::process::ExitCode;
 
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
             return ExitCode::from(exit_code::USAGE);
         }
     };
+    report::set(options.message_format, &options.warnings);
     match &options.action {
         Action::Help => {
             print_all(help::TEXT);
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
             print_all(&help::version());
             return ExitCode::SUCCESS;
         }
+        Action::Explain(code) => return explain::run(code.as_deref()),
         _ => {}
     }
     let worker = std::thread::Builder::new()
@@ -76,7 +81,7 @@ fn run(options: &Options) -> u8 {
         Action::Disassemble(file) => inspect::disassemble(options, file),
         Action::Repl => repl::run(options),
         Action::Program(source) => session::run_program(options, source),
-        Action::Help | Action::Version => 0,
+        Action::Help | Action::Version | Action::Explain(_) => 0,
     }
 }
 
