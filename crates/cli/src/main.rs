@@ -4,7 +4,6 @@
 //! along the nesting of code. Another thread waits for Ctrl-C.
 #![forbid(unsafe_code)]
 
-mod commands;
 mod help;
 mod inspect;
 mod options;

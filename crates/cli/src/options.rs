@@ -44,6 +44,8 @@ pub struct Options {
     pub show_warnings: bool,
     /// Compile code that runs often.
     pub compiles: bool,
+    /// Where `canny repl` listens to nREPL clients.
+    pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
 }
@@ -62,7 +64,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         show_warnings: true,
         compiles: true,
         reports_specializer: false,
+        listen: None,
     };
+    // After the word `repl`.
+    let mut wants_prompt = false;
     // After the word `run`.
     let mut must_run = false;
     let mut expressions: Vec<String> = Vec::new();
@@ -100,6 +105,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             Arg::Long("spesh-report") => options.reports_specializer = true,
             Arg::Long("no-cache") => options.use_cache = false,
             Arg::Long("no-warnings") => options.show_warnings = false,
+            Arg::Long("listen") if wants_prompt => {
+                options.listen = Some(string(parser.value().map_err(text_of)?)?);
+            }
+            Arg::Value(word) if is_verb(&word, "repl") && !must_run && !wants_prompt => {
+                wants_prompt = true;
+            }
+            Arg::Value(word) if wants_prompt => {
+                let word = word.to_string_lossy().into_owned();
+                return Err(format!("'repl' takes options only, not '{word}'"));
+            }
             Arg::Value(word) if is_verb(&word, "run") && !must_run => must_run = true,
             Arg::Value(first) => {
                 let rest: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
@@ -108,7 +123,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             other => return Err(other.unexpected().to_string()),
         }
     }
-    if !expressions.is_empty() {
+    if wants_prompt && !expressions.is_empty() {
+        return Err("'repl' takes no -e".to_owned());
+    } else if wants_prompt {
+        options.action = Action::Repl;
+    } else if !expressions.is_empty() {
         options.action = Action::Program(Source::Expressions(expressions));
     } else if must_run {
         return Err("'run' takes a file".to_owned());
@@ -216,6 +235,21 @@ mod tests {
         );
         assert!(!parsed(&["p.scm"]).unwrap().reports_specializer);
         assert!(parsed(&["run"]).is_err());
+    }
+
+    #[test]
+    fn a_prompt_may_be_asked_for() {
+        let options = parsed(&["repl", "--listen", "localhost:0", "-I", "lib"]).unwrap();
+        assert_eq!(options.action, Action::Repl);
+        assert_eq!(options.listen.as_deref(), Some("localhost:0"));
+        for wrong in [
+            &["--listen", "1"][..],
+            &["repl", "p.scm"],
+            &["repl", "-e", "1"],
+            &["repl", "--listen"],
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
+//! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `command_line`, `report` | the host program, once, before it runs code | any thread |
 //!
 //! Nothing here holds a Scheme value.
@@ -14,12 +15,15 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
+use crate::failure::Failures;
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 
-pub use crate::primitives::ports::standard::{finish_output, open_standard_ports};
+pub use crate::primitives::ports::standard::{
+    HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
+};
 
 /// An object that was raised and that no handler took, ready to be shown.
 #[derive(Clone, Debug)]
@@ -50,6 +54,7 @@ pub(crate) struct Host {
     generator: Mutex<Generator>,
     command_line: OnceLock<Vec<String>>,
     report: OnceLock<Report>,
+    pub(crate) failures: Failures,
 }
 
 impl Host {
@@ -60,6 +65,7 @@ impl Host {
             generator: Mutex::new(Generator::new()),
             command_line: OnceLock::new(),
             report: OnceLock::new(),
+            failures: Failures::default(),
         }
     }
 
@@ -68,7 +74,7 @@ impl Host {
         Host::of_machine(thread.vm())
     }
 
-    fn of_machine(vm: &Vm) -> &Host {
+    pub(crate) fn of_machine(vm: &Vm) -> &Host {
         vm.host(Host::new)
     }
 

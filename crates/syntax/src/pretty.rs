@@ -25,7 +25,7 @@ struct Printer {
 }
 
 /// How many operands stand beside the keyword of a form whose other operands are a body.
-fn distinguished_operands(head: &str) -> Option<usize> {
+pub fn distinguished_operands(head: &str) -> Option<usize> {
     match head {
         "begin" | "case-lambda" => Some(0),
         "define" | "define*" | "lambda" | "lambda*" | "let" | "let*" | "letrec" | "letrec*"

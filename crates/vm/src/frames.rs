@@ -255,6 +255,8 @@ pub struct FrameDescription {
     pub is_program: bool,
     /// The name is that of the procedure around it: the library made this one, by inlining.
     pub is_stand_in: bool,
+    /// The unit's number of the copy, for a procedure that was inlined.
+    pub(crate) copy: Option<u32>,
 }
 
 impl Thread {
@@ -284,7 +286,7 @@ impl Thread {
         frames
     }
 
-    fn describe_frame(&self, closure: Value, pc: *const u32, frames: &mut Vec<FrameDescription>) {
+    pub(crate) fn describe_frame(&self, closure: Value, pc: *const u32, frames: &mut Vec<FrameDescription>) {
         if let Some(code) = CodeRef::of_closure(closure)
             && !code.is_entry(pc)
         {
@@ -294,7 +296,7 @@ impl Thread {
 }
 
 /// Hides stand-ins for procedures that have a frame of their own as well.
-fn hide_stand_ins(frames: &mut [FrameDescription]) {
+pub(crate) fn hide_stand_ins(frames: &mut [FrameDescription]) {
     for index in 0..frames.len() {
         let (newer, older) = frames.split_at_mut(index + 1);
         let frame = &mut newer[index];

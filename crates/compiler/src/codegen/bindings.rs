@@ -9,7 +9,7 @@ use canny_tables::opcodes::Opcode;
 use super::closures::Slot;
 use super::{Destination, Generator, Outcome, Place, register};
 use crate::ir::{Kind, Node};
-use crate::unit::PoolEntry;
+use crate::unit::{PoolEntry, VariablePlace, VariableScope};
 
 impl Generator<'_> {
     pub(super) fn local(
@@ -172,9 +172,11 @@ impl Generator<'_> {
         mut top: usize,
     ) -> Outcome {
         let mut values = Vec::with_capacity(bindings.len());
+        let mut aliases = Vec::new();
         for (var, init) in bindings {
             if let Some(from) = self.alias(*var, init) {
                 self.registers.insert(*var, from);
+                aliases.push((*var, from));
                 continue;
             }
             let at = register(top)?;
@@ -184,10 +186,32 @@ impl Generator<'_> {
         }
         // Boxes are made after all values: a continuation captured while computing one of them
         // must not share the others' variables when it is entered again.
-        for (var, at) in values {
-            self.bind_register(var, at);
+        for (var, at) in &values {
+            self.bind_register(*var, *at);
         }
-        self.node(body, destination, top)
+        let start = self.assembler.here();
+        self.node(body, destination, top)?;
+        for (var, at) in values.into_iter().chain(aliases) {
+            self.keep_variable(var, at, start, body.span);
+        }
+        Ok(())
+    }
+
+    /// Keeps for people that a variable was in a register from `start` up to here. The span tells which copy of
+    /// code it belongs to.
+    pub(super) fn keep_variable(&mut self, var: VarId, at: u8, start: u32, span: Span) {
+        if !self.unit.keeps_variables {
+            return;
+        }
+        let inlining = self.unit.copy_number(span);
+        self.assembler.variable(VariableScope {
+            name: self.program.names[var.0 as usize],
+            place: VariablePlace::Register(at),
+            is_boxed: self.program.boxed[var.0 as usize],
+            start,
+            end: start,
+            inlining,
+        });
     }
 
     /// Makes the value in a register the value of a variable.
@@ -235,6 +259,11 @@ impl Generator<'_> {
         for (index, var) in required.iter().chain(&rest).enumerate() {
             self.bind_register(*var, (top + index) as u8);
         }
-        self.node(body, destination, top + count)
+        let start = self.assembler.here();
+        self.node(body, destination, top + count)?;
+        for (index, var) in required.iter().chain(&rest).enumerate() {
+            self.keep_variable(*var, (top + index) as u8, start, body.span);
+        }
+        Ok(())
     }
 }

@@ -173,7 +173,11 @@ impl Generator<'_> {
                     self.assembler.abc(Opcode::MakeBox, *at, *at, 0);
                 }
             }
+            let start = self.assembler.here();
             self.node(&label.body, inner, top)?;
+            for (parameter, at) in label.parameters.iter().zip(&target.parameters) {
+                self.keep_variable(*parameter, *at, start, label.body.span);
+            }
         }
         self.assembler.bind(end);
         Ok(())

@@ -6,6 +6,7 @@ pub(crate) mod control;
 pub(crate) mod equivalence;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
+mod inquiry;
 pub(crate) mod hash_tables;
 pub(crate) mod lists;
 pub(crate) mod memory;
@@ -41,6 +42,7 @@ const TOPICS: &[Implementations] = &[
     hash_tables::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
+    inquiry::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
     numbers::arithmetic::IMPLEMENTATIONS,
