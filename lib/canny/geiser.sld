@@ -89,7 +89,18 @@
     (define (geiser:version . rest) (%implementation-version))
 
     (define (geiser:macroexpand form . rest)
-      (written (%expand form (interaction-environment))))
+      (without-header (%expand form (interaction-environment))))
+
+    ;; The first line tells what kind of unit it is.
+    (define (without-header text)
+      (let ((port (open-input-string text)))
+        (if (char=? (peek-char port) #\;)
+            (read-line port))
+        (let loop ((lines '()))
+          (let ((line (read-line port)))
+            (if (eof-object? line)
+                (apply string-append (reverse lines))
+                (loop (cons line (if (null? lines) '() (cons "\n" lines)))))))))
 
     ;; Completion
 

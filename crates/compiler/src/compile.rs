@@ -25,7 +25,7 @@ pub struct Options<'a> {
     /// The value of a toplevel unit's last form goes to the host: its calls need not be tail calls, so that
     /// backtraces show where they are. For `eval` they must be.
     pub keeps_last_frame: bool,
-    /// Keep where variables are, for people who look into frames.
+    /// Keep where variables are, and keep them live while they are in scope, for people who look into frames.
     pub keeps_variables: bool,
     /// Which passes run.
     pub optimize: optimize::Options<'a>,

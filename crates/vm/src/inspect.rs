@@ -1,7 +1,8 @@
 //! Keeping what was in the frames of a thread: their descriptions and the values of their variables, for people
 //! who look into a failure after its frames are gone.
 //!
-//! A variable has a value as long as its register is live: code that needs it no more lets go of it.
+//! A variable has a value as long as its register is live. Code that was compiled for people to look into
+//! (`keeps_variables` of the compiler's options) keeps the variables in scope live, as long as it is interpreted.
 
 use canny_compiler::unit::{VariablePlace, VariableScope};
 use canny_tables::kinds::Kind;

@@ -222,9 +222,9 @@ mod tests {
         assert_eq!(history.add("(a)"), None);
         let inside = directory.join("plain");
         fs::write(&inside, "").expect("a file can be written");
-        let (mut history, _) = History::open(Some(inside.join("history")));
-        let first = history.add("(a)");
-        assert!(first.is_some_and(|problem| problem.contains("cannot be written")));
+        let (mut history, problem) = History::open(Some(inside.join("history")));
+        assert!(problem.is_some_and(|problem| problem.contains("cannot be read")));
+        assert_eq!(history.add("(a)"), None);
         assert_eq!(history.add("(b)"), None);
         assert_eq!(history.entries(), ["(a)", "(b)"]);
         fs::remove_dir_all(directory).expect("it can be removed");

@@ -101,7 +101,7 @@ mod tests {
     fn forms_have_bodies_and_calls_have_operands() {
         for (text, column) in [
             ("(define (f x)", 2),
-            ("(define (f x)\n  (let ((a 1)", 9),
+            ("(define (f x)\n  (let ((a 1)", 8),
             ("(define (f x)\n  (let ((a 1))", 4),
             ("(list 1", 6),
             ("(list\n 1", 1),

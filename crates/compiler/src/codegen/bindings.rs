@@ -189,20 +189,52 @@ impl Generator<'_> {
         for (var, at) in &values {
             self.bind_register(*var, *at);
         }
-        let start = self.assembler.here();
-        self.node(body, destination, top)?;
-        for (var, at) in values.into_iter().chain(aliases) {
-            self.keep_variable(var, at, start, body.span);
+        values.extend(aliases);
+        self.scope(&values, body, destination, top, body.span)
+    }
+
+    /// Evaluates the body of what binds variables in registers. If people may want to see them, keeps where they are, and
+    /// keeps them live until the body returns. The span tells which copy of code they belong to.
+    pub(super) fn scope(
+        &mut self,
+        variables: &[(VarId, u8)],
+        body: &Node,
+        destination: Destination,
+        top: usize,
+        span: Span,
+    ) -> Outcome {
+        if !self.unit.keeps_variables {
+            return self.node(body, destination, top);
+        }
+        let (start, outer) = (self.assembler.here(), self.kept.len());
+        self.kept.extend(variables.iter().map(|(_, at)| *at));
+        let outcome = self.node(body, destination, top);
+        self.kept.truncate(outer);
+        outcome?;
+        for (_, at) in variables {
+            self.keep_live(*at);
+        }
+        for (var, at) in variables {
+            self.keep_variable(*var, *at, start, span);
         }
         Ok(())
     }
 
-    /// Keeps for people that a variable was in a register from `start` up to here. The span tells which copy of
-    /// code it belongs to.
-    pub(super) fn keep_variable(&mut self, var: VarId, at: u8, start: u32, span: Span) {
-        if !self.unit.keeps_variables {
-            return;
-        }
+    /// Reads a register to no effect, which makes it live until here.
+    fn keep_live(&mut self, at: u8) {
+        self.assembler.abc(Opcode::Move, at, at, 0);
+    }
+
+    /// Keeps the variables of all scopes live until here, where the frame goes away.
+    pub(super) fn keep_scopes_live(&mut self) {
+        let mut registers = self.kept.clone();
+        registers.sort_unstable();
+        registers.dedup();
+        registers.into_iter().for_each(|at| self.keep_live(at));
+    }
+
+    /// Keeps that a variable was in a register from `start` up to here.
+    fn keep_variable(&mut self, var: VarId, at: u8, start: u32, span: Span) {
         let inlining = self.unit.copy_number(span);
         self.assembler.variable(VariableScope {
             name: self.program.names[var.0 as usize],
@@ -259,11 +291,10 @@ impl Generator<'_> {
         for (index, var) in required.iter().chain(&rest).enumerate() {
             self.bind_register(*var, (top + index) as u8);
         }
-        let start = self.assembler.here();
-        self.node(body, destination, top + count)?;
-        for (index, var) in required.iter().chain(&rest).enumerate() {
-            self.keep_variable(*var, (top + index) as u8, start, body.span);
-        }
-        Ok(())
+        let variables = required.iter().chain(&rest).enumerate();
+        let variables: Vec<(VarId, u8)> = variables
+            .map(|(index, var)| (*var, (top + index) as u8))
+            .collect();
+        self.scope(&variables, body, destination, top + count, body.span)
     }
 }

@@ -231,7 +231,7 @@ impl Generator<'_> {
         mut top: usize,
     ) -> Outcome {
         let (mut made, mut preloaded) = (Vec::new(), Vec::new());
-        let mut made_in = Vec::new();
+        let mut variables = Vec::new();
         let mut open = Vec::with_capacity(bindings.len());
         for (var, id) in bindings.iter().filter(|(_, id)| !self.unit.is_closed(*id)) {
             open.push((*var, *id, self.captured(*id)));
@@ -245,7 +245,7 @@ impl Generator<'_> {
             let at = register(top)?;
             self.make_closure(id, at, &captured)?;
             self.registers.insert(var, at);
-            made_in.push((var, at));
+            variables.push((var, at));
             made.push((at, captured));
             top += 1;
         }
@@ -255,11 +255,6 @@ impl Generator<'_> {
         for var in preloaded {
             self.registers.remove(&var);
         }
-        let start = self.assembler.here();
-        self.node(body, destination, top)?;
-        for (var, at) in made_in {
-            self.keep_variable(var, at, start, body.span);
-        }
-        Ok(())
+        self.scope(&variables, body, destination, top, body.span)
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn generate_procedure(
         free,
         labels: HashMap::new(),
         self_target: None,
+        kept: Vec::new(),
     };
     let fixed = match procedure.clauses.as_slice() {
         [clause] if clause.is_fixed() => Some(clause.required.len()),
@@ -158,15 +159,13 @@ impl Generator<'_> {
         if let Some(var) = clause.rest {
             self.bind_parameter(var, &mut next);
         }
-        let start = self.assembler.here();
-        self.node(&clause.body, Destination::Return, top)?;
         let named = clause.keywords.iter().map(|(_, var, _)| *var);
         let optional = clause.optional.iter().map(|(var, _)| *var);
         let parameters = clause.required.iter().copied().chain(optional).chain(named);
-        for (at, var) in parameters.chain(clause.rest).enumerate() {
-            self.keep_variable(var, at as u8, start, self.procedure.span);
-        }
-        Ok(())
+        let variables = parameters.chain(clause.rest).enumerate();
+        let variables: Vec<_> = variables.map(|(at, var)| (var, at as u8)).collect();
+        let span = self.procedure.span;
+        self.scope(&variables, &clause.body, Destination::Return, top, span)
     }
 
     /// Keeps for people what the closure captured.

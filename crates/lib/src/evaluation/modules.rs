@@ -1,6 +1,6 @@
 //! Being inside of a library, and loading one again.
 //!
-//! Code that was compiled before may contain copies of a library's procedures; it keeps them.
+//! Code that was compiled before has copies of what a library's macros gave; it keeps them.
 
 use canny_syntax::core::LibraryName;
 use canny_syntax::diagnostic::Diagnostic;

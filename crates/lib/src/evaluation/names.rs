@@ -56,6 +56,8 @@ impl Evaluation {
         let mut inner = self.lock();
         let environment = inner.environment_to_read(id);
         let names = environment.bindings().map(|(name, _)| name.as_str());
+        // What begins with a blank is the host's own.
+        let names = names.filter(|name| !name.starts_with(' '));
         let names: BTreeSet<String> = names.map(str::to_owned).collect();
         names.into_iter().collect()
     }

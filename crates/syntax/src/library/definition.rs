@@ -125,6 +125,8 @@ impl Libraries {
             fill_everything(&mut interface, &environment);
         }
         for global in &mut unit.globals {
+            // Somebody at a prompt may define it anew.
+            global.assigned |= self.keeps_internals;
             global.exported =
                 self.keeps_internals || is_visible(&interface, &environment, global.name);
             if global.assigned {

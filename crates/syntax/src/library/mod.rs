@@ -80,7 +80,7 @@ pub struct Libraries {
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
-    /// Interfaces tell every name of the library's top level, and no global goes away.
+    /// Interfaces tell every name of the library's top level, and each global may be defined anew.
     keeps_internals: bool,
 }
 
@@ -133,8 +133,8 @@ impl Libraries {
         self.features.push(Name::new(feature));
     }
 
-    /// Lets libraries that are expanded from now on keep every name of their top level, so that a prompt can be
-    /// inside of them.
+    /// Lets libraries that are expanded from now on keep every name of their top level, and look at their variables each
+    /// time, so that a prompt can be inside of them and define what is there anew.
     pub fn keep_internals(&mut self) {
         self.keeps_internals = true;
     }

@@ -61,7 +61,7 @@ commands! {
     HELP: "help" ["h"] "[COMMAND]" "these lines, or more about one command" => |_, rest| help(rest);
     HELP: "apropos" ["a"] "TEXT" "names that contain the text, also of libraries not imported" => names::apropos;
     HELP: "describe" ["d"] "EXPR" "what a name means, or what an object is" => names::describe;
-    LIBRARIES: "module" ["m"] "[LIBRARY]" "go inside of a library, or with () back; or tell where this is" => modules::module;
+    LIBRARIES: "module" ["m"] "[LIBRARY]" "go inside of a library, with () back; or tell where this is" => modules::module;
     LIBRARIES: "import" ["use"] "SET ..." "import libraries" => modules::import;
     LIBRARIES: "load" ["l"] "FILE" "evaluate the forms of a file" => modules::load;
     LIBRARIES: "reload" ["re"] "LIBRARY" "load a library again from its source" => modules::reload;
@@ -69,10 +69,10 @@ commands! {
     LIBRARIES: "in" [] "LIBRARY EXPR" "evaluate an expression inside of a library" => modules::inside;
     LANGUAGE: "expand" ["exp"] "EXPR" "an expression without macros" => language::expand;
     LANGUAGE: "optimize" ["opt"] "EXPR" "what the optimizer makes of an expression" => language::optimize;
-    LANGUAGE: "disassemble" ["x"] "PROC" "bytecode of a procedure; if it was compiled, its graph and machine code" => language::disassemble;
+    LANGUAGE: "disassemble" ["x"] "PROC" "bytecode of a procedure, graph and machine code if there are" => language::disassemble;
     LANGUAGE: "pretty-print" ["pp"] "EXPR" "all of a value, in lines" => language::pretty_print;
     LANGUAGE: "time" ["t"] "EXPR" "evaluate an expression and tell how long it took" => system::time;
-    LANGUAGE: "trace" ["tr"] "EXPR" "evaluate an expression and tell each call of what was defined here; a name: tell its calls from now on" => trace::trace;
+    LANGUAGE: "trace" ["tr"] "EXPR" "tell the calls that an expression makes; of a name: from now on" => trace::trace;
     LANGUAGE: "untrace" [] "[NAME ...]" "tell calls no more" => trace::untrace;
     FAILURES: "backtrace" ["bt"] "" "the frames of the failed evaluation" => |prompt, _| Reply::Text(frames::backtrace(prompt));
     FAILURES: "frame" ["fr"] "[NUMBER]" "look at a frame" => look::frame;

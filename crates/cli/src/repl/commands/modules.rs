@@ -129,7 +129,7 @@ pub(super) fn reload(prompt: &mut Prompt, rest: &str) -> Reply {
             Reply::Done
         } else {
             Reply::Text(format!(
-                "; these libraries import it and may contain copies of the old code: {}\n",
+                "; libraries that import it, to be reloaded too if they use its macros: {}\n",
                 users.join(" ")
             ))
         })

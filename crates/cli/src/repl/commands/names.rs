@@ -118,7 +118,7 @@ pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
             if let Some((signature, documentation)) = info.documentation {
                 text.push_str(&format!("  {signature}\n  {documentation}\n"));
             }
-            if matches!(info.kind, NameKind::Form | NameKind::Macro) {
+            if info.kind != NameKind::Variable {
                 return Ok(Reply::Text(text));
             }
         }
@@ -149,8 +149,8 @@ fn object_text(prompt: &Prompt, value: Value) -> String {
             place.file, place.line, place.column
         ));
     }
-    if text.is_empty() {
-        text = "  a procedure\n".to_owned();
+    if let Some(row) = vm.procedure_primitive(value) {
+        text = format!("  {shown}: {}\n", row.signature);
     }
     text
 }

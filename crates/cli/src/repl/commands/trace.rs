@@ -1,11 +1,10 @@
 //! Telling the calls of procedures that were defined at the prompt.
 //!
-//! A traced procedure's variable holds a procedure of `(canny trace)` that calls the other. Procedures that libraries
-//! define are not traced: code refers to them by other ways than their variables.
+//! A traced procedure's variable holds a procedure of `(canny trace)` that calls the other. Inside of a library that is what
+//! the library defines. Procedures that were imported are not traced: code may refer to them by other ways than variables.
 
 use canny_lib::evaluation::NameKind;
 use canny_syntax::core::GlobalName;
-use canny_syntax::datum::Datum;
 use canny_syntax::library_name::LibraryKey;
 use canny_syntax::name::Name;
 use canny_syntax::span::Span;
@@ -117,7 +116,6 @@ fn wrap(prompt: &mut Prompt, name: &str) -> Option<()> {
     let symbol = |text: &str| Syntax::symbol(Span::NONE, text);
     provide_wrapper(prompt)?;
     let quoted = Syntax::list(Span::NONE, vec![symbol("quote"), symbol(name)]);
-    let _ = Datum::Nil;
     let call = Syntax::list(Span::NONE, vec![symbol(WRAPPER), quoted, symbol(name)]);
     let wrapper = prompt.value_of(&call).ok()?;
     let thread = &mut prompt.session.thread;

@@ -26,6 +26,8 @@ const DRAW_EVERY: Duration = Duration::from_millis(60);
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// A text longer than this is not looked at while more of it comes.
 const LONG_BYTES: usize = 64 * 1024;
+/// Ctrl-D.
+const END_BYTE: u8 = 4;
 /// Candidates that are listed.
 const CANDIDATES_MAX: usize = 200;
 
@@ -79,7 +81,8 @@ pub struct Editor {
     search: Option<Search>,
     is_pasting: bool,
     below: Vec<String>,
-    pub is_coloured: bool,
+    is_coloured: bool,
+    is_done: bool,
 }
 
 enum Step {
@@ -100,6 +103,7 @@ impl Editor {
             is_pasting: false,
             below: Vec::new(),
             is_coloured,
+            is_done: false,
         }
     }
 
@@ -111,6 +115,15 @@ impl Editor {
         assistant: &dyn Assistant,
     ) -> std::io::Result<Input> {
         let raw = terminal::Raw::enter()?;
+        if terminal::is_ready(Some(Duration::ZERO)) {
+            // Ctrl-D that was typed before came as the end of a line, which now reads as a null character.
+            let typed_ahead = terminal::read()?;
+            let keys: Vec<u8> = typed_ahead
+                .into_iter()
+                .map(|byte| if byte == 0 { END_BYTE } else { byte })
+                .collect();
+            self.decoder.push(&keys);
+        }
         self.entry = history.entries().len();
         self.screen.forget();
         self.draw(prompt, assistant);
@@ -119,7 +132,9 @@ impl Editor {
         self.search = None;
         self.below.clear();
         self.buffer.to_end();
+        self.is_done = true;
         self.draw(prompt, assistant);
+        self.is_done = false;
         terminal::write("\r\n");
         drop(raw);
         let text = self.buffer.take();
@@ -180,7 +195,9 @@ impl Editor {
         self.screen.resize(columns, rows);
         let (text, cursor) = (self.buffer.text(), self.buffer.cursor());
         let styles = if self.is_coloured {
-            assistant.styles(text, cursor)
+            // What was entered shows no matching paren.
+            let looked_at = if self.is_done { usize::MAX } else { cursor };
+            assistant.styles(text, looked_at)
         } else {
             Vec::new()
         };
@@ -441,7 +458,7 @@ mod tests {
     #[test]
     fn candidates_are_listed_in_columns() {
         let words: Vec<String> = ["a", "bb", "c", "d", "e"].map(str::to_owned).into();
-        assert_eq!(listed(&words, 13), ["a   d", "bb  e", "c"]);
+        assert_eq!(listed(&words, 13), ["a   c   e", "bb  d"]);
         assert_eq!(listed(&words, 1).len(), 5);
     }
 }

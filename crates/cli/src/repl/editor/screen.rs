@@ -302,7 +302,7 @@ mod tests {
     fn narrow_windows_have_no_prompt() {
         assert_eq!(drawn(1, 24, "ab", 2), "\ra|b|\r");
         assert_eq!(drawn(1, 1, "日本", 6), "\r\r");
-        assert_eq!(drawn(1, 3, "日本", 3), "\r?|?|\x1b[1A\r".replace("|\x1b[1A", "|\x1b[1A"));
+        assert_eq!(drawn(1, 3, "日本", 3), "\r?|?\r");
     }
 
     #[test]

@@ -97,13 +97,7 @@ impl Evaluator {
 
     /// Answers a request.
     pub fn answer(&self, prompt: &mut Prompt, request: &Request) -> Outcome {
-        let Request {
-            client,
-            session,
-            id,
-            operation,
-        } = request;
-        match operation {
+        match &request.operation {
             Operation::Look {
                 name,
                 answers_flatly,
@@ -113,6 +107,7 @@ impl Evaluator {
             }
             Operation::Evaluate { code, library } => {
                 let before = (prompt.environment, prompt.module.clone());
+                let level = prompt.level();
                 self.begin(prompt, request);
                 let is_known = library
                     .as_deref()
@@ -123,15 +118,15 @@ impl Evaluator {
                 } else {
                     Err(Outcome::Next)
                 };
-                let code = self.end(prompt, request, outcome);
+                let outcome = self.end(prompt, request, outcome, level);
                 (prompt.environment, prompt.module) = before;
-                code
+                outcome
             }
             Operation::Load { name, content } => {
+                let level = prompt.level();
                 self.begin(prompt, request);
                 let outcome = self.evaluate(prompt, request, name, content);
-                let _ = (client, session, id);
-                self.end(prompt, request, outcome)
+                self.end(prompt, request, outcome, level)
             }
         }
     }
@@ -148,8 +143,14 @@ impl Evaluator {
         self.output.enter(&mut prompt.session.thread);
     }
 
-    /// Sends what is left to say about a request.
-    fn end(&self, prompt: &mut Prompt, request: &Request, result: Result<(), Outcome>) -> Outcome {
+    /// Sends what is left to say about a request. A client has no level to leave: its failures are told and forgotten.
+    fn end(
+        &self,
+        prompt: &mut Prompt,
+        request: &Request,
+        result: Result<(), Outcome>,
+        level: usize,
+    ) -> Outcome {
         let Request {
             client,
             session,
@@ -171,13 +172,19 @@ impl Evaluator {
                 client.finish(session, id, []);
                 return Outcome::Next;
             }
-            Err(outcome) => outcome,
+            Err(Outcome::Exit(code)) => {
+                client.finish(session, id, ["session-closed"]);
+                return Outcome::Exit(code);
+            }
+            Err(Outcome::Next) => Outcome::Next,
         };
-        // A client has no level to leave: its failures are told and forgotten.
-        let kind = failure::newest_failure(&prompt.session.vm)
-            .filter(|_| prompt.level() > 0)
-            .and_then(|failure| failure.uncaught.kind)
-            .unwrap_or_else(|| "syntax".to_owned());
+        let vm = &prompt.session.vm;
+        let failure = failure::newest_failure(vm).filter(|_| prompt.level() > level);
+        let kind = match failure {
+            Some(failure) => failure.uncaught.kind.unwrap_or_else(|| "object".to_owned()),
+            None => "syntax".to_owned(),
+        };
+        failure::forget_failures(vm, level);
         let entries = [
             ("ex", Bencode::text(kind.clone())),
             ("root-ex", Bencode::text(kind.clone())),
@@ -197,20 +204,21 @@ impl Evaluator {
         name: &str,
         code: &str,
     ) -> Result<(), Outcome> {
-        let level = prompt.level();
         let sources = prompt.session.evaluation().sources();
         let (_, forms) = read_source(sources, name, code.as_bytes(), false);
         if forms.has_errors() {
             report::diagnostics(&forms.diagnostics, sources);
             return Err(Outcome::Next);
         }
-        for form in &forms.forms {
+        for (index, form) in forms.forms.iter().enumerate() {
             let environment = prompt.environment;
             let result = evaluate_form(&mut prompt.session, environment, form);
             let value = prompt.settled(result)?;
-            self.send_values(prompt, request, value);
+            // The last form has a value, be it what it may; definitions before it say nothing.
+            if value != Value::UNSPECIFIED || index + 1 == forms.forms.len() {
+                self.send_values(prompt, request, value);
+            }
         }
-        debug_assert_eq!(prompt.level(), level);
         Ok(())
     }
 
