@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use canny_compiler::compile::{Options, compile_library, compile_unit};
+use canny_compiler::compile::{Options, compile_unit};
 use canny_compiler::image;
 use canny_compiler::optimize;
 use canny_compiler::unit::CompiledUnit;
@@ -25,7 +25,7 @@ use canny_syntax::reader::read_source;
 use canny_syntax::span::{SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
-use canny_vm::{Raise, Thread};
+use canny_vm::{InterruptState, Raise, Thread};
 
 pub use modules::LibraryWords;
 pub use names::{NameInfo, NameKind};
@@ -33,6 +33,8 @@ pub use names::{NameInfo, NameKind};
 use crate::features::FEATURES;
 use crate::library_cache::LibraryCache;
 use crate::library_loader::{StandardLoader, standard_library};
+use crate::library_units::LibraryUnits;
+use crate::macros::MacroBridge;
 
 /// What a host chooses.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +65,7 @@ const INTERACTION_LIBRARY: [&str; 2] = ["canny", "base"];
 /// Compiled code waiting to be loaded, in the order in which it must run.
 #[derive(Debug, Default)]
 pub struct Prepared {
-    units: Vec<(CompiledUnit, bool)>,
+    units: Vec<(Arc<CompiledUnit>, bool)>,
     /// Warnings about it.
     pub warnings: Vec<Diagnostic>,
 }
@@ -71,14 +73,14 @@ pub struct Prepared {
 /// The compiler's side of a machine.
 pub struct Evaluation {
     sources: Arc<SourceMap>,
+    /// How to interrupt a macro that is being expanded.
+    macro_interrupts: Arc<Mutex<Option<Arc<InterruptState>>>>,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
     libraries: Libraries,
-    cache: Arc<LibraryCache>,
-    /// Compiled libraries that are not instantiated yet and are not in the image.
-    compiled: HashMap<LibraryKey, CompiledUnit>,
+    units: Arc<LibraryUnits>,
     instantiated: HashSet<LibraryKey>,
     environments: HashMap<u64, Environment>,
     next_environment: u64,
@@ -105,12 +107,19 @@ impl Evaluation {
         if config.is_interactive {
             libraries.keep_internals();
         }
+        let units = Arc::new(LibraryUnits::new(cache, config.is_interactive));
+        let macro_interrupts = Arc::new(Mutex::new(None));
+        libraries.set_macro_host(Box::new(MacroBridge::new(
+            config.clone(),
+            sources.clone(),
+            units.clone(),
+            macro_interrupts.clone(),
+        )));
         let inner = Inner {
             directories: config.directories.clone(),
             is_interactive: config.is_interactive,
             libraries,
-            cache,
-            compiled: HashMap::new(),
+            units,
             instantiated: HashSet::new(),
             environments: HashMap::new(),
             next_environment: 1,
@@ -118,6 +127,7 @@ impl Evaluation {
         };
         Evaluation {
             sources,
+            macro_interrupts,
             inner: Mutex::new(inner),
         }
     }
@@ -162,6 +172,34 @@ impl Evaluation {
             &mut diagnostics,
         );
         finish(prepared, diagnostics)
+    }
+
+    /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no standard ones.
+    pub(crate) fn prepare_compiled(
+        &self,
+        libraries: Vec<(LibraryKey, Arc<CompiledUnit>)>,
+        unit: Arc<CompiledUnit>,
+    ) -> Result<Prepared, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        inner.units.adopt(libraries);
+        let mut prepared = Prepared::default();
+        let mut diagnostics = Vec::new();
+        for library in &unit.requires {
+            inner.require(library, &mut prepared, &mut diagnostics);
+        }
+        prepared.units.push((unit, false));
+        finish(prepared, diagnostics)
+    }
+
+    /// Interrupts the macro that is being expanded, if there is one.
+    pub fn interrupt_macros(&self) {
+        let interrupts = self
+            .macro_interrupts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(interrupts) = interrupts.as_ref() {
+            interrupts.interrupt();
+        }
     }
 
     /// Prepares forms in an environment that later forms will see. Unless they stand in tail position,
@@ -277,7 +315,10 @@ impl Evaluation {
         let mut inner = self.lock();
         let mut unit = inner.expand_forms(id, forms)?;
         let mut diagnostics = Vec::new();
-        inner.compile_expanded_libraries(&self.sources, &mut diagnostics);
+        inner
+            .units
+            .clone()
+            .compile_expanded(&mut inner.libraries, &self.sources, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
             return Err(diagnostics);
         }
@@ -354,7 +395,8 @@ fn import_form(sets: &[Syntax]) -> Syntax {
     Syntax::list(Span::NONE, elements)
 }
 
-fn compiler_options(sources: &SourceMap, keeps_variables: bool) -> Options<'_> {
+/// How code is compiled while a program is prepared.
+pub(crate) fn compiler_options(sources: &SourceMap, keeps_variables: bool) -> Options<'_> {
     Options {
         sources: Some(sources),
         keeps_last_frame: false,
@@ -384,7 +426,8 @@ impl Inner {
         prepared: &mut Prepared,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        self.compile_expanded_libraries(sources, diagnostics);
+        self.units
+            .compile_expanded(&mut self.libraries, sources, diagnostics);
         let Some(unit) = unit else { return };
         if diagnostics.iter().any(Diagnostic::is_error) {
             return;
@@ -398,7 +441,7 @@ impl Inner {
         match compile_unit(unit, &options) {
             Ok(compilation) => {
                 prepared.warnings.extend(compilation.warnings);
-                prepared.units.push((compilation.unit, false));
+                prepared.units.push((Arc::new(compilation.unit), false));
             }
             Err(errors) => diagnostics.extend(errors),
         }
@@ -436,25 +479,6 @@ impl Inner {
         }
     }
 
-    /// Compiles the libraries that the expander met since the last time.
-    fn compile_expanded_libraries(
-        &mut self,
-        sources: &SourceMap,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) {
-        for library in self.libraries.take_units() {
-            let options = compiler_options(sources, self.is_interactive);
-            match compile_library(&mut self.libraries, &library, &options) {
-                Ok((compilation, interface)) => {
-                    diagnostics.extend(compilation.warnings);
-                    self.cache.keep(&library, &interface, &compilation.unit);
-                    self.compiled.insert(library.name.key(), compilation.unit);
-                }
-                Err(errors) => diagnostics.extend(errors),
-            }
-        }
-    }
-
     /// Prepares a library and what it needs, unless that was done before.
     fn require(
         &mut self,
@@ -466,13 +490,11 @@ impl Inner {
         if !self.instantiated.insert(key.clone()) {
             return;
         }
-        let (unit, is_standard) = if let Some(unit) = self.compiled.remove(&key) {
-            (unit, false)
-        } else if let Some(unit) = self.cache.take_unit(&key) {
+        let (unit, is_standard) = if let Some(unit) = self.units.get(&key) {
             (unit, false)
         } else if let Some(entry) = standard_library(key.as_str()) {
             match image::decode_trusted_unit(entry.unit) {
-                Ok(unit) => (unit, true),
+                Ok(unit) => (Arc::new(unit), true),
                 Err(error) => {
                     diagnostics.push(Diagnostic::error(
                         "image",

@@ -41,12 +41,15 @@ impl Evaluation {
         at: Span,
     ) -> Result<(EnvironmentId, Prepared), Vec<Diagnostic>> {
         let mut inner = self.lock();
+        let inner = &mut *inner;
         let mut diagnostics = Vec::new();
         let mut prepared = Prepared::default();
         let Some(interface) = inner.libraries.load(&words.0, at, &mut diagnostics) else {
             return Err(diagnostics);
         };
-        inner.compile_expanded_libraries(&self.sources, &mut diagnostics);
+        inner
+            .units
+            .compile_expanded(&mut inner.libraries, &self.sources, &mut diagnostics);
         inner.require(&words.0, &mut prepared, &mut diagnostics);
         let key = words.0.key();
         let known = inner
@@ -79,6 +82,7 @@ impl Evaluation {
         let mut inner = self.lock();
         let inner = &mut *inner;
         let old = inner.libraries.forget(&key);
+        let old_unit = inner.units.forget(&key);
         let mut diagnostics = Vec::new();
         let mut prepared = Prepared::default();
         let loaded = inner.libraries.load(&words.0, at, &mut diagnostics);
@@ -87,9 +91,14 @@ impl Evaluation {
             if let Some(old) = old {
                 inner.libraries.add_interface(old);
             }
+            if let Some(unit) = old_unit {
+                inner.units.adopt(vec![(key, unit)]);
+            }
             return Err(diagnostics);
         };
-        inner.compile_expanded_libraries(&self.sources, &mut diagnostics);
+        inner
+            .units
+            .compile_expanded(&mut inner.libraries, &self.sources, &mut diagnostics);
         inner.instantiated.remove(&key);
         inner.require(&words.0, &mut prepared, &mut diagnostics);
         for environment in inner.environments.values_mut() {
