@@ -193,6 +193,7 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         is_continuable: call.at(1).is_true(),
     };
     Host::of(thread).report(&report);
+    crate::failure::keep(thread, &report, object);
     Err(thread.leave(Exit::Uncaught))
 }
 
