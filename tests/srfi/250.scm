@@ -23,7 +23,7 @@
         (show (hash-table-unfold (lambda (i) (= i 3)) (lambda (i) (values i (* i i))) (lambda (i) (+ i 1)) 0 eqv-comparator)))
   (test '((0 . 0))
         (show (hash-table-unfold (lambda (i) (= i 1)) (lambda (i) (values i i)) (lambda (i) (+ i 1)) 0 eqv-comparator 5)))
-  (test '((c . 3) (a . 1)) (show (alist->hash-table '((a . 1) (c . 3) (a . 2)) eq-comparator)))
+  (test '((a . 1) (c . 3)) (show (alist->hash-table '((a . 1) (c . 3) (a . 2)) eq-comparator)))
   (test '((c . 3) (a . 1)) (show (alist->hash-table '((a . 1) (c . 3)) eq-comparator 10))))
 
 (test-group "access"
