@@ -194,6 +194,8 @@
              (compare-identities left right)
              (let ((comparator (registered-at rank)))
                (cond (((comparator-equality-predicate comparator) left right) 0)
+                     ;; Without an order any will do, for those who only want to know of equality.
+                     ((not (comparator-ordered? comparator)) (compare-identities left right))
                      (((comparator-ordering-predicate comparator) left right) -1)
                      (else 1)))))))
 

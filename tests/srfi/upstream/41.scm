@@ -11,6 +11,7 @@
                  ((_ name expression result)
                   (let ((wanted result))
                     (test wanted (guard (condition ((string? wanted) wanted)) expression)))))))
+(run-suite "srfi-41/samples.ss" '((scheme base) (scheme lazy) (srfi 1) (srfi 41)))
 (run-suite "srfi-41/r5rs-test.ss"
            '((scheme base) (scheme char) (scheme write) (scheme lazy) (srfi 1) (srfi 41))
            (lambda (form)

@@ -9,6 +9,8 @@
 ;;; (suite-eval FORM ...) evaluates forms of the driver there, before the file.
 ;;; (suite-finish) prints `P passed, F failed`.
 ;;;
+;;; A library in the file is taken for its body, with the import sets of the driver.
+;;;
 ;;; The test forms understand the usual arguments of SRFI 64, SRFI 78, and of the test libraries of
 ;;; Chibi and Chicken.
 
@@ -194,6 +196,11 @@
       (define test-forms (if (> (length options) 3) (list-ref options 3) '()))
       (define (evaluate form)
         (cond ((and (pair? form) (or (memq (car form) skipped-forms) (skip? form))))
+              ((and (pair? form) (eq? (car form) 'define-library))
+               (for-each (lambda (declaration)
+                           (if (eq? (car declaration) 'begin)
+                               (for-each evaluate (cdr declaration))))
+                         (cddr form)))
               ((and by-form? (pair? form) (eq? (car form) 'test-group))
                (for-each evaluate (cddr form)))
               ((and (pair? form) (memq (car form) test-forms))

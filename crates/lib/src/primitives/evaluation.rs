@@ -388,6 +388,15 @@ fn push_list(list: Value, labels: &Labels, pending: &mut Vec<Work>) {
     pending.extend(elements.into_iter().rev().map(Work::Datum));
 }
 
+/// An atom as a datum, unless the object is none.
+pub(crate) fn datum_of_atom(value: Value) -> Option<Datum> {
+    let mut builder = SyntaxBuilder::new();
+    if !convert_atom(value, &mut builder) {
+        return None;
+    }
+    builder.take().map(|syntax| syntax.to_datum())
+}
+
 /// Pushes an atom, unless the object is no datum.
 fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> bool {
     const NOWHERE: Span = Span::NONE;

@@ -13,6 +13,7 @@ pub(crate) mod numbers;
 pub(crate) mod numeric_vectors;
 pub(crate) mod pairs;
 pub(crate) mod ports;
+pub(crate) mod posix;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod string_case;
@@ -20,6 +21,7 @@ pub(crate) mod string_comparison;
 pub(crate) mod string_search;
 pub(crate) mod strings;
 pub(crate) mod symbols;
+pub(crate) mod syntax_objects;
 pub(crate) mod system;
 pub(crate) mod vectors;
 
@@ -59,6 +61,7 @@ const TOPICS: &[Implementations] = &[
     ports::objects::IMPLEMENTATIONS,
     ports::open::IMPLEMENTATIONS,
     ports::output::IMPLEMENTATIONS,
+    posix::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
@@ -66,6 +69,7 @@ const TOPICS: &[Implementations] = &[
     string_search::IMPLEMENTATIONS,
     strings::IMPLEMENTATIONS,
     symbols::IMPLEMENTATIONS,
+    syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
 ];

@@ -106,6 +106,7 @@ fn print_details(text: &mut String, vm: &Vm, object: ObjectRef) {
             }
         }
         Kind::Environment => print_named(text, object.field(1)),
+        Kind::Identifier => print_named(text, object.field(0)),
         Kind::External => print_named(text, object.field(1)),
         Kind::Cell => print_named(text, object.field(1)),
         Kind::RecordType => print_named(text, object.field(record_type::NAME)),

@@ -31,9 +31,11 @@ mod numbers;
 mod numeric_vectors;
 mod pairs;
 mod ports;
+mod posix;
 mod records;
 mod strings;
 mod symbols;
+mod syntax_objects;
 mod system;
 mod vectors;
 
@@ -155,6 +157,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     numbers::FUNCTIONS,
     numbers::BITWISE,
     symbols::ROWS,
+    syntax_objects::ROWS,
     characters::ROWS,
     strings::ROWS,
     vectors::ROWS,
@@ -168,6 +171,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     ports::ROWS,
     system::ROWS,
     system::MEMORY,
+    posix::ROWS,
 ];
 
 struct Index {
