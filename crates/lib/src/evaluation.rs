@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use canny_compiler::compile::{Options, compile_library, compile_unit};
+use canny_compiler::compile::{Options, compile_unit};
 use canny_compiler::image;
 use canny_compiler::optimize;
 use canny_compiler::unit::CompiledUnit;
@@ -22,11 +22,13 @@ use canny_syntax::reader::read_source;
 use canny_syntax::span::{SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
-use canny_vm::{Raise, Thread};
+use canny_vm::{InterruptState, Raise, Thread};
 
 use crate::features::FEATURES;
 use crate::library_cache::LibraryCache;
 use crate::library_loader::{StandardLoader, standard_library};
+use crate::library_units::LibraryUnits;
+use crate::macros::MacroBridge;
 
 /// What a host chooses.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +54,7 @@ const INTERACTION_LIBRARY: [&str; 2] = ["canny", "base"];
 /// Compiled code waiting to be loaded, in the order in which it must run.
 #[derive(Debug, Default)]
 pub struct Prepared {
-    units: Vec<(CompiledUnit, bool)>,
+    units: Vec<(Arc<CompiledUnit>, bool)>,
     /// Warnings about it.
     pub warnings: Vec<Diagnostic>,
 }
@@ -60,14 +62,14 @@ pub struct Prepared {
 /// The compiler's side of a machine.
 pub struct Evaluation {
     sources: Arc<SourceMap>,
+    /// How to interrupt a macro that is being expanded.
+    macro_interrupts: Arc<Mutex<Option<Arc<InterruptState>>>>,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
     libraries: Libraries,
-    cache: Arc<LibraryCache>,
-    /// Compiled libraries that are not instantiated yet and are not in the image.
-    compiled: HashMap<LibraryKey, CompiledUnit>,
+    units: Arc<LibraryUnits>,
     instantiated: HashSet<LibraryKey>,
     environments: HashMap<u64, Environment>,
     next_environment: u64,
@@ -87,10 +89,17 @@ impl Evaluation {
         for feature in &config.features {
             libraries.add_feature(feature);
         }
+        let units = Arc::new(LibraryUnits::new(cache));
+        let macro_interrupts = Arc::new(Mutex::new(None));
+        libraries.set_macro_host(Box::new(MacroBridge::new(
+            config.clone(),
+            sources.clone(),
+            units.clone(),
+            macro_interrupts.clone(),
+        )));
         let inner = Inner {
             libraries,
-            cache,
-            compiled: HashMap::new(),
+            units,
             instantiated: HashSet::new(),
             environments: HashMap::new(),
             next_environment: 1,
@@ -98,6 +107,7 @@ impl Evaluation {
         };
         Evaluation {
             sources,
+            macro_interrupts,
             inner: Mutex::new(inner),
         }
     }
@@ -142,6 +152,34 @@ impl Evaluation {
             &mut diagnostics,
         );
         finish(prepared, diagnostics)
+    }
+
+    /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no standard ones.
+    pub(crate) fn prepare_compiled(
+        &self,
+        libraries: Vec<(LibraryKey, Arc<CompiledUnit>)>,
+        unit: Arc<CompiledUnit>,
+    ) -> Result<Prepared, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        inner.units.adopt(libraries);
+        let mut prepared = Prepared::default();
+        let mut diagnostics = Vec::new();
+        for library in &unit.requires {
+            inner.require(library, &mut prepared, &mut diagnostics);
+        }
+        prepared.units.push((unit, false));
+        finish(prepared, diagnostics)
+    }
+
+    /// Interrupts the macro that is being expanded, if there is one.
+    pub fn interrupt_macros(&self) {
+        let interrupts = self
+            .macro_interrupts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(interrupts) = interrupts.as_ref() {
+            interrupts.interrupt();
+        }
     }
 
     /// Prepares forms in an environment that later forms will see. Unless they stand in tail position,
@@ -257,7 +295,10 @@ impl Evaluation {
         let mut inner = self.lock();
         let mut unit = inner.expand_forms(id, forms)?;
         let mut diagnostics = Vec::new();
-        inner.compile_expanded_libraries(&self.sources, &mut diagnostics);
+        inner
+            .units
+            .clone()
+            .compile_expanded(&mut inner.libraries, &self.sources, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
             return Err(diagnostics);
         }
@@ -334,7 +375,8 @@ fn import_form(sets: &[Syntax]) -> Syntax {
     Syntax::list(Span::NONE, elements)
 }
 
-fn compiler_options(sources: &SourceMap) -> Options<'_> {
+/// How code is compiled while a program is prepared.
+pub(crate) fn compiler_options(sources: &SourceMap) -> Options<'_> {
     Options {
         sources: Some(sources),
         keeps_last_frame: false,
@@ -363,7 +405,8 @@ impl Inner {
         prepared: &mut Prepared,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        self.compile_expanded_libraries(sources, diagnostics);
+        self.units
+            .compile_expanded(&mut self.libraries, sources, diagnostics);
         let Some(unit) = unit else { return };
         if diagnostics.iter().any(Diagnostic::is_error) {
             return;
@@ -377,7 +420,7 @@ impl Inner {
         match compile_unit(unit, &options) {
             Ok(compilation) => {
                 prepared.warnings.extend(compilation.warnings);
-                prepared.units.push((compilation.unit, false));
+                prepared.units.push((Arc::new(compilation.unit), false));
             }
             Err(errors) => diagnostics.extend(errors),
         }
@@ -415,25 +458,6 @@ impl Inner {
         }
     }
 
-    /// Compiles the libraries that the expander met since the last time.
-    fn compile_expanded_libraries(
-        &mut self,
-        sources: &SourceMap,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) {
-        for library in self.libraries.take_units() {
-            let options = compiler_options(sources);
-            match compile_library(&mut self.libraries, &library, &options) {
-                Ok((compilation, interface)) => {
-                    diagnostics.extend(compilation.warnings);
-                    self.cache.keep(&library, &interface, &compilation.unit);
-                    self.compiled.insert(library.name.key(), compilation.unit);
-                }
-                Err(errors) => diagnostics.extend(errors),
-            }
-        }
-    }
-
     /// Prepares a library and what it needs, unless that was done before.
     fn require(
         &mut self,
@@ -445,13 +469,11 @@ impl Inner {
         if !self.instantiated.insert(key.clone()) {
             return;
         }
-        let (unit, is_standard) = if let Some(unit) = self.compiled.remove(&key) {
-            (unit, false)
-        } else if let Some(unit) = self.cache.take_unit(&key) {
+        let (unit, is_standard) = if let Some(unit) = self.units.get(&key) {
             (unit, false)
         } else if let Some(entry) = standard_library(key.as_str()) {
             match image::decode_trusted_unit(entry.unit) {
-                Ok(unit) => (unit, true),
+                Ok(unit) => (Arc::new(unit), true),
                 Err(error) => {
                     diagnostics.push(Diagnostic::error(
                         "image",

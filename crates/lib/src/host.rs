@@ -6,6 +6,8 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
+//! | `identifiers` | whoever makes an identifier | whoever looks at one |
+//! | `conversation` | the machine for macros, once | the rows of transformers |
 //! | `command_line`, `script_file`, `report` | the host program, once, before it runs code | any thread |
 //! | `environment` | the row that changes an environment variable | the rows that read them |
 //!
@@ -17,6 +19,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
+use crate::macros::Conversation;
+use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
@@ -50,6 +54,8 @@ pub(crate) struct Host {
     pub(crate) ports: PortTable,
     pub(crate) loaders: Loaders,
     generator: Mutex<Generator>,
+    pub(crate) identifiers: Identifiers,
+    conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
     script_file: OnceLock<Option<String>>,
     environment: Mutex<HashMap<String, Option<String>>>,
@@ -62,6 +68,8 @@ impl Host {
             ports: PortTable::default(),
             loaders: Loaders::default(),
             generator: Mutex::new(Generator::new()),
+            identifiers: Identifiers::default(),
+            conversation: OnceLock::new(),
             command_line: OnceLock::new(),
             script_file: OnceLock::new(),
             environment: Mutex::default(),
@@ -74,8 +82,18 @@ impl Host {
         Host::of_machine(thread.vm())
     }
 
-    fn of_machine(vm: &Vm) -> &Host {
+    pub(crate) fn of_machine(vm: &Vm) -> &Host {
         vm.host(Host::new)
+    }
+
+    /// Makes the machine one that runs macro transformers for an expander elsewhere.
+    pub(crate) fn begin_conversation(&self, conversation: Conversation) {
+        let _ = self.conversation.set(conversation);
+    }
+
+    /// The talk with that expander.
+    pub(crate) fn conversation(&self) -> Option<&Conversation> {
+        self.conversation.get()
     }
 
     /// The generator of random numbers. Not to be held across an allocation.

@@ -17,6 +17,7 @@ pub mod name;
 pub mod number;
 pub mod pretty;
 pub mod print;
+pub mod procedural;
 pub mod reader;
 pub mod span;
 pub mod syntax;

@@ -10,6 +10,7 @@ pub(crate) mod hash_tables;
 pub(crate) mod lists;
 pub(crate) mod memory;
 pub(crate) mod numbers;
+pub(crate) mod numeric_vectors;
 pub(crate) mod pairs;
 pub(crate) mod ports;
 pub(crate) mod posix;
@@ -20,6 +21,7 @@ pub(crate) mod string_comparison;
 pub(crate) mod string_search;
 pub(crate) mod strings;
 pub(crate) mod symbols;
+pub(crate) mod syntax_objects;
 pub(crate) mod system;
 pub(crate) mod vectors;
 
@@ -48,9 +50,11 @@ const TOPICS: &[Implementations] = &[
     numbers::bitwise::IMPLEMENTATIONS,
     numbers::comparison::IMPLEMENTATIONS,
     numbers::conversion::IMPLEMENTATIONS,
+    numbers::flonum_functions::IMPLEMENTATIONS,
     numbers::functions::IMPLEMENTATIONS,
     numbers::predicates::IMPLEMENTATIONS,
     numbers::random::IMPLEMENTATIONS,
+    numeric_vectors::IMPLEMENTATIONS,
     pairs::IMPLEMENTATIONS,
     ports::binary::IMPLEMENTATIONS,
     ports::input::IMPLEMENTATIONS,
@@ -65,6 +69,7 @@ const TOPICS: &[Implementations] = &[
     string_search::IMPLEMENTATIONS,
     strings::IMPLEMENTATIONS,
     symbols::IMPLEMENTATIONS,
+    syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
 ];

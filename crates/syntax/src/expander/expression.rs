@@ -42,7 +42,17 @@ impl Expander<'_> {
         loop {
             let head = match &current.unlabelled().kind {
                 SyntaxKind::Identifier(identifier) => {
-                    return self.reference(*identifier, current.span, scope);
+                    let identifier = *identifier;
+                    match self.resolve(identifier, scope) {
+                        Denotation::Macro(used) if Self::is_identifier_macro(&used) => {
+                            match self.expand_macro(&used, &current, scope) {
+                                Some(result) => current = result,
+                                None => return Expr::unspecified(current.span),
+                            }
+                            continue;
+                        }
+                        _ => return self.reference(identifier, current.span, scope),
+                    }
                 }
                 SyntaxKind::Atom(datum) => return self.self_evaluating(datum, current.span),
                 SyntaxKind::Vector(_) => return Expr::constant(current.span, current.to_datum()),
@@ -140,7 +150,16 @@ impl Expander<'_> {
             CoreForm::Case => self.case(operands, scope, span),
             CoreForm::Do => self.do_loop(operands, scope, span),
             CoreForm::Begin => self.begin(operands, scope, span),
-            CoreForm::Set => self.set(operands, scope, span),
+            CoreForm::Set => match operands.first() {
+                Some(keyword) => match self.assignment_macro(keyword, syntax, scope) {
+                    Some(result) => result,
+                    None => self.set(operands, scope, span),
+                },
+                None => self.set(operands, scope, span),
+            },
+            CoreForm::SyntaxCase => self.syntax_case(operands, scope, span),
+            CoreForm::Syntax => self.syntax_template(form, operands, scope, span),
+            CoreForm::Quasisyntax => self.syntax_template(form, operands, scope, span),
             CoreForm::CondExpand => match self.cond_expand(operands, span) {
                 Some(forms) => self.sequence(&forms, scope, span),
                 None => Expr::unspecified(span),
@@ -155,6 +174,7 @@ impl Expander<'_> {
             | CoreForm::DefineValues
             | CoreForm::DefineRecordType
             | CoreForm::DefineSyntax
+            | CoreForm::BeginForSyntax
             | CoreForm::Import
             | CoreForm::DefineLibrary => {
                 let place = if form.is_definition() {
@@ -174,7 +194,9 @@ impl Expander<'_> {
             | CoreForm::Arrow
             | CoreForm::Else
             | CoreForm::Unquote
-            | CoreForm::UnquoteSplicing => {
+            | CoreForm::UnquoteSplicing
+            | CoreForm::Unsyntax
+            | CoreForm::UnsyntaxSplicing => {
                 self.bad_form(
                     form,
                     span,

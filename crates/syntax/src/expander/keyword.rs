@@ -42,6 +42,12 @@ core_forms! {
     SyntaxParameterize "syntax-parameterize"
     SyntaxRules "syntax-rules"
     SyntaxError "syntax-error"
+    SyntaxCase "syntax-case"
+    Syntax "syntax"
+    Quasisyntax "quasisyntax"
+    Unsyntax "unsyntax"
+    UnsyntaxSplicing "unsyntax-splicing"
+    BeginForSyntax "begin-for-syntax"
     Let "let"
     LetStar "let*"
     Letrec "letrec"
@@ -81,6 +87,8 @@ impl CoreForm {
                 | CoreForm::Else
                 | CoreForm::Unquote
                 | CoreForm::UnquoteSplicing
+                | CoreForm::Unsyntax
+                | CoreForm::UnsyntaxSplicing
         )
     }
 

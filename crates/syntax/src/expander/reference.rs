@@ -8,7 +8,7 @@ use crate::environment::{EnvironmentKind, Origin};
 use crate::expander::Expander;
 use crate::expander::binding::{Binding, Denotation, MacroName, lookup_primitive};
 use crate::expander::keyword::CoreForm;
-use crate::expander::macros::{Macro, Transformer};
+use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::name::Name;
 use crate::span::Span;
@@ -117,15 +117,6 @@ impl Expander<'_> {
         } else {
             self.scopes.foreign(&name.library)
         };
-        if let Some(procedure) = self.libraries.procedure_transformer(name) {
-            let opened = Arc::new(Macro {
-                name: name.name,
-                scope,
-                transformer: Transformer::Procedure(procedure),
-            });
-            self.opened.insert(name.clone(), opened.clone());
-            return Some(opened);
-        }
         let definition = if own {
             self.environment.macros.get(&name.name)?.clone()
         } else {
@@ -135,8 +126,21 @@ impl Expander<'_> {
                 .get(&name.name)?
                 .clone()
         };
-        let mut aliases = Vec::with_capacity(definition.aliases.len());
-        for closed in &definition.aliases {
+        let (mut rules, closed_aliases) = match definition {
+            MacroDefinition::Rules { rules, aliases } => (rules, aliases),
+            MacroDefinition::Procedure(code) => {
+                let made = self.load_transformer(name, &code)?;
+                let opened = Arc::new(Macro {
+                    name: name.name,
+                    scope,
+                    transformer: Transformer::Procedure(made),
+                });
+                self.opened.insert(name.clone(), opened.clone());
+                return Some(opened);
+            }
+        };
+        let mut aliases = Vec::with_capacity(closed_aliases.len());
+        for closed in &closed_aliases {
             let foreign = *self.environment.key() != closed.library;
             let scope = if foreign {
                 self.scopes.foreign(&closed.library)
@@ -151,7 +155,6 @@ impl Expander<'_> {
                 ..alias
             });
         }
-        let mut rules = definition.rules;
         for identifier in rules.literals.iter_mut().chain(rules.inserted.iter_mut()) {
             if identifier.alias != AliasId::NONE
                 && let Some(opened) = aliases.get(identifier.alias.0 as usize - 1)
@@ -178,10 +181,20 @@ impl Expander<'_> {
 
     /// A variable's value.
     pub(crate) fn reference(&mut self, identifier: Identifier, span: Span, scope: ScopeId) -> Expr {
-        let kind = match self.resolve(identifier, scope) {
+        let meaning = self.resolve(identifier, scope);
+        let meaning = self.in_phase(meaning, identifier, span);
+        let kind = match meaning {
             Denotation::Local(variable) => ExprKind::LocalRef(variable),
             Denotation::Primitive(primitive) => ExprKind::PrimitiveRef(primitive),
             Denotation::Global { name, .. } => ExprKind::GlobalRef(name),
+            Denotation::Pattern { .. } => {
+                let message = format!(
+                    "`{}` is a pattern variable: it stands inside of (syntax …) only",
+                    identifier.name
+                );
+                self.error("pattern-variable", span, message);
+                return Expr::unspecified(span);
+            }
             Denotation::Unbound(name) => {
                 self.warn_unbound(identifier.name, &name, span);
                 ExprKind::GlobalRef(name)
@@ -248,7 +261,9 @@ impl Expander<'_> {
         scope: ScopeId,
         span: Span,
     ) -> Expr {
-        let kind = match self.resolve(identifier, scope) {
+        let meaning = self.resolve(identifier, scope);
+        let meaning = self.in_phase(meaning, identifier, at);
+        let kind = match meaning {
             Denotation::Local(variable) => {
                 self.locals[variable].assigned = true;
                 ExprKind::LocalSet(variable, Box::new(value))
@@ -289,7 +304,7 @@ impl Expander<'_> {
                 self.report(diagnostic);
                 return Expr::unspecified(span);
             }
-            Denotation::Core(_) | Denotation::Macro(_) => {
+            Denotation::Core(_) | Denotation::Macro(_) | Denotation::Pattern { .. } => {
                 let message = format!("set!: `{}` is a keyword, not a variable", identifier.name);
                 self.error("keyword-as-variable", at, message);
                 return Expr::unspecified(span);

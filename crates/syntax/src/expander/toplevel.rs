@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::environment::{Entry, Environment, EnvironmentKind, Origin};
 use crate::expander::binding::{Binding, Denotation, MacroName};
 use crate::expander::body::{Item, Target};
-use crate::expander::macros::Macro;
+use crate::expander::macros::{Macro, Transformer};
 use crate::expander::scope::ScopeId;
 use crate::expander::{Expander, Expansion};
 use crate::library::Libraries;
@@ -120,7 +120,7 @@ impl Expander<'_> {
         }
     }
 
-    fn top_form(&mut self, item: Item) -> TopForm {
+    pub(crate) fn top_form(&mut self, item: Item) -> TopForm {
         match item {
             Item::Expression(value) => TopForm::Expression(self.force(value)),
             Item::Define {
@@ -154,9 +154,12 @@ impl Expander<'_> {
             };
             let assigned = self.assigned_by_macro(&opened);
             self.assigned.extend(assigned);
-            if let Some(definition) = self.close_macro(&opened) {
-                self.environment.macros.insert(name, definition);
+            let definition = self.close_macro(&opened);
+            self.libraries.forget_transformer(&key);
+            if let Transformer::Procedure(made) = &opened.transformer {
+                self.libraries.keep_transformer(key, made.clone());
             }
+            self.environment.macros.insert(name, definition);
         }
     }
 
@@ -167,6 +170,14 @@ impl Expander<'_> {
         span: Span,
         form: &str,
     ) -> Option<Target> {
+        if self.phase > 0 {
+            let global = self.own_global(identifier.name);
+            self.environment
+                .for_syntax
+                .insert(identifier.name, global.clone());
+            self.add_global(identifier.name, span);
+            return Some(Target::Global(global));
+        }
         let name = self.global_name(identifier, span, form)?;
         let existing = self.environment.entry(name);
         let again = matches!(
@@ -194,6 +205,10 @@ impl Expander<'_> {
     /// A global that only the expander knows.
     pub(crate) fn hidden_global(&mut self, base: Name, span: Span) -> GlobalName {
         let name = self.environment.hidden_name(base);
+        if self.phase > 0 {
+            self.add_global(name, span);
+            return self.own_global(name);
+        }
         let binding = Binding::Global(self.environment.global(name));
         self.environment.bind(
             name,

@@ -8,8 +8,8 @@ use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, EnvironmentKind};
-use crate::expander::Binding;
 use crate::expander::expand_library_body;
+use crate::expander::{Binding, MacroDefinition};
 use crate::library::import_set::{library_name, similar_name};
 use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
 use crate::name::Name;
@@ -297,6 +297,7 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         interface.internal.insert(marker, binding.clone());
     }
     let mut pending: Vec<Name> = interface.exports.values().filter_map(own_macro).collect();
+    interface.for_syntax = environment.for_syntax_code.clone();
     while let Some(name) = pending.pop() {
         if interface.macros.contains_key(&name) {
             continue;
@@ -304,6 +305,13 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         let Some(definition) = environment.macros.get(&name) else {
             continue;
         };
+        if matches!(definition, MacroDefinition::Procedure(_)) {
+            // What a procedure inserts is not known before it runs.
+            for (mentioned, binding) in environment.all_bindings() {
+                pending.extend(own_macro(binding));
+                interface.internal.insert(mentioned, binding.clone());
+            }
+        }
         for mentioned in definition.mentioned(&own) {
             if let Some(binding) = environment.lookup(mentioned) {
                 pending.extend(own_macro(binding));
@@ -324,16 +332,17 @@ fn is_visible(interface: &Interface, environment: &Environment, name: Name) -> b
         .any(|other| *other == binding)
 }
 
-impl crate::expander::MacroDefinition {
-    /// The names of the top level of `own`, the macro's library, that the macro mentions.
+impl MacroDefinition {
+    /// The names of the top level of `own`, the macro's library, that its rules mention.
     fn mentioned(&self, own: &crate::core::LibraryKey) -> Vec<Name> {
-        let plain = self
-            .rules
+        let MacroDefinition::Rules { rules, aliases } = self else {
+            return Vec::new();
+        };
+        let plain = rules
             .identifiers()
             .filter(|identifier| identifier.alias == AliasId::NONE);
         let plain = plain.map(|identifier| identifier.name);
-        let aliased = self
-            .aliases
+        let aliased = aliases
             .iter()
             .filter(|alias| alias.library == *own)
             .map(|alias| alias.lookup);

@@ -23,9 +23,9 @@ use canny_tables::primitives;
 use crate::core::{GlobalName, LibraryKey, LibraryName, Unit};
 use crate::diagnostic::Diagnostic;
 use crate::expander::CoreForm;
-use crate::expander::ProcedureTransformer;
 use crate::expander::{Binding, MacroName};
 use crate::name::Name;
+use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};
 use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
 
@@ -74,7 +74,10 @@ pub struct Libraries {
     /// Libraries whose errors were reported in the operation under way.
     failed: HashSet<LibraryKey>,
     expanded: Vec<ExpandedLibrary>,
-    transformers: HashMap<MacroName, Arc<dyn ProcedureTransformer>>,
+    /// Transformers that are procedures, as far as they were made.
+    transformers: HashMap<MacroName, MadeTransformer>,
+    /// Who runs them; absent while it is at work, and where nobody can.
+    macro_host: Option<Box<dyn MacroHost>>,
     /// Which source included which.
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
@@ -98,6 +101,7 @@ impl Libraries {
             failed: HashSet::new(),
             expanded: Vec::new(),
             transformers: HashMap::new(),
+            macro_host: None,
             included_from: HashMap::new(),
             files: Vec::new(),
         };
@@ -169,17 +173,45 @@ impl Libraries {
         expanded
     }
 
-    /// Makes a procedure the transformer of a macro; the macro's binding is
-    /// [`Binding::Macro`] with the same name.
-    pub fn set_transformer(&mut self, name: MacroName, transformer: Arc<dyn ProcedureTransformer>) {
-        self.transformers.insert(name, transformer);
+    /// Lets transformers that are procedures be run.
+    pub fn set_macro_host(&mut self, host: Box<dyn MacroHost>) {
+        self.macro_host = Some(host);
     }
 
-    pub(crate) fn procedure_transformer(
-        &self,
-        name: &MacroName,
-    ) -> Option<Arc<dyn ProcedureTransformer>> {
+    /// Whether transformers that are procedures can be run.
+    pub(crate) fn has_macro_host(&self) -> bool {
+        self.macro_host.is_some()
+    }
+
+    /// Asks the host for something; fails where there is none.
+    pub(crate) fn with_macro_host<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn MacroHost, &mut Libraries) -> Result<R, MacroFailure>,
+    ) -> Result<R, MacroFailure> {
+        let Some(mut host) = self.macro_host.take() else {
+            return Err(MacroFailure {
+                message: "macros that are procedures cannot be run here".to_owned(),
+                ..MacroFailure::default()
+            });
+        };
+        let result = ask(host.as_mut(), self);
+        self.macro_host = Some(host);
+        result
+    }
+
+    /// The transformer of a macro, if it is a procedure and was made before.
+    pub(crate) fn transformer(&self, name: &MacroName) -> Option<MadeTransformer> {
         self.transformers.get(name).cloned()
+    }
+
+    /// Keeps the transformer of a macro.
+    pub(crate) fn keep_transformer(&mut self, name: MacroName, made: MadeTransformer) {
+        self.transformers.insert(name, made);
+    }
+
+    /// Forgets the transformer of a macro, because it was defined anew.
+    pub(crate) fn forget_transformer(&mut self, name: &MacroName) {
+        self.transformers.remove(name);
     }
 
     /// Forgets what failed before, so that it is tried and reported anew.

@@ -28,12 +28,14 @@ mod errors;
 mod hash_tables;
 mod lists;
 mod numbers;
+mod numeric_vectors;
 mod pairs;
 mod ports;
 mod posix;
 mod records;
 mod strings;
 mod symbols;
+mod syntax_objects;
 mod system;
 mod vectors;
 
@@ -155,6 +157,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     numbers::FUNCTIONS,
     numbers::BITWISE,
     symbols::ROWS,
+    syntax_objects::ROWS,
     characters::ROWS,
     strings::ROWS,
     vectors::ROWS,
@@ -164,6 +167,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     records::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
+    numeric_vectors::ROWS,
     ports::ROWS,
     system::ROWS,
     system::MEMORY,

@@ -21,6 +21,7 @@ impl Expander<'_> {
                     | CoreForm::CondExpand
                     | CoreForm::SyntaxError
             )
+            || (scan.scope == ScopeId::TOP && form == CoreForm::BeginForSyntax)
             || (scan.scope == ScopeId::TOP
                 && matches!(form, CoreForm::Import | CoreForm::DefineLibrary));
         if matches!(
@@ -64,6 +65,7 @@ impl Expander<'_> {
                 let diagnostic = self.syntax_error_diagnostic(operands, syntax);
                 self.report(diagnostic);
             }
+            CoreForm::BeginForSyntax => self.begin_for_syntax(operands, syntax.span),
             CoreForm::Import => self.import_form(syntax),
             CoreForm::DefineLibrary => {
                 self.declare_library(syntax);
