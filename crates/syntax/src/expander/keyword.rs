@@ -35,6 +35,7 @@ core_forms! {
     DefineValues "define-values"
     DefineRecordType "define-record-type"
     DefineSyntax "define-syntax"
+    DefineCallSyntax "%define-call-syntax"
     LetSyntax "let-syntax"
     LetrecSyntax "letrec-syntax"
     SyntaxParameterize "syntax-parameterize"
@@ -91,6 +92,7 @@ impl CoreForm {
                 | CoreForm::DefineValues
                 | CoreForm::DefineRecordType
                 | CoreForm::DefineSyntax
+                | CoreForm::DefineCallSyntax
         )
     }
 }
