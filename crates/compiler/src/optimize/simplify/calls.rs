@@ -227,10 +227,8 @@ impl Simplifier<'_> {
                     **operator = primitive("eq?", span);
                 }
             }
-            ("procedure?", [operand]) if self.is_procedure(operand) => {
-                if self.spend() {
-                    *expr = Expr::constant(span, Datum::Boolean(true));
-                }
+            ("procedure?", [operand]) if self.is_procedure(operand) && self.spend() => {
+                *expr = Expr::constant(span, Datum::Boolean(true));
             }
             ("not", [operand]) => {
                 let inner = match primitive_call(operand) {
