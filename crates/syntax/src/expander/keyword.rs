@@ -57,6 +57,13 @@ core_forms! {
     Begin "begin"
     Set "set!"
     If "if"
+    Match "match"
+    MatchLambda "match-lambda"
+    MatchLambdaStar "match-lambda*"
+    MatchLet "match-let"
+    MatchLetStar "match-let*"
+    MatchLetrec "match-letrec"
+    MatchDefine "match-define"
     CondExpand "cond-expand"
     Include "include"
     IncludeCi "include-ci"
@@ -91,6 +98,7 @@ impl CoreForm {
                 | CoreForm::DefineValues
                 | CoreForm::DefineRecordType
                 | CoreForm::DefineSyntax
+                | CoreForm::MatchDefine
         )
     }
 }

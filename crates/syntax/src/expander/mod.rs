@@ -17,6 +17,7 @@ mod forms;
 mod keyword;
 mod macros;
 mod matching;
+mod patterns;
 mod reference;
 mod scope;
 mod syntax_rules;
