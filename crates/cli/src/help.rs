@@ -15,6 +15,7 @@ Usage:
   canny [OPTION…]                    read, evaluate, print; a program when input is no terminal
   canny expand FILE                  print the program fully expanded
   canny disasm FILE                  print the program's bytecode
+  canny compile FILE [-o PROGRAM]    make one executable file; more by 'canny compile --help'
   canny fmt [FILE|DIRECTORY…]        lay out source files; more by 'canny fmt --help'
   canny explain [CODE]               tell what the code of a message means; without CODE list all
 
