@@ -150,6 +150,7 @@ fn file_stem(path: &Path) -> String {
 fn render(diagnostics: &[Diagnostic], sources: &SourceMap) -> String {
     diagnostics
         .iter()
+        .filter(|one| !is_off_by_default(one.code))
         .map(|diagnostic| diagnostic.render(sources, false))
         .collect::<Vec<_>>()
         .join("\n")

@@ -13,7 +13,7 @@ use crate::report;
 /// Expands a program and hands it on; the exit code when that fails.
 fn expanded(options: &Options, file: &Path) -> Result<(Unit, Evaluation), u8> {
     let bytes = std::fs::read(file).map_err(|error| {
-        eprintln!("canny: cannot read {}: {error}", file.display());
+        report::unreadable(&format!("cannot read {}: {error}", file.display()));
         exit_code::NO_INPUT
     })?;
     let config = EvaluationConfig {

@@ -10,7 +10,7 @@ use canny_syntax::diagnostic::{
     Diagnostic, Word, did_you_mean, render_at, render_note, render_without_source,
 };
 use canny_syntax::reader::read_source;
-use canny_syntax::span::{Location, SourceMap};
+use canny_syntax::span::{Location, SourceMap, Span};
 use canny_vm::{FrameDescription, Position};
 
 use crate::json;
@@ -103,6 +103,18 @@ pub fn diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) -> bool {
         emit(&format!("{}\n", text.trim_end()));
     }
     diagnostics.iter().any(Diagnostic::is_error)
+}
+
+/// Tells that a file or standard input cannot be read.
+pub fn unreadable(message: &str) {
+    if is_json() {
+        let one = Diagnostic::error("unreadable-file", Span::NONE, message);
+        let _ = std::io::stderr()
+            .lock()
+            .write_all(json::diagnostic(&one, &SourceMap::new()).as_bytes());
+    } else {
+        eprintln!("canny: {message}");
+    }
 }
 
 /// Prints a text that is meant for people.

@@ -156,7 +156,7 @@ pub fn run_program(options: &Options, source: &Source) -> u8 {
     let (name, bytes) = match read(source) {
         Ok(program) => program,
         Err(message) => {
-            eprintln!("canny: {message}");
+            report::unreadable(&message);
             return exit_code::NO_INPUT;
         }
     };

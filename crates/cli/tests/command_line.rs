@@ -289,3 +289,41 @@ fn a_variable_that_is_not_bound_is_compared_with_those_that_are() {
         .complains("the variable has no value: vector-lenght")
         .complains("note: did you mean `vector-length`?");
 }
+
+#[test]
+fn a_missing_program_is_told_as_json() {
+    canny(&["--message-format", "json", "no-such-file.scm"])
+        .run()
+        .exits_with(66)
+        .complains("{\"severity\":\"error\",\"code\":\"unreadable-file\",\"message\":\"cannot read no-such-file.scm: ");
+    canny(&["--message-format", "xml", "p.scm"])
+        .run()
+        .exits_with(64)
+        .complains("'text' or 'json'");
+}
+
+#[test]
+fn warnings_are_chosen_by_their_codes() {
+    let text = "(define (f x) (let ((y 1)) x))\n(display (f 1))\n";
+    let run = |words: &[&str]| {
+        canny(&[words, &["p.scm"]].concat())
+            .file("p.scm", text)
+            .run()
+    };
+    run(&[])
+        .exits_with(0)
+        .complains("p.scm:1:22: warning[unused-variable]: `y` is never used");
+    for words in [
+        &["-W", "no-unused-variable"][..],
+        &["-Wnone"],
+        &["--no-warnings"],
+    ] {
+        assert_eq!(run(words).exits_with(0).errors, "");
+    }
+    run(&["-W", "none", "-W", "unused-variable", "-W", "error"])
+        .exits_with(65)
+        .complains("error[unused-variable]");
+    run(&["-W", "no-such-warning"])
+        .exits_with(64)
+        .complains("unused-variable");
+}

@@ -7,6 +7,7 @@ use canny_compiler::unit::CompiledUnit;
 use canny_syntax::core::LibraryKey;
 use canny_syntax::expander::expand_program;
 use canny_syntax::library::{Libraries, SearchPath};
+use canny_syntax::messages::is_off_by_default;
 use canny_syntax::reader::read_source;
 use canny_syntax::span::SourceMap;
 use canny_value::Value;
@@ -25,7 +26,7 @@ fn compile(text: &str) -> CompiledUnit {
         &[],
     );
     let mut diagnostics = forms.diagnostics.iter().chain(&expansion.diagnostics);
-    if let Some(diagnostic) = diagnostics.next() {
+    if let Some(diagnostic) = diagnostics.find(|one| !is_off_by_default(one.code)) {
         panic!("{}", diagnostic.render(&sources, false));
     }
     let options = Options {

@@ -15,6 +15,17 @@ use crate::name::Name;
 use crate::span::Span;
 use crate::syntax::{AliasId, Syntax};
 
+/// The keywords of library declarations.
+const DECLARATIONS: [&str; 7] = [
+    "export",
+    "import",
+    "begin",
+    "include",
+    "include-ci",
+    "include-library-declarations",
+    "cond-expand",
+];
+
 /// An `(export …)` specification.
 struct Export {
     internal: Name,
@@ -192,6 +203,10 @@ impl Libraries {
                     if other.starts_with("define") {
                         diagnostic =
                             diagnostic.note("definitions of a library stand inside (begin …)");
+                    } else if let Some(similar) =
+                        similar_name(Name::new(other), DECLARATIONS.map(Name::new).into_iter())
+                    {
+                        diagnostic = diagnostic.similar(similar.as_str());
                     }
                     diagnostics.push(diagnostic);
                 }

@@ -98,8 +98,8 @@ rows! { Libraries:
 (import (scheme base) (a))";
 
 "unreadable-file" []
-"An included file cannot be read"
-"A name in `include` is looked up beside the file that includes it. The message says what the system said."
+"A file cannot be read"
+"The program or an included file is not there, or the system refuses it. A name in `include` is looked up beside the file that includes it. The message says what the system said."
 "(include \"no-such-file.scm\")"
 => "(display \"the definitions stand here\")";
 

@@ -1,0 +1,5 @@
+(define-library (shapes)
+  (imprt (scheme base))
+  (export area)
+  (begin (define (area side) (* side side))))
+(import (scheme base) (shapes))
