@@ -129,7 +129,10 @@ fn decode(bytes: &[u8], at: &mut usize) -> Option<Data> {
         }
         _ => {
             let end = *at + bytes[*at..].iter().position(|byte| *byte == b':')?;
-            let length: usize = std::str::from_utf8(&bytes[*at..end]).unwrap().parse().unwrap();
+            let length: usize = std::str::from_utf8(&bytes[*at..end])
+                .unwrap()
+                .parse()
+                .unwrap();
             let text = bytes.get(end + 1..end + 1 + length)?;
             *at = end + 1 + length;
             Some(Data::Text(String::from_utf8(text.to_vec()).unwrap()))
@@ -159,7 +162,9 @@ impl Client {
             text.push_str(&format!("{}:{key}{}:{value}", key.len(), value.len()));
         }
         text.push('e');
-        self.stream.write_all(text.as_bytes()).expect("the server reads");
+        self.stream
+            .write_all(text.as_bytes())
+            .expect("the server reads");
         id
     }
 
@@ -198,7 +203,10 @@ impl Client {
 
     fn clone_session(&mut self) {
         let answers = self.ask(&[("op", "clone")]);
-        self.session = answers[0].text("new-session").expect("a session").to_owned();
+        self.session = answers[0]
+            .text("new-session")
+            .expect("a session")
+            .to_owned();
     }
 }
 
@@ -219,8 +227,16 @@ fn a_client_evaluates_and_asks() {
         panic!("{answers:?}")
     };
     for operation in [
-        "clone", "close", "completions", "describe", "eval", "info", "interrupt", "load-file",
-        "lookup", "ls-sessions",
+        "clone",
+        "close",
+        "completions",
+        "describe",
+        "eval",
+        "info",
+        "interrupt",
+        "load-file",
+        "lookup",
+        "ls-sessions",
     ] {
         assert!(operations.contains_key(operation), "{operation}");
     }
@@ -231,9 +247,16 @@ fn a_client_evaluates_and_asks() {
     assert_eq!(all(&answers, "value"), "42|1|b");
 
     let answers = client.ask(&[("op", "eval"), ("code", "(double 'x)")]);
-    assert!(all(&answers, "err").contains("*: argument 2 is not a number: x"), "{answers:?}");
+    assert!(
+        all(&answers, "err").contains("*: argument 2 is not a number: x"),
+        "{answers:?}"
+    );
     assert_eq!(all(&answers, "ex"), "type");
-    assert!(answers.iter().any(|answer| answer.status().contains(&"eval-error")));
+    assert!(
+        answers
+            .iter()
+            .any(|answer| answer.status().contains(&"eval-error"))
+    );
 
     let answers = client.ask(&[("op", "eval"), ("code", "(double")]);
     assert_eq!(all(&answers, "ex"), "syntax");
@@ -245,7 +268,10 @@ fn a_client_evaluates_and_asks() {
     assert_eq!(found[0].text("candidate"), Some("double"));
 
     let answers = client.ask(&[("op", "lookup"), ("sym", "double")]);
-    assert_eq!(answers[0].get("info").text("arglists-str"), Some("(double x)"));
+    assert_eq!(
+        answers[0].get("info").text("arglists-str"),
+        Some("(double x)")
+    );
     let answers = client.ask(&[("op", "info"), ("symbol", "car")]);
     assert_eq!(answers[0].text("doc"), Some("The first field of a pair."));
     let answers = client.ask(&[("op", "lookup"), ("sym", "no-such-name")]);
@@ -257,8 +283,14 @@ fn a_client_evaluates_and_asks() {
         ("file-path", "some/file.scm"),
     ];
     let answers = client.ask(&file);
-    assert!(all(&answers, "err").contains("some/file.scm:2:1"), "{answers:?}");
-    assert_eq!(all(&client.ask(&[("op", "eval"), ("code", "loaded")]), "value"), "5");
+    assert!(
+        all(&answers, "err").contains("some/file.scm:2:1"),
+        "{answers:?}"
+    );
+    assert_eq!(
+        all(&client.ask(&[("op", "eval"), ("code", "loaded")]), "value"),
+        "5"
+    );
 
     let answers = client.ask(&[("op", "ls-sessions")]);
     assert_eq!(
@@ -294,7 +326,10 @@ fn evaluations_are_interrupted() {
         }
     }
     assert!(seen.contains(&interrupt) && seen.contains(&evaluation));
-    assert_eq!(all(&client.ask(&[("op", "eval"), ("code", "(+ 1 2)")]), "value"), "3");
+    assert_eq!(
+        all(&client.ask(&[("op", "eval"), ("code", "(+ 1 2)")]), "value"),
+        "3"
+    );
 }
 
 #[test]
@@ -312,29 +347,47 @@ fn libraries_may_be_entered() {
     let answers = client.ask(&[("op", "eval"), ("code", "hidden")]);
     assert_eq!(all(&answers, "ex"), "unbound");
     let answers = client.ask(&[("op", "eval"), ("code", "1"), ("ns", "(no such library)")]);
-    assert!(all(&answers, "err").contains("was not found"), "{answers:?}");
+    assert!(
+        all(&answers, "err").contains("was not found"),
+        "{answers:?}"
+    );
 }
 
 #[test]
 fn clients_that_send_garbage_or_go_away_do_no_harm() {
     let server = Server::start();
     let mut garbage = server.connect();
-    garbage.stream.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("the server reads");
+    garbage
+        .stream
+        .write_all(b"GET / HTTP/1.1\r\n\r\n")
+        .expect("the server reads");
     assert!(garbage.receive().status().contains(&"bad-message"));
     let mut rest = Vec::new();
     let _ = garbage.stream.read_to_end(&mut rest);
     let mut huge = server.connect();
-    huge.stream.write_all(b"d4:code99999999999:").expect("the server reads");
+    huge.stream
+        .write_all(b"d4:code99999999999:")
+        .expect("the server reads");
     assert!(huge.receive().status().contains(&"bad-message"));
     let mut leaving = server.connect();
     leaving.clone_session();
-    leaving.send(&[("op", "eval"), ("code", "(let loop ((i 0)) (if (< i 100000) (loop (+ i 1)))) (display 1)")]);
+    leaving.send(&[
+        ("op", "eval"),
+        (
+            "code",
+            "(let loop ((i 0)) (if (< i 100000) (loop (+ i 1)))) (display 1)",
+        ),
+    ]);
     drop(leaving);
     let mut half = server.connect();
-    half.stream.write_all(b"d2:op5:cl").expect("the server reads");
+    half.stream
+        .write_all(b"d2:op5:cl")
+        .expect("the server reads");
     drop(half);
     let mut odd = server.connect();
-    odd.stream.write_all(b"i5eled2:opi3ee").expect("the server reads");
+    odd.stream
+        .write_all(b"i5eled2:opi3ee")
+        .expect("the server reads");
     for _ in 0..3 {
         assert!(odd.receive().status().contains(&"unknown-op"));
     }

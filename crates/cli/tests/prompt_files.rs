@@ -37,8 +37,13 @@ fn transcript(path: &Path) -> String {
         .status()
         .expect("canny runs");
     let printed = std::fs::read(output).expect("the output can be read");
-    let code = status.code().map_or("none".to_owned(), |code| code.to_string());
-    format!("{}--- exit code: {code}\n", String::from_utf8_lossy(&printed))
+    let code = status
+        .code()
+        .map_or("none".to_owned(), |code| code.to_string());
+    format!(
+        "{}--- exit code: {code}\n",
+        String::from_utf8_lossy(&printed)
+    )
 }
 
 #[test]
@@ -96,7 +101,10 @@ fn long_and_binary_input_is_read() {
     assert!(outcome.errors.contains("prompt 300:1:1"), "{outcome:?}");
     let bytes: Vec<u8> = (0..=255).cycle().take(5000).collect();
     canny(&["repl"]).input(bytes).run();
-    let outcome = canny(&["repl"]).input(b"\xff\xfe\n(+ 1 2)\n").run().exits_with(0);
+    let outcome = canny(&["repl"])
+        .input(b"\xff\xfe\n(+ 1 2)\n")
+        .run()
+        .exits_with(0);
     assert_eq!(outcome.output, "$1 = 3\n");
     let unfinished = canny(&["repl"]).input("(+ 1 2)\n(list 1").run();
     unfinished.exits_with(65).complains("prompt 2:1:1");
@@ -106,7 +114,9 @@ fn long_and_binary_input_is_read() {
 fn walk() -> (String, String) {
     let path = root().join("docs/repl-walk.md");
     let page = std::fs::read_to_string(path).expect("the page can be read");
-    let (_, rest) = page.split_once("```text\n").expect("the page has a transcript");
+    let (_, rest) = page
+        .split_once("```text\n")
+        .expect("the page has a transcript");
     let (text, _) = rest.split_once("\n```").expect("the transcript ends");
     (page.clone(), text.to_owned())
 }
@@ -151,7 +161,11 @@ fn the_walk_goes_as_the_page_shows() {
     terminal.keys("\x04");
     let screen = terminal.screen();
     assert_eq!(terminal.end(), Some(0));
-    let found = screen.trim_end().trim_end_matches('>').trim_end().to_owned();
+    let found = screen
+        .trim_end()
+        .trim_end_matches('>')
+        .trim_end()
+        .to_owned();
     if blessing() {
         let new = page.replace(&expected, &found);
         std::fs::write(root().join("docs/repl-walk.md"), new).expect("the page can be written");

@@ -160,7 +160,10 @@ fn a_dumb_terminal_gets_no_control_sequences() {
     terminal.keys("(f 2)\n");
     terminal.wait_for("$2 = 2");
     let written = terminal.written();
-    assert!(!written.contains("\x1b[?") && !written.contains("\x1b[J"), "{written:?}");
+    assert!(
+        !written.contains("\x1b[?") && !written.contains("\x1b[J"),
+        "{written:?}"
+    );
     terminal.keys(CONTROL_D);
     assert_eq!(terminal.end(), Some(0));
 }
@@ -193,7 +196,9 @@ fn ten_megabytes_on_one_line_are_an_input_like_others() {
 #[test]
 fn bytes_that_mean_nothing_do_no_harm() {
     let mut terminal = window().open();
-    let bytes: Vec<u8> = (5..=255u8).filter(|byte| ![b'\r', b'\n', 0x1a].contains(byte)).collect();
+    let bytes: Vec<u8> = (5..=255u8)
+        .filter(|byte| ![b'\r', b'\n', 0x1a].contains(byte))
+        .collect();
     terminal.keys(&bytes);
     terminal.keys("\x1b[999;999;999q\x1b[200~\x1b[201~\x03\x07\x03");
     terminal.keys("\r(+ 1 2)\r");

@@ -22,7 +22,7 @@ use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
 use canny_syntax::library::{Libraries, similar_name};
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_source;
-use canny_syntax::span::{SourceMap, Span};
+use canny_syntax::span::{SourceId, SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
 use canny_vm::{InterruptState, Raise, Thread};
@@ -87,6 +87,8 @@ struct Inner {
     programs: u64,
     directories: Vec<std::path::PathBuf>,
     is_interactive: bool,
+    /// What was said of unbound variables, by their names.
+    hints: HashMap<String, (Option<String>, Option<String>)>,
 }
 
 impl Evaluation {
@@ -124,6 +126,7 @@ impl Evaluation {
             environments: HashMap::new(),
             next_environment: 1,
             programs: 0,
+            hints: HashMap::new(),
         };
         Evaluation {
             sources,
@@ -171,6 +174,7 @@ impl Evaluation {
             &mut prepared,
             &mut diagnostics,
         );
+        inner.keep_hints(&diagnostics);
         finish(prepared, diagnostics)
     }
 
@@ -267,12 +271,27 @@ impl Evaluation {
         finish(prepared, diagnostics).map(|prepared| (EnvironmentId(number), prepared))
     }
 
-    /// A name of the interaction environment, if there is one, that looks like this one.
-    pub fn similar_name(&self, name: &str) -> Option<String> {
-        let inner = self.lock();
-        let environment = inner.environments.get(&INTERACTION.0)?;
+    /// What may help who used a variable without a value: a name that looks like it, and a sentence about the
+    /// libraries that export it. What was said when the code was compiled is said again.
+    pub fn hints(&self, name: &str) -> (Option<String>, Option<String>) {
+        let mut inner = self.lock();
+        if let Some(hints) = inner.hints.get(name) {
+            return hints.clone();
+        }
+        let name = Name::new(name);
+        let Some(environment) = inner.environments.get(&INTERACTION.0) else {
+            return (None, None);
+        };
         let names = environment.bindings().map(|(name, _)| name);
-        similar_name(Name::new(name), names).map(|similar| similar.as_str().to_owned())
+        let similar = similar_name(name, names).map(|similar| similar.as_str().to_owned());
+        // A variable that is bound has no value yet.
+        if environment.bindings().any(|(bound, _)| bound == name) {
+            return (None, None);
+        }
+        match inner.libraries.exporters_note(name) {
+            Some(note) => (None, Some(note)),
+            None => (similar, None),
+        }
     }
 
     /// Forgets an environment whose object died.
@@ -364,6 +383,16 @@ fn finish(prepared: Prepared, diagnostics: Vec<Diagnostic>) -> Result<Prepared, 
     }
     let mut prepared = prepared;
     prepared.warnings.extend(diagnostics);
+    let mut sources: Vec<SourceId> = Vec::new();
+    for warning in &prepared.warnings {
+        if !sources.contains(&warning.span.source) {
+            sources.push(warning.span.source);
+        }
+    }
+    let source = |id: SourceId| sources.iter().position(|other| *other == id);
+    prepared
+        .warnings
+        .sort_by_key(|one| (source(one.span.source), one.span.start));
     Ok(prepared)
 }
 
@@ -407,6 +436,18 @@ pub(crate) fn compiler_options(sources: &SourceMap, keeps_variables: bool) -> Op
 }
 
 impl Inner {
+    /// Keeps what is said of unbound variables, for the errors that may follow.
+    fn keep_hints(&mut self, diagnostics: &[Diagnostic]) {
+        for warning in diagnostics {
+            if matches!(warning.code, "unbound-variable" | "misspelt-keyword")
+                && let Some(name) = warning.message.split('`').nth(1)
+            {
+                let hints = (warning.similar.clone(), warning.notes.first().cloned());
+                self.hints.insert(name.to_owned(), hints);
+            }
+        }
+    }
+
     /// Compiles a unit, and before it every library that it needs and that is not instantiated.
     fn compile(
         &mut self,

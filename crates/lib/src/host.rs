@@ -36,18 +36,37 @@ pub use crate::primitives::ports::standard::{
 pub struct Uncaught {
     /// The kind of the condition; `None` when the object is no condition.
     pub kind: Option<String>,
+    /// The code of the message: a row of the table of messages.
+    pub code: &'static str,
     /// The text of the condition, or the written form of another object.
     pub message: String,
     /// File, line and column of the condition.
     pub position: Option<Position>,
-    /// For a call with wrong arguments: the procedure's name and where it is defined.
-    pub definition: Option<(String, Position)>,
+    /// The procedure to blame.
+    pub who: Option<String>,
+    /// Its argument to blame, from 1.
+    pub argument: Option<usize>,
+    /// For a call with wrong arguments: the procedure.
+    pub procedure: Option<BlamedProcedure>,
     /// For a variable without a value: a name that looks like it.
     pub similar_name: Option<String>,
+    /// Sentences that may help.
+    pub notes: Vec<String>,
     /// The newest frames, newest first.
     pub frames: Vec<FrameDescription>,
     /// The object was raised by `raise-continuable`.
     pub is_continuable: bool,
+}
+
+/// A procedure that was called with wrong arguments.
+#[derive(Clone, Debug)]
+pub struct BlamedProcedure {
+    /// Its name.
+    pub name: Option<String>,
+    /// Where it is defined, unless that is in the standard library.
+    pub position: Option<Position>,
+    /// How it is called, once for each of its clauses.
+    pub calls: Vec<String>,
 }
 
 /// How uncaught objects are shown.
@@ -151,9 +170,7 @@ impl Uncaught {
             } = position;
             text = format!("{file}:{line}:{column}: ");
         }
-        text.push_str("error: ");
-        text.push_str(&self.text());
-        text
+        format!("{text}error[{}]: {}", self.code, self.text())
     }
 
     /// The message; an object that is no condition is called what it is.

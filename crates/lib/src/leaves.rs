@@ -376,60 +376,64 @@ mod tests {
         assert_eq!(rows, functions);
     }
 
+    /// Objects of all kinds.
+    const TEXTS: [&str; 38] = [
+        "0",
+        "1",
+        "-1",
+        "3",
+        "2.0",
+        "2.5",
+        "100000000000000000000",
+        "1/2",
+        "1.5+2.5i",
+        "#t",
+        "#f",
+        "()",
+        "#\\a",
+        "#\\A",
+        "#\\0",
+        "#\\space",
+        "#\\\u{3bb}",
+        "#\\\u{a0}",
+        "a",
+        "b",
+        "\"a\"",
+        "\"b\"",
+        "\"\"",
+        "\"abc\"",
+        "\"\u{3bb}\"",
+        "#()",
+        "#(1 2)",
+        "#u8(1 2)",
+        "(a b c)",
+        "(1 2.0 3)",
+        "(1 2 . 3)",
+        "((a . 1) (b . 2))",
+        "((1 . 1) (2.0 . 2))",
+        "(((a) . 1) 2)",
+        "((\"a\" . 1) (\"b\" . 2))",
+        "#0=(1 2 . #0#)",
+        "#0=((a . 1) . #0#)",
+        "(\"a\" (1 2) #(1 2))",
+    ];
+
+    /// What leaf functions of numeric vectors are called with.
+    const NUMBERS: [&str; 8] = [
+        "0",
+        "1",
+        "-1",
+        "3",
+        "2.5",
+        "1.5+2.5i",
+        "100000000000000000000",
+        "a",
+    ];
+
     /// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
     #[test]
     fn leaf_functions_agree_with_their_primitives() {
         let mut thread = machine();
-        let texts = [
-            "0",
-            "1",
-            "-1",
-            "3",
-            "2.0",
-            "2.5",
-            "100000000000000000000",
-            "1/2",
-            "1.5+2.5i",
-            "#t",
-            "#f",
-            "()",
-            "#\\a",
-            "#\\A",
-            "#\\0",
-            "#\\space",
-            "#\\\u{3bb}",
-            "#\\\u{a0}",
-            "a",
-            "b",
-            "\"a\"",
-            "\"b\"",
-            "\"\"",
-            "\"abc\"",
-            "\"\u{3bb}\"",
-            "#()",
-            "#(1 2)",
-            "#u8(1 2)",
-            "(a b c)",
-            "(1 2.0 3)",
-            "(1 2 . 3)",
-            "((a . 1) (b . 2))",
-            "((1 . 1) (2.0 . 2))",
-            "(((a) . 1) 2)",
-            "((\"a\" . 1) (\"b\" . 2))",
-            "#0=(1 2 . #0#)",
-            "#0=((a . 1) . #0#)",
-            "(\"a\" (1 2) #(1 2))",
-        ];
-        let numbers = [
-            "0",
-            "1",
-            "-1",
-            "3",
-            "2.5",
-            "1.5+2.5i",
-            "100000000000000000000",
-            "a",
-        ];
         let mut declined = 0;
         let mut answered = 0;
         for (leaf, function) in ROWS.iter().zip(leaf_table()) {
@@ -440,12 +444,12 @@ mod tests {
                 None if leaf.primitive.starts_with("%numeric") => String::from("#f32(1 2)"),
                 None => String::new(),
             };
-            let few: Vec<&str> = numbers
+            let few: Vec<&str> = NUMBERS
                 .into_iter()
                 .chain([&*own_vector, "#u8(1 2)"])
                 .collect();
             let texts = if own_vector.is_empty() {
-                &texts[..]
+                &TEXTS[..]
             } else {
                 &few
             };

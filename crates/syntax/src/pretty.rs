@@ -37,6 +37,51 @@ pub fn distinguished_operands(head: &str) -> Option<usize> {
     }
 }
 
+/// The same for source text, where programs have forms of their own: what is called like a form with a body is
+/// taken for one.
+pub fn body_operands(head: &str) -> Option<usize> {
+    let known = distinguished_operands(head);
+    let is_like_one = || {
+        !matches!(
+            head,
+            "call-with-current-continuation" | "call-with-escape-continuation"
+        ) && [
+            "def",
+            "with-",
+            "call-with-",
+            "let-",
+            "test-group",
+            "eval-when",
+        ]
+        .iter()
+        .any(|start| head.starts_with(start))
+    };
+    known.or_else(|| match head {
+        "syntax-case"
+        | "match"
+        | "guard"
+        | "parameterize"
+        | "while"
+        | "until"
+        | "dotimes"
+        | "dolist"
+        | "let"
+        | "let/cc"
+        | "let/ec"
+        | "module"
+        | "library"
+        | "and-let*"
+        | "fluid-let"
+        | "syntax-parameterize"
+        | "match-let"
+        | "match-let*"
+        | "rec" => Some(1),
+        "begin-for-syntax" | "match-lambda" | "match-lambda*" => Some(0),
+        _ if is_like_one() => Some(1),
+        _ => None,
+    })
+}
+
 impl Printer {
     fn newline(&mut self, column: usize) {
         self.out.push('\n');

@@ -300,6 +300,7 @@ impl Thread {
                 is_program: false,
                 is_stand_in: stands_in,
                 copy: Some(number),
+                tail_callers: Vec::new(),
             });
             span = Some(row.call);
             number = row.call.inlining;
@@ -316,6 +317,7 @@ impl Thread {
             is_program,
             is_stand_in: stands_in,
             copy: None,
+            tail_callers: Vec::new(),
         });
     }
 

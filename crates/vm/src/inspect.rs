@@ -9,7 +9,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 
 use crate::code::CodeRef;
-use crate::frames::{FrameDescription, FrameWalk, Step, bytecode_of, hide_stand_ins};
+use crate::frames::{FrameDescription, FrameWalk, Newer, Step, bytecode_of, hide_stand_ins};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -29,6 +29,14 @@ pub struct KeptFrame {
     pub description: FrameDescription,
     /// Its variables, innermost first.
     pub variables: Vec<FrameVariable>,
+}
+
+/// Frames while they are read.
+#[derive(Default)]
+struct Kept {
+    frames: Vec<FrameDescription>,
+    /// By frame; shorter where the last ones have none.
+    variables: Vec<Vec<FrameVariable>>,
 }
 
 impl Thread {
@@ -62,51 +70,53 @@ impl Thread {
         count_max: usize,
         keep: &mut dyn FnMut(Value) -> usize,
     ) -> Vec<KeptFrame> {
-        let mut kept = Vec::new();
+        let mut kept = Kept::default();
+        let mut newer = None;
         let mut walk = FrameWalk::new(self);
         while let Some(step) = walk.next() {
-            if kept.len() >= count_max {
+            if kept.frames.len() >= count_max {
                 break;
             }
             if step.is_trap {
+                newer = None;
                 continue;
             }
-            self.read_frame(&step, &mut kept, keep);
+            self.read_frame(&step, &mut newer, &mut kept, keep);
         }
         self.each_sealed_frame(&mut |closure, pc| {
-            if kept.len() < count_max {
-                let mut frames = Vec::new();
-                self.describe_frame(closure, bytecode_of(pc), &mut frames);
-                kept.extend(frames.into_iter().map(KeptFrame::without_variables));
+            if kept.frames.len() < count_max {
+                let pc = bytecode_of(pc);
+                self.describe_frame(closure, pc, true, &mut newer, &mut kept.frames);
             }
-            kept.len() < count_max
+            kept.frames.len() < count_max
         });
-        let mut descriptions: Vec<FrameDescription> =
-            kept.iter().map(|frame| frame.description.clone()).collect();
-        hide_stand_ins(&mut descriptions);
-        for (frame, description) in kept.iter_mut().zip(descriptions) {
-            frame.description = description;
-        }
-        kept
+        hide_stand_ins(&mut kept.frames);
+        let variables = kept.variables.into_iter().chain(std::iter::repeat(Vec::new()));
+        let frames = kept.frames.into_iter().zip(variables);
+        let frames = frames.map(|(description, variables)| KeptFrame {
+            description,
+            variables,
+        });
+        frames.collect()
     }
 
     fn read_frame(
         &self,
         step: &Step,
-        kept: &mut Vec<KeptFrame>,
+        newer: &mut Option<Newer>,
+        kept: &mut Kept,
         keep: &mut dyn FnMut(Value) -> usize,
     ) {
         // SAFETY: the frame is live.
         let closure = unsafe { Thread::closure_of(step.fp) };
-        let mut frames = Vec::new();
-        self.describe_frame(closure, step.pc, &mut frames);
-        let first = kept.len();
-        kept.extend(frames.into_iter().map(KeptFrame::without_variables));
+        let first = kept.frames.len();
+        self.describe_frame(closure, step.pc, true, newer, &mut kept.frames);
+        kept.variables.resize(kept.frames.len(), Vec::new());
         let code = CodeRef::of_closure(closure);
         let Some((unit, index)) = code.and_then(|code| self.vm.metadata(code)) else {
             return;
         };
-        let (Some(code), Some(last)) = (code, kept.len().checked_sub(1)) else {
+        let (Some(code), Some(last)) = (code, kept.frames.len().checked_sub(1)) else {
             return;
         };
         let word = ((step.pc as usize).wrapping_sub(code.start() as usize) / 4).wrapping_sub(1);
@@ -122,10 +132,10 @@ impl Thread {
                 continue;
             }
             let owner = (first..=last)
-                .find(|at| kept[*at].description.copy == Some(scope.inlining))
+                .find(|at| kept.frames[*at].copy == Some(scope.inlining))
                 .unwrap_or(last);
             let value = value_of(scope, step, closure, &live);
-            let variables = &mut kept[owner].variables;
+            let variables = &mut kept.variables[owner];
             let name = scope.name.as_str();
             if variables.iter().any(|variable| variable.name == name) {
                 // A variable of the same name further in hides it.
@@ -164,13 +174,4 @@ fn value_of(scope: &VariableScope, step: &Step, closure: Value, live: &[bool]) -
         _ => value,
     };
     (value != Value::UNBOUND && value != Value::ABSENT).then_some(value)
-}
-
-impl KeptFrame {
-    fn without_variables(description: FrameDescription) -> KeptFrame {
-        KeptFrame {
-            description,
-            variables: Vec::new(),
-        }
-    }
 }

@@ -75,7 +75,9 @@ impl Terminal {
 
     /// Types keys.
     pub fn keys(&mut self, keys: impl AsRef<[u8]>) {
-        self.keys.write_all(keys.as_ref()).expect("keys can be typed");
+        self.keys
+            .write_all(keys.as_ref())
+            .expect("keys can be typed");
     }
 
     /// Everything that was written so far.

@@ -191,9 +191,10 @@ fn syntax_condition(thread: &mut Thread, call: Call, diagnostics: &[Diagnostic])
 }
 
 fn described(error: &Diagnostic, sources: &SourceMap) -> String {
+    let Diagnostic { message, code, .. } = error;
     match sources.describe(error.span) {
-        Some(place) => format!("{place}: {}", error.message),
-        None => error.message.clone(),
+        Some(place) => format!("{place}: {message} [{code}]"),
+        None => format!("{message} [{code}]"),
     }
 }
 

@@ -271,7 +271,7 @@ fn exported(
             let mut diagnostic = Diagnostic::error("undefined-export", export.span, message);
             let names = environment.bindings().map(|(name, _)| name);
             if let Some(similar) = similar_name(export.internal, names) {
-                diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+                diagnostic = diagnostic.similar(similar.as_str());
             }
             diagnostics.push(diagnostic);
             good = false;

@@ -300,7 +300,9 @@ impl Libraries {
                 Loaded::Interface(interface) => return self.adopt(interface, at, diagnostics),
                 Loaded::Source { path, bytes } => self.declare_file(&path, &bytes, diagnostics),
                 Loaded::NotFound { searched } => {
-                    diagnostics.push(not_found(name, at, &searched));
+                    let known = self.loader.known_libraries();
+                    let known = known.iter().map(|name| Name::new(name));
+                    diagnostics.push(not_found(name, at, &searched, known));
                     return None;
                 }
                 Loaded::Failed(message) => {
@@ -357,6 +359,14 @@ impl Libraries {
         )
     }
 
+    /// A sentence about the libraries that export a name, if there are any.
+    pub fn exporters_note(&mut self, name: Name) -> Option<String> {
+        const SHOWN_MAX: usize = 3;
+        let exporters = self.loader.exporters(name);
+        let shown = exporters.get(..SHOWN_MAX).unwrap_or(&exporters);
+        (!shown.is_empty()).then(|| format!("it is exported by {}: import that", shown.join(", ")))
+    }
+
     /// Whether a library exists, for `cond-expand`.
     pub(crate) fn exists(&mut self, name: &LibraryName) -> bool {
         let key = name.key();
@@ -376,12 +386,24 @@ impl fmt::Debug for Libraries {
     }
 }
 
-fn not_found(name: &LibraryName, at: Span, searched: &[String]) -> Diagnostic {
-    let diagnostic = Diagnostic::error(
+fn not_found(
+    name: &LibraryName,
+    at: Span,
+    searched: &[String],
+    known: impl Iterator<Item = Name>,
+) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(
         "library-not-found",
         at,
         format!("the library {name} was not found"),
     );
+    // Another number is another library, not the same misspelt.
+    let words = |key: &str| key.replace(|c: char| c.is_ascii_digit(), "");
+    let key = name.key();
+    let known = known.filter(|other| words(other.as_str()) != words(key.as_str()));
+    if let Some(similar) = similar_name(Name::new(key.as_str()), known) {
+        diagnostic = diagnostic.similar(similar.as_str());
+    }
     if searched.is_empty() {
         return diagnostic.note("no place to search for it is known");
     }
