@@ -19,8 +19,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
-use crate::failure::Failures;
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
+use crate::failure::Failures;
 use crate::macros::Conversation;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;

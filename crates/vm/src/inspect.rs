@@ -37,13 +37,14 @@ struct Kept {
     frames: Vec<FrameDescription>,
     /// By frame; shorter where the last ones have none.
     variables: Vec<Vec<FrameVariable>>,
+    with_tail_calls: bool,
 }
 
 impl Thread {
     /// Keeps the newest `count_max` frames, newest first, and a vector with the values of their variables.
     pub fn keep_frames(&mut self, count_max: usize) -> Result<(Vec<KeptFrame>, Value), Raise> {
         let mut count = 0;
-        let frames = self.read_frames(count_max, &mut |_| {
+        let frames = self.read_frames(count_max, true, &mut |_| {
             count += 1;
             count - 1
         });
@@ -52,7 +53,7 @@ impl Thread {
         let thread: &Thread = self;
         let mut values = Vec::with_capacity(count);
         // Making the vector may have moved the objects. From here on nothing does.
-        thread.read_frames(count_max, &mut |value| {
+        thread.read_frames(count_max, false, &mut |value| {
             values.push(value);
             next += 1;
             next - 1
@@ -68,9 +69,13 @@ impl Thread {
     fn read_frames(
         &self,
         count_max: usize,
+        with_tail_calls: bool,
         keep: &mut dyn FnMut(Value) -> usize,
     ) -> Vec<KeptFrame> {
-        let mut kept = Kept::default();
+        let mut kept = Kept {
+            with_tail_calls,
+            ..Kept::default()
+        };
         let mut newer = None;
         let mut walk = FrameWalk::new(self);
         while let Some(step) = walk.next() {
@@ -86,12 +91,15 @@ impl Thread {
         self.each_sealed_frame(&mut |closure, pc| {
             if kept.frames.len() < count_max {
                 let pc = bytecode_of(pc);
-                self.describe_frame(closure, pc, true, &mut newer, &mut kept.frames);
+                self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut kept.frames);
             }
             kept.frames.len() < count_max
         });
         hide_stand_ins(&mut kept.frames);
-        let variables = kept.variables.into_iter().chain(std::iter::repeat(Vec::new()));
+        let variables = kept
+            .variables
+            .into_iter()
+            .chain(std::iter::repeat(Vec::new()));
         let frames = kept.frames.into_iter().zip(variables);
         let frames = frames.map(|(description, variables)| KeptFrame {
             description,
@@ -110,7 +118,8 @@ impl Thread {
         // SAFETY: the frame is live.
         let closure = unsafe { Thread::closure_of(step.fp) };
         let first = kept.frames.len();
-        self.describe_frame(closure, step.pc, true, newer, &mut kept.frames);
+        let with_tail_calls = kept.with_tail_calls;
+        self.describe_frame(closure, step.pc, with_tail_calls, newer, &mut kept.frames);
         kept.variables.resize(kept.frames.len(), Vec::new());
         let code = CodeRef::of_closure(closure);
         let Some((unit, index)) = code.and_then(|code| self.vm.metadata(code)) else {

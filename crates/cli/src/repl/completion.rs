@@ -101,9 +101,7 @@ pub fn completions(
     if let Some(found) = libraries(evaluation, before, &tokens) {
         return found;
     }
-    let word = last.filter(|token| {
-        matches!(token.kind, TokenKind::Symbol | TokenKind::Constant)
-    });
+    let word = last.filter(|token| matches!(token.kind, TokenKind::Symbol | TokenKind::Constant));
     let Some(word) = word else {
         return Completions::default();
     };
@@ -122,7 +120,10 @@ pub fn names_starting_with(
 ) -> Vec<String> {
     let names = evaluation.bound_names(environment);
     let libraries = prefix.starts_with('(').then(|| evaluation.library_names());
-    starting_with(prefix, names.into_iter().chain(libraries.into_iter().flatten()))
+    starting_with(
+        prefix,
+        names.into_iter().chain(libraries.into_iter().flatten()),
+    )
 }
 
 fn starting_with(prefix: &str, names: impl Iterator<Item = String>) -> Vec<String> {
@@ -157,14 +158,19 @@ fn libraries(
         Some(outer) => head(outer).is_some_and(is_import_set),
         None => {
             let words = [",import", ",use", ",module", ",m ", ",reload", ",re "];
-            words.iter().any(|word| before.trim_start().starts_with(word))
+            words
+                .iter()
+                .any(|word| before.trim_start().starts_with(word))
         }
     };
     if !is_wanted {
         return None;
     }
     let start = tokens[innermost].range.start;
-    let typed = before[start..].split_whitespace().collect::<Vec<_>>().join(" ");
+    let typed = before[start..]
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     let typed = if before.ends_with(char::is_whitespace) && !typed.ends_with('(') {
         format!("{typed} ")
     } else {
@@ -182,7 +188,11 @@ fn files(start: usize, typed: &str) -> Completions {
     };
     let place = if directory.is_empty() { "." } else { directory };
     let mut candidates = Vec::new();
-    for entry in std::fs::read_dir(Path::new(place)).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(Path::new(place))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let file = entry.file_name();
         let Some(file) = file.to_str() else { continue };
         let is_hidden = file.starts_with('.') && !name.starts_with('.');

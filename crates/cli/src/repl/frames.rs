@@ -76,7 +76,10 @@ pub fn go(prompt: &mut Prompt, number: Option<usize>) -> String {
     let Some(frame) = number.and_then(|number| frames.get(number)) else {
         return match frames.len() {
             0 => "There are no frames.\n".to_owned(),
-            count => format!("There is no such frame: they are numbered from 0 to {}.\n", count - 1),
+            count => format!(
+                "There is no such frame: they are numbered from 0 to {}.\n",
+                count - 1
+            ),
         };
     };
     prompt.frame = number.unwrap_or(0);

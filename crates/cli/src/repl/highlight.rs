@@ -67,7 +67,12 @@ mod tests {
             .collect();
         assert_eq!(
             shown,
-            [("(", MATCHING), ("if", FORM), ("\"a\"", STRING), ("5", CONSTANT)]
+            [
+                ("(", MATCHING),
+                ("if", FORM),
+                ("\"a\"", STRING),
+                ("5", CONSTANT)
+            ]
         );
     }
 

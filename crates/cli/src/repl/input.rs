@@ -24,7 +24,9 @@ pub enum Line {
     Input(String),
     /// Ctrl-C: what was typed counts for nothing.
     Interrupted,
-    End { is_terminal: bool },
+    End {
+        is_terminal: bool,
+    },
     /// The end came in the middle of a form.
     Unfinished(String),
 }
@@ -152,7 +154,9 @@ impl Lines {
     fn line(&mut self, interrupts: &InterruptState) -> std::io::Result<Option<String>> {
         let mut searched = self.at;
         loop {
-            let end = self.bytes[searched..].iter().position(|byte| *byte == b'\n');
+            let end = self.bytes[searched..]
+                .iter()
+                .position(|byte| *byte == b'\n');
             if let Some(end) = end {
                 let end = searched + end + 1;
                 let line = String::from_utf8_lossy(&self.bytes[self.at..end]).into_owned();

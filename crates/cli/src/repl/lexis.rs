@@ -275,8 +275,22 @@ mod tests {
     #[test]
     fn whole_forms() {
         for text in [
-            "", "  ", "(a b)", "a", "\"x\"", "#\\(", "#\\\"", "(a #;(b) c)", "; (", "#| ( |#",
-            "'a", "(a))", "#u8(1 2)", "|a (|", "[a]", ")",
+            "",
+            "  ",
+            "(a b)",
+            "a",
+            "\"x\"",
+            "#\\(",
+            "#\\\"",
+            "(a #;(b) c)",
+            "; (",
+            "#| ( |#",
+            "'a",
+            "(a))",
+            "#u8(1 2)",
+            "|a (|",
+            "[a]",
+            ")",
         ] {
             assert!(is_complete(text), "{text}");
         }
@@ -316,9 +330,22 @@ mod tests {
 
     #[test]
     fn any_bytes_are_scanned() {
-        for text in ["é\"λ", "#\\λx", "日本|語", "#", "'é", "#\u{1F600}(", "\\", "\"\\"] {
+        for text in [
+            "é\"λ",
+            "#\\λx",
+            "日本|語",
+            "#",
+            "'é",
+            "#\u{1F600}(",
+            "\\",
+            "\"\\",
+        ] {
             let tokens = tokens(text);
-            assert!(tokens.iter().all(|token| text.get(token.range.clone()).is_some()));
+            assert!(
+                tokens
+                    .iter()
+                    .all(|token| text.get(token.range.clone()).is_some())
+            );
         }
     }
 }

@@ -35,11 +35,7 @@ impl Printing {
 }
 
 /// Calls `visit` for the value, or for each of several.
-pub fn each_value(
-    session: &mut Session,
-    value: Value,
-    mut visit: impl FnMut(&mut Session, Value),
-) {
+pub fn each_value(session: &mut Session, value: Value, mut visit: impl FnMut(&mut Session, Value)) {
     let values = value.as_kind(Kind::Values);
     let count = values.map_or(1, |values| values.length());
     for index in 0..count {
@@ -94,10 +90,7 @@ pub fn name_result(prompt: &mut Prompt, value: Value) -> String {
     let name = format!("${}", prompt.results);
     let vm = prompt.session.vm.clone();
     let environment = prompt.environment();
-    let global = prompt
-        .session
-        .evaluation()
-        .name_result(environment, &name);
+    let global = prompt.session.evaluation().name_result(environment, &name);
     let _ = vm;
     prompt.session.thread.define_global(&global, value);
     name

@@ -3,9 +3,9 @@
 //! Code that was compiled before has copies of what a library's macros gave; it keeps them.
 
 use canny_syntax::core::LibraryName;
+use canny_syntax::datum::Datum;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::environment::{Environment, EnvironmentKind};
-use canny_syntax::datum::Datum;
 use canny_syntax::expander::expand_toplevel_forms;
 use canny_syntax::library::library_name_of;
 use canny_syntax::library_name::NamePart;
@@ -109,8 +109,7 @@ impl Evaluation {
                 *environment = Environment::inside(&interface);
             } else if imports_it && environment.kind() == EnvironmentKind::Interaction {
                 let import = import_form(&[name_form(&words.0, at)]);
-                let expansion =
-                    expand_toplevel_forms(&mut inner.libraries, environment, &[import]);
+                let expansion = expand_toplevel_forms(&mut inner.libraries, environment, &[import]);
                 diagnostics.extend(expansion.diagnostics);
             }
         }

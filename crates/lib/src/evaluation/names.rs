@@ -76,9 +76,15 @@ impl Evaluation {
     /// What a library exports; nothing if there is no such library or it has errors.
     pub fn library_exports(&self, words: &super::LibraryWords) -> Option<Vec<NameInfo>> {
         let mut inner = self.lock();
-        let interface = inner.libraries.load(&words.0, Span::NONE, &mut Vec::new())?;
+        let interface = inner
+            .libraries
+            .load(&words.0, Span::NONE, &mut Vec::new())?;
         let exports = interface.exports.iter();
-        Some(exports.map(|(name, binding)| info_of(*name, binding)).collect())
+        Some(
+            exports
+                .map(|(name, binding)| info_of(*name, binding))
+                .collect(),
+        )
     }
 
     /// What the standard libraries and those that are loaded export, by library.

@@ -45,9 +45,7 @@ fn list_of<T>(
 }
 
 fn strings(thread: &mut Thread, texts: &[String]) -> Result<Value, Raise> {
-    list_of(thread, texts.iter(), |thread, text| {
-        Ok(thread.string(text))
-    })
+    list_of(thread, texts.iter(), |thread, text| Ok(thread.string(text)))
 }
 
 fn bound_names(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
@@ -99,11 +97,7 @@ fn name_information(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Ok(Value::FALSE);
     };
     let (signature, documentation) = info.documentation.unzip();
-    let texts = [
-        info.library.as_deref(),
-        signature,
-        documentation,
-    ];
+    let texts = [info.library.as_deref(), signature, documentation];
     let rest = list_of(thread, texts.into_iter(), |thread, text| match text {
         Some(text) => Ok(thread.string(text)),
         None => Ok(Value::FALSE),
@@ -117,7 +111,10 @@ fn procedure_parameters(thread: &mut Thread, call: Call) -> Result<Value, Raise>
     let vm = thread.vm().clone();
     let clauses = vm
         .procedure_parameters(procedure)
-        .or_else(|| vm.procedure_primitive(procedure).map(|row| vec![of_row(row)]))
+        .or_else(|| {
+            vm.procedure_primitive(procedure)
+                .map(|row| vec![of_row(row)])
+        })
         .unwrap_or_default();
     list_of(thread, clauses.iter(), clause_list)
 }
@@ -146,7 +143,10 @@ fn of_row(row: &canny_tables::primitives::Primitive) -> Parameters {
         .map(|word| Name::new(word.trim_matches(['[', ']'])));
     let names: Vec<Name> = words.filter(|word| word.as_str() != "...").collect();
     let least = usize::from(row.arity_min).min(names.len());
-    let greatest = row.arity_max.map_or(names.len(), usize::from).min(names.len());
+    let greatest = row
+        .arity_max
+        .map_or(names.len(), usize::from)
+        .min(names.len());
     parameters.required = names[..least].to_vec();
     parameters.optional = names[least..greatest.max(least)].to_vec();
     if row.arity_max.is_none() {

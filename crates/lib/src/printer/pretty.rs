@@ -112,7 +112,9 @@ impl Pieces {
             let paren = rest.find(['(', '[']);
             if let Some(paren) = paren.filter(|paren| {
                 *paren == 0
-                    || rest.starts_with('#') && !rest[..*paren].contains(is_delimiter) && *paren <= 5
+                    || rest.starts_with('#')
+                        && !rest[..*paren].contains(is_delimiter)
+                        && *paren <= 5
                         && !rest.starts_with("#\\")
             }) {
                 made.push(start, at + paren + 1, true, &open);
@@ -212,9 +214,9 @@ impl Pieces {
 fn prefix_end(text: &str, mut at: usize) -> usize {
     loop {
         let rest = &text[at..];
-        let digits = rest
-            .strip_prefix('#')
-            .map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        let digits = rest.strip_prefix('#').map_or(0, |rest| {
+            rest.bytes().take_while(u8::is_ascii_digit).count()
+        });
         if digits > 0 && rest[1 + digits..].starts_with('=') {
             at += digits + 2;
         } else if rest.starts_with(",@") {
@@ -336,7 +338,11 @@ impl Layout<'_> {
     fn fill(&mut self, pieces: &[usize], column: usize, closing: usize, depth: usize) -> usize {
         let mut end = column;
         for (index, piece) in pieces.iter().enumerate() {
-            let behind = if index + 1 == pieces.len() { closing } else { 0 };
+            let behind = if index + 1 == pieces.len() {
+                closing
+            } else {
+                0
+            };
             if index > 0 {
                 if self.fits(*piece, end + 1, behind) {
                     self.out.push(' ');
@@ -356,7 +362,11 @@ impl Layout<'_> {
         let mut end = self.piece(pieces[0], column, 0, depth + 1);
         let beside = end + 1;
         for (index, piece) in pieces.iter().enumerate().skip(1) {
-            let behind = if index + 1 == pieces.len() { closing } else { 0 };
+            let behind = if index + 1 == pieces.len() {
+                closing
+            } else {
+                0
+            };
             if index % 2 == 1 && index > 1 {
                 self.newline(beside);
                 end = beside;
@@ -373,7 +383,8 @@ impl Layout<'_> {
     fn form(&mut self, pieces: &[usize], column: usize, closing: usize, depth: usize) -> usize {
         let head = &self.pieces.pieces[pieces[0]];
         let name = self.text_of(pieces[0]);
-        let is_name = !head.is_list && name.starts_with(|c: char| c.is_alphabetic() || "!$%&*+-/:<=>?^_~".contains(c));
+        let is_name = !head.is_list
+            && name.starts_with(|c: char| c.is_alphabetic() || "!$%&*+-/:<=>?^_~".contains(c));
         if !is_name || pieces.len() < 2 || head.width > OPERATOR_WIDTH_MAX {
             return self.column(pieces, column, closing, depth);
         }
@@ -390,7 +401,11 @@ impl Layout<'_> {
         let beside_count = beside_count + usize::from(is_named);
         let mut end = self.piece(pieces[0], column, 0, depth + 1);
         for (index, piece) in pieces.iter().enumerate().skip(1) {
-            let behind = if index + 1 == pieces.len() { closing } else { 0 };
+            let behind = if index + 1 == pieces.len() {
+                closing
+            } else {
+                0
+            };
             if index <= beside_count {
                 self.out.push(' ');
                 end += 1;
@@ -478,7 +493,10 @@ mod tests {
                 let plain = |text: &str| text.replace(char::is_whitespace, "");
                 assert_eq!(plain(&pretty), plain(text), "{text} {width}");
             }
-            assert_eq!(squeeze(&pretty_text(text, 80)).len() <= text.len() + 4, true);
+            assert_eq!(
+                squeeze(&pretty_text(text, 80)).len() <= text.len() + 4,
+                true
+            );
         }
     }
 

@@ -47,9 +47,7 @@ fn unit_text(prompt: &Prompt, text: Result<String, Vec<Diagnostic>>) -> Reply {
 
 /// `,disassemble PROC`
 pub(super) fn disassemble(prompt: &mut Prompt, rest: &str) -> Reply {
-    reply(
-        value_of(prompt, rest).map(|value| Reply::Text(disassembly(&prompt.session, value))),
-    )
+    reply(value_of(prompt, rest).map(|value| Reply::Text(disassembly(&prompt.session, value))))
 }
 
 /// Everything that a procedure consists of.

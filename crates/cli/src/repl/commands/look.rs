@@ -24,11 +24,7 @@ pub(super) fn down(prompt: &mut Prompt, rest: &str) -> Reply {
     step(prompt, rest, |frame, count| frame.checked_sub(count))
 }
 
-fn step(
-    prompt: &mut Prompt,
-    rest: &str,
-    move_by: impl Fn(usize, usize) -> Option<usize>,
-) -> Reply {
+fn step(prompt: &mut Prompt, rest: &str, move_by: impl Fn(usize, usize) -> Option<usize>) -> Reply {
     let count = if rest.is_empty() { Ok(1) } else { rest.parse() };
     let Ok(count) = count else {
         return Reply::Usage;

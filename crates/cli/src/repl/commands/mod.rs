@@ -170,8 +170,11 @@ fn help(rest: &str) -> Reply {
     if !name.is_empty() {
         return Reply::Text(match find(name) {
             Some(command) => {
-                let short: Vec<String> =
-                    command.short.iter().map(|name| format!(",{name}")).collect();
+                let short: Vec<String> = command
+                    .short
+                    .iter()
+                    .map(|name| format!(",{name}"))
+                    .collect();
                 let also = if short.is_empty() {
                     String::new()
                 } else {

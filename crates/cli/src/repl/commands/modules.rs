@@ -19,7 +19,10 @@ pub(super) fn library_of(prompt: &Prompt, form: &Syntax) -> Result<LibraryWords,
 /// `,module [LIBRARY]`
 pub(super) fn module(prompt: &mut Prompt, rest: &str) -> Reply {
     if rest.is_empty() {
-        let place = prompt.module.as_deref().unwrap_or("the interaction environment");
+        let place = prompt
+            .module
+            .as_deref()
+            .unwrap_or("the interaction environment");
         return Reply::Text(format!("{place}\n"));
     }
     reply(form_of(prompt, rest).and_then(|form| {
@@ -88,7 +91,10 @@ pub(super) fn import(prompt: &mut Prompt, rest: &str) -> Reply {
 
 /// `,load FILE`, with or without quotation marks
 pub(super) fn load(prompt: &mut Prompt, rest: &str) -> Reply {
-    let name = match rest.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+    let name = match rest
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    {
         Some(quoted) => quoted.replace("\\\\", "\\").replace("\\\"", "\""),
         None => rest.to_owned(),
     };
@@ -117,7 +123,10 @@ pub fn load_file(prompt: &mut Prompt, name: &str) -> Result<(), Reply> {
 pub(super) fn reload(prompt: &mut Prompt, rest: &str) -> Reply {
     reply(form_of(prompt, rest).and_then(|form| {
         let words = library_of(prompt, &form)?;
-        let prepared = prompt.session.evaluation().reload_library(&words, form.span);
+        let prepared = prompt
+            .session
+            .evaluation()
+            .reload_library(&words, form.span);
         let result = prompt.session.run(prepared);
         match prompt.settled(result) {
             Ok(_) => {}

@@ -45,7 +45,11 @@ pub(super) fn apropos(prompt: &mut Prompt, rest: &str) -> Reply {
     for (library, exports) in evaluation.known_exports() {
         for info in exports {
             if info.name.contains(wanted) && !bound.contains(&info.name) {
-                elsewhere.push(format!("  {}  {}, import {library}", info.name, kind_text(info.kind)));
+                elsewhere.push(format!(
+                    "  {}  {}, import {library}",
+                    info.name,
+                    kind_text(info.kind)
+                ));
             }
         }
     }
@@ -74,7 +78,9 @@ pub(super) fn binding(prompt: &mut Prompt, rest: &str) -> Reply {
         let evaluation = prompt.session.evaluation();
         let own = |name: &String| {
             let info = evaluation.name_info(environment, name)?;
-            let is_result = name.strip_prefix('$').is_some_and(|n| n.parse::<u64>().is_ok());
+            let is_result = name
+                .strip_prefix('$')
+                .is_some_and(|n| n.parse::<u64>().is_ok());
             (info.library.is_none() && !is_result)
                 .then(|| format!("  {name}  {}", kind_text(info.kind)))
         };
@@ -102,7 +108,9 @@ pub(super) fn binding(prompt: &mut Prompt, rest: &str) -> Reply {
 /// `,describe EXPR`
 pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
     reply(form_of(prompt, rest).and_then(|form| {
-        let name = form.as_identifier().map(|name| name.name.as_str().to_owned());
+        let name = form
+            .as_identifier()
+            .map(|name| name.name.as_str().to_owned());
         let environment = prompt.environment();
         let info = name
             .as_deref()
@@ -113,7 +121,11 @@ pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
                 Some(library) => format!("imported from {library}"),
                 None => "defined at the prompt".to_owned(),
             };
-            text.push_str(&format!("{}: {}, {place}\n", info.name, kind_text(info.kind)));
+            text.push_str(&format!(
+                "{}: {}, {place}\n",
+                info.name,
+                kind_text(info.kind)
+            ));
             if let Some((signature, documentation)) = info.documentation {
                 text.push_str(&format!("  {signature}\n  {documentation}\n"));
             }

@@ -99,7 +99,9 @@ pub(super) fn option(prompt: &mut Prompt, rest: &str) -> Reply {
                 }
                 Reply::Done
             }
-            _ => Reply::Text(format!("{name} wants a number greater than 0, not {value}\n")),
+            _ => Reply::Text(format!(
+                "{name} wants a number greater than 0, not {value}\n"
+            )),
         },
         _ => Reply::Usage,
     }

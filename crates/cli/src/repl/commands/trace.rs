@@ -27,7 +27,9 @@ pub(super) fn trace(prompt: &mut Prompt, rest: &str) -> Reply {
         if let Some(name) = form.as_identifier() {
             let name = name.name.as_str();
             return Ok(match wrap(prompt, name) {
-                Some(()) => Reply::Text(format!("Calls of {name} are told; ,untrace {name} ends that.\n")),
+                Some(()) => Reply::Text(format!(
+                    "Calls of {name} are told; ,untrace {name} ends that.\n"
+                )),
                 None => Reply::Text(format!(
                     "{name} is no procedure that was defined here; others cannot be traced.\n"
                 )),
@@ -141,8 +143,7 @@ fn provide_wrapper(prompt: &mut Prompt) -> Option<()> {
     let (environment, prepared) = evaluation.make_environment(&[library]).ok()?;
     prompt.session.run(Ok(prepared)).ok()?;
     let form = Syntax::symbol(Span::NONE, "traced");
-    let value =
-        crate::repl::prompt::evaluate_form(&mut prompt.session, environment, &form).ok()?;
+    let value = crate::repl::prompt::evaluate_form(&mut prompt.session, environment, &form).ok()?;
     prompt.session.thread.define_global(&global, value);
     Some(())
 }

@@ -148,12 +148,17 @@ impl Buffer {
 
     /// Exchanges the characters around the cursor.
     pub fn transpose(&mut self) {
-        let end = if self.is_at_end() { self.cursor } else { self.next() };
+        let end = if self.is_at_end() {
+            self.cursor
+        } else {
+            self.next()
+        };
         let mut characters = self.text[..end].char_indices().rev();
         if let (Some((second, right)), Some((first, left))) = (characters.next(), characters.next())
         {
             self.remember();
-            self.text.replace_range(first..end, &format!("{right}{left}"));
+            self.text
+                .replace_range(first..end, &format!("{right}{left}"));
             self.cursor = end;
             debug_assert!(second < end);
         }

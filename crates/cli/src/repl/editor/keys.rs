@@ -193,12 +193,7 @@ mod tests {
         let whole = keys(&["aé\u{1b}[1;5C\r".as_bytes()]);
         assert_eq!(
             whole,
-            [
-                Key::Char('a'),
-                Key::Char('é'),
-                Key::WordRight,
-                Key::Enter
-            ]
+            [Key::Char('a'), Key::Char('é'), Key::WordRight, Key::Enter]
         );
         let bytes = "aé\u{1b}[1;5C\r".as_bytes();
         let pieces: Vec<&[u8]> = bytes.chunks(1).collect();

@@ -448,8 +448,15 @@ mod tests {
 
     #[test]
     fn candidates_share_their_start() {
-        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        assert_eq!(shared_start(&words(&["string-a", "string-b"])), Some("string-"));
+        let words = |list: &[&str]| {
+            list.iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            shared_start(&words(&["string-a", "string-b"])),
+            Some("string-")
+        );
         assert_eq!(shared_start(&words(&["αβ", "αγ"])), Some("α"));
         assert_eq!(shared_start(&words(&["a", "ab"])), Some("a"));
         assert_eq!(shared_start(&[]), None);

@@ -289,7 +289,10 @@ mod tests {
     #[test]
     fn long_lines_are_wrapped() {
         assert_eq!(drawn(6, 24, "abcdefgh", 8), "\r> abcd|  efgh|  \r\x1b[2C");
-        assert_eq!(drawn(6, 24, "abcdefgh", 1), "\r> abcd|  efgh\x1b[1A\r\x1b[3C");
+        assert_eq!(
+            drawn(6, 24, "abcdefgh", 1),
+            "\r> abcd|  efgh\x1b[1A\r\x1b[3C"
+        );
     }
 
     #[test]
@@ -315,6 +318,9 @@ mod tests {
         let mut shown = view("abcd", 0);
         shown.styles = &styles;
         Screen::new(4, 9).draw(&shown, &mut out);
-        assert!(out.contains("a\x1b[31mb\x1b[0m\r\n  \x1b[31mc\x1b[0md"), "{out:?}");
+        assert!(
+            out.contains("a\x1b[31mb\x1b[0m\r\n  \x1b[31mc\x1b[0md"),
+            "{out:?}"
+        );
     }
 }

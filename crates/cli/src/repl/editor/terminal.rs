@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
-    LocalModes, InputModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize,
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize,
     tcsetattr,
 };
 

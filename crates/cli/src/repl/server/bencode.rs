@@ -145,7 +145,11 @@ fn is_end(bytes: &[u8], at: &mut usize) -> Result<bool, Problem> {
 fn number(bytes: &[u8], at: &mut usize, mark: u8) -> Result<i64, Problem> {
     const DIGITS_MAX: usize = 20;
     let rest = &bytes[*at..];
-    let Some(end) = rest.iter().take(DIGITS_MAX + 1).position(|byte| *byte == mark) else {
+    let Some(end) = rest
+        .iter()
+        .take(DIGITS_MAX + 1)
+        .position(|byte| *byte == mark)
+    else {
         let is_number = |byte: &u8| byte.is_ascii_digit() || *byte == b'-';
         let may_go_on = rest.len() <= DIGITS_MAX && rest.iter().all(is_number);
         return Err(if may_go_on {
@@ -171,22 +175,38 @@ mod tests {
     fn values_come_back() {
         let value = Bencode::dictionary([
             ("a", Bencode::Integer(-7)),
-            ("b", Bencode::List(vec![Bencode::text("λ"), Bencode::texts(["x", ""])])),
+            (
+                "b",
+                Bencode::List(vec![Bencode::text("λ"), Bencode::texts(["x", ""])]),
+            ),
         ]);
         let mut bytes = Vec::new();
         value.encode(&mut bytes);
         assert_eq!(bytes, "d1:ai-7e1:bl2:λl1:x0:eee".as_bytes());
         assert_eq!(Bencode::decode(&bytes, 1000), Ok((value, bytes.len())));
         for end in 0..bytes.len() {
-            assert_eq!(Bencode::decode(&bytes[..end], 1000), Err(Problem::Incomplete));
+            assert_eq!(
+                Bencode::decode(&bytes[..end], 1000),
+                Err(Problem::Incomplete)
+            );
         }
     }
 
     #[test]
     fn garbage_is_refused() {
         for text in [
-            "x", "e", "-", "ie", "i1x", "2000:", "99999999999999999999999:", "di1ei2ee", "ix",
-            &"l".repeat(100), "-5:abc", "1-:a",
+            "x",
+            "e",
+            "-",
+            "ie",
+            "i1x",
+            "2000:",
+            "99999999999999999999999:",
+            "di1ei2ee",
+            "ix",
+            &"l".repeat(100),
+            "-5:abc",
+            "1-:a",
         ] {
             assert_eq!(decode(text), Err(Problem::Malformed), "{text}");
         }

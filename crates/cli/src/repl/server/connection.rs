@@ -55,7 +55,9 @@ impl Client {
             ("session", Bencode::text(session)),
             ("id", Bencode::text(id)),
         ];
-        let known = about.into_iter().filter(|(_, value)| *value != Bencode::text(""));
+        let known = about
+            .into_iter()
+            .filter(|(_, value)| *value != Bencode::text(""));
         let message = Bencode::dictionary(known.chain(entries));
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
@@ -137,7 +139,11 @@ impl Connection {
                         self.message(&client, &message);
                     }
                     Err(Problem::Incomplete) if bytes.len() <= MESSAGE_BYTES_MAX => {
-                        enough = if bytes.len() < piece.len() { 0 } else { 2 * bytes.len() };
+                        enough = if bytes.len() < piece.len() {
+                            0
+                        } else {
+                            2 * bytes.len()
+                        };
                         break;
                     }
                     Err(_) => {

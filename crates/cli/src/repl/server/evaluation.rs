@@ -224,7 +224,10 @@ impl Evaluator {
     fn send_values(&self, prompt: &mut Prompt, request: &Request, value: Value) {
         // What was written comes before the value.
         self.output.leave(&mut prompt.session.thread);
-        let library = prompt.module.clone().unwrap_or_else(|| "interaction".to_owned());
+        let library = prompt
+            .module
+            .clone()
+            .unwrap_or_else(|| "interaction".to_owned());
         let mut texts = Vec::new();
         results::each_value(&mut prompt.session, value, |session, value| {
             texts.push(written(&mut session.thread, value));
@@ -248,7 +251,10 @@ fn enter(prompt: &mut Prompt, library: &str) -> bool {
     }
     let sources = prompt.session.evaluation().sources();
     let (_, forms) = read_source(sources, "library of a client", library.as_bytes(), false);
-    let words = forms.forms.first().and_then(|form: &Syntax| LibraryWords::of(form).ok());
+    let words = forms
+        .forms
+        .first()
+        .and_then(|form: &Syntax| LibraryWords::of(form).ok());
     let Some((words, form)) = words.zip(forms.forms.first()) else {
         return true;
     };
@@ -286,7 +292,11 @@ fn look(prompt: &mut Prompt, request: &Request, name: &str, answers_flatly: bool
         ("name", Bencode::text(name)),
         (
             "ns",
-            Bencode::text(info.library.clone().unwrap_or_else(|| "interaction".to_owned())),
+            Bencode::text(
+                info.library
+                    .clone()
+                    .unwrap_or_else(|| "interaction".to_owned()),
+            ),
         ),
     ];
     if let Some((signature, documentation)) = info.documentation {

@@ -84,7 +84,8 @@ fn address_of(text: &str) -> Result<(String, u16), String> {
 pub fn run(prompt: &mut Prompt, address: &str) -> u8 {
     let listener = address_of(address).and_then(|(host, port)| {
         let addresses = (host.as_str(), port).to_socket_addrs();
-        let listener = addresses.and_then(|found| TcpListener::bind(found.collect::<Vec<_>>().as_slice()));
+        let listener =
+            addresses.and_then(|found| TcpListener::bind(found.collect::<Vec<_>>().as_slice()));
         listener.map_err(|error| format!("cannot listen at {host}:{port}: {error}"))
     });
     let listener = match listener {
@@ -122,11 +123,7 @@ pub fn run(prompt: &mut Prompt, address: &str) -> u8 {
 }
 
 /// Reads the prompt on a thread of its own.
-fn read_prompt(
-    prompt: &Prompt,
-    shared: &Arc<Shared>,
-    jobs: Sender<Job>,
-) -> std::io::Result<()> {
+fn read_prompt(prompt: &Prompt, shared: &Arc<Shared>, jobs: Sender<Job>) -> std::io::Result<()> {
     let shared = shared.clone();
     let mut next = (prompt.text(), prompt.environment());
     let reading = move || {

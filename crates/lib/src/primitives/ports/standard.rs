@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use canny_io::port::EncodeOptions;
 use canny_io::{
-    Access, Buffering, ByteDevice, DecodeOptions, Handle, IoError, SharedPort, TextInput, TextOutput, Wait, flush_all,
+    Access, Buffering, ByteDevice, DecodeOptions, Handle, IoError, SharedPort, TextInput,
+    TextOutput, Wait, flush_all,
 };
 use canny_vm::{Raise, Thread};
 
