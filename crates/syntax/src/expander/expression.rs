@@ -65,6 +65,12 @@ impl Expander<'_> {
                     Some(result) => current = result,
                     None => return Expr::unspecified(current.span),
                 },
+                Some(Denotation::Global { name, .. }) => {
+                    return match self.call_by_syntax(&name, &current, scope) {
+                        Some(result) => result,
+                        None => self.call(&current, scope),
+                    };
+                }
                 _ => return self.call(&current, scope),
             }
         }
@@ -175,6 +181,7 @@ impl Expander<'_> {
             | CoreForm::DefineRecordType
             | CoreForm::DefineSyntax
             | CoreForm::BeginForSyntax
+            | CoreForm::DefineCallSyntax
             | CoreForm::Import
             | CoreForm::DefineLibrary => {
                 let place = if form.is_definition() {

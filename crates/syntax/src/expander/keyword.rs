@@ -35,6 +35,7 @@ core_forms! {
     DefineValues "define-values"
     DefineRecordType "define-record-type"
     DefineSyntax "define-syntax"
+    DefineCallSyntax "%define-call-syntax"
     LetSyntax "let-syntax"
     LetrecSyntax "letrec-syntax"
     SplicingLetSyntax "splicing-let-syntax"
@@ -101,6 +102,7 @@ impl CoreForm {
                 | CoreForm::DefineValues
                 | CoreForm::DefineRecordType
                 | CoreForm::DefineSyntax
+                | CoreForm::DefineCallSyntax
         )
     }
 }

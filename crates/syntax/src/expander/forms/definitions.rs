@@ -47,6 +47,7 @@ impl Expander<'_> {
             CoreForm::DefineStar => self.define(form, operands, syntax, scan),
             CoreForm::DefineValues => self.define_values(operands, syntax.span, scan),
             CoreForm::DefineRecordType => self.define_record_type(operands, syntax.span, scan),
+            CoreForm::DefineCallSyntax => self.define_call_syntax(operands, syntax.span, scan),
             CoreForm::DefineSyntax => match operands {
                 [name, spec] => self.declare_syntax(name, spec, form.name(), scan),
                 _ => self.bad_form(form, syntax.span, "expected a keyword and a transformer"),
