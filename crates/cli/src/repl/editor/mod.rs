@@ -131,7 +131,7 @@ impl Editor {
         // The cursor goes below what was typed.
         self.search = None;
         self.below.clear();
-        self.buffer.to_end();
+        self.buffer.go_to_end();
         self.is_done = true;
         self.draw(prompt, assistant);
         self.is_done = false;
@@ -274,10 +274,10 @@ impl Editor {
             Key::Right | Key::Control('f') => buffer.right(),
             Key::WordLeft | Key::Meta('b') => buffer.word_left(),
             Key::WordRight | Key::Meta('f') => buffer.word_right(),
-            Key::Home | Key::Control('a') => buffer.to_line_start(),
-            Key::End | Key::Control('e') => buffer.to_line_end(),
-            Key::Meta('<') => buffer.to_start(),
-            Key::Meta('>') => buffer.to_end(),
+            Key::Home | Key::Control('a') => buffer.go_to_line_start(),
+            Key::End | Key::Control('e') => buffer.go_to_line_end(),
+            Key::Meta('<') => buffer.go_to_start(),
+            Key::Meta('>') => buffer.go_to_end(),
             Key::Control('k') => buffer.kill_to_line_end(),
             Key::Control('u') => buffer.kill_to_line_start(),
             Key::Control('w') | Key::MetaBackspace => buffer.kill_word_before(),
