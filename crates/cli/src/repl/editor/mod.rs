@@ -22,6 +22,8 @@ use super::history::History;
 const ESCAPE_WAIT: Duration = Duration::from_millis(40);
 /// While input keeps coming, the screen is drawn this seldom.
 const DRAW_EVERY: Duration = Duration::from_millis(60);
+/// And takes no more than one part in so many of the time.
+const DRAW_SHARE: u32 = 10;
 /// How often the window's size is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// A text longer than this is not looked at while more of it comes.
@@ -151,6 +153,7 @@ impl Editor {
         assistant: &dyn Assistant,
     ) -> std::io::Result<Input> {
         let mut drawn = Instant::now();
+        let mut pause = DRAW_EVERY;
         let mut is_changed = false;
         loop {
             let mut is_final = false;
@@ -170,10 +173,12 @@ impl Editor {
                 is_final = true;
             }
             let is_busy = terminal::is_ready(Some(Duration::ZERO));
-            if is_changed && (!is_busy || drawn.elapsed() > DRAW_EVERY) {
+            if is_changed && (!is_busy || drawn.elapsed() > pause) {
+                let start = Instant::now();
                 self.draw(prompt, assistant);
                 is_changed = false;
                 drawn = Instant::now();
+                pause = DRAW_EVERY.max(DRAW_SHARE * (drawn - start));
             }
             while !terminal::is_ready(Some(LOOK_EVERY)) {
                 let (columns, rows) = terminal::size();
