@@ -17,6 +17,7 @@ Usage:
                                      the same in any case; with --listen also for editors
   canny expand FILE                  print the program fully expanded
   canny disasm FILE                  print the program's bytecode
+  canny compile FILE [-o PROGRAM]    make one executable file; more by 'canny compile --help'
   canny fmt [FILE|DIRECTORY…]        lay out source files; more by 'canny fmt --help'
   canny explain [CODE]               tell what the code of a message means; without CODE list all
 

@@ -4,6 +4,7 @@
 //! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards: a list of
 //! thunks to run in order, libraries first, is all that its callers see. No Scheme code runs here.
 
+mod bundle;
 mod modules;
 mod names;
 
