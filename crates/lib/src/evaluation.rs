@@ -86,10 +86,10 @@ struct Inner {
     environments: HashMap<u64, Environment>,
     next_environment: u64,
     programs: u64,
-    /// What was said of unbound variables, by their names.
-    hints: HashMap<String, (Option<String>, Option<String>)>,
     directories: Vec<std::path::PathBuf>,
     is_interactive: bool,
+    /// What was said of unbound variables, by their names.
+    hints: HashMap<String, (Option<String>, Option<String>)>,
 }
 
 impl Evaluation {
