@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use support::{Canny, root, scratch};
 
 const PAGES: &[&str] = &[
+    "macros",
     "match",
     "delimited-continuations",
     "loops",

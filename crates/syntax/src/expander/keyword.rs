@@ -35,11 +35,20 @@ core_forms! {
     DefineValues "define-values"
     DefineRecordType "define-record-type"
     DefineSyntax "define-syntax"
+    DefineCallSyntax "%define-call-syntax"
     LetSyntax "let-syntax"
     LetrecSyntax "letrec-syntax"
+    SplicingLetSyntax "splicing-let-syntax"
+    SplicingLetrecSyntax "splicing-letrec-syntax"
     SyntaxParameterize "syntax-parameterize"
     SyntaxRules "syntax-rules"
     SyntaxError "syntax-error"
+    SyntaxCase "syntax-case"
+    Syntax "syntax"
+    Quasisyntax "quasisyntax"
+    Unsyntax "unsyntax"
+    UnsyntaxSplicing "unsyntax-splicing"
+    BeginForSyntax "begin-for-syntax"
     Let "let"
     LetStar "let*"
     Letrec "letrec"
@@ -88,6 +97,8 @@ impl CoreForm {
                 | CoreForm::Else
                 | CoreForm::Unquote
                 | CoreForm::UnquoteSplicing
+                | CoreForm::Unsyntax
+                | CoreForm::UnsyntaxSplicing
         )
     }
 
@@ -100,6 +111,7 @@ impl CoreForm {
                 | CoreForm::DefineValues
                 | CoreForm::DefineRecordType
                 | CoreForm::DefineSyntax
+                | CoreForm::DefineCallSyntax
                 | CoreForm::MatchDefine
         )
     }

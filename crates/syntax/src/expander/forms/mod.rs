@@ -14,4 +14,5 @@ pub(crate) mod matching_forms;
 mod parameterization;
 mod quotation;
 pub(crate) mod records;
+mod syntax_case;
 pub(crate) mod values;
