@@ -376,50 +376,52 @@ mod tests {
         assert_eq!(rows, functions);
     }
 
+    /// Objects that leaf functions are tried on.
+    const TEXTS: &[&str] = &[
+        "0",
+        "1",
+        "-1",
+        "3",
+        "2.0",
+        "2.5",
+        "100000000000000000000",
+        "1/2",
+        "1.5+2.5i",
+        "#t",
+        "#f",
+        "()",
+        "#\\a",
+        "#\\A",
+        "#\\0",
+        "#\\space",
+        "#\\\u{3bb}",
+        "#\\\u{a0}",
+        "a",
+        "b",
+        "\"a\"",
+        "\"b\"",
+        "\"\"",
+        "\"abc\"",
+        "\"\u{3bb}\"",
+        "#()",
+        "#(1 2)",
+        "#u8(1 2)",
+        "(a b c)",
+        "(1 2.0 3)",
+        "(1 2 . 3)",
+        "((a . 1) (b . 2))",
+        "((1 . 1) (2.0 . 2))",
+        "(((a) . 1) 2)",
+        "((\"a\" . 1) (\"b\" . 2))",
+        "#0=(1 2 . #0#)",
+        "#0=((a . 1) . #0#)",
+        "(\"a\" (1 2) #(1 2))",
+    ];
+
     /// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
     #[test]
     fn leaf_functions_agree_with_their_primitives() {
         let mut thread = machine();
-        let texts = [
-            "0",
-            "1",
-            "-1",
-            "3",
-            "2.0",
-            "2.5",
-            "100000000000000000000",
-            "1/2",
-            "1.5+2.5i",
-            "#t",
-            "#f",
-            "()",
-            "#\\a",
-            "#\\A",
-            "#\\0",
-            "#\\space",
-            "#\\\u{3bb}",
-            "#\\\u{a0}",
-            "a",
-            "b",
-            "\"a\"",
-            "\"b\"",
-            "\"\"",
-            "\"abc\"",
-            "\"\u{3bb}\"",
-            "#()",
-            "#(1 2)",
-            "#u8(1 2)",
-            "(a b c)",
-            "(1 2.0 3)",
-            "(1 2 . 3)",
-            "((a . 1) (b . 2))",
-            "((1 . 1) (2.0 . 2))",
-            "(((a) . 1) 2)",
-            "((\"a\" . 1) (\"b\" . 2))",
-            "#0=(1 2 . #0#)",
-            "#0=((a . 1) . #0#)",
-            "(\"a\" (1 2) #(1 2))",
-        ];
         let numbers = [
             "0",
             "1",
@@ -444,11 +446,7 @@ mod tests {
                 .into_iter()
                 .chain([&*own_vector, "#u8(1 2)"])
                 .collect();
-            let texts = if own_vector.is_empty() {
-                &texts[..]
-            } else {
-                &few
-            };
+            let texts = if own_vector.is_empty() { TEXTS } else { &few };
             let mut answered_here = false;
             for combination in 0..texts.len().pow(leaf.arguments as u32) {
                 // The same text gives the same object where it is given twice.
