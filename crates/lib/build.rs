@@ -11,6 +11,7 @@ use canny_compiler::image::{ImageEntry, encode_image, encode_interface, encode_u
 use canny_syntax::core::LibraryName;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::library::{Libraries, SearchPath};
+use canny_syntax::messages::is_off_by_default;
 use canny_syntax::span::{SourceMap, Span};
 
 #[path = "src/platform_features.rs"]
@@ -60,12 +61,7 @@ fn build_image(root: &Path, features: &[String]) -> Result<Vec<u8>, Box<dyn Erro
         };
         let (compilation, interface) = compile_library(&mut libraries, &library, &options)
             .map_err(|errors| render(&errors, &sources))?;
-        for warning in &compilation.warnings {
-            println!(
-                "cargo:warning={}",
-                warning.render(&sources, false).replace('\n', " ")
-            );
-        }
+        print_warnings(&compilation.warnings, &sources);
         canny_compiler::verifier::verify_unit(&compilation.unit)
             .map_err(|error| format!("{}: {error}", library.name))?;
         let interface = encode_interface(&interface)?;
@@ -163,11 +159,16 @@ fn report(diagnostics: &[Diagnostic], sources: &SourceMap) -> Result<(), String>
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(render(diagnostics, sources));
     }
-    for warning in diagnostics {
-        println!(
-            "cargo:warning={}",
-            warning.render(sources, false).replace('\n', " ")
-        );
-    }
+    print_warnings(diagnostics, sources);
     Ok(())
+}
+
+fn print_warnings(diagnostics: &[Diagnostic], sources: &SourceMap) {
+    let shown = diagnostics
+        .iter()
+        .filter(|one| !is_off_by_default(one.code));
+    for warning in shown {
+        let text = warning.render(sources, false);
+        println!("cargo:warning={}", text.replace('\n', " "));
+    }
 }

@@ -20,8 +20,6 @@
           (canny comparators))
   (begin
 
-    (define absent (list 'absent))
-
     (define (no-such-key who key)
       (raise (%make-condition 'key "the key has no value" (list key) who)))
 

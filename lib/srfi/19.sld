@@ -621,8 +621,7 @@
       (if (not (string? string)) (%type-error 'string->date 1 "string" string))
       (if (not (string? template)) (%type-error 'string->date 2 "string" template))
       (let ((fields (make-vector 8 #f))
-            (port (open-input-string string))
-            (length (string-length template)))
+            (port (open-input-string string)))
 
         (define (fail what)
           (error (string-append "string->date: " what) string template))

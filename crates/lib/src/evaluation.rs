@@ -4,6 +4,9 @@
 //! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards: a list of
 //! thunks to run in order, libraries first, is all that its callers see. No Scheme code runs here.
 
+mod modules;
+mod names;
+
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,10 +22,13 @@ use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
 use canny_syntax::library::{Libraries, similar_name};
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_source;
-use canny_syntax::span::{SourceMap, Span};
+use canny_syntax::span::{SourceId, SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
 use canny_vm::{InterruptState, Raise, Thread};
+
+pub use modules::LibraryWords;
+pub use names::{NameInfo, NameKind};
 
 use crate::features::FEATURES;
 use crate::library_cache::LibraryCache;
@@ -39,6 +45,8 @@ pub struct EvaluationConfig {
     pub features: Vec<String>,
     /// Where compiled libraries are kept; `None` for nowhere.
     pub cache: Option<std::path::PathBuf>,
+    /// People will look into libraries and frames: keep the names that this needs.
+    pub is_interactive: bool,
 }
 
 /// The number of an environment.
@@ -47,6 +55,9 @@ pub struct EnvironmentId(pub u64);
 
 /// The environment of the prompt and of programs without import.
 pub const INTERACTION: EnvironmentId = EnvironmentId(0);
+
+/// The number of the interaction environment as names are asked for before its first use.
+const UNUSED_INTERACTION: u64 = u64::MAX;
 
 /// Library whose exports the interaction environment begins with.
 const INTERACTION_LIBRARY: [&str; 2] = ["canny", "base"];
@@ -74,22 +85,31 @@ struct Inner {
     environments: HashMap<u64, Environment>,
     next_environment: u64,
     programs: u64,
+    /// What was said of unbound variables, by their names.
+    hints: HashMap<String, (Option<String>, Option<String>)>,
+    directories: Vec<std::path::PathBuf>,
+    is_interactive: bool,
 }
 
 impl Evaluation {
     /// An evaluation with the standard library and nothing instantiated.
     pub fn new(config: &EvaluationConfig) -> Evaluation {
         let sources = Arc::new(SourceMap::new());
-        let cache = Arc::new(LibraryCache::new(
-            config.cache.clone(),
-            config.features.clone(),
-        ));
+        let mut compiled_for = config.features.clone();
+        if config.is_interactive {
+            // No name of a feature: what is kept for a prompt is a different compilation.
+            compiled_for.push("(interactive)".to_owned());
+        }
+        let cache = Arc::new(LibraryCache::new(config.cache.clone(), compiled_for));
         let loader = StandardLoader::new(config.directories.clone(), cache.clone());
         let mut libraries = Libraries::new(sources.clone(), Box::new(loader), FEATURES);
         for feature in &config.features {
             libraries.add_feature(feature);
         }
-        let units = Arc::new(LibraryUnits::new(cache));
+        if config.is_interactive {
+            libraries.keep_internals();
+        }
+        let units = Arc::new(LibraryUnits::new(cache, config.is_interactive));
         let macro_interrupts = Arc::new(Mutex::new(None));
         libraries.set_macro_host(Box::new(MacroBridge::new(
             config.clone(),
@@ -98,12 +118,15 @@ impl Evaluation {
             macro_interrupts.clone(),
         )));
         let inner = Inner {
+            directories: config.directories.clone(),
+            is_interactive: config.is_interactive,
             libraries,
             units,
             instantiated: HashSet::new(),
             environments: HashMap::new(),
             next_environment: 1,
             programs: 0,
+            hints: HashMap::new(),
         };
         Evaluation {
             sources,
@@ -151,6 +174,7 @@ impl Evaluation {
             &mut prepared,
             &mut diagnostics,
         );
+        inner.keep_hints(&diagnostics);
         finish(prepared, diagnostics)
     }
 
@@ -247,12 +271,27 @@ impl Evaluation {
         finish(prepared, diagnostics).map(|prepared| (EnvironmentId(number), prepared))
     }
 
-    /// A name of the interaction environment, if there is one, that looks like this one.
-    pub fn similar_name(&self, name: &str) -> Option<String> {
-        let inner = self.lock();
-        let environment = inner.environments.get(&INTERACTION.0)?;
+    /// What may help who used a variable without a value: a name that looks like it, and a sentence about the
+    /// libraries that export it. What was said when the code was compiled is said again.
+    pub fn hints(&self, name: &str) -> (Option<String>, Option<String>) {
+        let mut inner = self.lock();
+        if let Some(hints) = inner.hints.get(name) {
+            return hints.clone();
+        }
+        let name = Name::new(name);
+        let Some(environment) = inner.environments.get(&INTERACTION.0) else {
+            return (None, None);
+        };
         let names = environment.bindings().map(|(name, _)| name);
-        similar_name(Name::new(name), names).map(|similar| similar.as_str().to_owned())
+        let similar = similar_name(name, names).map(|similar| similar.as_str().to_owned());
+        // A variable that is bound has no value yet.
+        if environment.bindings().any(|(bound, _)| bound == name) {
+            return (None, None);
+        }
+        match inner.libraries.exporters_note(name) {
+            Some(note) => (None, Some(note)),
+            None => (similar, None),
+        }
     }
 
     /// Forgets an environment whose object died.
@@ -344,6 +383,16 @@ fn finish(prepared: Prepared, diagnostics: Vec<Diagnostic>) -> Result<Prepared, 
     }
     let mut prepared = prepared;
     prepared.warnings.extend(diagnostics);
+    let mut sources: Vec<SourceId> = Vec::new();
+    for warning in &prepared.warnings {
+        if !sources.contains(&warning.span.source) {
+            sources.push(warning.span.source);
+        }
+    }
+    let source = |id: SourceId| sources.iter().position(|other| *other == id);
+    prepared
+        .warnings
+        .sort_by_key(|one| (source(one.span.source), one.span.start));
     Ok(prepared)
 }
 
@@ -376,16 +425,29 @@ fn import_form(sets: &[Syntax]) -> Syntax {
 }
 
 /// How code is compiled while a program is prepared.
-pub(crate) fn compiler_options(sources: &SourceMap) -> Options<'_> {
+pub(crate) fn compiler_options(sources: &SourceMap, keeps_variables: bool) -> Options<'_> {
     Options {
         sources: Some(sources),
         keeps_last_frame: false,
+        keeps_variables,
         omits_inlinings: false,
         optimize: optimize::Options::from_environment(),
     }
 }
 
 impl Inner {
+    /// Keeps what is said of unbound variables, for the errors that may follow.
+    fn keep_hints(&mut self, diagnostics: &[Diagnostic]) {
+        for warning in diagnostics {
+            if matches!(warning.code, "unbound-variable" | "misspelt-keyword")
+                && let Some(name) = warning.message.split('`').nth(1)
+            {
+                let hints = (warning.similar.clone(), warning.notes.first().cloned());
+                self.hints.insert(name.to_owned(), hints);
+            }
+        }
+    }
+
     /// Compiles a unit, and before it every library that it needs and that is not instantiated.
     fn compile(
         &mut self,
@@ -414,7 +476,7 @@ impl Inner {
         for library in unit.requires.clone() {
             self.require(&library, prepared, diagnostics);
         }
-        let mut options = compiler_options(sources);
+        let mut options = compiler_options(sources, self.is_interactive);
         options.keeps_last_frame = keeps_last_frame;
         options.optimize.imports = Some(&self.libraries);
         match compile_unit(unit, &options) {

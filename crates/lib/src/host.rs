@@ -6,6 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
+//! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
 //! | `command_line`, `script_file`, `report` | the host program, once, before it runs code | any thread |
@@ -19,31 +20,53 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
+use crate::failure::Failures;
 use crate::macros::Conversation;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 
-pub use crate::primitives::ports::standard::{finish_output, open_standard_ports};
+pub use crate::primitives::ports::standard::{
+    HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
+};
 
 /// An object that was raised and that no handler took, ready to be shown.
 #[derive(Clone, Debug)]
 pub struct Uncaught {
     /// The kind of the condition; `None` when the object is no condition.
     pub kind: Option<String>,
+    /// The code of the message: a row of the table of messages.
+    pub code: &'static str,
     /// The text of the condition, or the written form of another object.
     pub message: String,
     /// File, line and column of the condition.
     pub position: Option<Position>,
-    /// For a call with wrong arguments: the procedure's name and where it is defined.
-    pub definition: Option<(String, Position)>,
+    /// The procedure to blame.
+    pub who: Option<String>,
+    /// Its argument to blame, from 1.
+    pub argument: Option<usize>,
+    /// For a call with wrong arguments: the procedure.
+    pub procedure: Option<BlamedProcedure>,
     /// For a variable without a value: a name that looks like it.
     pub similar_name: Option<String>,
+    /// Sentences that may help.
+    pub notes: Vec<String>,
     /// The newest frames, newest first.
     pub frames: Vec<FrameDescription>,
     /// The object was raised by `raise-continuable`.
     pub is_continuable: bool,
+}
+
+/// A procedure that was called with wrong arguments.
+#[derive(Clone, Debug)]
+pub struct BlamedProcedure {
+    /// Its name.
+    pub name: Option<String>,
+    /// Where it is defined, unless that is in the standard library.
+    pub position: Option<Position>,
+    /// How it is called, once for each of its clauses.
+    pub calls: Vec<String>,
 }
 
 /// How uncaught objects are shown.
@@ -60,6 +83,7 @@ pub(crate) struct Host {
     script_file: OnceLock<Option<String>>,
     environment: Mutex<HashMap<String, Option<String>>>,
     report: OnceLock<Report>,
+    pub(crate) failures: Failures,
 }
 
 impl Host {
@@ -74,6 +98,7 @@ impl Host {
             script_file: OnceLock::new(),
             environment: Mutex::default(),
             report: OnceLock::new(),
+            failures: Failures::default(),
         }
     }
 
@@ -145,9 +170,7 @@ impl Uncaught {
             } = position;
             text = format!("{file}:{line}:{column}: ");
         }
-        text.push_str("error: ");
-        text.push_str(&self.text());
-        text
+        format!("{text}error[{}]: {}", self.code, self.text())
     }
 
     /// The message; an object that is no condition is called what it is.

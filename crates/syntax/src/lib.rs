@@ -13,6 +13,7 @@ pub mod environment;
 pub mod expander;
 pub mod library;
 pub mod library_name;
+pub mod messages;
 pub mod name;
 pub mod number;
 pub mod pretty;

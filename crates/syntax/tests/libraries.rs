@@ -201,12 +201,12 @@ fn import_errors() {
     check_error(
         "(import (only (a b) tow))",
         &files,
-        "program.scm:1:21: error: (a b) does not export `tow`\n 1 | (import (only (a b) tow))\n   |                     ^^^\n  note: did you mean `two`?\n",
+        "program.scm:1:21: error[missing-export]: (a b) does not export `tow`\n 1 | (import (only (a b) tow))\n   |                     ^^^\n  note: did you mean `two`?\n",
     );
     check_error(
         "(import (rename (a b) (onne one)))",
         &files,
-        "program.scm:1:24: error: (a b) does not export `onne`
+        "program.scm:1:24: error[missing-export]: (a b) does not export `onne`
  1 | (import (rename (a b) (onne one)))
    |                        ^^^^
   note: did you mean `one`?
@@ -215,7 +215,7 @@ fn import_errors() {
     check_error(
         "(import (a b) (other))",
         &files,
-        "program.scm:1:15: error: `one` is imported from (a b) and, as something else, from (other)
+        "program.scm:1:15: error[conflicting-import]: `one` is imported from (a b) and, as something else, from (other)
  1 | (import (a b) (other))
    |               ^^^^^^^
 program.scm:1:9: note: the import from (a b)
@@ -226,7 +226,7 @@ program.scm:1:9: note: the import from (a b)
     check_error(
         "(import (missing library 2))",
         &files,
-        "program.scm:1:9: error: the library (missing library 2) was not found
+        "program.scm:1:9: error[library-not-found]: the library (missing library 2) was not found
  1 | (import (missing library 2))
    |         ^^^^^^^^^^^^^^^^^^^
   note: searched missing/library/2.sld
@@ -235,7 +235,7 @@ program.scm:1:9: note: the import from (a b)
     check_error(
         "(import (canny syntax) (a b))\n(set! one 2)",
         &files,
-        "program.scm:2:7: error: `one` is imported from (a b) and cannot be assigned
+        "program.scm:2:7: error[immutable-variable]: `one` is imported from (a b) and cannot be assigned
  2 | (set! one 2)
    |       ^^^
   note: a definition of the name here would make it a variable of its own
@@ -254,9 +254,9 @@ fn cyclic_imports_are_reported() {
         ],
     );
     assert!(
-        result
-            .text
-            .contains("c.sld:1:29: error: libraries import each other: (a) → (b) → (c) → (a)"),
+        result.text.contains(
+            "c.sld:1:29: error[cyclic-import]: libraries import each other: (a) → (b) → (c) → (a)"
+        ),
         "{}",
         result.text
     );

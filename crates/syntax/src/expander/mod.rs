@@ -19,6 +19,7 @@ mod macros;
 mod matching;
 mod procedural;
 mod reference;
+mod rule_patterns;
 mod scope;
 mod syntax_rules;
 mod toplevel;

@@ -196,7 +196,7 @@ impl Expander<'_> {
                 return Expr::unspecified(span);
             }
             Denotation::Unbound(name) => {
-                self.warn_unbound(identifier.name, &name, span);
+                self.warn_unbound(identifier.name, &name, span, scope);
                 ExprKind::GlobalRef(name)
             }
             Denotation::Core(form) => {
@@ -222,7 +222,7 @@ impl Expander<'_> {
 
     /// Programs and libraries know all their definitions, so a free identifier there is surely
     /// unbound. It is an error only when it is evaluated.
-    fn warn_unbound(&mut self, symbol: Name, name: &GlobalName, span: Span) {
+    fn warn_unbound(&mut self, symbol: Name, name: &GlobalName, span: Span, scope: ScopeId) {
         let own = name.library == *self.environment.key();
         if own
             && !matches!(
@@ -243,10 +243,18 @@ impl Expander<'_> {
             .any(|form| form.name() == symbol.as_str())
         {
             diagnostic = diagnostic.note("it is a standard keyword: is an `import` missing?");
+        } else if let Some(note) = self.libraries.exporters_note(symbol) {
+            diagnostic = diagnostic.note(note);
         } else {
+            let locals = self.scopes.local_names(scope);
             let names = self.environment.bindings().map(|(name, _)| name);
+            let names = names.chain(locals);
             if let Some(similar) = crate::library::similar_name(symbol, names) {
-                diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+                diagnostic = diagnostic.similar(similar.as_str());
+                let meant = self.environment.entry(similar).map(|entry| &entry.binding);
+                if matches!(meant, Some(Binding::Core(_) | Binding::Macro(_))) {
+                    diagnostic.code = "misspelt-keyword";
+                }
             }
         }
         self.report(diagnostic);
@@ -279,7 +287,7 @@ impl Expander<'_> {
                 ExprKind::GlobalSet(name, Box::new(value))
             }
             Denotation::Unbound(name) => {
-                self.warn_unbound(identifier.name, &name, at);
+                self.warn_unbound(identifier.name, &name, at, scope);
                 self.may_assign(&name);
                 ExprKind::GlobalSet(name, Box::new(value))
             }

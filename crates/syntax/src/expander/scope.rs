@@ -214,6 +214,20 @@ impl Scopes {
         }
     }
 
+    /// The names that the local scopes around a place bind.
+    pub fn local_names(&self, scope: ScopeId) -> Vec<Name> {
+        let mut names = Vec::new();
+        let mut next = Some(scope);
+        while let Some(scope) = next {
+            let Scope { parent, kind } = &self.scopes[scope.0 as usize];
+            if let ScopeKind::Local(table) = kind {
+                names.extend(table.entries.iter().map(|(own, _)| own.name));
+            }
+            next = *parent;
+        }
+        names
+    }
+
     /// The outermost scope around `scope`.
     pub fn outermost(&self, mut scope: ScopeId) -> ScopeId {
         while let Some(parent) = self.scopes[scope.0 as usize].parent {

@@ -99,8 +99,13 @@ impl Expander<'_> {
         }
         let failed = self.has_errors();
         if failed {
-            // An error makes warnings about unbound variables unreliable.
-            self.diagnostics.retain(Diagnostic::is_error);
+            // An error makes warnings about unbound variables unreliable, but a misspelt keyword may be its cause.
+            let is_cause = |one: &Diagnostic| one.code == "misspelt-keyword" && !self.incomplete;
+            self.diagnostics
+                .retain(|one| one.is_error() || is_cause(one));
+        }
+        if !failed {
+            self.warn_of_shadowed_names();
         }
         sort_by_position(&mut self.diagnostics);
         for global in &mut self.globals {
@@ -140,6 +145,26 @@ impl Expander<'_> {
                 }
             }
         }
+    }
+
+    /// Tells of local variables that have the name of something imported.
+    fn warn_of_shadowed_names(&mut self) {
+        let mut found = Vec::new();
+        for (_, variable) in self.locals.iter() {
+            let Some(Entry {
+                origin: Origin::Imported(library, _),
+                ..
+            }) = self.environment.entry(variable.name)
+            else {
+                continue;
+            };
+            // What a macro binds has the position of the macro's use.
+            let text = self.libraries.sources().text(variable.span);
+            if text.as_deref() == Some(variable.name.as_str()) {
+                found.push(shadowed_name(variable.name, variable.span, library));
+            }
+        }
+        self.diagnostics.extend(found);
     }
 
     /// Brings the macros of this unit into their lasting form.
@@ -189,6 +214,14 @@ impl Expander<'_> {
         ) && self.environment.kind() == EnvironmentKind::Program;
         if again {
             return Some(Target::Again(self.environment.global(name)));
+        }
+        if let Some(Entry {
+            origin: Origin::Imported(library, _),
+            ..
+        }) = existing
+        {
+            let warning = shadowed_name(name, span, library);
+            self.report(warning);
         }
         let binding = Binding::Global(self.environment.global(name));
         self.environment.bind(
@@ -381,6 +414,11 @@ impl Expander<'_> {
             self.report(diagnostic);
         }
     }
+}
+
+fn shadowed_name(name: Name, span: Span, library: &impl std::fmt::Display) -> Diagnostic {
+    let message = format!("`{name}` hides what is imported from {library}");
+    Diagnostic::warning("shadowed-name", span, message)
 }
 
 /// Brings diagnostics into the order of the text, since each pass finds errors of its own. Sources

@@ -82,7 +82,12 @@ impl Expander<'_> {
         }
         let Some((rule, mut variables)) = matched else {
             let message = format!("no rule of the macro `{}` matches this use", used.name);
-            self.error("no-matching-rule", form.span, message);
+            let mut diagnostic = Diagnostic::error("no-matching-rule", form.span, message);
+            if let Some((place, patterns)) = self.rule_patterns(used.name) {
+                let text = format!("{} is defined here; it is used as {patterns}", used.name);
+                diagnostic = diagnostic.label(place, text);
+            }
+            self.report(diagnostic);
             return None;
         };
         let mut renamed: Vec<Option<Identifier>> = vec![None; rules.inserted.len()];

@@ -121,8 +121,14 @@ impl Libraries {
         interface.exports = exports;
         interface.requires.clone_from(&unit.requires);
         fill_internal(&mut interface, &environment);
+        if self.keeps_internals {
+            fill_everything(&mut interface, &environment);
+        }
         for global in &mut unit.globals {
-            global.exported = is_visible(&interface, &environment, global.name);
+            // Somebody at a prompt may define it anew.
+            global.assigned |= self.keeps_internals;
+            global.exported =
+                self.keeps_internals || is_visible(&interface, &environment, global.name);
             if global.assigned {
                 interface.assigned.insert(global.name);
             }
@@ -265,7 +271,7 @@ fn exported(
             let mut diagnostic = Diagnostic::error("undefined-export", export.span, message);
             let names = environment.bindings().map(|(name, _)| name);
             if let Some(similar) = similar_name(export.internal, names) {
-                diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+                diagnostic = diagnostic.similar(similar.as_str());
             }
             diagnostics.push(diagnostic);
             good = false;
@@ -319,6 +325,16 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
             }
         }
         interface.macros.insert(name, definition.clone());
+    }
+}
+
+/// Adds every name of the library's top level and all its macros.
+fn fill_everything(interface: &mut Interface, environment: &Environment) {
+    for (name, binding) in environment.bindings() {
+        interface.internal.insert(name, binding.clone());
+    }
+    for (name, definition) in &environment.macros {
+        interface.macros.insert(*name, definition.clone());
     }
 }
 

@@ -101,6 +101,14 @@ impl Primitive {
         }
     }
 
+    /// How it is called, its parameters called by their types: `(list-tail list k)`.
+    pub fn call_text(&self) -> String {
+        let parameters = self.signature.split("->").next().unwrap_or_default();
+        let parameters = parameters.trim_end();
+        let gap = if parameters.is_empty() { "" } else { " " };
+        format!("({}{gap}{parameters})", self.user_name())
+    }
+
     /// Whether a call with `count` arguments has the right number of them.
     pub const fn accepts(&self, count: usize) -> bool {
         count >= self.arity_min as usize
