@@ -23,7 +23,7 @@
           ~prop ~test ~iterate ~if-id-member ~replace-specials
           value etc
           => _ ... quote quasiquote unquote unquote-splicing)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists))
+  (import (canny primitives) (except (canny syntax) match) (canny control) (canny lists))
   (begin
 
     ;; Expansion of patterns.

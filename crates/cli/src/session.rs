@@ -87,7 +87,7 @@ impl Session {
             &vm,
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
-        crate::repl::handle_interrupts(thread.interrupts());
+        crate::repl::handle_interrupts(&vm, thread.interrupts());
         let mut session = Session { vm, thread };
         let prepared = evaluation_of(&session.vm).prepare_machine();
         match session.run(prepared) {
@@ -143,7 +143,7 @@ impl Session {
     }
 }
 
-fn evaluation_of(vm: &Vm) -> &Evaluation {
+pub(crate) fn evaluation_of(vm: &Vm) -> &Evaluation {
     vm.host(|| Evaluation::new(&EvaluationConfig::default()))
 }
 

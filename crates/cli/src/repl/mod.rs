@@ -31,7 +31,7 @@ mod server;
 use std::sync::Arc;
 
 use canny_lib::evaluation::INTERACTION;
-use canny_vm::InterruptState;
+use canny_vm::{InterruptState, Vm};
 
 use crate::exit_code;
 use crate::options::Options;
@@ -39,8 +39,9 @@ use crate::session::{Failure, Session};
 use input::{Line, Source};
 use prompt::{Outcome, Prompt};
 
-/// Turns SIGINT into an interrupt of the machine's thread.
-pub fn handle_interrupts(interrupts: Arc<InterruptState>) {
+/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded.
+pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
+    let machine = Arc::downgrade(vm);
     let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT]) else {
         return;
     };
@@ -49,6 +50,9 @@ pub fn handle_interrupts(interrupts: Arc<InterruptState>) {
         .spawn(move || {
             for _ in signals.forever() {
                 interrupts.interrupt();
+                if let Some(vm) = machine.upgrade() {
+                    crate::session::evaluation_of(&vm).interrupt_macros();
+                }
             }
         });
     // Without the thread Ctrl-C is lost, which is no reason not to run.

@@ -8,8 +8,7 @@ use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, EnvironmentKind};
-use crate::expander::expand_library_body;
-use crate::expander::{Binding, MacroDefinition};
+use crate::expander::{Binding, MacroDefinition, call_syntax_of, expand_library_body};
 use crate::library::import_set::{library_name, similar_name};
 use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
 use crate::name::Name;
@@ -304,6 +303,14 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
     }
     let mut pending: Vec<Name> = interface.exports.values().filter_map(own_macro).collect();
     interface.for_syntax = environment.for_syntax_code.clone();
+    let exported: Vec<Binding> = interface.exports.values().cloned().collect();
+    for (keyword, binding) in exported
+        .iter()
+        .filter_map(|it| call_syntax_of(environment, it))
+    {
+        pending.extend(own_macro(&binding));
+        interface.internal.insert(keyword, binding);
+    }
     while let Some(name) = pending.pop() {
         if interface.macros.contains_key(&name) {
             continue;
@@ -322,6 +329,10 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
             if let Some(binding) = environment.lookup(mentioned) {
                 pending.extend(own_macro(binding));
                 interface.internal.insert(mentioned, binding.clone());
+                if let Some((keyword, syntax)) = call_syntax_of(environment, binding) {
+                    pending.extend(own_macro(&syntax));
+                    interface.internal.insert(keyword, syntax);
+                }
             }
         }
         interface.macros.insert(name, definition.clone());
