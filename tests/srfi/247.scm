@@ -1,0 +1,26 @@
+;; SRFI 247: syntactic monads.
+
+(import (scheme base) (scheme case-lambda) (srfi 247) (canny test))
+
+(define-syntactic-monad $ a b)
+(test '(1 2 3) (($ lambda (c) (list a b c)) 1 2 3))
+($ define (f c d) (list a b c d))
+(test '(1 2 3 4) (f 1 2 3 4))
+(test '((1 2) (1 2 3)) (let ((g ($ case-lambda (() (list a b)) ((c) (list a b c))))) (list (g 1 2) (g 1 2 3))))
+(test '(1 5) ($ let*-values (((c) (values 1 2 3)) (() (values a (+ b c)))) (list a b)))
+(test '(1 2 4) (let ((a 1)) ($ list ((b 2)) 4)))
+(test '(1 6) (let ((a 1) (b 6)) ($ list)))
+(test '(3 6 x) (let ((a 1) (b 6)) ($ list ((a 3)) 'x)))
+(test '(2 8 10) (let ((a 1)) ($ let loop ((c 3) (b 2)) (if (= a 2) (list a b c) (loop 2 (+ b 6) (+ c 7))))))
+(test '(3 2 4) (let () (define-syntactic-monad $ a b) ($ define (f c) ($ list ((a (+ a b))) c)) (f 1 2 4)))
+(define (split wanted? l)
+  (define-syntactic-monad $ in out)
+  (let f ((l l))
+    (if (null? l)
+        ($ values ((in '()) (out '())))
+        ($ let*-values ((() (f (cdr l))))
+          (let ((x (car l)))
+            (if (wanted? x) ($ values ((in (cons x in)))) ($ values ((out (cons x out))))))))))
+(test-values ('(a b) '(1 2)) (split symbol? '(a 1 b 2)))
+
+(test-finish)
