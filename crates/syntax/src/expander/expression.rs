@@ -65,6 +65,12 @@ impl Expander<'_> {
                     Some(result) => current = result,
                     None => return Expr::unspecified(current.span),
                 },
+                Some(Denotation::Global { name, .. }) => {
+                    return match self.call_by_syntax(&name, &current, scope) {
+                        Some(result) => result,
+                        None => self.call(&current, scope),
+                    };
+                }
                 _ => return self.call(&current, scope),
             }
         }
@@ -149,6 +155,12 @@ impl Expander<'_> {
             CoreForm::Cond => self.cond(operands, scope, span),
             CoreForm::Case => self.case(operands, scope, span),
             CoreForm::Do => self.do_loop(operands, scope, span),
+            CoreForm::Match => self.match_form(operands, scope, span),
+            CoreForm::MatchLambda => self.match_lambda(operands, false, scope, span),
+            CoreForm::MatchLambdaStar => self.match_lambda(operands, true, scope, span),
+            CoreForm::MatchLet => self.match_let(operands, scope, span),
+            CoreForm::MatchLetStar => self.match_let_star(operands, scope, span),
+            CoreForm::MatchLetrec => self.match_letrec(operands, scope, span),
             CoreForm::Begin => self.begin(operands, scope, span),
             CoreForm::Set => match operands.first() {
                 Some(keyword) => match self.assignment_macro(keyword, syntax, scope) {
@@ -175,6 +187,8 @@ impl Expander<'_> {
             | CoreForm::DefineRecordType
             | CoreForm::DefineSyntax
             | CoreForm::BeginForSyntax
+            | CoreForm::DefineCallSyntax
+            | CoreForm::MatchDefine
             | CoreForm::Import
             | CoreForm::DefineLibrary => {
                 let place = if form.is_definition() {

@@ -35,6 +35,7 @@ core_forms! {
     DefineValues "define-values"
     DefineRecordType "define-record-type"
     DefineSyntax "define-syntax"
+    DefineCallSyntax "%define-call-syntax"
     LetSyntax "let-syntax"
     LetrecSyntax "letrec-syntax"
     SplicingLetSyntax "splicing-let-syntax"
@@ -65,6 +66,13 @@ core_forms! {
     Begin "begin"
     Set "set!"
     If "if"
+    Match "match"
+    MatchLambda "match-lambda"
+    MatchLambdaStar "match-lambda*"
+    MatchLet "match-let"
+    MatchLetStar "match-let*"
+    MatchLetrec "match-letrec"
+    MatchDefine "match-define"
     CondExpand "cond-expand"
     Include "include"
     IncludeCi "include-ci"
@@ -101,6 +109,8 @@ impl CoreForm {
                 | CoreForm::DefineValues
                 | CoreForm::DefineRecordType
                 | CoreForm::DefineSyntax
+                | CoreForm::DefineCallSyntax
+                | CoreForm::MatchDefine
         )
     }
 }

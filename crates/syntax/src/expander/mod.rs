@@ -12,11 +12,13 @@
 mod applicable;
 mod binding;
 mod body;
+mod call_syntax;
 mod expression;
 mod forms;
 mod keyword;
 mod macros;
 mod matching;
+mod patterns;
 mod procedural;
 mod reference;
 mod rule_patterns;
@@ -47,6 +49,7 @@ pub use macros::MacroDefinition;
 pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
 
 pub(crate) use applicable::MARKER as APPLICABLE_MARKER;
+pub(crate) use call_syntax::call_syntax_of;
 pub(crate) use toplevel::expand_library_body;
 
 /// Deepest nesting of code. Whoever runs the expander or walks the core language recursively gives
@@ -121,6 +124,10 @@ pub(crate) struct Expander<'a> {
     new_macros: Vec<Name>,
     /// The field names of the record types that local variables hold.
     local_records: HashMap<VarId, Vec<Name>>,
+    /// The call syntax of globals that were called, or `None`.
+    call_syntaxes: HashMap<GlobalName, Option<Arc<Macro>>>,
+    /// Globals that belong to one call each.
+    call_variables: Vec<call_syntax::CallVariable>,
     globals: Vec<GlobalDefinition>,
     defined: HashSet<Name>,
     assigned: HashSet<Name>,
@@ -165,6 +172,8 @@ impl<'a> Expander<'a> {
             replaced: Vec::new(),
             new_macros: Vec::new(),
             local_records: HashMap::new(),
+            call_syntaxes: HashMap::new(),
+            call_variables: Vec::new(),
             globals: Vec::new(),
             defined: HashSet::new(),
             assigned: HashSet::new(),

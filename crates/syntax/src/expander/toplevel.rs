@@ -97,6 +97,7 @@ impl Expander<'_> {
         if !self.has_errors() {
             self.close_macros();
         }
+        body.splice(0..0, self.definitions_of_call_variables());
         let failed = self.has_errors();
         if failed {
             // An error makes warnings about unbound variables unreliable, but a misspelt keyword may be its cause.
@@ -306,7 +307,7 @@ impl Expander<'_> {
     }
 
     /// Notes a macro that this unit defines at its top level.
-    fn add_macro(&mut self, name: Name, opened: Arc<Macro>) -> MacroName {
+    pub(crate) fn add_macro(&mut self, name: Name, opened: Arc<Macro>) -> MacroName {
         let key = self.environment.macro_name(name);
         self.opened.insert(key.clone(), opened);
         self.new_macros.push(name);

@@ -45,8 +45,10 @@ impl Expander<'_> {
         match form {
             CoreForm::Define => self.define(form, operands, syntax, scan),
             CoreForm::DefineStar => self.define(form, operands, syntax, scan),
+            CoreForm::MatchDefine => self.match_define(operands, syntax.span, scan),
             CoreForm::DefineValues => self.define_values(operands, syntax.span, scan),
             CoreForm::DefineRecordType => self.define_record_type(operands, syntax.span, scan),
+            CoreForm::DefineCallSyntax => self.define_call_syntax(operands, syntax.span, scan),
             CoreForm::DefineSyntax => match operands {
                 [name, spec] => self.declare_syntax(name, spec, form.name(), scan),
                 _ => self.bad_form(form, syntax.span, "expected a keyword and a transformer"),
@@ -143,7 +145,7 @@ impl Expander<'_> {
     }
 
     /// Drops the errors of an attempt that will be made again, unless it ended everything.
-    fn forget_errors(&mut self, count: usize) {
+    pub(crate) fn forget_errors(&mut self, count: usize) {
         if !self.aborted {
             self.diagnostics.truncate(count);
         }

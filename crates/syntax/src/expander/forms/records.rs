@@ -363,7 +363,7 @@ impl Expander<'_> {
     }
 
     /// The field names of the record type that a variable holds, if that is known.
-    fn known_fields(&mut self, parent: &Syntax, scope: ScopeId) -> Option<Vec<Name>> {
+    pub(crate) fn known_fields(&mut self, parent: &Syntax, scope: ScopeId) -> Option<Vec<Name>> {
         match self.resolve(parent.as_identifier()?, scope) {
             Denotation::Local(variable) => self.local_records.get(&variable).cloned(),
             Denotation::Global { name, .. } if name.library == *self.environment.key() => {
