@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::report::MessageFormat;
+use crate::warnings::Warnings;
+
 /// Where a program's text comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -23,6 +26,8 @@ pub enum Action {
     Repl,
     Expand(PathBuf),
     Disassemble(PathBuf),
+    /// All codes of messages, or one in detail.
+    Explain(Option<String>),
     Help,
     Version,
 }
@@ -41,7 +46,8 @@ pub struct Options {
     pub heap_limit_bytes: Option<usize>,
     pub stack_limit_bytes: Option<usize>,
     pub use_cache: bool,
-    pub show_warnings: bool,
+    pub warnings: Warnings,
+    pub message_format: MessageFormat,
     /// Compile code that runs often.
     pub compiles: bool,
     /// Tell at the end what was compiled and what was not.
@@ -59,7 +65,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         heap_limit_bytes: None,
         stack_limit_bytes: None,
         use_cache: true,
-        show_warnings: true,
+        warnings: Warnings::default(),
+        message_format: MessageFormat::Text,
         compiles: true,
         reports_specializer: false,
     };
@@ -99,7 +106,17 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             Arg::Long("no-jit") => options.compiles = false,
             Arg::Long("spesh-report") => options.reports_specializer = true,
             Arg::Long("no-cache") => options.use_cache = false,
-            Arg::Long("no-warnings") => options.show_warnings = false,
+            Arg::Long("no-warnings") => options.warnings.choose_none(),
+            Arg::Short('W') => options
+                .warnings
+                .choose(&string(parser.value().map_err(text_of)?)?)?,
+            Arg::Long("message-format") => {
+                options.message_format = match parser.value().map_err(text_of)?.to_str() {
+                    Some("text") => MessageFormat::Text,
+                    Some("json") => MessageFormat::Json,
+                    _ => return Err("--message-format wants 'text' or 'json'".to_owned()),
+                };
+            }
             Arg::Value(word) if is_verb(&word, "run") && !must_run => must_run = true,
             Arg::Value(first) => {
                 let rest: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
@@ -140,6 +157,13 @@ fn with_operands(
             Action::Expand(file)
         } else {
             Action::Disassemble(file)
+        };
+        return Ok(options);
+    } else if !must_run && is_verb(&first, "explain") {
+        options.action = match rest.as_slice() {
+            [] => Action::Explain(None),
+            [code] => Action::Explain(Some(lossy(code))),
+            _ => return Err("'explain' takes one code".to_owned()),
         };
         return Ok(options);
     } else if first == "-" {

@@ -22,7 +22,6 @@ const STATISTICS_VARIABLE: &str = "CANNY_STATISTICS";
 pub struct Session {
     pub vm: Arc<Vm>,
     pub thread: Box<Thread>,
-    pub show_warnings: bool,
 }
 
 /// Why something did not run to its end.
@@ -88,11 +87,7 @@ impl Session {
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
         crate::repl::handle_interrupts(thread.interrupts());
-        let mut session = Session {
-            vm,
-            thread,
-            show_warnings: options.show_warnings,
-        };
+        let mut session = Session { vm, thread };
         let prepared = evaluation_of(&session.vm).prepare_machine();
         match session.run(prepared) {
             Ok(_) => Ok(session),
@@ -129,8 +124,8 @@ impl Session {
                 return Err(Failure::Syntax);
             }
         };
-        if self.show_warnings {
-            report::diagnostics(&prepared.warnings, evaluation.sources());
+        if report::diagnostics(&prepared.warnings, evaluation.sources()) {
+            return Err(Failure::Syntax);
         }
         let Ok(mut thunks) = evaluation.load(&mut self.thread, &prepared) else {
             eprintln!("canny: the program does not fit the heap limit");

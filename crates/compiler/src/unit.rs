@@ -111,6 +111,31 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// How a procedure of that name is called, written as a definition has it: `(draw x #:key width . more)`.
+    pub fn call_text(&self, name: &str) -> String {
+        let mut text = format!("({name}");
+        let words = |text: &mut String, words: &[Name]| {
+            for word in words {
+                text.push(' ');
+                text.push_str(word.as_str());
+            }
+        };
+        words(&mut text, &self.required);
+        for (marker, names) in [("#:optional", &self.optional), ("#:key", &self.keywords)] {
+            if !names.is_empty() {
+                text.push(' ');
+                text.push_str(marker);
+                words(&mut text, names);
+            }
+        }
+        if let Some(rest) = &self.rest {
+            text.push_str(" . ");
+            text.push_str(rest.as_str());
+        }
+        text.push(')');
+        text
+    }
+
     /// The least number of arguments.
     pub fn arguments_min(&self) -> usize {
         self.required.len()

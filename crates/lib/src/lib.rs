@@ -19,7 +19,9 @@ pub mod host;
 mod leaves;
 mod library_cache;
 mod library_loader;
+mod library_units;
 mod list;
+mod macros;
 mod primitives;
 pub mod printer;
 #[cfg(test)]

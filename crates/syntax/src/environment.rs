@@ -50,6 +50,10 @@ pub struct Environment {
     kind: EnvironmentKind,
     table: HashMap<Name, Entry>,
     pub(crate) macros: HashMap<Name, MacroDefinition>,
+    /// What transformers may refer to: names defined by `begin-for-syntax`, and the globals behind them.
+    pub(crate) for_syntax: HashMap<Name, GlobalName>,
+    /// The code of those definitions, in order.
+    pub(crate) for_syntax_code: Vec<Vec<u8>>,
     /// The field names of the record types that globals hold, the parent's first.
     pub(crate) records: HashMap<Name, Vec<Name>>,
     hidden_names: u32,
@@ -66,6 +70,8 @@ impl Environment {
             kind,
             table: HashMap::new(),
             macros: HashMap::new(),
+            for_syntax: HashMap::new(),
+            for_syntax_code: Vec::new(),
             records: HashMap::new(),
             hidden_names: 0,
             journal: Vec::new(),
@@ -123,6 +129,13 @@ impl Environment {
         self.table
             .iter()
             .filter(|(name, _)| !is_hidden(**name))
+            .map(|(name, entry)| (*name, &entry.binding))
+    }
+
+    /// Every name with its meaning, in no order; the hidden ones too.
+    pub(crate) fn all_bindings(&self) -> impl Iterator<Item = (Name, &Binding)> {
+        self.table
+            .iter()
             .map(|(name, entry)| (*name, &entry.binding))
     }
 

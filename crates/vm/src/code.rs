@@ -295,6 +295,7 @@ impl Thread {
                 is_library: unit.is_library || row.is_hidden(),
                 is_program: false,
                 is_stand_in: stands_in,
+                tail_callers: Vec::new(),
             });
             span = Some(row.call);
             number = row.call.inlining;
@@ -310,6 +311,7 @@ impl Thread {
             is_library: unit.is_library,
             is_program,
             is_stand_in: stands_in,
+            tail_callers: Vec::new(),
         });
     }
 

@@ -242,7 +242,7 @@ impl Thread {
                 rewinder
             }
         };
-        let target = self.check_callee(rewinder, 3)?;
+        let target = self.check_callee(rewinder, 3, None)?;
         self.check_stack(target, 3)?;
         // SAFETY: the current frame is live and there is room for three registers.
         unsafe {

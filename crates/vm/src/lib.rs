@@ -40,6 +40,7 @@ mod stack;
 pub mod strings;
 mod stubs;
 pub mod symbols;
+mod tail_calls;
 mod thread;
 mod units;
 pub mod values;
@@ -47,7 +48,7 @@ mod vm;
 
 pub use code::{CodeMetadata, UnitMetadata};
 pub use condition::ConditionKind;
-pub use frames::{FrameDescription, Position};
+pub use frames::{FrameDescription, Position, TailCaller};
 pub use interrupt::InterruptState;
 pub use leaf::{InPlace, LeafFunction};
 pub use numbers::{Numeric, numeric};

@@ -448,6 +448,11 @@ fn atom_value(thread: &mut Thread, datum: &Datum) -> Result<Value, Raise> {
             object.as_object().expect("a leaf").copy_bytes_in(0, bytes);
             object
         }
+        Datum::NumericVector(element, bytes) => {
+            let object = thread.numeric_vector(*element, FLAG_IMMUTABLE, bytes.len())?;
+            object.as_object().expect("a leaf").copy_bytes_in(0, bytes);
+            object
+        }
         Datum::Eof => Value::EOF,
         Datum::DefaultObject => Value::DEFAULT,
         Datum::Object(number) => thread.embedded(*number)?,

@@ -165,7 +165,9 @@ fn constant_key(datum: &Datum) -> ConstantKey {
         Datum::String(text) => ConstantKey::Shared(address(text)),
         Datum::Pair(pair) => ConstantKey::Shared(address(pair)),
         Datum::Vector(elements) => ConstantKey::Shared(address(elements)),
-        Datum::Bytevector(bytes) => ConstantKey::Shared(address(bytes)),
+        Datum::Bytevector(bytes) | Datum::NumericVector(_, bytes) => {
+            ConstantKey::Shared(address(bytes))
+        }
         Datum::Labelled(_, labelled) => ConstantKey::Shared(address(labelled)),
     }
 }

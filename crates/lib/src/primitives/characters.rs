@@ -2,9 +2,11 @@
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;
+use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
+use crate::list::Walk;
 use crate::unicode;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -32,6 +34,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "char-lower-case?" => |thread, call| test(thread, call, char::is_lowercase);
     "digit-value" => digit_value;
     "char-general-category" => general_category;
+    "%character-ranges" => character_ranges;
 };
 
 fn folded(call: Call, thread: &mut Thread, position: usize) -> Result<char, Raise> {
@@ -69,4 +72,31 @@ fn digit_value(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn general_category(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let category = unicode::general_category(call.character(thread, 0)?);
     Ok(thread.symbol(category))
+}
+
+/// Character sets are made of these: a vector of scalar values at which being in the set changes.
+fn character_ranges(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    call.list_length(thread, 0)?;
+    let names: Vec<_> = Walk::new(call.at(0)).filter_map(symbol_name).collect();
+    let has = |name: &str| names.iter().any(|known| **known == *name);
+    let (lower, upper) = (has("lower-case"), has("upper-case"));
+    let mut changes = Vec::new();
+    let mut inside = false;
+    for code in 0..=u32::from(char::MAX) + 1 {
+        // Surrogates are no characters.
+        let now = char::from_u32(code).is_some_and(|character| {
+            (lower && character.is_lowercase())
+                || (upper && character.is_uppercase())
+                || has(unicode::general_category(character))
+        });
+        if now != inside {
+            changes.push(Value::fixnum(i64::from(code)));
+            inside = now;
+        }
+    }
+    let vector = thread.make_vector(changes.len(), Value::UNSPECIFIED)?;
+    for (index, change) in changes.into_iter().enumerate() {
+        thread.store(vector, index, change);
+    }
+    Ok(vector)
 }

@@ -23,6 +23,7 @@ use crate::arguments::{Call, implementations};
 use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, Prepared};
 use crate::features::FEATURES;
 use crate::host::{Host, evaluation, external, sweep_dead};
+use crate::primitives::numeric_vectors::element_type;
 use crate::printer::labels::{Labels, Visit};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -165,9 +166,10 @@ fn syntax_condition(thread: &mut Thread, call: Call, diagnostics: &[Diagnostic])
 }
 
 fn described(error: &Diagnostic, sources: &SourceMap) -> String {
+    let Diagnostic { message, code, .. } = error;
     match sources.describe(error.span) {
-        Some(place) => format!("{place}: {}", error.message),
-        None => error.message.clone(),
+        Some(place) => format!("{place}: {message} [{code}]"),
+        None => format!("{message} [{code}]"),
     }
 }
 
@@ -387,6 +389,15 @@ fn push_list(list: Value, labels: &Labels, pending: &mut Vec<Work>) {
     pending.extend(elements.into_iter().rev().map(Work::Datum));
 }
 
+/// An atom as a datum, unless the object is none.
+pub(crate) fn datum_of_atom(value: Value) -> Option<Datum> {
+    let mut builder = SyntaxBuilder::new();
+    if !convert_atom(value, &mut builder) {
+        return None;
+    }
+    builder.take().map(|syntax| syntax.to_datum())
+}
+
 /// Pushes an atom, unless the object is no datum.
 fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> bool {
     const NOWHERE: Span = Span::NONE;
@@ -402,6 +413,8 @@ fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> bool {
         builder.keyword(&symbol_name(keyword.field(0)).unwrap_or_default(), NOWHERE);
     } else if let Some(bytes) = value.as_kind(Kind::Bytevector) {
         bytes.with_bytes(|bytes| builder.bytevector(bytes, NOWHERE));
+    } else if let Some(vector) = value.as_kind(Kind::NumericVector) {
+        vector.with_bytes(|bytes| builder.numeric_vector(element_type(vector), bytes, NOWHERE));
     } else {
         match value {
             Value::TRUE | Value::FALSE => builder.boolean(value.is_true(), NOWHERE),

@@ -38,9 +38,17 @@ core_forms! {
     DefineCallSyntax "%define-call-syntax"
     LetSyntax "let-syntax"
     LetrecSyntax "letrec-syntax"
+    SplicingLetSyntax "splicing-let-syntax"
+    SplicingLetrecSyntax "splicing-letrec-syntax"
     SyntaxParameterize "syntax-parameterize"
     SyntaxRules "syntax-rules"
     SyntaxError "syntax-error"
+    SyntaxCase "syntax-case"
+    Syntax "syntax"
+    Quasisyntax "quasisyntax"
+    Unsyntax "unsyntax"
+    UnsyntaxSplicing "unsyntax-splicing"
+    BeginForSyntax "begin-for-syntax"
     Let "let"
     LetStar "let*"
     Letrec "letrec"
@@ -80,6 +88,8 @@ impl CoreForm {
                 | CoreForm::Else
                 | CoreForm::Unquote
                 | CoreForm::UnquoteSplicing
+                | CoreForm::Unsyntax
+                | CoreForm::UnsyntaxSplicing
         )
     }
 

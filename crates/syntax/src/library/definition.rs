@@ -8,7 +8,7 @@ use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, EnvironmentKind};
-use crate::expander::{Binding, call_syntax_of, expand_library_body};
+use crate::expander::{Binding, MacroDefinition, call_syntax_of, expand_library_body};
 use crate::library::import_set::{library_name, similar_name};
 use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
 use crate::name::Name;
@@ -264,7 +264,7 @@ fn exported(
             let mut diagnostic = Diagnostic::error("undefined-export", export.span, message);
             let names = environment.bindings().map(|(name, _)| name);
             if let Some(similar) = similar_name(export.internal, names) {
-                diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+                diagnostic = diagnostic.similar(similar.as_str());
             }
             diagnostics.push(diagnostic);
             good = false;
@@ -304,6 +304,7 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         pending.extend(own_macro(&binding));
         interface.internal.insert(keyword, binding);
     }
+    interface.for_syntax = environment.for_syntax_code.clone();
     while let Some(name) = pending.pop() {
         if interface.macros.contains_key(&name) {
             continue;
@@ -311,6 +312,13 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         let Some(definition) = environment.macros.get(&name) else {
             continue;
         };
+        if matches!(definition, MacroDefinition::Procedure(_)) {
+            // What a procedure inserts is not known before it runs.
+            for (mentioned, binding) in environment.all_bindings() {
+                pending.extend(own_macro(binding));
+                interface.internal.insert(mentioned, binding.clone());
+            }
+        }
         for mentioned in definition.mentioned(&own) {
             if let Some(binding) = environment.lookup(mentioned) {
                 pending.extend(own_macro(binding));
@@ -335,16 +343,17 @@ fn is_visible(interface: &Interface, environment: &Environment, name: Name) -> b
         .any(|other| *other == binding)
 }
 
-impl crate::expander::MacroDefinition {
-    /// The names of the top level of `own`, the macro's library, that the macro mentions.
+impl MacroDefinition {
+    /// The names of the top level of `own`, the macro's library, that its rules mention.
     fn mentioned(&self, own: &crate::core::LibraryKey) -> Vec<Name> {
-        let plain = self
-            .rules
+        let MacroDefinition::Rules { rules, aliases } = self else {
+            return Vec::new();
+        };
+        let plain = rules
             .identifiers()
             .filter(|identifier| identifier.alias == AliasId::NONE);
         let plain = plain.map(|identifier| identifier.name);
-        let aliased = self
-            .aliases
+        let aliased = aliases
             .iter()
             .filter(|alias| alias.library == *own)
             .map(|alias| alias.lookup);

@@ -217,7 +217,7 @@ fn missing_export(imported: &ImportedSet, name: Name, span: Span) -> Diagnostic 
     };
     let diagnostic = Diagnostic::error("missing-export", span, message);
     match similar_name(name, imported.bindings.keys().copied()) {
-        Some(similar) => diagnostic.note(format!("did you mean `{similar}`?")),
+        Some(similar) => diagnostic.similar(similar.as_str()),
         None => diagnostic,
     }
 }

@@ -11,4 +11,5 @@ mod loops;
 mod parameterization;
 mod quotation;
 pub(crate) mod records;
+mod syntax_case;
 pub(crate) mod values;
