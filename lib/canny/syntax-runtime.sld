@@ -15,7 +15,7 @@
    syntax-violation make-variable-transformer er-macro-transformer ir-macro-transformer
    sc-macro-transformer rsc-macro-transformer make-syntactic-closure close-syntax strip-syntax
    er-identifier? identifier=?)
-  (import (canny syntax) (canny primitives) (scheme base))
+  (import (canny primitives) (scheme base))
   (begin
 
     ;; ------------------------------------------------------------------ the driver

@@ -69,6 +69,15 @@
           (list (kind a) (kind 1) (kind (a a)) (kind (a b)) (kind ()) (kind "s")))))
 
 (test-group "datum->syntax"
+  ;; What it makes in the context of the keyword is the identifier that stands beside it.
+  (let-syntax ((named-a? (lambda (form)
+                           (syntax-case form ()
+                             ((k id)
+                              (if (bound-identifier=? #'id (datum->syntax #'k 'a)) #''yes #''no))))))
+    (test '(yes no) (list (named-a? a) (named-a? b)))
+    (let-syntax ((through (syntax-rules () ((_ id) (list (named-a? id) (named-a? a))))))
+      (test '(no yes) (through b))
+      (test '(no yes) (through a))))
   (let-syntax ((while (lambda (form)
                         (syntax-case form ()
                           ((k test body ...)

@@ -3,6 +3,8 @@
 ;;; (run-suite FILE IMPORT-SET ...)   evaluates the forms of $SRFI_SUITES/FILE at the top level after
 ;;;                                   importing the sets; the suite is written to (chibi test) or to
 ;;;                                   something much like it
+;;; (run-library-suite FILE IMPORT-SET ...)
+;;;                                   likewise the bodies of the library in the file, then (run-tests)
 ;;; (skip-forms NAME ...)             forms of the file that start with one of these are left out, as
 ;;;                                   is what asks a module system for something
 ;;; (finish-suites)                   prints `P passed, F failed`
@@ -10,7 +12,7 @@
 ;;; A form that raises outside of a test counts as a failure, and the next one follows.
 
 (define-library (suites)
-  (export run-suite skip-forms finish-suites suite-path)
+  (export run-suite run-library-suite skip-forms finish-suites suite-path)
   (import (scheme base) (scheme eval) (scheme read) (scheme write) (scheme file) (scheme repl)
           (scheme process-context) (chibi test))
   (begin
@@ -60,6 +62,14 @@
                     (if (not (and (pair? form) (memq (car form) skipped)))
                         (evaluate form))
                     (loop))))))))
+
+    (define (run-library-suite file . import-sets)
+      (evaluate (cons 'import import-sets))
+      (for-each (lambda (declaration)
+                  (if (and (pair? declaration) (eq? (car declaration) 'begin))
+                      (for-each evaluate (cdr declaration))))
+                (cdr (call-with-input-file (suite-path file) read)))
+      (evaluate '(run-tests)))
 
     (define (finish-suites)
       (display (test-pass-count))

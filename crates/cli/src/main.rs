@@ -4,7 +4,6 @@
 //! along the nesting of code. Another thread waits for Ctrl-C.
 #![forbid(unsafe_code)]
 
-mod commands;
 mod explain;
 mod help;
 mod inspect;
@@ -92,5 +91,6 @@ fn run(options: &Options) -> u8 {
 /// Prints to standard output; a closed pipe is no error here.
 fn print_all(text: &str) {
     use std::io::Write;
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -50,6 +50,8 @@ pub struct Options {
     pub message_format: MessageFormat,
     /// Compile code that runs often.
     pub compiles: bool,
+    /// Where `canny repl` listens to nREPL clients.
+    pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
 }
@@ -69,7 +71,10 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         message_format: MessageFormat::Text,
         compiles: true,
         reports_specializer: false,
+        listen: None,
     };
+    // After the word `repl`.
+    let mut wants_prompt = false;
     // After the word `run`.
     let mut must_run = false;
     let mut expressions: Vec<String> = Vec::new();
@@ -117,6 +122,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
                     _ => return Err("--message-format wants 'text' or 'json'".to_owned()),
                 };
             }
+            Arg::Long("listen") if wants_prompt => {
+                options.listen = Some(string(parser.value().map_err(text_of)?)?);
+            }
+            Arg::Value(word) if is_verb(&word, "repl") && !must_run && !wants_prompt => {
+                wants_prompt = true;
+            }
+            Arg::Value(word) if wants_prompt => {
+                let word = word.to_string_lossy().into_owned();
+                return Err(format!("'repl' takes options only, not '{word}'"));
+            }
             Arg::Value(word) if is_verb(&word, "run") && !must_run => must_run = true,
             Arg::Value(first) => {
                 let rest: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
@@ -125,7 +140,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             other => return Err(other.unexpected().to_string()),
         }
     }
-    if !expressions.is_empty() {
+    if wants_prompt && !expressions.is_empty() {
+        return Err("'repl' takes no -e".to_owned());
+    } else if wants_prompt {
+        options.action = Action::Repl;
+    } else if !expressions.is_empty() {
         options.action = Action::Program(Source::Expressions(expressions));
     } else if must_run {
         return Err("'run' takes a file".to_owned());
@@ -240,6 +259,21 @@ mod tests {
         );
         assert!(!parsed(&["p.scm"]).unwrap().reports_specializer);
         assert!(parsed(&["run"]).is_err());
+    }
+
+    #[test]
+    fn a_prompt_may_be_asked_for() {
+        let options = parsed(&["repl", "--listen", "localhost:0", "-I", "lib"]).unwrap();
+        assert_eq!(options.action, Action::Repl);
+        assert_eq!(options.listen.as_deref(), Some("localhost:0"));
+        for wrong in [
+            &["--listen", "1"][..],
+            &["repl", "p.scm"],
+            &["repl", "-e", "1"],
+            &["repl", "--listen"],
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

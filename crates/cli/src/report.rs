@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use canny_lib::host::Uncaught;
 use canny_syntax::diagnostic::{
@@ -55,6 +56,34 @@ const FRAMES_MAX: usize = 24;
 fn colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::io::stderr().is_terminal()
+        && CAPTURED
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none()
+}
+
+/// Messages for a client instead of standard error, while there is one.
+static CAPTURED: Mutex<Option<String>> = Mutex::new(None);
+
+/// Keeps messages from now on instead of printing them.
+pub fn begin_capture() {
+    *CAPTURED.lock().unwrap_or_else(PoisonError::into_inner) = Some(String::new());
+}
+
+/// The messages since [`begin_capture`]; they are printed again.
+pub fn end_capture() -> String {
+    let mut captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
+    captured.take().unwrap_or_default()
+}
+
+/// Prints a message, or keeps it.
+fn emit(text: &str) {
+    let mut captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *captured {
+        Some(kept) => kept.push_str(text),
+        // Nothing can be done when standard error is gone.
+        None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
+    }
 }
 
 /// Prints diagnostics in order, but for warnings that are turned off. Whether an error was among them, or a
@@ -65,15 +94,13 @@ pub fn diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) -> bool {
         return false;
     }
     flush_output();
-    let mut out = std::io::stderr().lock();
     for diagnostic in &diagnostics {
         let text = if is_json() {
             json::diagnostic(diagnostic, sources)
         } else {
             diagnostic.render(sources, colour())
         };
-        // Nothing can be done when standard error is gone.
-        let _ = writeln!(out, "{}", text.trim_end());
+        emit(&format!("{}\n", text.trim_end()));
     }
     diagnostics.iter().any(Diagnostic::is_error)
 }
@@ -81,8 +108,7 @@ pub fn diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) -> bool {
 /// Prints a text that is meant for people.
 pub fn text(text: &str) {
     flush_output();
-    // Nothing can be done when standard error is gone.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    emit(text);
 }
 
 /// What the program wrote comes before what is said about it.
@@ -131,7 +157,7 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         let argument = argument.map(|place| (place, "the argument".to_owned()));
         labels.extend(argument);
         let line = json::uncaught(uncaught, position.as_ref(), &labels, &notes);
-        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        emit(&line);
         return;
     }
     let word = Word::Error(uncaught.code);
@@ -150,7 +176,7 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         text.push_str(&render_note(&note, colour()));
     }
     text.push_str(&backtrace(&uncaught.frames));
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    emit(&text);
 }
 
 /// Position, message, and the source line with the form underlined; the argument to blame gets the carets.

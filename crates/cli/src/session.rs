@@ -12,7 +12,7 @@ use canny_vm::specializer::worker::WorkerOptions;
 use canny_vm::{Exit, Thread, Vm, VmConfig, VmStack};
 
 use crate::exit_code;
-use crate::options::{Options, Source};
+use crate::options::{Action, Options, Source};
 use crate::report;
 
 /// Names the file for the heap's statistics.
@@ -75,6 +75,7 @@ impl Session {
             } else {
                 None
             },
+            is_interactive: options.action == Action::Repl,
         };
         vm.host(|| Evaluation::new(&evaluation));
         canny_lib::host::set_command_line(&vm, options.command_line.clone());
@@ -86,7 +87,7 @@ impl Session {
             &vm,
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
-        crate::repl::handle_interrupts(thread.interrupts());
+        crate::repl::handle_interrupts(&vm, thread.interrupts());
         let mut session = Session { vm, thread };
         let prepared = evaluation_of(&session.vm).prepare_machine();
         match session.run(prepared) {
@@ -142,7 +143,7 @@ impl Session {
     }
 }
 
-fn evaluation_of(vm: &Vm) -> &Evaluation {
+pub(crate) fn evaluation_of(vm: &Vm) -> &Evaluation {
     vm.host(|| Evaluation::new(&EvaluationConfig::default()))
 }
 

@@ -26,6 +26,8 @@ pub struct Options<'a> {
     /// The value of a toplevel unit's last form goes to the host: its calls need not be tail calls, so that
     /// backtraces show where they are. For `eval` they must be.
     pub keeps_last_frame: bool,
+    /// Keep where variables are, and keep them live while they are in scope, for people who look into frames.
+    pub keeps_variables: bool,
     /// Which passes run.
     pub optimize: optimize::Options<'a>,
 }
@@ -51,6 +53,7 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
     let program = lower(&mut unit, &report.inlinings, options.keeps_last_frame);
     let inlinings = (!options.omits_inlinings).then_some(report.inlinings);
     let mut builder = UnitBuilder::new(&program, inlinings);
+    builder.keeps_variables = options.keeps_variables;
     let mut codes = Vec::with_capacity(program.procedures.len());
     let mut errors = Vec::new();
     for procedure in &program.procedures {

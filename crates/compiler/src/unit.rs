@@ -93,6 +93,34 @@ pub struct CodeBlock {
     /// For a procedure that an imported procedure brought: the code around it that the programmer knows.
     /// Backtraces show its name instead.
     pub enclosing: Option<u32>,
+    /// Where variables are found, for people who look into a frame; empty unless that was asked for.
+    pub variables: Vec<VariableScope>,
+}
+
+/// Where a variable is found in a part of a code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariableScope {
+    /// The variable as the programmer calls it.
+    pub name: Name,
+    /// Where its value is, as long as it is live.
+    pub place: VariablePlace,
+    /// The value is in a box there.
+    pub is_boxed: bool,
+    /// Word index of the first instruction of the scope.
+    pub start: u32,
+    /// Word index behind the last one.
+    pub end: u32,
+    /// Number of the copy that the variable belongs to, as in [`UnitSpan::inlining`].
+    pub inlining: u32,
+}
+
+/// The place of a variable in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VariablePlace {
+    /// A register.
+    Register(u8),
+    /// A captured value of the frame's closure.
+    Captured(u16),
 }
 
 /// The parameters of one clause.

@@ -4,6 +4,9 @@
 //! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards: a list of
 //! thunks to run in order, libraries first, is all that its callers see. No Scheme code runs here.
 
+mod modules;
+mod names;
+
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +27,9 @@ use canny_syntax::syntax::Syntax;
 use canny_value::Value;
 use canny_vm::{InterruptState, Raise, Thread};
 
+pub use modules::LibraryWords;
+pub use names::{NameInfo, NameKind};
+
 use crate::features::FEATURES;
 use crate::library_cache::LibraryCache;
 use crate::library_loader::{StandardLoader, standard_library};
@@ -39,6 +45,8 @@ pub struct EvaluationConfig {
     pub features: Vec<String>,
     /// Where compiled libraries are kept; `None` for nowhere.
     pub cache: Option<std::path::PathBuf>,
+    /// People will look into libraries and frames: keep the names that this needs.
+    pub is_interactive: bool,
 }
 
 /// The number of an environment.
@@ -47,6 +55,9 @@ pub struct EnvironmentId(pub u64);
 
 /// The environment of the prompt and of programs without import.
 pub const INTERACTION: EnvironmentId = EnvironmentId(0);
+
+/// The number of the interaction environment as names are asked for before its first use.
+const UNUSED_INTERACTION: u64 = u64::MAX;
 
 /// Library whose exports the interaction environment begins with.
 const INTERACTION_LIBRARY: [&str; 2] = ["canny", "base"];
@@ -76,22 +87,29 @@ struct Inner {
     programs: u64,
     /// What was said of unbound variables, by their names.
     hints: HashMap<String, (Option<String>, Option<String>)>,
+    directories: Vec<std::path::PathBuf>,
+    is_interactive: bool,
 }
 
 impl Evaluation {
     /// An evaluation with the standard library and nothing instantiated.
     pub fn new(config: &EvaluationConfig) -> Evaluation {
         let sources = Arc::new(SourceMap::new());
-        let cache = Arc::new(LibraryCache::new(
-            config.cache.clone(),
-            config.features.clone(),
-        ));
+        let mut compiled_for = config.features.clone();
+        if config.is_interactive {
+            // No name of a feature: what is kept for a prompt is a different compilation.
+            compiled_for.push("(interactive)".to_owned());
+        }
+        let cache = Arc::new(LibraryCache::new(config.cache.clone(), compiled_for));
         let loader = StandardLoader::new(config.directories.clone(), cache.clone());
         let mut libraries = Libraries::new(sources.clone(), Box::new(loader), FEATURES);
         for feature in &config.features {
             libraries.add_feature(feature);
         }
-        let units = Arc::new(LibraryUnits::new(cache));
+        if config.is_interactive {
+            libraries.keep_internals();
+        }
+        let units = Arc::new(LibraryUnits::new(cache, config.is_interactive));
         let macro_interrupts = Arc::new(Mutex::new(None));
         libraries.set_macro_host(Box::new(MacroBridge::new(
             config.clone(),
@@ -100,6 +118,8 @@ impl Evaluation {
             macro_interrupts.clone(),
         )));
         let inner = Inner {
+            directories: config.directories.clone(),
+            is_interactive: config.is_interactive,
             libraries,
             units,
             instantiated: HashSet::new(),
@@ -405,10 +425,11 @@ fn import_form(sets: &[Syntax]) -> Syntax {
 }
 
 /// How code is compiled while a program is prepared.
-pub(crate) fn compiler_options(sources: &SourceMap) -> Options<'_> {
+pub(crate) fn compiler_options(sources: &SourceMap, keeps_variables: bool) -> Options<'_> {
     Options {
         sources: Some(sources),
         keeps_last_frame: false,
+        keeps_variables,
         omits_inlinings: false,
         optimize: optimize::Options::from_environment(),
     }
@@ -455,7 +476,7 @@ impl Inner {
         for library in unit.requires.clone() {
             self.require(&library, prepared, diagnostics);
         }
-        let mut options = compiler_options(sources);
+        let mut options = compiler_options(sources, self.is_interactive);
         options.keeps_last_frame = keeps_last_frame;
         options.optimize.imports = Some(&self.libraries);
         match compile_unit(unit, &options) {

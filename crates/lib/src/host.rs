@@ -6,6 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
+//! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
 //! | `command_line`, `script_file`, `report` | the host program, once, before it runs code | any thread |
@@ -19,13 +20,16 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
+use crate::failure::Failures;
 use crate::macros::Conversation;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 
-pub use crate::primitives::ports::standard::{finish_output, open_standard_ports};
+pub use crate::primitives::ports::standard::{
+    HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
+};
 
 /// An object that was raised and that no handler took, ready to be shown.
 #[derive(Clone, Debug)]
@@ -79,6 +83,7 @@ pub(crate) struct Host {
     script_file: OnceLock<Option<String>>,
     environment: Mutex<HashMap<String, Option<String>>>,
     report: OnceLock<Report>,
+    pub(crate) failures: Failures,
 }
 
 impl Host {
@@ -93,6 +98,7 @@ impl Host {
             script_file: OnceLock::new(),
             environment: Mutex::default(),
             report: OnceLock::new(),
+            failures: Failures::default(),
         }
     }
 

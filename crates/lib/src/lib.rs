@@ -13,6 +13,7 @@
 mod arguments;
 mod equality;
 pub mod evaluation;
+pub mod failure;
 pub mod features;
 mod hash_table;
 pub mod host;

@@ -25,6 +25,11 @@ fn standard_libraries() -> &'static HashMap<&'static str, ImageEntry<'static>> {
     })
 }
 
+/// The keys of the libraries of the image, in no order.
+pub(crate) fn standard_library_names() -> impl Iterator<Item = &'static str> {
+    standard_libraries().keys().copied()
+}
+
 /// A library of the image.
 pub(crate) fn standard_library(key: &str) -> Option<&'static ImageEntry<'static>> {
     standard_libraries().get(key)

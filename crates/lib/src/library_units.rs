@@ -17,12 +17,15 @@ use crate::library_cache::LibraryCache;
 pub(crate) struct LibraryUnits {
     cache: Arc<LibraryCache>,
     compiled: Mutex<HashMap<LibraryKey, Arc<CompiledUnit>>>,
+    /// People will look into frames.
+    is_interactive: bool,
 }
 
 impl LibraryUnits {
-    pub(crate) fn new(cache: Arc<LibraryCache>) -> LibraryUnits {
+    pub(crate) fn new(cache: Arc<LibraryCache>, is_interactive: bool) -> LibraryUnits {
         LibraryUnits {
             cache,
+            is_interactive,
             compiled: Mutex::default(),
         }
     }
@@ -40,6 +43,11 @@ impl LibraryUnits {
         let unit = Arc::new(self.cache.take_unit(key)?);
         compiled.insert(key.clone(), unit.clone());
         Some(unit)
+    }
+
+    /// Forgets a library that will be loaded again.
+    pub(crate) fn forget(&self, key: &LibraryKey) -> Option<Arc<CompiledUnit>> {
+        self.lock().remove(key)
     }
 
     /// Adds libraries that were compiled elsewhere, unless they are known.
@@ -76,7 +84,7 @@ impl LibraryUnits {
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         for library in libraries.take_units() {
-            let options = compiler_options(sources);
+            let options = compiler_options(sources, self.is_interactive);
             match compile_library(libraries, &library, &options) {
                 Ok((compilation, interface)) => {
                     diagnostics.extend(compilation.warnings);

@@ -10,6 +10,7 @@ use crate::core::{GlobalName, LibraryKey, LibraryName, UnitKind};
 use crate::expander::CoreForm;
 use crate::expander::MacroDefinition;
 use crate::expander::{Binding, MacroName};
+use crate::library::Interface;
 use crate::library_name::NamePart;
 use crate::name::Name;
 use crate::span::Span;
@@ -145,9 +146,39 @@ impl Environment {
         self.table.insert(name, Entry { binding, origin });
     }
 
+    /// Binds a name to anything, as if it had been defined here.
+    pub fn define(&mut self, name: Name, binding: Binding) {
+        let origin = Origin::Defined(Span::NONE);
+        self.table.insert(name, Entry { binding, origin });
+    }
+
     /// Removes every variable, as `null-environment` asks.
     pub fn retain_syntax(&mut self) {
         self.table.retain(|_, entry| entry.binding.is_syntax());
+    }
+
+    /// An environment to go on with inside of a library: its globals are the library's, and its names are those that
+    /// the interface tells.
+    pub fn inside(interface: &Interface) -> Environment {
+        let mut environment = Environment::new(interface.name.key(), EnvironmentKind::Interaction);
+        for (name, binding) in interface.exports.iter().chain(&interface.internal) {
+            environment.insert(*name, binding.clone(), &interface.name);
+        }
+        for (name, definition) in &interface.macros {
+            environment.macros.insert(*name, definition.clone());
+        }
+        for (name, fields) in &interface.records {
+            environment.records.insert(*name, fields.clone());
+        }
+        environment
+    }
+
+    /// The library that a name was imported from, or nothing for one that was defined here.
+    pub fn imported_from(&self, name: Name) -> Option<&LibraryName> {
+        match &self.table.get(&name)?.origin {
+            Origin::Imported(library, _) => Some(library),
+            Origin::Defined(_) => None,
+        }
     }
 
     /// Every core form, imported from `(canny syntax)`: enough to begin with.

@@ -43,6 +43,8 @@ pub enum ConditionKind {
     Interrupt,
     /// The operating system refused something else.
     System,
+    /// No pattern takes a value.
+    Match,
 }
 
 impl ConditionKind {
@@ -65,6 +67,7 @@ impl ConditionKind {
             ConditionKind::Stack => "stack",
             ConditionKind::Interrupt => "interrupt",
             ConditionKind::System => "system",
+            ConditionKind::Match => "match",
         }
     }
 }

@@ -258,6 +258,8 @@ pub struct FrameDescription {
     /// Procedures between this one and the one of the next older frame that ended with a tail call, the last one
     /// first, as far as they can be told.
     pub tail_callers: Vec<TailCaller>,
+    /// The unit's number of the copy, for a procedure that was inlined.
+    pub(crate) copy: Option<u32>,
 }
 
 /// A procedure that ended with a tail call and so has no frame.
@@ -275,7 +277,7 @@ pub struct TailCaller {
 
 /// The frame that was described last: its code, and where its description is.
 #[derive(Clone, Copy)]
-struct Newer {
+pub(crate) struct Newer {
     code: CodeRef,
     index: usize,
 }
@@ -320,7 +322,7 @@ impl Thread {
         frames
     }
 
-    fn describe_frame(
+    pub(crate) fn describe_frame(
         &self,
         closure: Value,
         pc: *const u32,
@@ -349,7 +351,7 @@ impl Thread {
 }
 
 /// Hides stand-ins for procedures that have a frame of their own as well.
-fn hide_stand_ins(frames: &mut [FrameDescription]) {
+pub(crate) fn hide_stand_ins(frames: &mut [FrameDescription]) {
     for index in 0..frames.len() {
         let (newer, older) = frames.split_at_mut(index + 1);
         let frame = &mut newer[index];

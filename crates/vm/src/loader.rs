@@ -248,6 +248,7 @@ impl Thread {
             positions: Default::default(),
             span: None,
             enclosing: None,
+            variables: Vec::new(),
         };
         let metadata = CodeMetadata {
             name: Some(name.to_owned()),

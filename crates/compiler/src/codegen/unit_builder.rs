@@ -32,6 +32,8 @@ pub(crate) struct UnitBuilder {
     /// The unit's number of a row by the compiler's.
     inlined_index: HashMap<u32, u32>,
     closed: Vec<bool>,
+    /// Whether to keep where variables are.
+    pub keeps_variables: bool,
 }
 
 impl UnitBuilder {
@@ -45,6 +47,7 @@ impl UnitBuilder {
             inlinings,
             inlined_index: HashMap::new(),
             closed: find_closed(program),
+            keeps_variables: false,
         }
     }
 
@@ -114,6 +117,11 @@ impl UnitBuilder {
         let own = self.inlined.len() as u32;
         self.inlined_index.insert(number, own);
         own
+    }
+
+    /// The unit's number of the copy that a span lies in.
+    pub fn copy_number(&mut self, span: Span) -> u32 {
+        self.inlining(span.inlining)
     }
 
     /// Gives the sources their names and lines.

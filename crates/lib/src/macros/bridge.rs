@@ -17,7 +17,7 @@ use canny_syntax::span::SourceMap;
 use canny_syntax::syntax::{AliasId, Syntax};
 use canny_vm::InterruptState;
 
-use super::machine::{MacroMachine, Registered, Reply, Request};
+use super::machine::{IdentifierEquality, MacroMachine, Registered, Reply, Request};
 use crate::evaluation::{EvaluationConfig, compiler_options};
 use crate::library_units::LibraryUnits;
 
@@ -80,7 +80,7 @@ impl MacroBridge {
         if let Some(failure) = failed(&diagnostics, &self.sources) {
             return Err(failure);
         }
-        let mut options = compiler_options(&self.sources);
+        let mut options = compiler_options(&self.sources, false);
         options.optimize.imports = Some(libraries);
         let mut compiled = match compile_unit(unit, &options) {
             Ok(compilation) => compilation.unit,
@@ -246,8 +246,13 @@ impl ProcedureTransformer for RemoteTransformer {
         });
         loop {
             match reply {
-                Some(Reply::Compare(left, right)) => {
-                    let answer = hygiene.compare(&left, &right);
+                Some(Reply::Compare(equality, left, right)) => {
+                    let answer = match equality {
+                        IdentifierEquality::Bound => {
+                            hygiene.identifier(&left) == hygiene.identifier(&right)
+                        }
+                        IdentifierEquality::Free => hygiene.compare(&left, &right),
+                    };
                     reply = machine.ask(Request::Answer(answer));
                 }
                 Some(Reply::Stepped(Ok(raw))) => {

@@ -60,10 +60,19 @@ pub(super) enum Request {
     Answer(bool),
 }
 
+/// Which of the two equalities of identifiers is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdentifierEquality {
+    /// Whether a binding of one would capture the other.
+    Bound,
+    /// Whether both mean the same.
+    Free,
+}
+
 /// What the machine says.
 pub(super) enum Reply {
     Loaded(Result<Option<Registered>, MacroFailure>),
-    Compare(MacroIdentifier, MacroIdentifier),
+    Compare(IdentifierEquality, MacroIdentifier, MacroIdentifier),
     Stepped(Result<RawResult, MacroFailure>),
 }
 
@@ -97,9 +106,18 @@ impl Conversation {
         requests.recv().ok()
     }
 
-    /// Asks the expander whether two identifiers mean the same; false when nobody is there any more.
-    pub(crate) fn compare(&self, left: MacroIdentifier, right: MacroIdentifier) -> bool {
-        if self.replies.send(Reply::Compare(left, right)).is_err() {
+    /// Asks the expander whether two identifiers are the same; false when nobody is there any more.
+    pub(crate) fn compare(
+        &self,
+        equality: IdentifierEquality,
+        left: MacroIdentifier,
+        right: MacroIdentifier,
+    ) -> bool {
+        if self
+            .replies
+            .send(Reply::Compare(equality, left, right))
+            .is_err()
+        {
             return false;
         }
         matches!(self.next_request(), Some(Request::Answer(true)))

@@ -5,6 +5,8 @@ use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
+use unicode_width::UnicodeWidthChar;
+
 use crate::arguments::{Call, implementations};
 use crate::list::Walk;
 use crate::unicode;
@@ -33,9 +35,35 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "char-upper-case?" => |thread, call| test(thread, call, char::is_uppercase);
     "char-lower-case?" => |thread, call| test(thread, call, char::is_lowercase);
     "digit-value" => digit_value;
+    "%char-terminal-width" => terminal_width;
     "char-general-category" => general_category;
     "%character-ranges" => character_ranges;
 };
+
+/// Control characters take no column.
+fn terminal_width(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let character = call.character(thread, 0)?;
+    let width = if call.at(1) == Value::FALSE {
+        character.width()
+    } else if is_ambiguous_letter(character) {
+        Some(2)
+    } else {
+        character.width_cjk()
+    };
+    Ok(Value::fixnum(width.unwrap_or(0) as i64))
+}
+
+/// Letters whose East Asian width is ambiguous, in Unicode's table of these widths. The crate has other
+/// ambiguous characters only.
+fn is_ambiguous_letter(character: char) -> bool {
+    matches!(
+        character,
+        '\u{391}'..='\u{3A1}' | '\u{3A3}'..='\u{3A9}' | '\u{3B1}'..='\u{3C1}' | '\u{3C3}'..='\u{3C9}'
+            | '\u{401}' | '\u{410}'..='\u{44F}' | '\u{451}'
+            | 'Æ' | 'Ð' | 'Ø' | 'Þ'..='á' | 'æ' | 'è'..='ê' | 'ì' | 'í' | 'ð' | 'ò' | 'ó'
+            | 'ø'..='ú' | 'ü' | 'þ'
+    )
+}
 
 fn folded(call: Call, thread: &mut Thread, position: usize) -> Result<char, Raise> {
     call.character(thread, position).map(unicode::foldcase)

@@ -20,7 +20,7 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, Prepared};
+use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, LibraryWords, Prepared};
 use crate::features::FEATURES;
 use crate::host::{Host, evaluation, external, sweep_dead};
 use crate::primitives::numeric_vectors::element_type;
@@ -29,6 +29,7 @@ use crate::printer::labels::{Labels, Visit};
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "features" => features;
     "%environment" => environment;
+    "%library-environment" => library_environment;
     "environment?" => |_, call: Call| Ok(Value::boolean(call.at(0).is_kind(Kind::Environment)));
     "interaction-environment" => interaction_environment;
     "%compile" => compile;
@@ -106,6 +107,30 @@ fn environment(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         "imported",
     )?;
     Ok(thread.cons(object, thunks))
+}
+
+/// A pair of an environment inside of a library and of the list of thunks that instantiate it.
+fn library_environment(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let form = syntax_of(thread, call.at(0));
+    thread.forget_embedded();
+    let vm = thread.vm().clone();
+    let entered: Result<_, Vec<Diagnostic>> = thread.outside_heap(|| {
+        let words = LibraryWords::of(&form).map_err(|diagnostic| vec![*diagnostic])?;
+        let (id, prepared) = evaluation(&vm).enter_library(&words, Span::NONE)?;
+        Ok((id, prepared, words.to_string()))
+    });
+    let (id, prepared, name): (EnvironmentId, Prepared, String) = match entered {
+        Ok(entered) => entered,
+        Err(diagnostics) => return Err(syntax_condition(thread, call, &diagnostics)),
+    };
+    let thunks = evaluation(&vm).load(thread, &prepared)?;
+    // The library's environment stays: others may be inside of it too.
+    let name = thread.literal_string(&name);
+    let kind = Kind::Environment;
+    let object = thread.try_object(kind, 0, kind.row().fields.len(), Value::FALSE)?;
+    thread.store(object, field::ID, Value::fixnum(id.0 as i64));
+    thread.store(object, field::NAME, name);
+    thread.try_cons(object, thunks)
 }
 
 fn interaction_environment(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
@@ -305,7 +330,7 @@ enum Work {
 }
 
 /// A datum as syntax. Nothing is allocated in the heap until it is complete.
-fn syntax_of(thread: &mut Thread, datum: Value) -> Syntax {
+pub(super) fn syntax_of(thread: &mut Thread, datum: Value) -> Syntax {
     let mut builder = SyntaxBuilder::new();
     convert(datum, &mut builder, |builder, object| {
         builder.object(thread.embed(object));

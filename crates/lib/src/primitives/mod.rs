@@ -7,6 +7,7 @@ pub(crate) mod equivalence;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
 pub(crate) mod hash_tables;
+mod inquiry;
 pub(crate) mod lists;
 pub(crate) mod memory;
 pub(crate) mod numbers;
@@ -44,6 +45,7 @@ const TOPICS: &[Implementations] = &[
     hash_tables::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
+    inquiry::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
     numbers::arithmetic::IMPLEMENTATIONS,

@@ -12,7 +12,7 @@ use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 use crate::arguments::{Call, implementations};
 use crate::host::Host;
 use crate::macros::identifiers::{field, identifier_object, identifier_of};
-use crate::macros::macro_value;
+use crate::macros::{IdentifierEquality, macro_value};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%identifier?" => |_, call: Call| Ok(Value::boolean(call.at(0).is_kind(Kind::Identifier)));
@@ -112,7 +112,26 @@ fn fresh_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn bound_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let left = identifier_at(thread, call, 0)?;
     let right = identifier_at(thread, call, 1)?;
-    Ok(Value::boolean(left == right))
+    // What datum->syntax made may be an identifier that there is already; the expander knows.
+    let is_like = |identifier: &MacroIdentifier| matches!(identifier, MacroIdentifier::Like(..));
+    if left == right || !(is_like(&left) || is_like(&right)) {
+        return Ok(Value::boolean(left == right));
+    }
+    Ok(ask(thread, IdentifierEquality::Bound, left, right))
+}
+
+fn ask(
+    thread: &mut Thread,
+    equality: IdentifierEquality,
+    left: MacroIdentifier,
+    right: MacroIdentifier,
+) -> Value {
+    let vm = thread.vm().clone();
+    let same = thread.outside_heap(|| match Host::of_machine(&vm).conversation() {
+        Some(conversation) => conversation.compare(equality, left, right),
+        None => false,
+    });
+    Value::boolean(same)
 }
 
 fn free_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -121,12 +140,7 @@ fn free_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if left == right {
         return Ok(Value::TRUE);
     }
-    let vm = thread.vm().clone();
-    let same = thread.outside_heap(|| match Host::of_machine(&vm).conversation() {
-        Some(conversation) => conversation.compare(left, right),
-        None => false,
-    });
-    Ok(Value::boolean(same))
+    Ok(ask(thread, IdentifierEquality::Free, left, right))
 }
 
 fn macro_transformer(thread: &mut Thread, _: Call) -> Result<Value, Raise> {

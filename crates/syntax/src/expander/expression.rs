@@ -155,6 +155,12 @@ impl Expander<'_> {
             CoreForm::Cond => self.cond(operands, scope, span),
             CoreForm::Case => self.case(operands, scope, span),
             CoreForm::Do => self.do_loop(operands, scope, span),
+            CoreForm::Match => self.match_form(operands, scope, span),
+            CoreForm::MatchLambda => self.match_lambda(operands, false, scope, span),
+            CoreForm::MatchLambdaStar => self.match_lambda(operands, true, scope, span),
+            CoreForm::MatchLet => self.match_let(operands, scope, span),
+            CoreForm::MatchLetStar => self.match_let_star(operands, scope, span),
+            CoreForm::MatchLetrec => self.match_letrec(operands, scope, span),
             CoreForm::Begin => self.begin(operands, scope, span),
             CoreForm::Set => match operands.first() {
                 Some(keyword) => match self.assignment_macro(keyword, syntax, scope) {
@@ -180,8 +186,9 @@ impl Expander<'_> {
             | CoreForm::DefineValues
             | CoreForm::DefineRecordType
             | CoreForm::DefineSyntax
-            | CoreForm::DefineCallSyntax
             | CoreForm::BeginForSyntax
+            | CoreForm::DefineCallSyntax
+            | CoreForm::MatchDefine
             | CoreForm::Import
             | CoreForm::DefineLibrary => {
                 let place = if form.is_definition() {

@@ -66,6 +66,13 @@ core_forms! {
     Begin "begin"
     Set "set!"
     If "if"
+    Match "match"
+    MatchLambda "match-lambda"
+    MatchLambdaStar "match-lambda*"
+    MatchLet "match-let"
+    MatchLetStar "match-let*"
+    MatchLetrec "match-letrec"
+    MatchDefine "match-define"
     CondExpand "cond-expand"
     Include "include"
     IncludeCi "include-ci"
@@ -103,6 +110,7 @@ impl CoreForm {
                 | CoreForm::DefineRecordType
                 | CoreForm::DefineSyntax
                 | CoreForm::DefineCallSyntax
+                | CoreForm::MatchDefine
         )
     }
 }

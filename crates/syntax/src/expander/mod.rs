@@ -18,6 +18,7 @@ mod forms;
 mod keyword;
 mod macros;
 mod matching;
+mod patterns;
 mod procedural;
 mod reference;
 mod rule_patterns;

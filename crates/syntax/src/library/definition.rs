@@ -120,8 +120,14 @@ impl Libraries {
         interface.exports = exports;
         interface.requires.clone_from(&unit.requires);
         fill_internal(&mut interface, &environment);
+        if self.keeps_internals {
+            fill_everything(&mut interface, &environment);
+        }
         for global in &mut unit.globals {
-            global.exported = is_visible(&interface, &environment, global.name);
+            // Somebody at a prompt may define it anew.
+            global.assigned |= self.keeps_internals;
+            global.exported =
+                self.keeps_internals || is_visible(&interface, &environment, global.name);
             if global.assigned {
                 interface.assigned.insert(global.name);
             }
@@ -296,6 +302,7 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         interface.internal.insert(marker, binding.clone());
     }
     let mut pending: Vec<Name> = interface.exports.values().filter_map(own_macro).collect();
+    interface.for_syntax = environment.for_syntax_code.clone();
     let exported: Vec<Binding> = interface.exports.values().cloned().collect();
     for (keyword, binding) in exported
         .iter()
@@ -304,7 +311,6 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         pending.extend(own_macro(&binding));
         interface.internal.insert(keyword, binding);
     }
-    interface.for_syntax = environment.for_syntax_code.clone();
     while let Some(name) = pending.pop() {
         if interface.macros.contains_key(&name) {
             continue;
@@ -330,6 +336,16 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
             }
         }
         interface.macros.insert(name, definition.clone());
+    }
+}
+
+/// Adds every name of the library's top level and all its macros.
+fn fill_everything(interface: &mut Interface, environment: &Environment) {
+    for (name, binding) in environment.bindings() {
+        interface.internal.insert(name, binding.clone());
+    }
+    for (name, definition) in &environment.macros {
+        interface.macros.insert(*name, definition.clone());
     }
 }
 

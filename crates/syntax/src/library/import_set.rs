@@ -223,7 +223,7 @@ fn missing_export(imported: &ImportedSet, name: Name, span: Span) -> Diagnostic 
 }
 
 /// The library name that a list spells.
-pub(crate) fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
+pub fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
     let bad = |span: Span, message: String| {
         Box::new(Diagnostic::error("bad-library-name", span, message))
     };

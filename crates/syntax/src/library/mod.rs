@@ -30,6 +30,7 @@ use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
 
 pub use import_set::FailedImport;
+pub use import_set::library_name as library_name_of;
 pub use import_set::similar_name;
 pub use interface::Interface;
 pub use loader::{LibraryLoader, Loaded, SearchPath};
@@ -82,6 +83,8 @@ pub struct Libraries {
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
+    /// Interfaces tell every name of the library's top level, and each global may be defined anew.
+    keeps_internals: bool,
 }
 
 impl Libraries {
@@ -104,6 +107,7 @@ impl Libraries {
             macro_host: None,
             included_from: HashMap::new(),
             files: Vec::new(),
+            keeps_internals: false,
         };
         for interface in [syntax_library(), primitives_library()] {
             libraries
@@ -131,6 +135,23 @@ impl Libraries {
     /// Adds a feature.
     pub fn add_feature(&mut self, feature: &str) {
         self.features.push(Name::new(feature));
+    }
+
+    /// Lets libraries that are expanded from now on keep every name of their top level, and look at their variables each
+    /// time, so that a prompt can be inside of them and define what is there anew.
+    pub fn keep_internals(&mut self) {
+        self.keeps_internals = true;
+    }
+
+    /// Forgets a library, so that it is loaded anew when it is asked for; gives its interface, to be put back with
+    /// [`Libraries::add_interface`] if that fails.
+    pub fn forget(&mut self, key: &LibraryKey) -> Option<Arc<Interface>> {
+        self.interfaces.remove(key)
+    }
+
+    /// The interfaces of every library that is known so far, in no order.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Arc<Interface>> {
+        self.interfaces.values()
     }
 
     /// Adds a library that was compiled elsewhere.

@@ -8,7 +8,7 @@ use canny_syntax::messages::code_of_raised;
 use canny_syntax::name::Name;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
-use canny_vm::condition::field;
+use canny_vm::condition::{ConditionKind, field};
 use canny_vm::symbols::symbol_name;
 use canny_vm::{Exit, Position, PrimitiveFunction, Raise, Thread, string_text};
 
@@ -29,6 +29,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "condition->string" => condition_to_string;
     "%type-error" => |thread, call| argument_error(thread, call, Thread::raise_type);
     "%range-error" => |thread, call| argument_error(thread, call, Thread::raise_range);
+    "%match-failure" => match_failure;
     "%uncaught" => uncaught;
 };
 
@@ -175,6 +176,14 @@ fn argument_error(
     Err(raise(thread, &who, position, &expected, call.at(3)))
 }
 
+/// `%match-failure`: the value and the form.
+fn match_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    call.symbol(thread, 1)?;
+    let who = symbol_name(call.at(1));
+    let message = "no pattern takes the value";
+    Err(thread.raise(ConditionKind::Match, message, &[call.at(0)], who.as_deref()))
+}
+
 fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let object = call.at(0);
     let kind = object.as_kind(Kind::Condition).and_then(kind_of);
@@ -193,6 +202,7 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         is_continuable: call.at(1).is_true(),
     };
     Host::of(thread).report(&report);
+    crate::failure::keep(thread, &report, object);
     Err(thread.leave(Exit::Uncaught))
 }
 

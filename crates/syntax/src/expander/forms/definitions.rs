@@ -45,6 +45,7 @@ impl Expander<'_> {
         match form {
             CoreForm::Define => self.define(form, operands, syntax, scan),
             CoreForm::DefineStar => self.define(form, operands, syntax, scan),
+            CoreForm::MatchDefine => self.match_define(operands, syntax.span, scan),
             CoreForm::DefineValues => self.define_values(operands, syntax.span, scan),
             CoreForm::DefineRecordType => self.define_record_type(operands, syntax.span, scan),
             CoreForm::DefineCallSyntax => self.define_call_syntax(operands, syntax.span, scan),
@@ -144,7 +145,7 @@ impl Expander<'_> {
     }
 
     /// Drops the errors of an attempt that will be made again, unless it ended everything.
-    fn forget_errors(&mut self, count: usize) {
+    pub(crate) fn forget_errors(&mut self, count: usize) {
         if !self.aborted {
             self.diagnostics.truncate(count);
         }

@@ -8,6 +8,7 @@ mod definitions;
 mod inclusion;
 mod lambda;
 mod loops;
+pub(crate) mod matching_forms;
 mod parameterization;
 mod quotation;
 pub(crate) mod records;
