@@ -53,7 +53,6 @@
 
 (define eye (point 0.0 1.4 -2.0))
 (define light (unit (point -0.6 0.9 -0.7)))
-(define black (point 0.0 0.0 0.0))
 (define depth-max 3)
 ;; Rays start this far from the surface that sends them, so as not to hit it.
 (define gap 0.001)

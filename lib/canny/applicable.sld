@@ -6,9 +6,10 @@
 ;;;
 ;;;   (if (or (procedure? f) (not (%applicable? f))) (f operand ...) (%apply-objectN f operand ...))
 ;;;
-;;; where N is the number of operands, or nothing for three and more; so that a call of a procedure costs a test that the specializer often knows the answer to, and a
-;;; call of anything else that cannot be called is the machine's error as always.  In this library calls
-;;; mean what they always mean.
+;;; where N is the number of operands, or nothing for three and more; with one operand vectors are asked for
+;;; and read in between.  So a call of a procedure costs a test that the specializer often knows the answer
+;;; to, and a call of anything else that cannot be called is the machine's error as always.  In this library
+;;; calls mean what they always mean.
 ;;;
 ;;; The procedure of a record type is its extension; types without one look at their parents.
 

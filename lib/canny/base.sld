@@ -102,7 +102,12 @@
           string-search-backward string-search-forward string-split string-suffix? string-trim
           string-trim-both string-trim-right subvector symbol->keyword symbol-append symbol<?
           vector-grow vector-reverse! vector-swap! void weak-car weak-cdr weak-cons
-          weak-pair-broken? weak-pair? weak-set-car! weak-set-cdr!)
+          weak-pair-broken? weak-pair? weak-set-car! weak-set-cdr!
+          ;; macros that are procedures
+          begin-for-syntax bound-identifier=? datum->syntax define-for-syntax define-macro
+          er-macro-transformer free-identifier=? generate-temporaries identifier-syntax identifier?
+          make-variable-transformer quasisyntax syntax syntax->datum syntax-case syntax-violation
+          unsyntax unsyntax-splicing with-syntax)
   (import (canny primitives)
           (canny syntax)
           (canny control)
@@ -113,4 +118,5 @@
           (canny sorting)
           (canny hash-tables)
           (canny syntax-extensions)
+          (canny syntax-case)
           (except (srfi 1) map for-each member assoc)))

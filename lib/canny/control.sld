@@ -9,6 +9,10 @@
 ;;; - A continuation or escape procedure restores all three, after it has run the winders between
 ;;;   here and there.  The before and after procedures of a winder run with the handlers and the
 ;;;   parameters of the call to dynamic-wind.
+;;; - What a frame holds of a register may be out of date when the frame is copied into another place by a
+;;;   composable continuation.  Lists of winders and of parameters, as far as they belong to the part that
+;;;   is copied, are replaced in frames by new ones.  For handlers, which `raise` takes off and puts back,
+;;;   that would not be enough: nothing relies on an old list of handlers.
 ;;; - Several values are one object.  A result is passed on by a plain `let`, whatever their number.
 ;;;
 ;;; The machine calls these globals by name:
@@ -39,6 +43,8 @@
           guard %guard %guard-else
           make-parameter parameterize %parameterize
           current-input-port current-output-port current-error-port
+          call-with-prompt abort-to-prompt call-with-composable-continuation prompt-available?
+          abort-current-continuation
           promise? make-promise force delay delay-force %delay %delay-force
           make-guardian
           exit emergency-exit
@@ -46,7 +52,7 @@
   (import (canny primitives) (canny syntax))
   (begin
 
-    ;; Winders.  A winder is a vector: before, after, handlers, parameters.
+    ;; Winders.  A winder is a vector: before, after, handlers, parameters.  Prompts stand among them.
 
     (define (dynamic-wind before thunk after)
       (before)
@@ -73,18 +79,23 @@
 
     (define (unwind winders target)
       (if (not (eq? winders target))
-          (let ((winder (car winders)))
-            (%set-winders! (cdr winders))
-            (enter-dynamic-state-of winder)
-            ((vector-ref winder 1))
-            (unwind (cdr winders) target))))
+          (let ((winder (car winders))
+                (rest (cdr winders)))
+            (%set-winders! rest)
+            (if (vector? winder)
+                (begin
+                  (enter-dynamic-state-of winder)
+                  ((vector-ref winder 1))))
+            (unwind rest target))))
 
     (define (wind winders target)
       (if (not (eq? winders target))
           (let ((winder (car winders)))
             (wind (cdr winders) target)
-            (enter-dynamic-state-of winder)
-            ((vector-ref winder 0))
+            (if (vector? winder)
+                (begin
+                  (enter-dynamic-state-of winder)
+                  ((vector-ref winder 0))))
             (%set-winders! winders))))
 
     ;; Runs the winders between the current ones and `target`.  Afterwards the handlers and the
@@ -119,14 +130,19 @@
     (define (with-exception-handler handler thunk)
       (if (not (procedure? handler))
           (%type-error 'with-exception-handler 1 "procedure" handler))
-      (let ((outer (%handlers)))
-        (%set-handlers! (cons handler outer))
-        (let ((result (thunk)))
-          (%set-handlers! outer)
-          result)))
+      (%set-handlers! (cons handler (%handlers)))
+      (let ((result (thunk)))
+        (%set-handlers! (cdr (%handlers)))
+        result))
+
+    ;; The list of handlers from the first one on: prompts stand among them.
+    (define (skip-prompts handlers)
+      (if (and (pair? handlers) (not (procedure? (car handlers))))
+          (skip-prompts (cdr handlers))
+          handlers))
 
     (define (raise object)
-      (let ((handlers (%handlers)))
+      (let ((handlers (skip-prompts (%handlers))))
         (if (null? handlers)
             (%uncaught object #f)
             (begin
@@ -138,14 +154,24 @@
                                       'raise))))))
 
     (define (raise-continuable object)
-      (let ((handlers (%handlers)))
+      (let* ((all (%handlers))
+             (handlers (skip-prompts all)))
         (if (null? handlers)
             (%uncaught object #t)
             (begin
               (%set-handlers! (cdr handlers))
               (let ((result ((car handlers) object)))
-                (%set-handlers! handlers)
+                (%set-handlers!
+                 (if (eq? (%handlers) (cdr handlers))
+                     all
+                     (put-back all (cdr handlers) (%handlers))))
                 result)))))
+
+    ;; The handlers of `all` in front of `end`, on top of others.
+    (define (put-back all end others)
+      (if (eq? all end)
+          others
+          (cons (car all) (put-back (cdr all) end others))))
 
     (define (error message . irritants)
       (raise (%make-condition 'error message irritants #f)))
@@ -158,7 +184,8 @@
     ;; raise and raises again.  The continuation must be a full one: a continuation captured in the
     ;; body may enter it again after guard has returned, and so may an after procedure that is run on
     ;; the way out.  It is thrown to, which leaves winders and registers alone: the winders are run
-    ;; here, where the frames of the body, which may have used up the stack, are gone.
+    ;; here, where the frames of the body, which may have used up the stack, are gone.  When a composable
+    ;; continuation has put the frames of the guard elsewhere, that is where it is thrown to.
 
     (define-record-type caught
       (make-caught object reraise)
@@ -168,17 +195,17 @@
 
     (define (run-guarded body make-handler)
       (let* ((winders (%winders))
-             (handlers (%handlers))
              (parameters (%parameters))
              (result
               (call-with-current-continuation
                (lambda (frames)
-                 (%set-handlers! (cons (make-handler frames) handlers))
+                 (%set-handlers! (cons (make-handler frames) (%handlers)))
                  (let ((result (body)))
-                   (%set-handlers! handlers)
+                   (%set-handlers! (cdr (%handlers)))
                    result)))))
         (if (caught? result)
-            (begin
+            ;; The handler was called with the handlers around the guard.
+            (let ((handlers (%handlers)))
               (if (not (eq? (%winders) winders))
                   (%rewind winders))
               (%set-handlers! handlers)
@@ -190,7 +217,7 @@
              (run-guarded body
                           (lambda (frames)
                             (lambda (object)
-                              (%throw frames (make-caught object #f)))))))
+                              (%throw (%continuation-here frames) (make-caught object #f)))))))
         (if (caught? result)
             (clauses (caught-object result))
             result)))
@@ -202,7 +229,7 @@
                             (lambda (object)
                               ((call-with-current-continuation
                                 (lambda (at-raise)
-                                  (%throw frames
+                                  (%throw (%continuation-here frames)
                                           (make-caught
                                            object
                                            (lambda ()
@@ -318,6 +345,164 @@
         ((_ ((parameter value) ...) body0 body ...)
          (%parameterize (list (cons parameter value) ...)
                         (lambda () body0 body ...)))))
+
+    ;; Prompts and composable continuations.
+    ;;
+    ;; A prompt is a record that knows the continuation of its `call-with-prompt`.  While its thunk runs,
+    ;; it stands in all three registers: among the winders, among the handlers, and as a key among the
+    ;; parameters.  So a part of a register's list belongs to the part of the continuation above the prompt,
+    ;; and can be put on top of another list.  The handlers and parameters around the prompt are also kept
+    ;; in it, for an abort by a handler that runs outside of the prompt's own.
+
+    (define-record-type prompt
+      (make-prompt tag frames handlers parameters)
+      prompt?
+      (tag prompt-tag)
+      (frames prompt-frames)
+      (handlers prompt-handlers)
+      (parameters prompt-parameters))
+
+    ;; What the continuation of a prompt is given by an abort: a list.
+    (define-record-type aborted
+      (make-aborted values)
+      aborted?
+      (values aborted-values))
+
+    (define (call-with-prompt tag thunk handler)
+      (if (not (procedure? handler))
+          (%type-error 'call-with-prompt 3 "procedure" handler))
+      (let ((result
+             (call-with-current-continuation
+              (lambda (frames)
+                (let* ((handlers (%handlers))
+                       (parameters (%parameters))
+                       (prompt (make-prompt tag frames handlers parameters)))
+                  (%set-winders! (cons prompt (%winders)))
+                  (%set-handlers! (cons prompt handlers))
+                  (%set-parameters! (cons (cons prompt #f) parameters))
+                  (thunk))))))
+        (if (aborted? result)
+            (%apply handler (aborted-values result))
+            (begin
+              (%set-winders! (cdr (%winders)))
+              (%set-handlers! (cdr (%handlers)))
+              (%set-parameters! (cdr (%parameters)))
+              result))))
+
+    ;; The list of winders that begins with the innermost prompt with the tag, or #f.
+    (define (find-prompt tag)
+      (let loop ((winders (%winders)))
+        (and (pair? winders)
+             (if (and (prompt? (car winders))
+                      (eq? (prompt-tag (car winders)) tag))
+                 winders
+                 (loop (cdr winders))))))
+
+    (define (prompt-available? tag)
+      (pair? (find-prompt tag)))
+
+    (define (place-of-prompt tag who)
+      (or (find-prompt tag)
+          (raise (%make-condition 'prompt "there is no prompt with this tag around the call"
+                                  (list tag) who))))
+
+    (define (abort-to-prompt tag . values)
+      (let ((place (place-of-prompt tag 'abort-to-prompt)))
+        (call-with-current-continuation
+         (lambda (frames)
+           (leave-to place (cons (composable-continuation frames place) values))))))
+
+    (define (abort-current-continuation tag . values)
+      (leave-to (place-of-prompt tag 'abort-current-continuation) values))
+
+    (define (call-with-composable-continuation procedure tag)
+      (let ((place (place-of-prompt tag 'call-with-composable-continuation)))
+        (call-with-current-continuation
+         (lambda (frames)
+           (procedure (composable-continuation frames place))))))
+
+    (define (leave-to place values)
+      (let* ((prompt (car place))
+             (own-handlers (memq prompt (%handlers)))
+             (handlers (if own-handlers (cdr own-handlers) (prompt-handlers prompt)))
+             (own-parameters (parameters-from prompt (%parameters)))
+             (parameters (if own-parameters (cdr own-parameters) (prompt-parameters prompt))))
+        (unwind (%winders) place)
+        (%set-winders! (cdr place))
+        (%set-handlers! handlers)
+        (%set-parameters! parameters)
+        (%throw (%continuation-here (prompt-frames prompt)) (make-aborted values))))
+
+    (define (parameters-from prompt parameters)
+      (and (pair? parameters)
+           (if (eq? (caar parameters) prompt)
+               parameters
+               (parameters-from prompt (cdr parameters)))))
+
+    (define (composable-continuation frames place)
+      (let ((winders (%winders))
+            (handlers (%handlers))
+            (parameters (%parameters))
+            (boundary (%continuation-here (prompt-frames (car place)))))
+        (define (reinstate value)
+          (call-with-current-continuation
+           (lambda (onto)
+             (let* ((prompt (car place))
+                    (outer-winders (%winders))
+                    (outer-handlers (%handlers))
+                    (outer-parameters (%parameters))
+                    (new-handlers (rebase-handlers handlers prompt outer-handlers))
+                    (parameters-and-changes
+                     (rebase parameters (parameters-from prompt parameters) outer-parameters '()
+                             (lambda (entry) entry)))
+                    (winders-and-changes
+                     (rebase winders place outer-winders (cdr parameters-and-changes)
+                             (lambda (winder)
+                               (if (vector? winder)
+                                   (rebase-winder winder prompt outer-handlers outer-parameters)
+                                   winder))))
+                    (new-winders (car winders-and-changes)))
+               (wind new-winders outer-winders)
+               (%set-winders! new-winders)
+               (%set-handlers! new-handlers)
+               (%set-parameters! (car parameters-and-changes))
+               (%throw (%graft-continuation frames boundary onto (cdr winders-and-changes)
+                                            prompt outer-handlers)
+                       value)))))
+        (case-lambda
+          ((value) (reinstate value))
+          (values (reinstate (%list->values values))))))
+
+    ;; Puts copies of the pairs of `list` in front of `base` on top of `outer`.  Gives a pair of the new
+    ;; list and of `changes` with entries for every old pair and its copy in front.  A list without the
+    ;; base stays as it is.
+    (define (rebase list base outer changes copy)
+      (if base
+          (let collect ((rest list) (pairs '()))
+            (if (eq? rest base)
+                (let build ((pairs pairs)
+                            (new outer)
+                            (changes (cons (cons base outer) changes)))
+                  (if (null? pairs)
+                      (cons new changes)
+                      (let ((pair (cons (copy (caar pairs)) new)))
+                        (build (cdr pairs) pair (cons (cons (car pairs) pair) changes)))))
+                (collect (cdr rest) (cons rest pairs))))
+          (cons list changes)))
+
+    (define (rebase-handlers handlers prompt outer)
+      (let ((base (memq prompt handlers)))
+        (if base
+            (put-back handlers base outer)
+            handlers)))
+
+    (define (rebase-winder winder prompt handlers parameters)
+      (let ((own (vector-ref winder 3)))
+        (vector (vector-ref winder 0)
+                (vector-ref winder 1)
+                (rebase-handlers (vector-ref winder 2) prompt handlers)
+                (car (rebase own (parameters-from prompt own) parameters '()
+                             (lambda (entry) entry))))))
 
     ;; Promises.  The content of a promise is a pair: whether it is forced, and the value or the
     ;; thunk that gives the next promise of the chain.  Forcing a chain shares one content among

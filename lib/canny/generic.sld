@@ -10,6 +10,11 @@
 ;;; `slots` entries of the cache are variables, so that the specializer, which watches variables, sees
 ;;; constants in them and copies the methods into the callers; the others are in a table.
 ;;;
+;;; A call by name has a cache of its own, two classes in variables that the expander makes for it (see
+;;; %define-call-syntax); so a function of many classes costs what a direct call costs where a call sees
+;;; one or two of them.  What is in such a cache is in that of the function too.  A place that has seen too
+;;; many classes is closed: it calls the function like any other procedure.
+;;;
 ;;; What happens when no entry fits is decided by generic functions again, on the `<generic>` object
 ;;; behind the procedure: compute-applicable-methods, compute-dispatch, cache-dispatch!,
 ;;; no-applicable-method, no-next-method.  A generic function whose object is a plain `<generic>` takes
@@ -17,7 +22,7 @@
 ;;;
 ;;; Invariants:
 ;;; - An entry of the cache is right for the methods there are: whoever changes those clears it.
-;;; - A slot's procedure is set before its key, and keys of free slots and places are -1.
+;;; - A slot's procedure is set before its key; keys of free slots and places of the table are -1, those of calls #f.
 ;;; - Classes do not change; a class that is defined again is another class.
 
 (define-library (canny generic)
@@ -25,14 +30,17 @@
           class-of class-name class-parent class-precedence-list class? subclass? is-a?
           generic? generic-object generic-name generic-methods generic-cache generic-cache-limit
           set-generic-cache-limit! clear-generic-cache! add-generic-cache-entry!
+          generic-call-sites call-site? call-site-generic call-site-entries call-site-changes
+          call-site-open? add-call-site-entry! clear-call-site! close-call-site!
           make-method method? method-specializers method-procedure
           add-method! remove-method!
           <generic> compute-applicable-methods compute-dispatch cache-dispatch!
-          no-applicable-method no-next-method
+          cache-at-call-site! no-applicable-method no-next-method
           <object> <number> <complex> <real> <rational> <integer> <fixnum> <bignum> <flonum>
           <list> <pair> <null> <symbol> <keyword> <char> <boolean> <string> <vector> <bytevector>
           <procedure> <hash-table> <port> <eof-object> <condition> <class> <record>
-          %make-generic %register-generic! %cache-lookup %miss %empty-table)
+          %make-generic %register-generic! %cache-lookup %miss %empty-table
+          %call-syntax %learn-at-call-site)
   (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny classes))
   (begin
 
@@ -113,7 +121,7 @@
       (new-method specializers procedure))
 
     (define-record-type <generic>
-      (new-generic name parameters rest? procedure updater methods entries count slot-keys table limit)
+      (new-generic name parameters rest? procedure updater methods entries count slot-keys table limit sites)
       generic-object?
       (name object-name)
       (parameters object-parameters)
@@ -127,16 +135,18 @@
       (count object-count set-object-count!)
       (slot-keys object-slot-keys set-object-slot-keys!)
       (table object-table set-object-table!)
-      (limit object-limit set-object-limit!))
+      (limit object-limit set-object-limit!)
+      ;; The calls by name that have cached something.
+      (sites object-sites set-object-sites!))
 
-    (define fields-of-generic 11)
+    (define fields-of-generic 12)
 
     (define %make-generic
       (lambda* (name parameters rest? #:key (class <generic>) (cache-limit 4096))
         (if (not (and (class? class) (subclass? class <generic>)))
             (%type-error 'define-generic 1 "class derived from <generic>" class))
         (let ((more (- (vector-length (record-type-field-names class)) fields-of-generic)))
-          (apply %record class name parameters rest? #f #f '() '() 0 '() %empty-table cache-limit
+          (apply %record class name parameters rest? #f #f '() '() 0 '() %empty-table cache-limit '()
                  (make-list more #f)))))
 
     ;; Procedure → object.
@@ -164,7 +174,9 @@
     ;; The cache.
 
     (define slots 4)
-    (define key-factor 1048576)
+    ;; Larger than a class key, and odd, so that the low bits of several packed keys tell apart what any of
+    ;; them tells apart.
+    (define key-factor 1049189)
     ;; The key of record types for which no number was left.
     (define crowded 127)
     ;; Arguments whose classes make up a key.
@@ -178,8 +190,7 @@
     (define %empty-table (make-table 1))
 
     (define (first-place table key)
-      (bitwise-and (* 2 (bitwise-xor key (arithmetic-shift key -17)))
-                   (- (vector-length table) 2)))
+      (bitwise-and (+ key key) (- (vector-length table) 2)))
 
     (define (%cache-lookup table key)
       (let loop ((place (first-place table key)))
@@ -236,6 +247,7 @@
                 (update! slot '(-1 -1 -1) #f)
                 (loop (+ slot 1)))))
         (update! 'table #f %empty-table)
+        (for-each clear-call-site! (object-sites object))
         (let loop ((position 0))
           (if (< position (min positions-of-key (length (object-parameters object))))
               (begin
@@ -311,6 +323,105 @@
              (keys (keys-of object classes)))
         (if (and keys (not (is-cached? object (key-of-keys keys))))
             (add-entry! object keys classes procedure))))
+
+    ;; Calls by name.
+
+    ;; The cache of one call.
+    (define-record-type <call-site>
+      (new-call-site object updater entries changes misses open?)
+      call-site?
+      (object call-site-object)
+      ;; Sets the variables of the call: (place keys procedure), and its state: (#f #f state).
+      (updater call-site-updater)
+      ;; Newest first; each a vector like those of the function.
+      (entries call-site-own-entries set-call-site-own-entries!)
+      ;; How many entries were made, and how often the function's cache had none, since it was cleared.
+      (changes call-site-changes set-call-site-changes!)
+      (misses call-site-misses set-call-site-misses!)
+      (open? call-site-open? set-call-site-open!))
+
+    (define places-of-call-site 2)
+    ;; Entries that are made in turn, and misses that are waited for, before a call is taken for one that
+    ;; sees too many classes, or whose classes are not to be cached.
+    (define changes-max 8)
+    (define misses-max 64)
+    (define no-keys '(#f #f #f))
+
+    (define (call-site-generic site) (object-procedure (call-site-object site)))
+
+    (define (call-site-entries site)
+      (map (lambda (entry) (cons (vector-ref entry 1) (vector-ref entry 2)))
+           (call-site-own-entries site)))
+
+    (define (generic-call-sites generic)
+      (object-sites (object-of generic 'generic-call-sites)))
+
+    (define (empty-call-site! site state)
+      (let ((update! (call-site-updater site)))
+        (set-call-site-own-entries! site '())
+        (set-call-site-changes! site 0)
+        (set-call-site-misses! site 0)
+        (update! 0 no-keys #f)
+        (update! 1 no-keys #f)
+        (update! #f #f state)))
+
+    (define (clear-call-site! site)
+      (set-call-site-open! site #t)
+      (empty-call-site! site site))
+
+    (define (close-call-site! site)
+      (set-call-site-open! site #f)
+      (empty-call-site! site #t))
+
+    ;; The oldest entry makes room.
+    (define (add-call-site-entry! site classes procedure)
+      (let ((keys (keys-of (call-site-object site) classes))
+            (others (call-site-own-entries site))
+            (changes (call-site-changes site)))
+        (if (and keys
+                 (call-site-open? site)
+                 (not (entry-of others (key-of-keys keys))))
+            (begin
+              ((call-site-updater site) (remainder changes places-of-call-site) keys procedure)
+              (set-call-site-changes! site (+ changes 1))
+              (set-call-site-own-entries!
+               site
+               (cons (vector (key-of-keys keys) classes procedure)
+                     (if (null? others) '() (list (car others)))))))))
+
+    (define (entry-of entries key)
+      (and (pair? entries)
+           (if (eqv? (vector-ref (car entries) 0) key)
+               (car entries)
+               (entry-of (cdr entries) key))))
+
+    ;; A call is about to be made for which its cache has nothing.  Only what the function's cache has goes
+    ;; there, so the first call with classes that are new comes here twice.
+    (define (%learn-at-call-site procedure state update! . keys)
+      (let ((object (%hash-table-ref objects procedure #f)))
+        (if (not object)
+            (update! #f #f #t)
+            (let* ((site (or state (add-call-site! object update!)))
+                   (entry (entry-of (object-entries object) (key-of-keys keys))))
+              (cond (entry
+                     (let ((classes (vector-ref entry 1)) (procedure (vector-ref entry 2)))
+                       (if (is-plain? object)
+                           (standard-cache-at-call-site! site classes procedure)
+                           (cache-at-call-site! object site classes procedure))))
+                    ((< (call-site-misses site) misses-max)
+                     (set-call-site-misses! site (+ (call-site-misses site) 1)))
+                    (else (close-call-site! site)))))))
+
+    (define (add-call-site! object update!)
+      (let ((site (new-call-site object update! '() 0 0 #t)))
+        (set-object-sites! object (cons site (object-sites object)))
+        (update! #f #f site)
+        site))
+
+    (define (standard-cache-at-call-site! site classes procedure)
+      (if (< (call-site-changes site) changes-max)
+          (add-call-site-entry! site classes procedure)
+          (close-call-site! site)))
 
     ;; What no entry of the cache fits.
 
@@ -571,7 +682,8 @@
                           (if procedure
                               (procedure . parameters)
                               (%miss object . parameters))))))))
-           (register name object table uses (m k ...) ...)))
+           (register name object table uses (m k ...) ...)
+           (attach-call-syntax name bindings)))
         ((_ name (parameter ...) rest options bindings keys ((m k ...) slot ...) uses)
          (begin
            (define-variables name (parameter ...) #t options ((m k ...) slot ...) uses table object)
@@ -596,7 +708,8 @@
                   (dispatch keys (k ...) m find object parameter ... x y)))
                ((parameter ... . rest)
                 (apply-to parameter ... rest))))
-           (register name object table uses (m k ...) slot ...)))))
+           (register name object table uses (m k ...) slot ...)
+           (attach-call-syntax name bindings)))))
 
     (define-syntax define-variables
       (syntax-rules ()
@@ -623,6 +736,78 @@
                 ((table) (set! table value))
                 (else (set-use! uses which value)))))))))
 
+    ;; Calls by name look into their own cache first.  The bindings tell how the keys are computed.
+    (define-syntax attach-call-syntax
+      (syntax-rules ()
+        ((_ name bindings)
+         (%define-call-syntax name
+           (syntax-rules ()
+             ((_ variables operator . operands)
+              (%call-syntax bindings variables operator () operands)))))))
+
+    (define-syntax %call-syntax
+      (syntax-rules ()
+        ((_ bindings variables operator (bound ...) (operand . operands))
+         (%call-syntax bindings variables operator (bound ... (argument operand)) operands))
+        ((_ bindings variables operator ((argument operand) ...) ())
+         (let ((argument operand) ...)
+           (cached-call bindings variables operator argument ...)))))
+
+    (define-syntax cached-call
+      (syntax-rules (if)
+        ((_ ((key (class-key parameter)))
+            (state k0 m0 k1 m1 . _) operator a . more)
+         (let ((key (%class-key a)))
+           (cached-call-with-keys (key) ((k0 m0) (k1 m1)) state operator a . more)))
+        ((_ ((key1 (if use1 . _1)) (key2 (if use2 . _2)))
+            (state j0 k0 m0 j1 k1 m1 . _) operator a b . more)
+         (let ((key1 (if use1 (%class-key a) 0)) (key2 (if use2 (%class-key b) 0)))
+           (cached-call-with-keys (key1 key2) ((j0 k0 m0) (j1 k1 m1)) state operator a b . more)))
+        ((_ ((key1 (if use1 . _1)) (key2 (if use2 . _2)) (key3 (if use3 . _3)))
+            (state i0 j0 k0 m0 i1 j1 k1 m1) operator a b c . more)
+         (let ((key1 (if use1 (%class-key a) 0))
+               (key2 (if use2 (%class-key b) 0))
+               (key3 (if use3 (%class-key c) 0)))
+           (cached-call-with-keys (key1 key2 key3) ((i0 j0 k0 m0) (i1 j1 k1 m1))
+                                  state operator a b c . more)))
+        ((_ bindings variables operator . arguments)
+         ((begin operator) . arguments))))
+
+    (define-syntax cached-call-with-keys
+      (syntax-rules ()
+        ((_ keys (place0 place1) state operator . arguments)
+         (cond ((keys-of-place-fit? keys place0) (call-of-place place0 . arguments))
+               ((keys-of-place-fit? keys place1) (call-of-place place1 . arguments))
+               (else
+                (if (not (eq? state #t))
+                    (%learn-at-call-site
+                     (begin operator) state
+                     (lambda (place new-keys procedure)
+                       (cond ((eq? place 0) (set-place! place0 new-keys procedure))
+                             ((eq? place 1) (set-place! place1 new-keys procedure))
+                             (else (set! state procedure))))
+                     . keys))
+                ((begin operator) . arguments))))))
+
+    (define-syntax keys-of-place-fit?
+      (syntax-rules ()
+        ((_ (key) (k m)) (eq? key k))
+        ((_ (key . keys) (k . place)) (and (eq? key k) (keys-of-place-fit? keys place)))))
+
+    (define-syntax call-of-place
+      (syntax-rules ()
+        ((_ (m) . arguments) (m . arguments))
+        ((_ (k . place) . arguments) (call-of-place place . arguments))))
+
+    (define-syntax set-place!
+      (syntax-rules ()
+        ((_ (k m) keys procedure)
+         (set-slot! (m k) keys procedure))
+        ((_ (j k m) keys procedure)
+         (set-slot! (m j k) keys procedure))
+        ((_ (i j k m) keys procedure)
+         (set-slot! (m i j k) keys procedure))))
+
     (define-syntax set-slot!
       (syntax-rules ()
         ((_ (m k) keys procedure)
@@ -648,8 +833,8 @@
     (define-syntax one-key
       (syntax-rules ()
         ((_ a) a)
-        ((_ a b) (+ (* a 1048576) b))
-        ((_ a b c) (+ (* (+ (* a 1048576) b) 1048576) c))))
+        ((_ a b) (+ (* a key-factor) b))
+        ((_ a b c) (+ (* (+ (* a key-factor) b) key-factor) c))))
 
     (define-syntax find-in
       (syntax-rules ()
@@ -674,6 +859,7 @@
     (define-generic (compute-applicable-methods generic classes))
     (define-generic (compute-dispatch generic classes methods))
     (define-generic (cache-dispatch! generic classes procedure))
+    (define-generic (cache-at-call-site! generic site classes procedure))
     (define-generic (no-applicable-method generic arguments))
     (define-generic (no-next-method generic arguments))
 
@@ -683,6 +869,8 @@
       (chain generic methods))
     (define-method (cache-dispatch! (generic <generic>) classes procedure)
       (standard-cache! generic classes procedure))
+    (define-method (cache-at-call-site! (generic <generic>) site classes procedure)
+      (standard-cache-at-call-site! site classes procedure))
     (define-method (no-applicable-method (generic <generic>) arguments)
       (standard-no-applicable-method generic arguments))
     (define-method (no-next-method (generic <generic>) arguments)

@@ -98,18 +98,27 @@
                          (check 'string-map 1 char? "procedure that gives characters" char)
                          (cons char results)))
                  (%reverse-list->string results)))))
-        ((procedure string . strings)
-         (let* ((strings (cons string strings))
-                (end (least-length 'string-map string? "string" string-length strings)))
-           (let loop ((index 0) (results '()))
-             (if (< index end)
-                 (loop (+ index 1)
-                       (let ((char (%apply procedure
-                                           (%map1 (lambda (string) (string-ref string index))
-                                                  strings))))
-                         (check 'string-map 1 char? "procedure that gives characters" char)
-                         (cons char results)))
-                 (%reverse-list->string results)))))))
+        ((procedure string . rest)
+         (if (exact-integer? (car rest))
+             (string-map procedure (part-of 'string-map string rest))
+             (map-strings procedure (cons string rest))))))
+
+    (define (map-strings procedure strings)
+      (let ((end (least-length 'string-map string? "string" string-length strings)))
+        (let loop ((index 0) (results '()))
+          (if (< index end)
+              (loop (+ index 1)
+                    (let ((char (%apply procedure
+                                        (%map1 (lambda (string) (string-ref string index))
+                                               strings))))
+                      (check 'string-map 1 char? "procedure that gives characters" char)
+                      (cons char results)))
+              (%reverse-list->string results)))))
+
+    ;; SRFI 13 has start and end where R7RS has further strings.
+    (define (part-of who string range)
+      (check who 2 string? "string" string)
+      (%apply string-copy (cons string range)))
 
     (define string-for-each
       (case-lambda
@@ -121,15 +130,19 @@
                  (begin
                    (procedure (string-ref string index))
                    (loop (+ index 1)))))))
-        ((procedure string . strings)
-         (let* ((strings (cons string strings))
-                (end (least-length 'string-for-each string? "string" string-length strings)))
-           (let loop ((index 0))
-             (if (< index end)
-                 (begin
-                   (%apply procedure
-                           (%map1 (lambda (string) (string-ref string index)) strings))
-                   (loop (+ index 1)))))))))
+        ((procedure string . rest)
+         (if (exact-integer? (car rest))
+             (string-for-each procedure (part-of 'string-for-each string rest))
+             (for-each-of-strings procedure (cons string rest))))))
+
+    (define (for-each-of-strings procedure strings)
+      (let ((end (least-length 'string-for-each string? "string" string-length strings)))
+        (let loop ((index 0))
+          (if (< index end)
+              (begin
+                (%apply procedure
+                        (%map1 (lambda (string) (string-ref string index)) strings))
+                (loop (+ index 1)))))))
 
     ;; The rest follows SRFI 13 and 133.  Where a predicate is wanted, a character stands for the
     ;; predicate that is true of it alone.

@@ -46,13 +46,15 @@
             (if (less? (vector-ref vector middle) (vector-ref vector (- middle 1)))
                 (merge-runs! vector spare less? start middle end)))))
 
+    (define (sort-range! vector less? start end)
+      (merge-sort! vector
+                   (if (> (- end start) run-length-max) (make-vector end #f) vector)
+                   less?
+                   start
+                   end))
+
     (define (sort-whole-vector! vector less?)
-      (let ((length (vector-length vector)))
-        (merge-sort! vector
-                     (if (> length run-length-max) (make-vector length #f) vector)
-                     less?
-                     0
-                     length)))
+      (sort-range! vector less? 0 (vector-length vector)))
 
     (define (check-procedure who position object)
       (if (not (procedure? object))
@@ -74,17 +76,35 @@
             (sort-whole-vector! vector less?)
             (vector->list vector))))
 
-    (define (vector-sort less? vector)
+    (define (check-range who start end length)
+      (if (not (and (exact-integer? end) (<= 0 end length)))
+          (%range-error who 4 "an index of the vector" end))
+      (if (not (and (exact-integer? start) (<= 0 start end)))
+          (%range-error who 3 "an index not above the end" start)))
+
+    ;; A range of the vector is sorted, if one is given.
+
+    (define (vector-sort less? vector . range)
       (check-procedure 'vector-sort 1 less?)
       (check-vector 'vector-sort 2 vector)
-      (let ((copy (vector-copy vector)))
+      (let ((copy (if (null? range) (vector-copy vector) (apply vector-copy vector range))))
         (sort-whole-vector! copy less?)
         copy))
 
-    (define (vector-sort! less? vector)
-      (check-procedure 'vector-sort! 1 less?)
-      (check-vector 'vector-sort! 2 vector)
-      (sort-whole-vector! vector less?))
+    (define vector-sort!
+      (case-lambda
+        ((less? vector)
+         (check-procedure 'vector-sort! 1 less?)
+         (check-vector 'vector-sort! 2 vector)
+         (sort-whole-vector! vector less?))
+        ((less? vector start)
+         (check-vector 'vector-sort! 2 vector)
+         (vector-sort! less? vector start (vector-length vector)))
+        ((less? vector start end)
+         (check-procedure 'vector-sort! 1 less?)
+         (check-vector 'vector-sort! 2 vector)
+         (check-range 'vector-sort! start end (vector-length vector))
+         (sort-range! vector less? start end))))
 
     ;; `sort` and `sort!` take a list or a vector, and the procedure before or after it: both
     ;; orders are in use.

@@ -1,4 +1,4 @@
-;;; SRFI 139: syntax parameters.  Any macro can be parameterized.
+;;; (srfi 139): syntax parameters.
 
 (define-library (srfi 139)
   (export syntax-parameterize

@@ -1,6 +1,22 @@
 ;;; (canny generic): classes, generic functions and the protocol behind them.
 
-(import (scheme base) (scheme complex) (canny generic) (canny test))
+(define-library (sizes)
+  (export size size-by-macro twice-size other-size use-other)
+  (import (scheme base) (canny generic))
+  (begin
+    (define-generic (size object))
+    (define-method (size (object <string>)) (string-length object))
+    (define-method (size (object <vector>)) (vector-length object))
+    (define (twice-size object) (* 2 (size object)))
+    (define-generic (hidden-size object))
+    (define-method (hidden-size object) (list 'hidden (size object)))
+    (define-syntax size-by-macro
+      (syntax-rules () ((_ object) (hidden-size object))))
+    (define-generic (other-size object))
+    (define-method (other-size object) 'generic)
+    (define (use-other procedure) (set! other-size procedure))))
+
+(import (scheme base) (scheme complex) (scheme eval) (canny generic) (canny test) (sizes))
 
 (define-class <shape> () #f shape? (name shape-name set-shape-name!))
 (define-class <circle> (<shape>) (make-circle name radius) circle? (radius circle-radius))
@@ -251,6 +267,177 @@
   (test '(fine (nothing-for (a b))) (list (lenient 1 2) (lenient 'a 'b)))
   (test #t (lenient-generic? (generic-object lenient)))
   (test-error (let () (define-generic (bad x) #:class <circle>) bad)))
+
+;; Calls by name have caches of their own in programs and libraries.
+
+(define-generic (weight object))
+(define-method (weight (object <number>)) 'number)
+(define-method (weight (object <symbol>)) 'symbol)
+(define-method (weight object) 'any)
+(define (weigh object) (weight object))
+;; The oldest one.
+(define (site-of generic)
+  (let ((sites (generic-call-sites generic)))
+    (list-ref sites (- (length sites) 1))))
+
+(test-group "a call by name"
+  (test '() (generic-call-sites weight))
+  (test '(number number symbol symbol) (map weigh '(1 2 a b)))
+  (test 1 (length (generic-call-sites weight)))
+  (test (list (list <symbol>) (list <fixnum>)) (map car (call-site-entries (site-of weight))))
+  (test 'symbol ((cdr (car (call-site-entries (site-of weight)))) 'c))
+  (test #t (call-site? (site-of weight)))
+  (test #t (call-site-open? (site-of weight)))
+  (test #t (eq? weight (call-site-generic (site-of weight))))
+  (test-error (weight))
+  (test-error (weight 1 2))
+  ;; The oldest entry makes room.
+  (test '(any any symbol number) (map weigh '("" "" a 1)))
+  (test 4 (call-site-changes (site-of weight)))
+  (test (list (list <fixnum>) (list <string>)) (map car (call-site-entries (site-of weight))))
+  (test '(any any number symbol) (map weigh '("" "" 1 a))))
+
+(test-group "a call by name and methods that change"
+  (test 'number (begin (weigh 1) (weigh 1)))
+  (define-method (weight (object <fixnum>)) (list 'fixnum (next-method)))
+  (test '() (call-site-entries (site-of weight)))
+  (test '((fixnum number) (fixnum number) (fixnum number)) (map weigh '(1 2 3)))
+  (define-method (weight (object <number>)) 'other)
+  (test '((fixnum other) (fixnum other) (fixnum other)) (map weigh '(1 2 3)))
+  (remove-method! weight (car (generic-methods weight)))
+  (remove-method! weight (car (generic-methods weight)))
+  (test '(any any any) (map weigh '(1 2 3)))
+  (clear-generic-cache! weight)
+  (test '() (call-site-entries (site-of weight))))
+
+(test-group "a call by name that sees many classes"
+  (define many '(1 1.5 a "" #\a #(1) (1)))
+  (define expected '(any any symbol any any any any))
+  (let loop ((round 0))
+    (if (< round 20)
+        (begin
+          (test expected (map weigh many))
+          (loop (+ round 1)))))
+  (test #f (call-site-open? (site-of weight)))
+  (test '() (call-site-entries (site-of weight)))
+  (add-call-site-entry! (site-of weight) (list <string>) (lambda (object) 'wrong))
+  (test 'any (weigh ""))
+  ;; It begins anew when methods change.
+  (define-method (weight (object <number>)) 'number)
+  (test #t (call-site-open? (site-of weight)))
+  (test '(number number) (map weigh '(1 2)))
+  (test (list (list <fixnum>)) (map car (call-site-entries (site-of weight)))))
+
+(test-group "the cache of a call is open"
+  (close-call-site! (site-of weight))
+  (test '(number symbol) (map weigh '(1 a)))
+  (test '() (call-site-entries (site-of weight)))
+  (clear-call-site! (site-of weight))
+  (add-call-site-entry! (site-of weight) (list <string>) (lambda (object) 'mine))
+  (test '(mine any mine) (list (weigh "") (weight "") (weigh "")))
+  (test-error (add-call-site-entry! weight (list <string>) car))
+  (test-error (generic-call-sites car)))
+
+(define-class <red> () (make-red) red?)
+(define (weigh-red object) (weight object))
+
+(test-group "a class that is defined again is another class"
+  (define old (make-red))
+  (define-method (weight (object <red>)) 'red)
+  (test '(red red red) (map weigh-red (list old old old)))
+  (let ()
+    (define-class <red> () (make-red) red?)
+    (define-method (weight (object <red>)) 'new-red)
+    (define new (make-red))
+    (test '(new-red red new-red red) (map weigh-red (list new old new old)))))
+
+(define-generic (pairwise left right more))
+(define-method (pairwise left right more) 'any)
+(define-method (pairwise (left <number>) right (more <string>)) (list 'number-string right))
+(define-method (pairwise (left <number>) right (more <symbol>)) (list 'number-symbol right))
+(define-generic (both left right))
+(define-method (both (left <string>) (right <string>)) 'strings)
+(define-method (both left (right <string>)) 'second)
+(define-generic (gather first . rest))
+(define-method (gather first . rest) (cons 'any rest))
+(define-method (gather (first <string>) . rest) (cons 'string (apply next-method first rest)))
+(define-generic (fivefold a b c d e))
+(define-method (fivefold a b c d (e <string>)) 'string)
+(define-method (fivefold a b c d e) 'any)
+
+(test-group "calls by name with several arguments"
+  (define (three left right more) (pairwise left right more))
+  (define (two left right) (both left right))
+  (define (five e) (fivefold 1 2 3 4 e))
+  (test '((number-string 1) (number-string x) (number-symbol 2) any (number-symbol "") (number-string 3))
+        (map three '(1 1 1 a 1 2) '(1 x 2 3 "" 3) '("" "" a a a "")))
+  (test '((number-string 1) (number-symbol "") (number-string 3))
+        (map three '(1 1 2) '(1 "" 3) '("" a "")))
+  ;; What no method looks at is not part of the key.
+  (test (list <fixnum> <fixnum> <string>)
+        (let ((entries (call-site-entries (site-of pairwise))))
+          (car (if (eq? (list-ref (caar entries) 2) <string>) (car entries) (cadr entries)))))
+  (test '(strings second strings second second)
+        (map two '("" 1 "" 1 a) '("" "" "" "" "")))
+  (test-error (two "" 1))
+  (test '(string any string any string any) (map five '("" 1 "" 1 "" 1))))
+
+(test-group "calls by name with any number of arguments"
+  (define (none first) (gather first))
+  (define (one first second) (gather first second))
+  (define (four first) (gather first 1 2 3))
+  (test '((any) (string any) (any) (string any)) (map none '(1 "" 1 "")))
+  (test '((any 1) (string any a) (any "") (string any 2)) (map one '(1 "" 1 "") '(1 a "" 2)))
+  (test '((any 1 2 3) (string any 1 2 3) (any 1 2 3) (string any 1 2 3)) (map four '(1 "" 1 "")))
+  (test-error (gather)))
+
+(define-generic (changing object))
+(define-method (changing object) 'generic)
+(define (call-changing object) (changing object))
+
+(test-group "a generic function that is assigned"
+  (test '(generic generic generic) (map call-changing '(1 2 3)))
+  (set! changing (lambda (object) 'assigned))
+  (test '(assigned assigned) (map call-changing '(1 2))))
+
+(test-group "calls by name of what a library exports"
+  (define (measure object) (size object))
+  (define (measure-by-macro object) (size-by-macro object))
+  (test '(3 2 3 2 1) (map measure '("abc" #(1 2) "abc" #(1 2) "a")))
+  (test '(6 4 6 4) (map twice-size '("abc" #(1 2) "abc" #(1 2))))
+  (test '((hidden 3) (hidden 2) (hidden 3)) (map measure-by-macro '("abc" #(1 2) "abc")))
+  (test 3 (length (generic-call-sites size)))
+  (define-method (size (object <list>)) (length object))
+  (test '(3 2 3 2 1) (map measure '("abc" #(1 2) (1 2 3) (1 2) "a")))
+  (test '(4 4 4) (eval '(map (lambda (object) (size object)) '("abcd" #(1 2 3 4) (1 2 3 4)))
+                       (environment '(scheme base) '(sizes))))
+  ;; Nobody relies on a variable that its library assigns.
+  (define (call-other object) (other-size object))
+  (test '(generic generic generic) (map call-other '(1 2 3)))
+  (use-other (lambda (object) 'assigned))
+  (test '(assigned assigned) (map call-other '(1 2))))
+
+(define-class <careful-generic> (<generic>) #f careful-generic?)
+(define-method (cache-at-call-site! (generic <careful-generic>) site classes procedure)
+  (if (memq <symbol> classes)
+      (next-method)))
+(define-generic (careful object) #:class <careful-generic>)
+(define-method (careful object) (class-name (class-of object)))
+(define-generic (uncached object) #:cache-limit 0)
+(define-method (uncached object) (class-name (class-of object)))
+(define (call-careful object) (careful object))
+(define (call-uncached object) (uncached object))
+
+(test-group "the protocol decides about calls by name"
+  (test '(fixnum fixnum symbol symbol string string symbol)
+        (map call-careful '(1 1 a a "" "" a)))
+  (test (list (list <symbol>)) (map car (call-site-entries (site-of careful))))
+  (let loop ((count 0))
+    (if (< count 200)
+        (begin (call-uncached 1) (loop (+ count 1)))))
+  (test 'symbol (call-uncached 'a))
+  (test #f (call-site-open? (site-of uncached)))
+  (test '() (generic-cache uncached)))
 
 (test-group "the error of no method"
   (define (message thunk)

@@ -17,7 +17,7 @@ use crate::workspace::{self, Profile};
 const HELP: &str = "\
 usage: cargo xtask differential [OPTION…] [FILE…]
 
-Runs tests/conformance, tests/torture, tests/regress and examples, or the files given, plainly and
+Runs tests/conformance, tests/srfi, tests/torture, tests/regress and examples, or the files given, plainly and
 under collector stress, and compares what they do.
   --all          every mode, also collection at very many allocations, and the specializer
                  off, eager, and leaving its code at random; takes minutes
@@ -29,6 +29,7 @@ under collector stress, and compares what they do.
 /// Where the programs are.
 const DIRECTORIES: &[&str] = &[
     "tests/conformance",
+    "tests/srfi",
     "tests/torture",
     "tests/regress",
     "examples",

@@ -15,6 +15,7 @@ mod fuzz;
 mod history;
 mod process;
 mod programs;
+mod srfis;
 mod svg;
 mod test;
 mod tidy;
@@ -30,6 +31,7 @@ verbs
   bless          let the filetests write their expected output anew
   differential   the test programs under collector stress must behave as without
   conformance    run suites that others wrote
+  srfis          the table of SRFIs, from runs of their tests
   bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
   history        measure commit by commit: a table and a chart of time, allocation and memory
   warmup         measure how soon programs are fast, and what that costs short ones
@@ -48,6 +50,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("bless", bless::run),
     ("differential", differential::run),
     ("conformance", conformance::run),
+    ("srfis", srfis::run),
     ("bench", bench::run),
     ("history", history::run),
     ("warmup", warmup::run),

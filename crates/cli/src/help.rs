@@ -15,6 +15,8 @@ Usage:
   canny [OPTION…]                    read, evaluate, print; a program when input is no terminal
   canny expand FILE                  print the program fully expanded
   canny disasm FILE                  print the program's bytecode
+  canny fmt [FILE|DIRECTORY…]        lay out source files; more by 'canny fmt --help'
+  canny explain [CODE]               tell what the code of a message means; without CODE list all
 
 Options:
   -A DIR            search DIR for libraries after the other directories
@@ -26,7 +28,10 @@ Options:
   --no-jit          do not compile code that runs often; so does CANNY_JIT=0
   --spesh-report    tell at the end what was compiled to machine code, what was not, and why
   --no-cache        neither read nor write compiled libraries in the cache directory
-  --no-warnings     do not print the compiler's warnings
+  -W WORD           show a warning (its code), or not (no-CODE); all, none; error: refuse such programs
+  --no-warnings     as -W none
+  --message-format FORMAT
+                    write messages as text or json
   -V, --version     print the version and what SRFI 176 asks for
   -h, --help        print this
 

@@ -19,7 +19,7 @@ fn expanded(options: &Options, file: &Path) -> Result<(Unit, Evaluation), u8> {
     let config = EvaluationConfig {
         directories: crate::session::directories(options, Some(file)),
         features: options.features.clone(),
-        cache: None,
+        ..EvaluationConfig::default()
     };
     let evaluation = Evaluation::new(&config);
     match evaluation.expand_program_text(&file.display().to_string(), &bytes) {

@@ -4,13 +4,16 @@
 //! along the nesting of code. Another thread waits for Ctrl-C.
 #![forbid(unsafe_code)]
 
-mod commands;
+mod explain;
 mod help;
 mod inspect;
+mod json;
 mod options;
 mod repl;
 mod report;
 mod session;
+mod tools;
+mod warnings;
 
 use std::process::ExitCode;
 
@@ -36,6 +39,9 @@ mod exit_code {
 const STACK_BYTES: usize = 256 << 20;
 
 fn main() -> ExitCode {
+    if let Some(code) = tools::run(std::env::args_os()) {
+        return ExitCode::from(code);
+    }
     let options = match options::parse(std::env::args_os()) {
         Ok(options) => options,
         Err(message) => {
@@ -43,6 +49,7 @@ fn main() -> ExitCode {
             return ExitCode::from(exit_code::USAGE);
         }
     };
+    report::set(options.message_format, &options.warnings);
     match &options.action {
         Action::Help => {
             print_all(help::TEXT);
@@ -52,6 +59,7 @@ fn main() -> ExitCode {
             print_all(&help::version());
             return ExitCode::SUCCESS;
         }
+        Action::Explain(code) => return explain::run(code.as_deref()),
         _ => {}
     }
     let worker = std::thread::Builder::new()
@@ -76,12 +84,13 @@ fn run(options: &Options) -> u8 {
         Action::Disassemble(file) => inspect::disassemble(options, file),
         Action::Repl => repl::run(options),
         Action::Program(source) => session::run_program(options, source),
-        Action::Help | Action::Version => 0,
+        Action::Help | Action::Version | Action::Explain(_) => 0,
     }
 }
 
 /// Prints to standard output; a closed pipe is no error here.
 fn print_all(text: &str) {
     use std::io::Write;
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::report::MessageFormat;
+use crate::warnings::Warnings;
+
 /// Where a program's text comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -23,6 +26,8 @@ pub enum Action {
     Repl,
     Expand(PathBuf),
     Disassemble(PathBuf),
+    /// All codes of messages, or one in detail.
+    Explain(Option<String>),
     Help,
     Version,
 }
@@ -41,9 +46,12 @@ pub struct Options {
     pub heap_limit_bytes: Option<usize>,
     pub stack_limit_bytes: Option<usize>,
     pub use_cache: bool,
-    pub show_warnings: bool,
+    pub warnings: Warnings,
+    pub message_format: MessageFormat,
     /// Compile code that runs often.
     pub compiles: bool,
+    /// Where `canny repl` listens to nREPL clients.
+    pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
 }
@@ -59,10 +67,14 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
         heap_limit_bytes: None,
         stack_limit_bytes: None,
         use_cache: true,
-        show_warnings: true,
+        warnings: Warnings::default(),
+        message_format: MessageFormat::Text,
         compiles: true,
         reports_specializer: false,
+        listen: None,
     };
+    // After the word `repl`.
+    let mut wants_prompt = false;
     // After the word `run`.
     let mut must_run = false;
     let mut expressions: Vec<String> = Vec::new();
@@ -99,7 +111,27 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             Arg::Long("no-jit") => options.compiles = false,
             Arg::Long("spesh-report") => options.reports_specializer = true,
             Arg::Long("no-cache") => options.use_cache = false,
-            Arg::Long("no-warnings") => options.show_warnings = false,
+            Arg::Long("no-warnings") => options.warnings.choose_none(),
+            Arg::Short('W') => options
+                .warnings
+                .choose(&string(parser.value().map_err(text_of)?)?)?,
+            Arg::Long("message-format") => {
+                options.message_format = match parser.value().map_err(text_of)?.to_str() {
+                    Some("text") => MessageFormat::Text,
+                    Some("json") => MessageFormat::Json,
+                    _ => return Err("--message-format wants 'text' or 'json'".to_owned()),
+                };
+            }
+            Arg::Long("listen") if wants_prompt => {
+                options.listen = Some(string(parser.value().map_err(text_of)?)?);
+            }
+            Arg::Value(word) if is_verb(&word, "repl") && !must_run && !wants_prompt => {
+                wants_prompt = true;
+            }
+            Arg::Value(word) if wants_prompt => {
+                let word = word.to_string_lossy().into_owned();
+                return Err(format!("'repl' takes options only, not '{word}'"));
+            }
             Arg::Value(word) if is_verb(&word, "run") && !must_run => must_run = true,
             Arg::Value(first) => {
                 let rest: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
@@ -108,7 +140,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             other => return Err(other.unexpected().to_string()),
         }
     }
-    if !expressions.is_empty() {
+    if wants_prompt && !expressions.is_empty() {
+        return Err("'repl' takes no -e".to_owned());
+    } else if wants_prompt {
+        options.action = Action::Repl;
+    } else if !expressions.is_empty() {
         options.action = Action::Program(Source::Expressions(expressions));
     } else if must_run {
         return Err("'run' takes a file".to_owned());
@@ -140,6 +176,13 @@ fn with_operands(
             Action::Expand(file)
         } else {
             Action::Disassemble(file)
+        };
+        return Ok(options);
+    } else if !must_run && is_verb(&first, "explain") {
+        options.action = match rest.as_slice() {
+            [] => Action::Explain(None),
+            [code] => Action::Explain(Some(lossy(code))),
+            _ => return Err("'explain' takes one code".to_owned()),
         };
         return Ok(options);
     } else if first == "-" {
@@ -216,6 +259,21 @@ mod tests {
         );
         assert!(!parsed(&["p.scm"]).unwrap().reports_specializer);
         assert!(parsed(&["run"]).is_err());
+    }
+
+    #[test]
+    fn a_prompt_may_be_asked_for() {
+        let options = parsed(&["repl", "--listen", "localhost:0", "-I", "lib"]).unwrap();
+        assert_eq!(options.action, Action::Repl);
+        assert_eq!(options.listen.as_deref(), Some("localhost:0"));
+        for wrong in [
+            &["--listen", "1"][..],
+            &["repl", "p.scm"],
+            &["repl", "-e", "1"],
+            &["repl", "--listen"],
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -1,12 +1,53 @@
-//! Messages on standard error: diagnostics and uncaught objects with their place in the source.
+//! Messages on standard error: diagnostics and uncaught objects with their place in the source, for people or as JSON.
 
 use std::io::{IsTerminal, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use canny_lib::host::Uncaught;
-use canny_syntax::diagnostic::{Diagnostic, Word, render_at, render_without_source};
+use canny_syntax::diagnostic::{
+    Diagnostic, Word, did_you_mean, render_at, render_note, render_without_source,
+};
+use canny_syntax::reader::read_source;
 use canny_syntax::span::{Location, SourceMap};
 use canny_vm::{FrameDescription, Position};
+
+use crate::json;
+use crate::warnings::Warnings;
+
+/// How messages are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MessageFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For tools.
+    Json,
+}
+
+/// Whether messages are JSON; set once, before the first of them.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Which warnings are shown; set once, before the first of them.
+static WARNINGS: OnceLock<Warnings> = OnceLock::new();
+
+/// Sets how messages are written and which warnings are. Only the first call has an effect on the latter.
+pub fn set(format: MessageFormat, warnings: &Warnings) {
+    IS_JSON.store(format == MessageFormat::Json, Ordering::Relaxed);
+    let _ = WARNINGS.set(warnings.clone());
+}
+
+/// The diagnostics that are to be shown; with `-W error` all of them are errors.
+fn chosen(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
+    WARNINGS
+        .get_or_init(Warnings::default)
+        .choose_from(diagnostics)
+}
+
+fn is_json() -> bool {
+    IS_JSON.load(Ordering::Relaxed)
+}
 
 /// Frames of a backtrace that are shown at most.
 const FRAMES_MAX: usize = 24;
@@ -15,23 +56,59 @@ const FRAMES_MAX: usize = 24;
 fn colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::io::stderr().is_terminal()
+        && CAPTURED
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none()
 }
 
-/// Prints diagnostics in order.
-pub fn diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) {
-    flush_output();
-    let mut out = std::io::stderr().lock();
-    for diagnostic in diagnostics {
+/// Messages for a client instead of standard error, while there is one.
+static CAPTURED: Mutex<Option<String>> = Mutex::new(None);
+
+/// Keeps messages from now on instead of printing them.
+pub fn begin_capture() {
+    *CAPTURED.lock().unwrap_or_else(PoisonError::into_inner) = Some(String::new());
+}
+
+/// The messages since [`begin_capture`]; they are printed again.
+pub fn end_capture() -> String {
+    let mut captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
+    captured.take().unwrap_or_default()
+}
+
+/// Prints a message, or keeps it.
+fn emit(text: &str) {
+    let mut captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *captured {
+        Some(kept) => kept.push_str(text),
         // Nothing can be done when standard error is gone.
-        let _ = writeln!(out, "{}", diagnostic.render(sources, colour()).trim_end());
+        None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
     }
+}
+
+/// Prints diagnostics in order, but for warnings that are turned off. Whether an error was among them, or a
+/// warning that counts as one.
+pub fn diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) -> bool {
+    let diagnostics = chosen(diagnostics);
+    if diagnostics.is_empty() {
+        return false;
+    }
+    flush_output();
+    for diagnostic in &diagnostics {
+        let text = if is_json() {
+            json::diagnostic(diagnostic, sources)
+        } else {
+            diagnostic.render(sources, colour())
+        };
+        emit(&format!("{}\n", text.trim_end()));
+    }
+    diagnostics.iter().any(Diagnostic::is_error)
 }
 
 /// Prints a text that is meant for people.
 pub fn text(text: &str) {
     flush_output();
-    // Nothing can be done when standard error is gone.
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    emit(text);
 }
 
 /// What the program wrote comes before what is said about it.
@@ -60,21 +137,56 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         frames.find_map(|frame| frame.position.clone())
     };
     let position = uncaught.position.clone().or_else(here);
-    let mut text = entry(position.as_ref(), Word::Error, &uncaught.text(), sources);
-    if let Some((name, definition)) = &uncaught.definition {
-        let message = format!("{name} is defined here");
-        // The first line of a definition names the parameters.
-        text.push_str(&entry(Some(definition), Word::Note, &message, sources));
+    let mut labels = Vec::new();
+    let mut notes = uncaught.notes.clone();
+    if let Some(procedure) = &uncaught.procedure {
+        let name = procedure.name.as_deref().unwrap_or("the procedure");
+        let calls = procedure.calls.join(" or ");
+        match &procedure.position {
+            Some(place) => labels.push((
+                place.clone(),
+                format!("{name} is defined here; it is called as {calls}"),
+            )),
+            None => notes.push(format!("{name} is called as {calls}")),
+        }
     }
-    if let Some(name) = &uncaught.similar_name {
-        text.push_str(&format!("  note: did you mean `{name}`?\n"));
+    let argument = position
+        .as_ref()
+        .and_then(|position| argument_position(uncaught, position, sources));
+    if is_json() {
+        let argument = argument.map(|place| (place, "the argument".to_owned()));
+        labels.extend(argument);
+        let line = json::uncaught(uncaught, position.as_ref(), &labels, &notes);
+        emit(&line);
+        return;
+    }
+    let word = Word::Error(uncaught.code);
+    let mut text = entry(
+        position.as_ref(),
+        argument.as_ref(),
+        word,
+        &uncaught.text(),
+        sources,
+    );
+    for (place, message) in &labels {
+        text.push_str(&entry(Some(place), None, Word::Note, message, sources));
+    }
+    let similar = uncaught.similar_name.iter().map(|name| did_you_mean(name));
+    for note in notes.into_iter().chain(similar) {
+        text.push_str(&render_note(&note, colour()));
     }
     text.push_str(&backtrace(&uncaught.frames));
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    emit(&text);
 }
 
-/// Position, message, and the source line with the form underlined.
-fn entry(position: Option<&Position>, word: Word, message: &str, sources: &SourceMap) -> String {
+/// Position, message, and the source line with the form underlined; the argument to blame gets the carets.
+fn entry(
+    position: Option<&Position>,
+    argument: Option<&Position>,
+    word: Word,
+    message: &str,
+    sources: &SourceMap,
+) -> String {
     let Some(position) = position else {
         return render_without_source(None, word, message, colour());
     };
@@ -82,31 +194,91 @@ fn entry(position: Option<&Position>, word: Word, message: &str, sources: &Sourc
         let place = format!("{}:{}:{}", position.file, position.line, position.column);
         return render_without_source(Some(&place), word, message, colour());
     };
-    let offset = |column: u32| {
-        let before = column.saturating_sub(1) as usize;
-        let found = line_text.char_indices().nth(before);
-        found.map_or(line_text.len(), |(offset, _)| offset)
-    };
-    let line_offset = offset(position.column);
-    let end = if position.end_line == position.line {
-        offset(position.end_column)
-    } else {
-        line_text.len()
-    };
+    let columns = |place: &Position| columns_in_line(&line_text, place);
+    let (line_offset, length) = columns(position);
+    let part = argument
+        .filter(|place| place.line == position.line)
+        .map(columns);
     let at = Location {
         file: position.file.clone(),
         line: position.line,
         column: position.column,
         line_offset,
-        line_text,
+        line_text: line_text.clone(),
     };
-    render_at(
-        &at,
-        end.saturating_sub(line_offset),
-        word,
-        message,
-        colour(),
-    )
+    let mut text = render_at(&at, length, part, word, message, colour());
+    if let Some(place) = argument.filter(|place| place.line != position.line) {
+        let message = "this is the argument";
+        text.push_str(&entry(Some(place), None, Word::Note, message, sources));
+    }
+    text
+}
+
+/// The bytes of its first line that a place covers: first and length.
+fn columns_in_line(line: &str, place: &Position) -> (usize, usize) {
+    let start = byte_of_column(line, place.column);
+    let end = if place.end_line == place.line {
+        byte_of_column(line, place.end_column)
+    } else {
+        line.len()
+    };
+    (start, end.saturating_sub(start))
+}
+
+/// The byte where a column, counted from one, begins.
+fn byte_of_column(line: &str, column: u32) -> usize {
+    let before = column.saturating_sub(1) as usize;
+    let found = line.char_indices().nth(before);
+    found.map_or(line.len(), |(offset, _)| offset)
+}
+
+/// Procedures that the compiler takes apart when they have more than two arguments: what they blame is not
+/// the argument of that number in the text.
+const TAKEN_APART: [&str; 13] = [
+    "+", "-", "*", "/", "=", "<", ">", "<=", ">=", "min", "max", "gcd", "lcm",
+];
+
+/// Where the argument to blame stands, if the call is written where the error is.
+fn argument_position(
+    uncaught: &Uncaught,
+    position: &Position,
+    sources: &SourceMap,
+) -> Option<Position> {
+    let (who, argument) = (uncaught.who.as_deref()?, uncaught.argument?);
+    let text = sources.text_of(&position.file)?;
+    // The call's text, read anew.
+    let mut lines = text
+        .split_inclusive('\n')
+        .skip(position.line.checked_sub(1)? as usize);
+    let first = lines.next()?;
+    let mut call = first
+        .get(byte_of_column(first, position.column)..)?
+        .to_owned();
+    let more = position.end_line.checked_sub(position.line)? as usize;
+    lines.take(more).for_each(|line| call.push_str(line));
+    let scratch = SourceMap::new();
+    let (_, forms) = read_source(&scratch, "", call.as_bytes(), false);
+    let elements = forms.forms.first()?.elements()?;
+    if elements.first()?.as_identifier()?.name.as_str() != who
+        || (elements.len() > 3 && TAKEN_APART.contains(&who))
+    {
+        return None;
+    }
+    let span = elements.get(argument)?.span;
+    let source = scratch.get(span.source)?;
+    let place = |offset: u32| {
+        let (line, column) = source.line_and_column(offset);
+        let before = if line == 1 { position.column - 1 } else { 0 };
+        (line + position.line - 1, column + before)
+    };
+    let ((line, column), (end_line, end_column)) = (place(span.start), place(span.end));
+    Some(Position {
+        file: position.file.clone(),
+        line,
+        column,
+        end_line,
+        end_column,
+    })
 }
 
 /// A line of a source, from the text that was compiled or else from the file.
@@ -137,6 +309,18 @@ fn backtrace(frames: &[FrameDescription]) -> String {
                 text.push_str(&format!("  in {name} at {file}:{line}:{column}\n"));
             }
             None => text.push_str(&format!("  in {name}\n")),
+        }
+        for caller in frame.tail_callers.iter().filter(|one| !one.is_library) {
+            let perhaps = if caller.is_certain { "" } else { "perhaps " };
+            let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
+            text.push_str(&format!("  {perhaps}by a tail call in {name}"));
+            if let Some(place) = &caller.position {
+                text.push_str(&format!(
+                    " at {}:{}:{}",
+                    place.file, place.line, place.column
+                ));
+            }
+            text.push('\n');
         }
     }
     if total > FRAMES_MAX {

@@ -12,7 +12,7 @@ use canny_vm::specializer::worker::WorkerOptions;
 use canny_vm::{Exit, Thread, Vm, VmConfig, VmStack};
 
 use crate::exit_code;
-use crate::options::{Options, Source};
+use crate::options::{Action, Options, Source};
 use crate::report;
 
 /// Names the file for the heap's statistics.
@@ -22,7 +22,6 @@ const STATISTICS_VARIABLE: &str = "CANNY_STATISTICS";
 pub struct Session {
     pub vm: Arc<Vm>,
     pub thread: Box<Thread>,
-    pub show_warnings: bool,
 }
 
 /// Why something did not run to its end.
@@ -76,6 +75,7 @@ impl Session {
             } else {
                 None
             },
+            is_interactive: options.action == Action::Repl,
         };
         vm.host(|| Evaluation::new(&evaluation));
         canny_lib::host::set_command_line(&vm, options.command_line.clone());
@@ -87,12 +87,8 @@ impl Session {
             &vm,
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
-        crate::repl::handle_interrupts(thread.interrupts());
-        let mut session = Session {
-            vm,
-            thread,
-            show_warnings: options.show_warnings,
-        };
+        crate::repl::handle_interrupts(&vm, thread.interrupts());
+        let mut session = Session { vm, thread };
         let prepared = evaluation_of(&session.vm).prepare_machine();
         match session.run(prepared) {
             Ok(_) => Ok(session),
@@ -129,8 +125,8 @@ impl Session {
                 return Err(Failure::Syntax);
             }
         };
-        if self.show_warnings {
-            report::diagnostics(&prepared.warnings, evaluation.sources());
+        if report::diagnostics(&prepared.warnings, evaluation.sources()) {
+            return Err(Failure::Syntax);
         }
         let Ok(mut thunks) = evaluation.load(&mut self.thread, &prepared) else {
             eprintln!("canny: the program does not fit the heap limit");
@@ -147,7 +143,7 @@ impl Session {
     }
 }
 
-fn evaluation_of(vm: &Vm) -> &Evaluation {
+pub(crate) fn evaluation_of(vm: &Vm) -> &Evaluation {
     vm.host(|| Evaluation::new(&EvaluationConfig::default()))
 }
 

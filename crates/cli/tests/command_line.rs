@@ -276,7 +276,7 @@ fn an_expression_that_fails_has_its_place_also_as_the_last_one() {
     canny(&["-e", "(define (first list) (car list))", "-e", "(first 5)"])
         .run()
         .exits_with(70)
-        .complains("command line:1:22: error: car: argument 1 is not a pair: 5")
+        .complains("command line:1:22: error[wrong-type]: car: argument 1 is not a pair: 5")
         .complains("in first at command line:1:22")
         .complains("in the program at command line:2:1");
 }

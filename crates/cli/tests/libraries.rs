@@ -206,3 +206,40 @@ fn a_cache_that_cannot_be_written_does_no_harm() {
         .exits_with(0)
         .prints("good");
 }
+
+/// Macros that are procedures come back from the cache with the definitions that they need.
+#[test]
+fn procedural_macros_are_cached() {
+    let library = "(define-library (tools)
+      (export twice tell! told)
+      (import (scheme base) (canny syntax-case))
+      (begin
+        (define told 0)
+        (define (helper . all) (cons 'helped all))
+        (begin-for-syntax (define (double list) (append list list)))
+        (define-syntax twice
+          (lambda (form)
+            (syntax-case form ()
+              ((_ . rest) (with-syntax ((all (double #'rest))) #'(helper . all))))))
+        (define-syntax tell!
+          (er-macro-transformer
+           (lambda (form rename compare)
+             `(,(rename 'set!) ,(rename 'told) (,(rename '+) ,(rename 'told) 1)))))))";
+    let program = "(import (scheme base) (scheme write) (tools))
+      (tell!) (tell!) (write (list (twice 1 2) told))";
+    let first = program_with(program, "tools.sld", library);
+    let directory = first.directory.clone();
+    first.run().exits_with(0).prints("((helped 1 2 1 2) 2)");
+    let file = &cache_files(&directory)[0];
+    let written = std::fs::metadata(file).and_then(|data| data.modified());
+    again(&directory)
+        .run()
+        .exits_with(0)
+        .prints("((helped 1 2 1 2) 2)");
+    let after = std::fs::metadata(file).and_then(|data| data.modified());
+    assert_eq!(written.ok(), after.ok(), "the cache was written again");
+}
+
+fn program_with(text: &str, file: &str, content: &str) -> Canny {
+    program(text).file(file, content)
+}

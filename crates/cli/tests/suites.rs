@@ -1,5 +1,5 @@
-//! The suites in Scheme: `tests/conformance`, `tests/torture` and `tests/regress`. Each file is a
-//! program that leaves with 0 if all its tests pass.
+//! The suites in Scheme: `tests/conformance`, `tests/srfi`, `tests/torture` and `tests/regress`.
+//! Each file is a program that leaves with 0 if all its tests pass.
 
 mod support;
 
@@ -44,4 +44,9 @@ fn torture() {
 #[test]
 fn regressions() {
     all_pass("regress");
+}
+
+#[test]
+fn srfis() {
+    all_pass("srfi");
 }

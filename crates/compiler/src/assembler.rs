@@ -13,7 +13,7 @@ use canny_tables::opcodes::{Extension, Flow, Opcode, encode_abc, encode_far, enc
 
 use crate::instruction::Instruction;
 use crate::liveness::{LivenessTable, encode_live_map};
-use crate::unit::{PoolEntry, PositionTable, PositionTableBuilder, UnitSpan};
+use crate::unit::{PoolEntry, PositionTable, PositionTableBuilder, UnitSpan, VariableScope};
 
 /// A place in the code, bound at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,7 @@ pub struct Assembler {
     pool: Vec<PoolEntry>,
     slots: HashMap<PoolEntry, u32>,
     positions: Vec<(u32, UnitSpan)>,
+    variables: Vec<VariableScope>,
     unreachable: bool,
     /// Where labels were bound last, which ones, and what was patched for them.
     bound_at: usize,
@@ -77,6 +78,8 @@ pub struct Assembled {
     pub wide_maps: Vec<u64>,
     /// Positions.
     pub positions: PositionTable,
+    /// Where variables are.
+    pub variables: Vec<VariableScope>,
     /// Registers used.
     pub frame_words: usize,
 }
@@ -160,6 +163,19 @@ impl Assembler {
     pub fn position(&mut self, span: UnitSpan) {
         if !self.unreachable {
             self.positions.push((self.words.len() as u32, span));
+        }
+    }
+
+    /// The index of the next word.
+    pub fn here(&self) -> u32 {
+        self.words.len() as u32
+    }
+
+    /// Says where a variable is from `scope.start` up to here.
+    pub fn variable(&mut self, scope: VariableScope) {
+        let end = self.here();
+        if scope.start < end {
+            self.variables.push(VariableScope { end, ..scope });
         }
     }
 
@@ -328,6 +344,7 @@ impl Assembler {
             instructions: self.words,
             wide_maps,
             positions: builder.finish(),
+            variables: self.variables,
             frame_words,
         })
     }
@@ -395,6 +412,11 @@ impl Assembler {
         }
         for (pc, _) in &mut self.positions {
             *pc = moved[*pc as usize] as u32;
+        }
+        for scope in &mut self.variables {
+            // The last jump may have been taken back behind the end of a scope.
+            let place = |index: u32| moved[(index as usize).min(moved.len() - 1)] as u32;
+            (scope.start, scope.end) = (place(scope.start), place(scope.end));
         }
     }
 

@@ -9,6 +9,7 @@ use canny_syntax::span::SourceMap;
 
 use crate::assembler::AssemblyError;
 use crate::codegen::{UnitBuilder, generate_procedure};
+use crate::doubts;
 use crate::lower::lower;
 use crate::optimize;
 use crate::optimize::globals::Imports;
@@ -25,6 +26,8 @@ pub struct Options<'a> {
     /// The value of a toplevel unit's last form goes to the host: its calls need not be tail calls, so that
     /// backtraces show where they are. For `eval` they must be.
     pub keeps_last_frame: bool,
+    /// Keep where variables are, and keep them live while they are in scope, for people who look into frames.
+    pub keeps_variables: bool,
     /// Which passes run.
     pub optimize: optimize::Options<'a>,
 }
@@ -40,10 +43,17 @@ pub struct Compilation {
 
 /// Compiles a unit. The errors are those of programs that exceed the limits of the bytecode.
 pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Vec<Diagnostic>> {
+    let mut warnings = match options.sources {
+        Some(sources) => doubts::warnings(&unit, sources),
+        None => Vec::new(),
+    };
     let report = optimize::optimize_unit(&mut unit, &options.optimize);
+    warnings.extend(report.warnings);
+    warnings.sort_by_key(|one| (one.span.source.0, one.span.start));
     let program = lower(&mut unit, &report.inlinings, options.keeps_last_frame);
     let inlinings = (!options.omits_inlinings).then_some(report.inlinings);
     let mut builder = UnitBuilder::new(&program, inlinings);
+    builder.keeps_variables = options.keeps_variables;
     let mut codes = Vec::with_capacity(program.procedures.len());
     let mut errors = Vec::new();
     for procedure in &program.procedures {
@@ -76,10 +86,7 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
         inlinings: builder.inlined,
         inlinable: report.exports,
     };
-    Ok(Compilation {
-        unit,
-        warnings: report.warnings,
-    })
+    Ok(Compilation { unit, warnings })
 }
 
 /// Compiles a library that was just expanded, telling the compilation what other libraries' exports

@@ -9,6 +9,7 @@ pub(crate) mod codegen;
 pub mod compile;
 pub(crate) mod contify;
 pub mod disassemble;
+pub mod doubts;
 pub mod image;
 pub mod instruction;
 pub(crate) mod ir;

@@ -93,6 +93,34 @@ pub struct CodeBlock {
     /// For a procedure that an imported procedure brought: the code around it that the programmer knows.
     /// Backtraces show its name instead.
     pub enclosing: Option<u32>,
+    /// Where variables are found, for people who look into a frame; empty unless that was asked for.
+    pub variables: Vec<VariableScope>,
+}
+
+/// Where a variable is found in a part of a code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariableScope {
+    /// The variable as the programmer calls it.
+    pub name: Name,
+    /// Where its value is, as long as it is live.
+    pub place: VariablePlace,
+    /// The value is in a box there.
+    pub is_boxed: bool,
+    /// Word index of the first instruction of the scope.
+    pub start: u32,
+    /// Word index behind the last one.
+    pub end: u32,
+    /// Number of the copy that the variable belongs to, as in [`UnitSpan::inlining`].
+    pub inlining: u32,
+}
+
+/// The place of a variable in a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VariablePlace {
+    /// A register.
+    Register(u8),
+    /// A captured value of the frame's closure.
+    Captured(u16),
 }
 
 /// The parameters of one clause.
@@ -111,6 +139,31 @@ pub struct Parameters {
 }
 
 impl Parameters {
+    /// How a procedure of that name is called, written as a definition has it: `(draw x #:key width . more)`.
+    pub fn call_text(&self, name: &str) -> String {
+        let mut text = format!("({name}");
+        let words = |text: &mut String, words: &[Name]| {
+            for word in words {
+                text.push(' ');
+                text.push_str(word.as_str());
+            }
+        };
+        words(&mut text, &self.required);
+        for (marker, names) in [("#:optional", &self.optional), ("#:key", &self.keywords)] {
+            if !names.is_empty() {
+                text.push(' ');
+                text.push_str(marker);
+                words(&mut text, names);
+            }
+        }
+        if let Some(rest) = &self.rest {
+            text.push_str(" . ");
+            text.push_str(rest.as_str());
+        }
+        text.push(')');
+        text
+    }
+
     /// The least number of arguments.
     pub fn arguments_min(&self) -> usize {
         self.required.len()

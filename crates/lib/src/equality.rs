@@ -15,6 +15,7 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::{Numeric, number_of, numeric};
 
+use crate::primitives::numeric_vectors::element_type;
 use crate::text::{same_text, with_units};
 
 /// `eqv?`
@@ -103,6 +104,10 @@ fn compare_objects(left: ObjectRef, right: ObjectRef) -> Shallow {
         }
         (Kind::Bytevector, Kind::Bytevector) => {
             left.with_bytes(|left| right.with_bytes(|right| left == right))
+        }
+        (Kind::NumericVector, Kind::NumericVector) => {
+            element_type(left) == element_type(right)
+                && left.with_bytes(|left| right.with_bytes(|right| left == right))
         }
         (left_kind, _) => is_number_kind(left_kind) && is_eqv_number(left.value(), right.value()),
     };

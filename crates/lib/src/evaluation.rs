@@ -4,11 +4,14 @@
 //! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards: a list of
 //! thunks to run in order, libraries first, is all that its callers see. No Scheme code runs here.
 
+mod modules;
+mod names;
+
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use canny_compiler::compile::{Options, compile_library, compile_unit};
+use canny_compiler::compile::{Options, compile_unit};
 use canny_compiler::image;
 use canny_compiler::optimize;
 use canny_compiler::unit::CompiledUnit;
@@ -19,14 +22,19 @@ use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
 use canny_syntax::library::{Libraries, similar_name};
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_source;
-use canny_syntax::span::{SourceMap, Span};
+use canny_syntax::span::{SourceId, SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
-use canny_vm::{Raise, Thread};
+use canny_vm::{InterruptState, Raise, Thread};
+
+pub use modules::LibraryWords;
+pub use names::{NameInfo, NameKind};
 
 use crate::features::FEATURES;
 use crate::library_cache::LibraryCache;
 use crate::library_loader::{StandardLoader, standard_library};
+use crate::library_units::LibraryUnits;
+use crate::macros::MacroBridge;
 
 /// What a host chooses.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +45,8 @@ pub struct EvaluationConfig {
     pub features: Vec<String>,
     /// Where compiled libraries are kept; `None` for nowhere.
     pub cache: Option<std::path::PathBuf>,
+    /// People will look into libraries and frames: keep the names that this needs.
+    pub is_interactive: bool,
 }
 
 /// The number of an environment.
@@ -46,13 +56,16 @@ pub struct EnvironmentId(pub u64);
 /// The environment of the prompt and of programs without import.
 pub const INTERACTION: EnvironmentId = EnvironmentId(0);
 
+/// The number of the interaction environment as names are asked for before its first use.
+const UNUSED_INTERACTION: u64 = u64::MAX;
+
 /// Library whose exports the interaction environment begins with.
 const INTERACTION_LIBRARY: [&str; 2] = ["canny", "base"];
 
 /// Compiled code waiting to be loaded, in the order in which it must run.
 #[derive(Debug, Default)]
 pub struct Prepared {
-    units: Vec<(CompiledUnit, bool)>,
+    units: Vec<(Arc<CompiledUnit>, bool)>,
     /// Warnings about it.
     pub warnings: Vec<Diagnostic>,
 }
@@ -60,44 +73,64 @@ pub struct Prepared {
 /// The compiler's side of a machine.
 pub struct Evaluation {
     sources: Arc<SourceMap>,
+    /// How to interrupt a macro that is being expanded.
+    macro_interrupts: Arc<Mutex<Option<Arc<InterruptState>>>>,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
     libraries: Libraries,
-    cache: Arc<LibraryCache>,
-    /// Compiled libraries that are not instantiated yet and are not in the image.
-    compiled: HashMap<LibraryKey, CompiledUnit>,
+    units: Arc<LibraryUnits>,
     instantiated: HashSet<LibraryKey>,
     environments: HashMap<u64, Environment>,
     next_environment: u64,
     programs: u64,
+    /// What was said of unbound variables, by their names.
+    hints: HashMap<String, (Option<String>, Option<String>)>,
+    directories: Vec<std::path::PathBuf>,
+    is_interactive: bool,
 }
 
 impl Evaluation {
     /// An evaluation with the standard library and nothing instantiated.
     pub fn new(config: &EvaluationConfig) -> Evaluation {
         let sources = Arc::new(SourceMap::new());
-        let cache = Arc::new(LibraryCache::new(
-            config.cache.clone(),
-            config.features.clone(),
-        ));
+        let mut compiled_for = config.features.clone();
+        if config.is_interactive {
+            // No name of a feature: what is kept for a prompt is a different compilation.
+            compiled_for.push("(interactive)".to_owned());
+        }
+        let cache = Arc::new(LibraryCache::new(config.cache.clone(), compiled_for));
         let loader = StandardLoader::new(config.directories.clone(), cache.clone());
         let mut libraries = Libraries::new(sources.clone(), Box::new(loader), FEATURES);
         for feature in &config.features {
             libraries.add_feature(feature);
         }
+        if config.is_interactive {
+            libraries.keep_internals();
+        }
+        let units = Arc::new(LibraryUnits::new(cache, config.is_interactive));
+        let macro_interrupts = Arc::new(Mutex::new(None));
+        libraries.set_macro_host(Box::new(MacroBridge::new(
+            config.clone(),
+            sources.clone(),
+            units.clone(),
+            macro_interrupts.clone(),
+        )));
         let inner = Inner {
+            directories: config.directories.clone(),
+            is_interactive: config.is_interactive,
             libraries,
-            cache,
-            compiled: HashMap::new(),
+            units,
             instantiated: HashSet::new(),
             environments: HashMap::new(),
             next_environment: 1,
             programs: 0,
+            hints: HashMap::new(),
         };
         Evaluation {
             sources,
+            macro_interrupts,
             inner: Mutex::new(inner),
         }
     }
@@ -141,7 +174,36 @@ impl Evaluation {
             &mut prepared,
             &mut diagnostics,
         );
+        inner.keep_hints(&diagnostics);
         finish(prepared, diagnostics)
+    }
+
+    /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no standard ones.
+    pub(crate) fn prepare_compiled(
+        &self,
+        libraries: Vec<(LibraryKey, Arc<CompiledUnit>)>,
+        unit: Arc<CompiledUnit>,
+    ) -> Result<Prepared, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        inner.units.adopt(libraries);
+        let mut prepared = Prepared::default();
+        let mut diagnostics = Vec::new();
+        for library in &unit.requires {
+            inner.require(library, &mut prepared, &mut diagnostics);
+        }
+        prepared.units.push((unit, false));
+        finish(prepared, diagnostics)
+    }
+
+    /// Interrupts the macro that is being expanded, if there is one.
+    pub fn interrupt_macros(&self) {
+        let interrupts = self
+            .macro_interrupts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(interrupts) = interrupts.as_ref() {
+            interrupts.interrupt();
+        }
     }
 
     /// Prepares forms in an environment that later forms will see. Unless they stand in tail position,
@@ -209,12 +271,27 @@ impl Evaluation {
         finish(prepared, diagnostics).map(|prepared| (EnvironmentId(number), prepared))
     }
 
-    /// A name of the interaction environment, if there is one, that looks like this one.
-    pub fn similar_name(&self, name: &str) -> Option<String> {
-        let inner = self.lock();
-        let environment = inner.environments.get(&INTERACTION.0)?;
+    /// What may help who used a variable without a value: a name that looks like it, and a sentence about the
+    /// libraries that export it. What was said when the code was compiled is said again.
+    pub fn hints(&self, name: &str) -> (Option<String>, Option<String>) {
+        let mut inner = self.lock();
+        if let Some(hints) = inner.hints.get(name) {
+            return hints.clone();
+        }
+        let name = Name::new(name);
+        let Some(environment) = inner.environments.get(&INTERACTION.0) else {
+            return (None, None);
+        };
         let names = environment.bindings().map(|(name, _)| name);
-        similar_name(Name::new(name), names).map(|similar| similar.as_str().to_owned())
+        let similar = similar_name(name, names).map(|similar| similar.as_str().to_owned());
+        // A variable that is bound has no value yet.
+        if environment.bindings().any(|(bound, _)| bound == name) {
+            return (None, None);
+        }
+        match inner.libraries.exporters_note(name) {
+            Some(note) => (None, Some(note)),
+            None => (similar, None),
+        }
     }
 
     /// Forgets an environment whose object died.
@@ -257,7 +334,10 @@ impl Evaluation {
         let mut inner = self.lock();
         let mut unit = inner.expand_forms(id, forms)?;
         let mut diagnostics = Vec::new();
-        inner.compile_expanded_libraries(&self.sources, &mut diagnostics);
+        inner
+            .units
+            .clone()
+            .compile_expanded(&mut inner.libraries, &self.sources, &mut diagnostics);
         if diagnostics.iter().any(Diagnostic::is_error) {
             return Err(diagnostics);
         }
@@ -303,6 +383,16 @@ fn finish(prepared: Prepared, diagnostics: Vec<Diagnostic>) -> Result<Prepared, 
     }
     let mut prepared = prepared;
     prepared.warnings.extend(diagnostics);
+    let mut sources: Vec<SourceId> = Vec::new();
+    for warning in &prepared.warnings {
+        if !sources.contains(&warning.span.source) {
+            sources.push(warning.span.source);
+        }
+    }
+    let source = |id: SourceId| sources.iter().position(|other| *other == id);
+    prepared
+        .warnings
+        .sort_by_key(|one| (source(one.span.source), one.span.start));
     Ok(prepared)
 }
 
@@ -334,16 +424,30 @@ fn import_form(sets: &[Syntax]) -> Syntax {
     Syntax::list(Span::NONE, elements)
 }
 
-fn compiler_options(sources: &SourceMap) -> Options<'_> {
+/// How code is compiled while a program is prepared.
+pub(crate) fn compiler_options(sources: &SourceMap, keeps_variables: bool) -> Options<'_> {
     Options {
         sources: Some(sources),
         keeps_last_frame: false,
+        keeps_variables,
         omits_inlinings: false,
         optimize: optimize::Options::from_environment(),
     }
 }
 
 impl Inner {
+    /// Keeps what is said of unbound variables, for the errors that may follow.
+    fn keep_hints(&mut self, diagnostics: &[Diagnostic]) {
+        for warning in diagnostics {
+            if matches!(warning.code, "unbound-variable" | "misspelt-keyword")
+                && let Some(name) = warning.message.split('`').nth(1)
+            {
+                let hints = (warning.similar.clone(), warning.notes.first().cloned());
+                self.hints.insert(name.to_owned(), hints);
+            }
+        }
+    }
+
     /// Compiles a unit, and before it every library that it needs and that is not instantiated.
     fn compile(
         &mut self,
@@ -363,7 +467,8 @@ impl Inner {
         prepared: &mut Prepared,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
-        self.compile_expanded_libraries(sources, diagnostics);
+        self.units
+            .compile_expanded(&mut self.libraries, sources, diagnostics);
         let Some(unit) = unit else { return };
         if diagnostics.iter().any(Diagnostic::is_error) {
             return;
@@ -371,13 +476,13 @@ impl Inner {
         for library in unit.requires.clone() {
             self.require(&library, prepared, diagnostics);
         }
-        let mut options = compiler_options(sources);
+        let mut options = compiler_options(sources, self.is_interactive);
         options.keeps_last_frame = keeps_last_frame;
         options.optimize.imports = Some(&self.libraries);
         match compile_unit(unit, &options) {
             Ok(compilation) => {
                 prepared.warnings.extend(compilation.warnings);
-                prepared.units.push((compilation.unit, false));
+                prepared.units.push((Arc::new(compilation.unit), false));
             }
             Err(errors) => diagnostics.extend(errors),
         }
@@ -415,25 +520,6 @@ impl Inner {
         }
     }
 
-    /// Compiles the libraries that the expander met since the last time.
-    fn compile_expanded_libraries(
-        &mut self,
-        sources: &SourceMap,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) {
-        for library in self.libraries.take_units() {
-            let options = compiler_options(sources);
-            match compile_library(&mut self.libraries, &library, &options) {
-                Ok((compilation, interface)) => {
-                    diagnostics.extend(compilation.warnings);
-                    self.cache.keep(&library, &interface, &compilation.unit);
-                    self.compiled.insert(library.name.key(), compilation.unit);
-                }
-                Err(errors) => diagnostics.extend(errors),
-            }
-        }
-    }
-
     /// Prepares a library and what it needs, unless that was done before.
     fn require(
         &mut self,
@@ -445,13 +531,11 @@ impl Inner {
         if !self.instantiated.insert(key.clone()) {
             return;
         }
-        let (unit, is_standard) = if let Some(unit) = self.compiled.remove(&key) {
-            (unit, false)
-        } else if let Some(unit) = self.cache.take_unit(&key) {
+        let (unit, is_standard) = if let Some(unit) = self.units.get(&key) {
             (unit, false)
         } else if let Some(entry) = standard_library(key.as_str()) {
             match image::decode_trusted_unit(entry.unit) {
-                Ok(unit) => (unit, true),
+                Ok(unit) => (Arc::new(unit), true),
                 Err(error) => {
                     diagnostics.push(Diagnostic::error(
                         "image",

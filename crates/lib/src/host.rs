@@ -6,38 +6,67 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
-//! | `command_line`, `report` | the host program, once, before it runs code | any thread |
+//! | `failures` | `%uncaught`, and the host program | the host program |
+//! | `identifiers` | whoever makes an identifier | whoever looks at one |
+//! | `conversation` | the machine for macros, once | the rows of transformers |
+//! | `command_line`, `script_file`, `report` | the host program, once, before it runs code | any thread |
+//! | `environment` | the row that changes an environment variable | the rows that read them |
 //!
 //! Nothing here holds a Scheme value.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
+use crate::failure::Failures;
+use crate::macros::Conversation;
+use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 
-pub use crate::primitives::ports::standard::{finish_output, open_standard_ports};
+pub use crate::primitives::ports::standard::{
+    HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
+};
 
 /// An object that was raised and that no handler took, ready to be shown.
 #[derive(Clone, Debug)]
 pub struct Uncaught {
     /// The kind of the condition; `None` when the object is no condition.
     pub kind: Option<String>,
+    /// The code of the message: a row of the table of messages.
+    pub code: &'static str,
     /// The text of the condition, or the written form of another object.
     pub message: String,
     /// File, line and column of the condition.
     pub position: Option<Position>,
-    /// For a call with wrong arguments: the procedure's name and where it is defined.
-    pub definition: Option<(String, Position)>,
+    /// The procedure to blame.
+    pub who: Option<String>,
+    /// Its argument to blame, from 1.
+    pub argument: Option<usize>,
+    /// For a call with wrong arguments: the procedure.
+    pub procedure: Option<BlamedProcedure>,
     /// For a variable without a value: a name that looks like it.
     pub similar_name: Option<String>,
+    /// Sentences that may help.
+    pub notes: Vec<String>,
     /// The newest frames, newest first.
     pub frames: Vec<FrameDescription>,
     /// The object was raised by `raise-continuable`.
     pub is_continuable: bool,
+}
+
+/// A procedure that was called with wrong arguments.
+#[derive(Clone, Debug)]
+pub struct BlamedProcedure {
+    /// Its name.
+    pub name: Option<String>,
+    /// Where it is defined, unless that is in the standard library.
+    pub position: Option<Position>,
+    /// How it is called, once for each of its clauses.
+    pub calls: Vec<String>,
 }
 
 /// How uncaught objects are shown.
@@ -48,8 +77,13 @@ pub(crate) struct Host {
     pub(crate) ports: PortTable,
     pub(crate) loaders: Loaders,
     generator: Mutex<Generator>,
+    pub(crate) identifiers: Identifiers,
+    conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
+    script_file: OnceLock<Option<String>>,
+    environment: Mutex<HashMap<String, Option<String>>>,
     report: OnceLock<Report>,
+    pub(crate) failures: Failures,
 }
 
 impl Host {
@@ -58,8 +92,13 @@ impl Host {
             ports: PortTable::default(),
             loaders: Loaders::default(),
             generator: Mutex::new(Generator::new()),
+            identifiers: Identifiers::default(),
+            conversation: OnceLock::new(),
             command_line: OnceLock::new(),
+            script_file: OnceLock::new(),
+            environment: Mutex::default(),
             report: OnceLock::new(),
+            failures: Failures::default(),
         }
     }
 
@@ -68,8 +107,18 @@ impl Host {
         Host::of_machine(thread.vm())
     }
 
-    fn of_machine(vm: &Vm) -> &Host {
+    pub(crate) fn of_machine(vm: &Vm) -> &Host {
         vm.host(Host::new)
+    }
+
+    /// Makes the machine one that runs macro transformers for an expander elsewhere.
+    pub(crate) fn begin_conversation(&self, conversation: Conversation) {
+        let _ = self.conversation.set(conversation);
+    }
+
+    /// The talk with that expander.
+    pub(crate) fn conversation(&self) -> Option<&Conversation> {
+        self.conversation.get()
     }
 
     /// The generator of random numbers. Not to be held across an allocation.
@@ -82,6 +131,24 @@ impl Host {
     /// What `(command-line)` gives.
     pub(crate) fn command_line(&self) -> &[String] {
         self.command_line.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The absolute name of the program file, if the command line has one.
+    pub(crate) fn script_file(&self) -> Option<&str> {
+        self.script_file.get()?.as_deref()
+    }
+
+    /// What the program has done to its environment variables: new values, and `None` for a variable
+    /// that it took away. Not to be held across an allocation.
+    pub(crate) fn environment(&self) -> MutexGuard<'_, HashMap<String, Option<String>>> {
+        self.environment
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what the program sees as an environment variable.
+    pub(crate) fn set_environment_variable(&self, name: String, value: Option<String>) {
+        self.environment().insert(name, value);
     }
 
     /// Shows an uncaught object, on standard error unless the host program has its own way.
@@ -103,9 +170,7 @@ impl Uncaught {
             } = position;
             text = format!("{file}:{line}:{column}: ");
         }
-        text.push_str("error: ");
-        text.push_str(&self.text());
-        text
+        format!("{text}error[{}]: {}", self.code, self.text())
     }
 
     /// The message; an object that is no condition is called what it is.
@@ -153,7 +218,20 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
 
 /// Sets what `(command-line)` gives: the program and its arguments. Only the first call has an effect.
 pub fn set_command_line(vm: &Vm, words: Vec<String>) {
-    let _ = Host::of_machine(vm).command_line.set(words);
+    let host = Host::of_machine(vm);
+    let _ = host.script_file.set(script_file(&words));
+    let _ = host.command_line.set(words);
+}
+
+/// The absolute name of the program of a command line. The command's own name and `-` are no programs.
+/// It is found before the program runs, which may change the current directory.
+fn script_file(words: &[String]) -> Option<String> {
+    let first = words.first()?;
+    if first == "canny" || first == "-" {
+        return None;
+    }
+    let path = std::path::absolute(first).ok()?;
+    Some(path.to_string_lossy().into_owned())
 }
 
 /// Sets how uncaught objects are shown. Only the first call has an effect.

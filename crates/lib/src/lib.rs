@@ -13,13 +13,16 @@
 mod arguments;
 mod equality;
 pub mod evaluation;
+pub mod failure;
 pub mod features;
 mod hash_table;
 pub mod host;
 mod leaves;
 mod library_cache;
 mod library_loader;
+mod library_units;
 mod list;
+mod macros;
 mod primitives;
 pub mod printer;
 #[cfg(test)]

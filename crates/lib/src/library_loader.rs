@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use canny_compiler::image::{self, ImageEntry};
 use canny_syntax::core::LibraryName;
 use canny_syntax::library::{Interface, LibraryLoader, Loaded, SearchPath};
+use canny_syntax::name::Name;
 
 use crate::library_cache::LibraryCache;
 
@@ -24,9 +25,36 @@ fn standard_libraries() -> &'static HashMap<&'static str, ImageEntry<'static>> {
     })
 }
 
+/// The keys of the libraries of the image, in no order.
+pub(crate) fn standard_library_names() -> impl Iterator<Item = &'static str> {
+    standard_libraries().keys().copied()
+}
+
 /// A library of the image.
 pub(crate) fn standard_library(key: &str) -> Option<&'static ImageEntry<'static>> {
     standard_libraries().get(key)
+}
+
+/// Which standard libraries export a name, those of the standard first. Made when a message needs it.
+fn exporters() -> &'static HashMap<Name, Vec<&'static str>> {
+    static EXPORTERS: OnceLock<HashMap<Name, Vec<&'static str>>> = OnceLock::new();
+    EXPORTERS.get_or_init(|| {
+        let mut entries: Vec<&ImageEntry> = standard_libraries().values().collect();
+        let rank = |key: &str| match key {
+            _ if key.starts_with("(scheme ") => 0,
+            _ if key.starts_with("(srfi ") => 1,
+            _ => 2,
+        };
+        entries.sort_by_key(|entry| (rank(entry.key), entry.key.len(), entry.key));
+        let mut exporters: HashMap<Name, Vec<&'static str>> = HashMap::new();
+        for entry in entries {
+            let interface = image::decode_interface(entry.interface);
+            for name in interface.iter().flat_map(|one| one.exports.keys()) {
+                exporters.entry(*name).or_default().push(entry.key);
+            }
+        }
+        exporters
+    })
 }
 
 /// Identifies the build, for what it leaves in the user's cache.
@@ -95,6 +123,16 @@ impl LibraryLoader for StandardLoader {
 
     fn exists(&mut self, name: &LibraryName) -> bool {
         standard_library(name.key().as_str()).is_some() || self.path.exists(name)
+    }
+
+    fn known_libraries(&mut self) -> Vec<String> {
+        let keys = standard_libraries().keys();
+        keys.map(|key| (*key).to_owned()).collect()
+    }
+
+    fn exporters(&mut self, name: Name) -> Vec<String> {
+        let keys = exporters().get(&name).into_iter().flatten();
+        keys.map(|key| (*key).to_owned()).collect()
     }
 
     fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {

@@ -24,6 +24,7 @@ mod complex;
 mod complex_flonum;
 mod convert;
 mod division;
+pub mod elements;
 mod error;
 mod expt;
 mod hash;

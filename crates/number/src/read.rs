@@ -15,6 +15,9 @@
 //! - A decimal exponent of any size is read as a flonum; an exact one beyond
 //!   [`READ_EXPONENT_MAX`] is [`NumberError::TooLarge`].
 //! - `-nan.0` is read as the one NaN.
+//! - One underscore may stand between two digits (SRFI 169).
+
+use std::borrow::Cow;
 
 use crate::complex::{make_polar, rectangular};
 use crate::convert::{exact, inexact, quotient_to_f64, real_to_f64};
@@ -78,7 +81,10 @@ pub fn parse_number(text: &str, default_radix: u32) -> Result<Option<Number>, Nu
     }
     let radix = radix.unwrap_or(default_radix);
     let wants_exact = exactness == Some(b'e');
-    let number = parse_complex(rest, radix, wants_exact)?;
+    let number = match without_underscores(rest, radix) {
+        Some(rest) => parse_complex(&rest, radix, wants_exact)?,
+        None => return Ok(None),
+    };
     Ok(number.map(|number| {
         if exactness == Some(b'i') {
             inexact(&number)
@@ -86,6 +92,23 @@ pub fn parse_number(text: &str, default_radix: u32) -> Result<Option<Number>, Nu
             number
         }
     }))
+}
+
+/// The text without its underscores, or `None` when one of them is not between two digits.
+fn without_underscores(text: &str, radix: u32) -> Option<Cow<'_, str>> {
+    if !text.contains('_') {
+        return Some(Cow::Borrowed(text));
+    }
+    let bytes = text.as_bytes();
+    let is_digit = |index: Option<usize>| {
+        index
+            .and_then(|index| bytes.get(index))
+            .is_some_and(|&byte| char::from(byte).is_digit(radix))
+    };
+    let all_between_digits = (0..bytes.len())
+        .filter(|&index| bytes[index] == b'_')
+        .all(|index| is_digit(index.checked_sub(1)) && is_digit(Some(index + 1)));
+    all_between_digits.then(|| Cow::Owned(text.replace('_', "")))
 }
 
 /// Reads a decimal real number as the nearest flonum.

@@ -8,6 +8,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use canny_number::elements::ElementType;
+
 use crate::name::Name;
 use crate::number::{self, Number};
 
@@ -34,6 +36,8 @@ pub enum Datum {
     Vector(Arc<Elements>),
     /// A bytevector.
     Bytevector(Arc<[u8]>),
+    /// A homogeneous numeric vector, as its bytes.
+    NumericVector(ElementType, Arc<[u8]>),
     /// `#!eof`
     Eof,
     /// `#!unspecific`
@@ -260,6 +264,9 @@ fn atoms_equal(left: &Datum, right: &Datum) -> bool {
         (Datum::Symbol(left), Datum::Symbol(right)) => left == right,
         (Datum::Keyword(left), Datum::Keyword(right)) => left == right,
         (Datum::Bytevector(left), Datum::Bytevector(right)) => left == right,
+        (Datum::NumericVector(left_type, left), Datum::NumericVector(right_type, right)) => {
+            left_type == right_type && left == right
+        }
         (Datum::LabelRef(left), Datum::LabelRef(right)) => left == right,
         (Datum::Object(left), Datum::Object(right)) => left == right,
         (Datum::Nil, Datum::Nil)

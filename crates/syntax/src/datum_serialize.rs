@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use canny_number::elements::ElementType;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::datum::Datum;
@@ -19,6 +20,7 @@ enum Node {
     Symbol(Name),
     Keyword(Name),
     Bytevector(Arc<[u8]>),
+    NumericVector(ElementType, Arc<[u8]>),
     Eof,
     Unspecified,
     DefaultObject,
@@ -47,6 +49,7 @@ fn flatten(datum: &Datum) -> Vec<Node> {
             Datum::Symbol(name) => Node::Symbol(*name),
             Datum::Keyword(name) => Node::Keyword(*name),
             Datum::Bytevector(bytes) => Node::Bytevector(bytes.clone()),
+            Datum::NumericVector(element, bytes) => Node::NumericVector(*element, bytes.clone()),
             Datum::Eof => Node::Eof,
             Datum::Unspecified => Node::Unspecified,
             Datum::DefaultObject => Node::DefaultObject,
@@ -83,6 +86,7 @@ fn rebuild(nodes: Vec<Node>) -> Option<Datum> {
             Node::Symbol(name) => Datum::Symbol(name),
             Node::Keyword(name) => Datum::Keyword(name),
             Node::Bytevector(bytes) => Datum::Bytevector(bytes),
+            Node::NumericVector(element, bytes) => Datum::NumericVector(element, bytes),
             Node::Eof => Datum::Eof,
             Node::Unspecified => Datum::Unspecified,
             Node::DefaultObject => Datum::DefaultObject,

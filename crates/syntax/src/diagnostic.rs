@@ -1,9 +1,12 @@
 //! Errors and warnings about source text, and how they look as plain text.
 //!
 //! A diagnostic owns its wording; positions stay spans until it is rendered with a [`SourceMap`].
-//! The first line is always `file:line:column: severity: message`, which editors understand.
+//! The first line is always `file:line:column: severity[code]: message`, which editors understand.
+//! The codes are rows of [`crate::messages`].
 
 use std::fmt::Write;
+
+use crate::messages;
 
 use crate::name::Name;
 use crate::span::{Location, SourceMap, Span};
@@ -22,7 +25,7 @@ pub enum Severity {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// A stable word for the kind of problem, such as `unbound-variable`.
+    /// A stable word for the kind of problem, such as `unbound-variable`: a row of the table of messages.
     pub code: &'static str,
     /// One sentence without a full stop; may have further lines.
     pub message: String,
@@ -32,6 +35,8 @@ pub struct Diagnostic {
     pub labels: Vec<(Span, String)>,
     /// Sentences that belong to no place.
     pub notes: Vec<String>,
+    /// A name that may have been meant.
+    pub similar: Option<String>,
     /// The macro uses that led here, innermost first: macro and the span of its use.
     pub expansion: Vec<(Name, Span)>,
     /// Whether more input could make it right; a prompt then asks for another line.
@@ -41,6 +46,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error.
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Diagnostic {
+        debug_assert!(messages::find(code).is_some(), "no row for {code}");
         Diagnostic {
             severity: Severity::Error,
             code,
@@ -48,6 +54,7 @@ impl Diagnostic {
             span,
             labels: Vec::new(),
             notes: Vec::new(),
+            similar: None,
             expansion: Vec::new(),
             incomplete: false,
         }
@@ -73,6 +80,12 @@ impl Diagnostic {
         self
     }
 
+    /// The same with a name that may have been meant.
+    pub fn similar(mut self, name: impl Into<String>) -> Diagnostic {
+        self.similar = Some(name.into());
+        self
+    }
+
     /// The same, marked as curable by more input.
     pub fn incomplete(mut self) -> Diagnostic {
         self.incomplete = true;
@@ -86,11 +99,10 @@ impl Diagnostic {
 
     /// The diagnostic as text, ending with a newline.
     pub fn render(&self, map: &SourceMap, color: bool) -> String {
-        let paint = Paint { color };
         let mut out = String::new();
         let word = match self.severity {
-            Severity::Error => Word::Error,
-            Severity::Warning => Word::Warning,
+            Severity::Error => Word::Error(self.code),
+            Severity::Warning => Word::Warning(self.code),
         };
         let labels = self
             .labels
@@ -99,27 +111,46 @@ impl Diagnostic {
         for (span, word, text) in std::iter::once((self.span, word, &self.message)).chain(labels) {
             let length = span.end.saturating_sub(span.start) as usize;
             out.push_str(&match map.locate(span) {
-                Some(at) => render_at(&at, length, word, text, color),
+                Some(at) => render_at(&at, length, None, word, text, color),
                 None => render_without_source(None, word, text, color),
             });
         }
-        for note in &self.notes {
-            let _ = writeln!(out, "  {}: {note}", Word::Note.paint(&paint));
+        let did_you_mean = self.similar.iter().map(|name| did_you_mean(name));
+        for note in self.notes.iter().cloned().chain(did_you_mean) {
+            out.push_str(&render_note(&note, color));
         }
         render_expansion(&mut out, map, &self.expansion);
         out
     }
 }
 
+/// A sentence that belongs to no place.
+pub fn render_note(note: &str, color: bool) -> String {
+    format!("  {}: {note}\n", Word::Note.paint(&Paint { color }))
+}
+
+/// The sentence about a name that may have been meant.
+pub fn did_you_mean(name: &str) -> String {
+    format!("did you mean `{name}`?")
+}
+
 /// An entry as diagnostics show them: position, word (`error`, `note`), message, and the source line with
-/// `length` bytes of it underlined.
-pub fn render_at(at: &Location, length: usize, word: Word, message: &str, color: bool) -> String {
+/// `length` bytes of it underlined. A part of them, given by its first byte in the line and its length, may have the
+/// carets, and the others dashes.
+pub fn render_at(
+    at: &Location,
+    length: usize,
+    part: Option<(usize, usize)>,
+    word: Word,
+    message: &str,
+    color: bool,
+) -> String {
     let mut out = String::new();
     let paint = Paint { color };
     let place = format!("{}:{}:{}", at.file, at.line, at.column);
     let word = word.paint(&paint);
     let _ = writeln!(out, "{}: {word}: {message}", paint.apply("1", &place));
-    render_line(&mut out, at, length, &paint);
+    render_line(&mut out, at, length, part, &paint);
     out
 }
 
@@ -140,22 +171,21 @@ pub fn render_without_source(
 /// What an entry begins with, behind its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// `error`
-    Error,
-    /// `warning`
-    Warning,
+    /// `error[code]`
+    Error(&'static str),
+    /// `warning[code]`
+    Warning(&'static str),
     /// `note`
     Note,
 }
 
 impl Word {
     fn paint(self, paint: &Paint) -> String {
-        let (style, word) = match self {
-            Word::Error => ("1;31", "error"),
-            Word::Warning => ("1;35", "warning"),
-            Word::Note => ("1;36", "note"),
-        };
-        paint.apply(style, word)
+        match self {
+            Word::Error(code) => paint.apply("1;31", &format!("error[{code}]")),
+            Word::Warning(code) => paint.apply("1;35", &format!("warning[{code}]")),
+            Word::Note => paint.apply("1;36", "note"),
+        }
     }
 }
 
@@ -196,11 +226,24 @@ impl Paint {
 /// Longest part of a source line that is shown, in screen columns.
 const LINE_COLUMNS_MAX: usize = 120;
 
-/// The source line and a line of carets under `length` bytes from the position on.
-fn render_line(out: &mut String, at: &Location, length: usize, paint: &Paint) {
+/// The source line and a line of carets under `length` bytes from the position on, or under a part of them.
+fn render_line(
+    out: &mut String,
+    at: &Location,
+    length: usize,
+    part: Option<(usize, usize)>,
+    paint: &Paint,
+) {
     let mut line = String::new();
-    let (mut column, mut caret_start, mut caret_end) = (0, None, None);
+    let mut column = 0;
     let end = at.line_offset.saturating_add(length);
+    // The carets, one for each column that a character takes.
+    let mut carets = String::new();
+    let mark = |offset: usize| match part {
+        _ if offset < at.line_offset || offset >= end => ' ',
+        Some((first, length)) if offset < first || offset >= first + length => '-',
+        _ => '^',
+    };
     // A long line is shown from shortly before the position on.
     let first = if at.line_offset > LINE_COLUMNS_MAX / 2 && at.line_text.len() > LINE_COLUMNS_MAX {
         at.line_text
@@ -217,12 +260,6 @@ fn render_line(out: &mut String, at: &Location, length: usize, paint: &Paint) {
             line.push('…');
             break;
         }
-        if offset >= at.line_offset && caret_start.is_none() {
-            caret_start = Some(column);
-        }
-        if offset >= end && caret_end.is_none() {
-            caret_end = Some(column);
-        }
         let width = match character {
             '\t' => 8 - column % 8,
             other => display_width(other),
@@ -232,16 +269,25 @@ fn render_line(out: &mut String, at: &Location, length: usize, paint: &Paint) {
             other if other.is_control() => line.push('\u{FFFD}'),
             other => line.push(other),
         }
+        carets.extend(std::iter::repeat_n(mark(offset), width));
+        // A place has at least one caret.
+        if offset >= at.line_offset && carets.trim_end().is_empty() {
+            carets.truncate(column);
+            carets.push('^');
+        }
         column += width;
     }
-    let caret_start = caret_start.unwrap_or(column);
-    let caret_end = caret_end.unwrap_or(column).max(caret_start + 1);
+    if carets.trim_end().is_empty() {
+        carets = " ".repeat(column) + "^";
+    }
+    let carets = carets.trim_end();
+    let blank = carets.len() - carets.trim_start().len();
     let number = at.line.to_string();
     let gutter = " ".repeat(number.len());
     let carets = format!(
         "{}{}",
-        " ".repeat(caret_start),
-        paint.apply("1;32", &"^".repeat(caret_end - caret_start))
+        " ".repeat(blank),
+        paint.apply("1;32", carets.trim_start())
     );
     let _ = writeln!(out, " {number} | {line}\n {gutter} | {carets}");
 }
@@ -275,10 +321,11 @@ mod tests {
         let map = SourceMap::new();
         let id = map.add("a.scm", "(define x)\n\t(日本 (oops 1)\n)");
         let start = map.get(id).unwrap().text.find("(oops").unwrap() as u32;
-        let diagnostic = Diagnostic::error("test", Span::new(id, start, start + 8), "bad form")
-            .label(Span::new(id, 0, 1), "first seen here")
-            .note("try harder");
-        let expected = "a.scm:2:6: error: bad form
+        let diagnostic =
+            Diagnostic::error("bad-syntax", Span::new(id, start, start + 8), "bad form")
+                .label(Span::new(id, 0, 1), "first seen here")
+                .note("try harder");
+        let expected = "a.scm:2:6: error[bad-syntax]: bad form
  2 |         (日本 (oops 1)
    |               ^^^^^^^^
 a.scm:1:1: note: first seen here
@@ -292,7 +339,7 @@ a.scm:1:1: note: first seen here
     #[test]
     fn long_chains_are_shortened() {
         let map = SourceMap::new();
-        let mut diagnostic = Diagnostic::error("test", Span::NONE, "too much");
+        let mut diagnostic = Diagnostic::error("bad-syntax", Span::NONE, "too much");
         diagnostic.expansion = (0..30).map(|_| (Name::new("loop"), Span::NONE)).collect();
         let text = diagnostic.render(&map, false);
         assert!(text.contains("… 20 more macro uses …"));

@@ -10,6 +10,7 @@ use crate::core::{GlobalName, LibraryKey, LibraryName, UnitKind};
 use crate::expander::CoreForm;
 use crate::expander::MacroDefinition;
 use crate::expander::{Binding, MacroName};
+use crate::library::Interface;
 use crate::library_name::NamePart;
 use crate::name::Name;
 use crate::span::Span;
@@ -50,6 +51,10 @@ pub struct Environment {
     kind: EnvironmentKind,
     table: HashMap<Name, Entry>,
     pub(crate) macros: HashMap<Name, MacroDefinition>,
+    /// What transformers may refer to: names defined by `begin-for-syntax`, and the globals behind them.
+    pub(crate) for_syntax: HashMap<Name, GlobalName>,
+    /// The code of those definitions, in order.
+    pub(crate) for_syntax_code: Vec<Vec<u8>>,
     /// The field names of the record types that globals hold, the parent's first.
     pub(crate) records: HashMap<Name, Vec<Name>>,
     hidden_names: u32,
@@ -66,6 +71,8 @@ impl Environment {
             kind,
             table: HashMap::new(),
             macros: HashMap::new(),
+            for_syntax: HashMap::new(),
+            for_syntax_code: Vec::new(),
             records: HashMap::new(),
             hidden_names: 0,
             journal: Vec::new(),
@@ -126,15 +133,52 @@ impl Environment {
             .map(|(name, entry)| (*name, &entry.binding))
     }
 
+    /// Every name with its meaning, in no order; the hidden ones too.
+    pub(crate) fn all_bindings(&self) -> impl Iterator<Item = (Name, &Binding)> {
+        self.table
+            .iter()
+            .map(|(name, entry)| (*name, &entry.binding))
+    }
+
     /// Binds a name to anything, as if it had been imported from `library`.
     pub fn insert(&mut self, name: Name, binding: Binding, library: &LibraryName) {
         let origin = Origin::Imported(library.clone(), Span::NONE);
         self.table.insert(name, Entry { binding, origin });
     }
 
+    /// Binds a name to anything, as if it had been defined here.
+    pub fn define(&mut self, name: Name, binding: Binding) {
+        let origin = Origin::Defined(Span::NONE);
+        self.table.insert(name, Entry { binding, origin });
+    }
+
     /// Removes every variable, as `null-environment` asks.
     pub fn retain_syntax(&mut self) {
         self.table.retain(|_, entry| entry.binding.is_syntax());
+    }
+
+    /// An environment to go on with inside of a library: its globals are the library's, and its names are those that
+    /// the interface tells.
+    pub fn inside(interface: &Interface) -> Environment {
+        let mut environment = Environment::new(interface.name.key(), EnvironmentKind::Interaction);
+        for (name, binding) in interface.exports.iter().chain(&interface.internal) {
+            environment.insert(*name, binding.clone(), &interface.name);
+        }
+        for (name, definition) in &interface.macros {
+            environment.macros.insert(*name, definition.clone());
+        }
+        for (name, fields) in &interface.records {
+            environment.records.insert(*name, fields.clone());
+        }
+        environment
+    }
+
+    /// The library that a name was imported from, or nothing for one that was defined here.
+    pub fn imported_from(&self, name: Name) -> Option<&LibraryName> {
+        match &self.table.get(&name)?.origin {
+            Origin::Imported(library, _) => Some(library),
+            Origin::Defined(_) => None,
+        }
     }
 
     /// Every core form, imported from `(canny syntax)`: enough to begin with.

@@ -25,7 +25,7 @@ struct Printer {
 }
 
 /// How many operands stand beside the keyword of a form whose other operands are a body.
-fn distinguished_operands(head: &str) -> Option<usize> {
+pub fn distinguished_operands(head: &str) -> Option<usize> {
     match head {
         "begin" | "case-lambda" => Some(0),
         "define" | "define*" | "lambda" | "lambda*" | "let" | "let*" | "letrec" | "letrec*"
@@ -35,6 +35,51 @@ fn distinguished_operands(head: &str) -> Option<usize> {
         "do" | "receive" | "named-lambda" => Some(2),
         _ => None,
     }
+}
+
+/// The same for source text, where programs have forms of their own: what is called like a form with a body is
+/// taken for one.
+pub fn body_operands(head: &str) -> Option<usize> {
+    let known = distinguished_operands(head);
+    let is_like_one = || {
+        !matches!(
+            head,
+            "call-with-current-continuation" | "call-with-escape-continuation"
+        ) && [
+            "def",
+            "with-",
+            "call-with-",
+            "let-",
+            "test-group",
+            "eval-when",
+        ]
+        .iter()
+        .any(|start| head.starts_with(start))
+    };
+    known.or_else(|| match head {
+        "syntax-case"
+        | "match"
+        | "guard"
+        | "parameterize"
+        | "while"
+        | "until"
+        | "dotimes"
+        | "dolist"
+        | "let"
+        | "let/cc"
+        | "let/ec"
+        | "module"
+        | "library"
+        | "and-let*"
+        | "fluid-let"
+        | "syntax-parameterize"
+        | "match-let"
+        | "match-let*"
+        | "rec" => Some(1),
+        "begin-for-syntax" | "match-lambda" | "match-lambda*" => Some(0),
+        _ if is_like_one() => Some(1),
+        _ => None,
+    })
 }
 
 impl Printer {

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use canny_number::elements::write_elements;
+
 use crate::datum::Datum;
 use crate::number;
 use crate::reader::is_malformed_number;
@@ -63,6 +65,7 @@ fn print_datum<'a>(
             }
             out.write_char(')')
         }
+        Datum::NumericVector(element, bytes) => out.write_str(&write_elements(*element, bytes)),
         Datum::Eof => out.write_str("#!eof"),
         Datum::Unspecified => out.write_str("#!unspecific"),
         Datum::DefaultObject => out.write_str("#!default"),

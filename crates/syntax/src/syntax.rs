@@ -84,6 +84,14 @@ impl SyntaxElements {
     }
 }
 
+/// A part of a syntax object that has no parts itself.
+pub enum Leaf<'a> {
+    /// A symbol.
+    Identifier(Identifier),
+    /// Anything else.
+    Atom(&'a Datum),
+}
+
 /// A list taken apart: its elements and what follows the last pair (the empty list if proper).
 pub struct ListParts {
     /// The elements.
@@ -236,6 +244,15 @@ impl Syntax {
     /// The plain datum: identifiers become their symbols. A labelled part that occurs twice is
     /// written once and referred to by its label the second time.
     pub fn to_datum(&self) -> Datum {
+        self.to_datum_with(&mut |leaf| match leaf {
+            Leaf::Identifier(identifier) => Datum::Symbol(identifier.name),
+            Leaf::Atom(datum) => datum.clone(),
+        })
+    }
+
+    /// The datum whose parts that are neither pairs nor vectors are made by `leaf`. A labelled part that occurs
+    /// twice is written once and referred to by its label the second time.
+    pub fn to_datum_with(&self, leaf: &mut dyn FnMut(Leaf<'_>) -> Datum) -> Datum {
         enum Work<'a> {
             Visit(&'a Syntax),
             Pair,
@@ -249,9 +266,9 @@ impl Syntax {
             match work {
                 Work::Visit(syntax) => match &syntax.kind {
                     SyntaxKind::Identifier(identifier) => {
-                        finished.push(Datum::Symbol(identifier.name))
+                        finished.push(leaf(Leaf::Identifier(*identifier)))
                     }
-                    SyntaxKind::Atom(datum) => finished.push(datum.clone()),
+                    SyntaxKind::Atom(datum) => finished.push(leaf(Leaf::Atom(datum))),
                     SyntaxKind::Pair(pair) => {
                         pending.extend([
                             Work::Pair,
@@ -287,6 +304,53 @@ impl Syntax {
             }
         }
         finished.pop().unwrap_or(Datum::Nil)
+    }
+
+    /// The same with other identifiers.
+    pub fn map_identifiers(&self, new: &mut dyn FnMut(Identifier) -> Identifier) -> Syntax {
+        enum Work<'a> {
+            Visit(&'a Syntax),
+            Pair(Span),
+            Vector(Span, usize),
+            Label(Span, u32),
+        }
+        let mut pending = vec![Work::Visit(self)];
+        let mut finished: Vec<Syntax> = Vec::new();
+        while let Some(work) = pending.pop() {
+            match work {
+                Work::Visit(syntax) => match &syntax.kind {
+                    SyntaxKind::Identifier(identifier) => {
+                        finished.push(Syntax::identifier(syntax.span, new(*identifier)));
+                    }
+                    SyntaxKind::Atom(_) => finished.push(syntax.clone()),
+                    SyntaxKind::Pair(pair) => pending.extend([
+                        Work::Pair(syntax.span),
+                        Work::Visit(&pair.cdr),
+                        Work::Visit(&pair.car),
+                    ]),
+                    SyntaxKind::Vector(elements) => {
+                        pending.push(Work::Vector(syntax.span, elements.0.len()));
+                        pending.extend(elements.0.iter().rev().map(Work::Visit));
+                    }
+                    SyntaxKind::Labelled(label, content) => pending
+                        .extend([Work::Label(syntax.span, *label), Work::Visit(&content.0[0])]),
+                },
+                Work::Pair(span) => {
+                    let cdr = finished.pop().unwrap_or_else(|| Syntax::nil(span));
+                    let car = finished.pop().unwrap_or_else(|| Syntax::nil(span));
+                    finished.push(Syntax::cons(span, car, cdr));
+                }
+                Work::Vector(span, count) => {
+                    let elements = finished.split_off(finished.len() - count);
+                    finished.push(Syntax::vector(span, elements));
+                }
+                Work::Label(span, label) => {
+                    let content = finished.pop().unwrap_or_else(|| Syntax::nil(span));
+                    finished.push(Syntax::labelled(span, label, content));
+                }
+            }
+        }
+        finished.pop().unwrap_or_else(|| Syntax::nil(self.span))
     }
 
     /// A datum as syntax, every part with the same span and plain identifiers.

@@ -6,16 +6,17 @@ mod support;
 
 use std::sync::Arc;
 
-use canny_syntax::core::{LibraryKey, LibraryName, UnitKind};
+use canny_syntax::core::{LibraryKey, Unit, UnitKind};
 use canny_syntax::environment::{Environment, EnvironmentKind};
-use canny_syntax::expander::{
-    Binding, Hygiene, MacroName, NESTING_LIMIT, ProcedureTransformer, expand_toplevel_form,
-};
+use canny_syntax::expander::{NESTING_LIMIT, expand_toplevel_form};
 use canny_syntax::library::{Interface, Libraries};
 use canny_syntax::name::Name;
+use canny_syntax::procedural::{
+    Hygiene, MacroFailure, MacroHost, MacroIdentifier, MadeTransformer, ProcedureTransformer,
+};
 use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;
-use canny_syntax::syntax::{Identifier, Syntax};
+use canny_syntax::syntax::Syntax;
 use memory::{Memory, registry};
 use support::{Machine, Run, run, show};
 
@@ -200,12 +201,12 @@ fn import_errors() {
     check_error(
         "(import (only (a b) tow))",
         &files,
-        "program.scm:1:21: error: (a b) does not export `tow`\n 1 | (import (only (a b) tow))\n   |                     ^^^\n  note: did you mean `two`?\n",
+        "program.scm:1:21: error[missing-export]: (a b) does not export `tow`\n 1 | (import (only (a b) tow))\n   |                     ^^^\n  note: did you mean `two`?\n",
     );
     check_error(
         "(import (rename (a b) (onne one)))",
         &files,
-        "program.scm:1:24: error: (a b) does not export `onne`
+        "program.scm:1:24: error[missing-export]: (a b) does not export `onne`
  1 | (import (rename (a b) (onne one)))
    |                        ^^^^
   note: did you mean `one`?
@@ -214,7 +215,7 @@ fn import_errors() {
     check_error(
         "(import (a b) (other))",
         &files,
-        "program.scm:1:15: error: `one` is imported from (a b) and, as something else, from (other)
+        "program.scm:1:15: error[conflicting-import]: `one` is imported from (a b) and, as something else, from (other)
  1 | (import (a b) (other))
    |               ^^^^^^^
 program.scm:1:9: note: the import from (a b)
@@ -225,7 +226,7 @@ program.scm:1:9: note: the import from (a b)
     check_error(
         "(import (missing library 2))",
         &files,
-        "program.scm:1:9: error: the library (missing library 2) was not found
+        "program.scm:1:9: error[library-not-found]: the library (missing library 2) was not found
  1 | (import (missing library 2))
    |         ^^^^^^^^^^^^^^^^^^^
   note: searched missing/library/2.sld
@@ -234,7 +235,7 @@ program.scm:1:9: note: the import from (a b)
     check_error(
         "(import (canny syntax) (a b))\n(set! one 2)",
         &files,
-        "program.scm:2:7: error: `one` is imported from (a b) and cannot be assigned
+        "program.scm:2:7: error[immutable-variable]: `one` is imported from (a b) and cannot be assigned
  2 | (set! one 2)
    |       ^^^
   note: a definition of the name here would make it a variable of its own
@@ -253,9 +254,9 @@ fn cyclic_imports_are_reported() {
         ],
     );
     assert!(
-        result
-            .text
-            .contains("c.sld:1:29: error: libraries import each other: (a) → (b) → (c) → (a)"),
+        result.text.contains(
+            "c.sld:1:29: error[cyclic-import]: libraries import each other: (a) → (b) → (c) → (a)"
+        ),
         "{}",
         result.text
     );
@@ -521,15 +522,18 @@ fn libraries_can_be_defined_and_replaced_at_the_prompt() {
 struct Swap;
 
 impl ProcedureTransformer for Swap {
-    fn transform(&self, form: &Syntax, hygiene: &mut dyn Hygiene) -> Result<Syntax, String> {
+    fn transform(&self, form: &Syntax, hygiene: &mut dyn Hygiene) -> Result<Syntax, MacroFailure> {
         let parts = form
             .elements()
             .filter(|parts| parts.len() == 3)
-            .ok_or("expected two variables")?;
+            .ok_or_else(|| MacroFailure {
+                message: "expected two variables".to_owned(),
+                ..MacroFailure::default()
+            })?;
         let span = form.span;
         let mut renamed = |text: &str| {
-            let identifier = hygiene.rename(Identifier::plain(Name::new(text)));
-            Syntax::identifier(span, identifier)
+            let renamed = MacroIdentifier::Renamed(Name::new(text));
+            Syntax::identifier(span, hygiene.identifier(&renamed))
         };
         let (a, b) = (parts[1].clone(), parts[2].clone());
         let list = |elements| Syntax::list(span, elements);
@@ -538,22 +542,56 @@ impl ProcedureTransformer for Swap {
         let second = list(vec![renamed("set!"), b, renamed("tmp")]);
         Ok(list(vec![renamed("let"), binding, first, second]))
     }
+
+    fn takes_identifier(&self) -> bool {
+        false
+    }
+
+    fn takes_assignment(&self) -> bool {
+        false
+    }
+}
+
+/// Makes a [`Swap`] of every transformer expression.
+struct SwapHost;
+
+impl MacroHost for SwapHost {
+    fn make(&mut self, _: &mut Libraries, unit: Unit) -> Result<MadeTransformer, MacroFailure> {
+        assert_eq!(unit.body.len(), 1);
+        let transformer = Arc::new(Swap);
+        let code = Arc::from(*b"swap");
+        Ok(MadeTransformer { transformer, code })
+    }
+
+    fn load(
+        &mut self,
+        _: &mut Libraries,
+        code: &[u8],
+    ) -> Result<Arc<dyn ProcedureTransformer>, MacroFailure> {
+        assert_eq!(code, b"swap");
+        Ok(Arc::new(Swap))
+    }
+
+    fn define(&mut self, _: &mut Libraries, _: Unit) -> Result<Arc<[u8]>, MacroFailure> {
+        unreachable!("nothing is defined for syntax here")
+    }
+
+    fn define_again(
+        &mut self,
+        _: &mut Libraries,
+        code: &[Vec<u8>],
+        _: &LibraryKey,
+    ) -> Result<(), MacroFailure> {
+        assert!(code.is_empty());
+        Ok(())
+    }
 }
 
 #[test]
 fn procedural_transformers_are_hygienic() {
     let mut session = Session::new(EnvironmentKind::Interaction);
-    let name = MacroName {
-        library: LibraryKey::new("(canny syntax)"),
-        name: Name::new("swap!"),
-    };
-    session
-        .libraries
-        .set_transformer(name.clone(), Arc::new(Swap));
-    let home = LibraryName::from_words(&["canny", "syntax"]);
-    session
-        .environment
-        .insert(Name::new("swap!"), Binding::Macro(name), &home);
+    session.libraries.set_macro_host(Box::new(SwapHost));
+    assert_eq!(session.eval("(define-syntax swap! (car 1))"), "");
     assert_eq!(
         session.eval(
             "(let ((tmp 1) (let 2) (set! 3)) (swap! tmp let) (swap! let set!) (list tmp let set!))"

@@ -99,6 +99,11 @@ kinds! {
     Guardian "guardian" Scannable 8 ["ready"];
     /// Hash-table buckets whose keys or values are weak: alternating key and value words.
     WeakEntries "weak-entries" Special 8 [];
+    /// An identifier of a macro transformer: `name` a symbol, `number` what the host knows it by.
+    Identifier "identifier" Scannable 8 ["name" "number"];
+    /// A homogeneous numeric vector; length in bytes, the code of the element type in the flags
+    /// from [`crate::layout::ELEMENT_TYPE_SHIFT`] on.
+    NumericVector "numeric-vector" Leaf 1 [];
     /// An opaque host object; the collector tells the host when it died.
     External "external" Scannable 8 ["id" "name"];
 }

@@ -53,6 +53,8 @@ pub const FLAG_NEGATIVE: u8 = 2;
 pub const FLAG_ASCII: u8 = 4;
 /// Header flag of cells: compiled code relies on the value, so a change of it takes the slow path.
 pub const FLAG_WATCHED: u8 = 8;
+/// Where the flags of a numeric vector hold the code of its element type.
+pub const ELEMENT_TYPE_SHIFT: u32 = 4;
 
 const fn immediate(subtag: u64, payload: u64) -> u64 {
     payload << 8 | subtag << 3 | TAG_IMMEDIATE

@@ -99,6 +99,28 @@ leaves! {
     "char-lower-case?" 1 Boolean;
     "char-upcase" 1 Character;
     "char-downcase" 1 Character;
+    "%numeric-vector-ref" 2 Any;
+    "%numeric-vector-set!" 3 Any;
+    "s8vector-ref" 2 Any;
+    "s8vector-set!" 3 Any;
+    "u16vector-ref" 2 Any;
+    "u16vector-set!" 3 Any;
+    "s16vector-ref" 2 Any;
+    "s16vector-set!" 3 Any;
+    "u32vector-ref" 2 Any;
+    "u32vector-set!" 3 Any;
+    "s32vector-ref" 2 Any;
+    "s32vector-set!" 3 Any;
+    "u64vector-ref" 2 Any;
+    "u64vector-set!" 3 Any;
+    "s64vector-ref" 2 Any;
+    "s64vector-set!" 3 Any;
+    "f32vector-ref" 2 Any;
+    "f32vector-set!" 3 Any;
+    "f64vector-ref" 2 Any;
+    "f64vector-set!" 3 Any;
+    "c64vector-set!" 3 Any;
+    "c128vector-set!" 3 Any;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.

@@ -243,6 +243,7 @@ opcodes! {
     IntegerToCharacter "integer-to-char" [Def Use None] [] None Next true false "R[a] = character with the code point R[b].";
     RecordRef "record-ref" [Def Use Use] [Number Pool] None Next true false "R[a] = field (number) of R[b], a record of type R[c]; the pool has the accessor's name.";
     RecordSet "record-set" [Use Use Use] [Number Pool] None Next true false "Field (number) of R[a], a record of type R[b], = R[c]; the pool has the modifier's name.";
+    ClassKey "class-key" [Def Use None] [] None Next false false "R[a] = class key of R[b]: the number of its record type, or of its kind.";
     MakeRecord "make-record" [UseDef Count None] [] Arguments Next true true "R[a] = a record of type R[a] with the fields R[a+1 .. a+b); b counts the type too.";
 
     // Characters of ports; each is named like the primitive that does it when the port is not lent to the thread.

@@ -242,9 +242,12 @@ impl ObjectRef {
         unsafe { *((self.payload_address() + 4 * index) as *mut u32) = unit }
     }
 
-    /// Copies bytes into a bytevector or `string8` from `start` on. Panics when out of range.
+    /// Copies bytes into a bytevector, numeric vector or `string8` from `start` on. Panics when out of range.
     pub fn copy_bytes_in(self, start: usize, bytes: &[u8]) {
-        assert!(matches!(self.kind(), Kind::Bytevector | Kind::String8));
+        assert!(matches!(
+            self.kind(),
+            Kind::Bytevector | Kind::String8 | Kind::NumericVector
+        ));
         assert!(start <= self.length() && bytes.len() <= self.length() - start);
         // SAFETY: the range is inside the live object; `copy` allows the source to overlap.
         unsafe {

@@ -4,7 +4,9 @@
 //! the heap condition at its next safepoint. What may be large has a `try_` form that raises at once.
 
 use canny_heap::HeapExhausted;
+use canny_number::elements::ElementType;
 use canny_tables::kinds::Kind;
+use canny_tables::layout::ELEMENT_TYPE_SHIFT;
 use canny_value::{Header, Value};
 
 use crate::condition::ConditionKind;
@@ -123,6 +125,17 @@ impl Thread {
         let object = self.try_leaf(Kind::Bytevector, 0, bytes.len())?;
         object.as_object().expect("a leaf").copy_bytes_in(0, bytes);
         Ok(object)
+    }
+
+    /// A homogeneous numeric vector of so many zero bytes.
+    pub fn numeric_vector(
+        &mut self,
+        element: ElementType,
+        flags: u8,
+        byte_count: usize,
+    ) -> Result<Value, Raise> {
+        let flags = flags | (element as u8) << ELEMENT_TYPE_SHIFT;
+        self.try_leaf(Kind::NumericVector, flags, byte_count)
     }
 
     /// A box, as assigned variables have them.

@@ -28,7 +28,7 @@ impl Thread {
         self.mutator().fill_fields(object, range, value);
     }
 
-    /// Copies bytes `range` of a bytevector into another, or the same, from index `at` on; the ranges may
+    /// Copies bytes `range` of a bytevector or numeric vector into another of that kind, or the same, from index `at` on; the ranges may
     /// overlap. Panics when a range is outside its object.
     pub fn copy_bytes(
         &mut self,
@@ -37,7 +37,10 @@ impl Thread {
         target: ObjectRef,
         at: usize,
     ) {
-        assert!(source.kind() == Kind::Bytevector && target.kind() == Kind::Bytevector);
+        assert!(
+            source.kind() == target.kind()
+                && matches!(source.kind(), Kind::Bytevector | Kind::NumericVector)
+        );
         copy_payload(source, target, range, at, 1);
     }
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_compiler::liveness::LivenessTable;
 use canny_compiler::unit::{
-    CodeBlock, InlinedCall, Parameters, SourceFile, UnitSpan, find_position, position_records,
+    CodeBlock, InlinedCall, Parameters, SourceFile, UnitSpan, VariableScope, find_position,
+    position_records,
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::code;
@@ -47,6 +48,8 @@ pub struct CodeMetadata {
     pub span: Option<UnitSpan>,
     /// The code around one that an imported procedure brought.
     pub enclosing: Option<u32>,
+    /// Where variables are found in frames.
+    pub variables: Box<[VariableScope]>,
     /// The true arity word.
     pub arity: u32,
     /// The primitive behind a machine-made procedure.
@@ -61,6 +64,7 @@ impl CodeMetadata {
             positions: block.positions.bytes().into(),
             span: block.span,
             enclosing: block.enclosing,
+            variables: block.variables.as_slice().into(),
             arity: block.arity,
             primitive: None,
         }
@@ -295,6 +299,8 @@ impl Thread {
                 is_library: unit.is_library || row.is_hidden(),
                 is_program: false,
                 is_stand_in: stands_in,
+                tail_callers: Vec::new(),
+                copy: Some(number),
             });
             span = Some(row.call);
             number = row.call.inlining;
@@ -310,6 +316,8 @@ impl Thread {
             is_library: unit.is_library,
             is_program,
             is_stand_in: stands_in,
+            tail_callers: Vec::new(),
+            copy: None,
         });
     }
 

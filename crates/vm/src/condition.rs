@@ -43,6 +43,8 @@ pub enum ConditionKind {
     Interrupt,
     /// The operating system refused something else.
     System,
+    /// No pattern takes a value.
+    Match,
 }
 
 impl ConditionKind {
@@ -65,6 +67,7 @@ impl ConditionKind {
             ConditionKind::Stack => "stack",
             ConditionKind::Interrupt => "interrupt",
             ConditionKind::System => "system",
+            ConditionKind::Match => "match",
         }
     }
 }
@@ -234,4 +237,37 @@ fn with_article(noun: &str) -> String {
     }
     let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {noun}", if vowel { "an" } else { "a" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use canny_syntax::messages;
+
+    #[test]
+    fn every_kind_has_a_code() {
+        // A kind that is added here shows up in the match of `name` too.
+        let kinds = [
+            ConditionKind::Error,
+            ConditionKind::Type,
+            ConditionKind::Range,
+            ConditionKind::Arity,
+            ConditionKind::Arithmetic,
+            ConditionKind::Unbound,
+            ConditionKind::NotProcedure,
+            ConditionKind::Escape,
+            ConditionKind::Immutable,
+            ConditionKind::File,
+            ConditionKind::Read,
+            ConditionKind::Syntax,
+            ConditionKind::Memory,
+            ConditionKind::Stack,
+            ConditionKind::Interrupt,
+            ConditionKind::System,
+        ];
+        for kind in kinds {
+            let code = messages::code_of_raised(Some(kind.name()));
+            assert_ne!(code, messages::OTHER_CONDITION, "{}", kind.name());
+        }
+    }
 }

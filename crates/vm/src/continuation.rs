@@ -61,7 +61,7 @@ impl Sealed {
     }
 
     /// Everything that a continuation holds.
-    fn all_of(continuation: ObjectRef) -> Sealed {
+    pub(crate) fn all_of(continuation: ObjectRef) -> Sealed {
         Sealed {
             continuation: continuation.value(),
             bytes: depth_of(continuation) + 8 * (continuation.length() - SLICE),
@@ -129,7 +129,7 @@ impl Thread {
 
     /// Frames count towards the stack's limit wherever they are: a recursion that captures at every
     /// step would else fill the heap.
-    fn check_depth(&mut self, words: usize) -> Result<(), Raise> {
+    pub(crate) fn check_depth(&mut self, words: usize) -> Result<(), Raise> {
         let excess_words = words.saturating_sub(self.stack.frame_words());
         // A handler that captures takes what it has of the reserve along.
         self.sealed_reserve_words = self.sealed_reserve_words.max(self.reserve_words);
@@ -242,7 +242,7 @@ impl Thread {
                 rewinder
             }
         };
-        let target = self.check_callee(rewinder, 3)?;
+        let target = self.check_callee(rewinder, 3, None)?;
         self.check_stack(target, 3)?;
         // SAFETY: the current frame is live and there is room for three registers.
         unsafe {

@@ -47,6 +47,7 @@ impl Vm {
             positions: positions.finish(),
             span: own.span,
             enclosing: None,
+            variables: Vec::new(),
         };
         Some(CompiledUnit {
             name: LibraryKey::new(&metadata.name),

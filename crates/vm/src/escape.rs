@@ -5,18 +5,20 @@
 //! frames that it drops. Whether the frame is on the stack, was sealed by a capture in between or came back with a
 //! continuation makes no difference, and a frame that is gone is not found. The search goes from frame to frame, since
 //! no word tells by itself that it is in a frame's link; the depth, which is the same wherever the frame is, tells in
-//! which slice to look and when to stop.
+//! which slice to look and when to stop. Once frames have been copied to other places (see `graft`), the newest frame that
+//! holds it counts, wherever it lies.
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::continuation::SLICE;
+use canny_tables::layout::continuation::{PARENT, SLICE};
 use canny_tables::layout::escape::{CODE, DEPTH, HANDLERS, HOLDER, PARAMETERS, WINDERS, WORDS};
-use canny_tables::layout::frame::LINK_WORDS;
+use canny_tables::layout::frame::{CLOSURE, LINK_WORDS};
 use canny_tables::opcodes::Opcode;
 use canny_value::Value;
 
 use crate::code::CodeRef;
 use crate::condition::ConditionKind;
 use crate::continuation::call_base;
+use crate::graft::original_escape;
 use crate::runtime::Next;
 use crate::thread::{Sealed, Thread};
 
@@ -29,7 +31,7 @@ enum Holder {
 }
 
 /// Whether a closure is the one whose frames hold escape procedures.
-fn makes_escapes(closure: Value) -> bool {
+pub(crate) fn makes_escapes(closure: Value) -> bool {
     // SAFETY: code starts with an instruction.
     CodeRef::of_closure(closure)
         .is_some_and(|code| unsafe { *code.start() } as u8 == Opcode::MakeEscape as u8)
@@ -56,12 +58,15 @@ impl Thread {
 
     /// `escape-stub`: returns `value` from the frame that holds the escape procedure.
     pub(crate) fn escape(&mut self, escape: Value, value: Value) -> Next {
-        let Some(holder) = self.holder_of(escape) else {
+        let Some((holder, escape)) = self.holder_of(escape) else {
             let message = "the call that this procedure escapes from has returned";
             return Err(self.raise(ConditionKind::Escape, message, &[escape], None));
         };
-        let object = escape.as_object().expect("the closure being called");
+        let object = escape.as_object().expect("a closure");
         if object.field(WINDERS) != self.dynamic.winders {
+            // The winders to be run are those of the procedure that the frame holds, which is called next.
+            // SAFETY: fp is the live frame of the escape procedure that was called.
+            unsafe { *self.fp.offset(CLOSURE as isize) = escape };
             return self.rewind_and_call(value);
         }
         self.dynamic.handlers = object.field(HANDLERS);
@@ -86,7 +91,62 @@ impl Thread {
         pc
     }
 
-    fn holder_of(&self, escape: Value) -> Option<Holder> {
+    /// The frame that holds an escape procedure, and the procedure that it holds: that one, or one made for a copy of
+    /// the frame.
+    fn holder_of(&self, escape: Value) -> Option<(Holder, Value)> {
+        if self.has_grafted {
+            return self.newest_holder_of(original_escape(escape));
+        }
+        self.only_holder_of(escape).map(|holder| (holder, escape))
+    }
+
+    /// The newest frame that holds the escape procedure or one made for a copy of a frame that held it.
+    fn newest_holder_of(&self, origin: Value) -> Option<(Holder, Value)> {
+        let stubs = &self.vm.stubs;
+        let (exit, underflow, trap) = (stubs.exit(), stubs.underflow(), stubs.trap());
+        let holds =
+            |closure, held: Value| makes_escapes(closure) && original_escape(held) == origin;
+        let mut fp = self.fp;
+        loop {
+            // SAFETY: as in `only_holder_of`; a frame that made an escape procedure holds it during every call.
+            unsafe {
+                let pc = self.return_address(fp);
+                if pc == exit || pc == underflow {
+                    break;
+                }
+                fp = fp.sub(LINK_WORDS + call_base(pc));
+                if pc == trap {
+                    fp = fp.sub((*fp).as_index().unwrap_or(0));
+                } else if holds(Thread::closure_of(fp), *fp.add(HOLDER)) {
+                    return Some((Holder::OnStack(fp, pc), *fp.add(HOLDER)));
+                }
+            }
+        }
+        let mut sealed = self.sealed;
+        while let Some((object, count)) = sealed.newest() {
+            let slice = |index: usize| object.field(SLICE + index);
+            let below = sealed.bytes - 8 * count;
+            while sealed.bytes > below {
+                let end = (sealed.bytes - below) / 8;
+                // SAFETY: the pc of sealed frames is a return address.
+                let mut fp = end - unsafe { call_base(sealed.pc) };
+                if sealed.pc == trap {
+                    fp -= slice(fp).as_index().unwrap_or(0);
+                } else if fp + HOLDER < end && holds(slice(fp - LINK_WORDS), slice(fp + HOLDER)) {
+                    return Some((Holder::Sealed(sealed), slice(fp + HOLDER)));
+                }
+                sealed.bytes = below + 8 * (fp - LINK_WORDS);
+                sealed.pc = slice(fp - 1).bits() as *const u32;
+            }
+            sealed = Sealed {
+                continuation: object.field(PARENT),
+                ..sealed
+            };
+        }
+        None
+    }
+
+    fn only_holder_of(&self, escape: Value) -> Option<Holder> {
         let depth = escape.as_object()?.field(DEPTH).bits() as usize;
         let Some(above) = depth.checked_sub(self.sealed.bytes) else {
             return self.sealed_holder_of(escape, depth).map(Holder::Sealed);

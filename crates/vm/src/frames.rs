@@ -255,27 +255,65 @@ pub struct FrameDescription {
     pub is_program: bool,
     /// The name is that of the procedure around it: the library made this one, by inlining.
     pub is_stand_in: bool,
+    /// Procedures between this one and the one of the next older frame that ended with a tail call, the last one
+    /// first, as far as they can be told.
+    pub tail_callers: Vec<TailCaller>,
+    /// The unit's number of the copy, for a procedure that was inlined.
+    pub(crate) copy: Option<u32>,
+}
+
+/// A procedure that ended with a tail call and so has no frame.
+#[derive(Clone, Debug)]
+pub struct TailCaller {
+    /// Its name.
+    pub name: Option<String>,
+    /// Where the tail call stands.
+    pub position: Option<Position>,
+    /// Whether the procedure belongs to the standard library.
+    pub is_library: bool,
+    /// Whether the code leaves no other way.
+    pub is_certain: bool,
+}
+
+/// The frame that was described last: its code, and where its description is.
+#[derive(Clone, Copy)]
+pub(crate) struct Newer {
+    code: CodeRef,
+    index: usize,
 }
 
 impl Thread {
     /// Describes the newest `count_max` frames, newest first. A procedure that still checks its arguments has not begun and has no frame.
     pub fn describe_frames(&self, count_max: usize) -> Vec<FrameDescription> {
+        self.describe(count_max, false)
+    }
+
+    /// The same with the tail calls between the frames, which takes a search through the code.
+    pub fn describe_frames_and_tail_calls(&self, count_max: usize) -> Vec<FrameDescription> {
+        self.describe(count_max, true)
+    }
+
+    fn describe(&self, count_max: usize, with_tail_calls: bool) -> Vec<FrameDescription> {
         let mut frames = Vec::new();
+        let mut newer = None;
         let mut walk = FrameWalk::new(self);
         while let Some(step) = walk.next() {
             if frames.len() >= count_max {
                 break;
             }
             if step.is_trap {
+                // The machine made the call.
+                newer = None;
                 continue;
             }
             // SAFETY: the frame is live.
             let closure = unsafe { Thread::closure_of(step.fp) };
-            self.describe_frame(closure, step.pc, &mut frames);
+            self.describe_frame(closure, step.pc, with_tail_calls, &mut newer, &mut frames);
         }
         self.each_sealed_frame(&mut |closure, pc| {
             if frames.len() < count_max {
-                self.describe_frame(closure, bytecode_of(pc), &mut frames);
+                let pc = bytecode_of(pc);
+                self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut frames);
             }
             frames.len() < count_max
         });
@@ -284,17 +322,36 @@ impl Thread {
         frames
     }
 
-    fn describe_frame(&self, closure: Value, pc: *const u32, frames: &mut Vec<FrameDescription>) {
-        if let Some(code) = CodeRef::of_closure(closure)
-            && !code.is_entry(pc)
+    pub(crate) fn describe_frame(
+        &self,
+        closure: Value,
+        pc: *const u32,
+        with_tail_calls: bool,
+        newer: &mut Option<Newer>,
+        frames: &mut Vec<FrameDescription>,
+    ) {
+        let Some(code) = CodeRef::of_closure(closure) else {
+            *newer = None;
+            return;
+        };
+        if with_tail_calls
+            && let Some(newer) = newer.take()
+            && let Some(frame) = frames.get_mut(newer.index)
         {
-            self.describe_code(code, pc, self.vm.procedure_name(closure), frames);
+            frame.tail_callers = self.tail_callers(closure, pc, newer.code);
         }
+        if code.is_entry(pc) {
+            return;
+        }
+        self.describe_code(code, pc, self.vm.procedure_name(closure), frames);
+        // The last one is the procedure's own, behind those inlined in it.
+        let index = frames.len().checked_sub(1);
+        *newer = index.map(|index| Newer { code, index });
     }
 }
 
 /// Hides stand-ins for procedures that have a frame of their own as well.
-fn hide_stand_ins(frames: &mut [FrameDescription]) {
+pub(crate) fn hide_stand_ins(frames: &mut [FrameDescription]) {
     for index in 0..frames.len() {
         let (newer, older) = frames.split_at_mut(index + 1);
         let frame = &mut newer[index];

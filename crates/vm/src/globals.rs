@@ -91,6 +91,14 @@ impl Thread {
         self.store(cell, VALUE, value);
     }
 
+    /// Gives a global variable a value, whether or not it had one.
+    pub fn define_global(&mut self, name: &GlobalName, value: Value) {
+        let place = self.protect(value);
+        let cell = self.cell(name);
+        self.set_cell(cell, self.protected(place));
+        self.release(place);
+    }
+
     /// The value of a global variable, if it is defined.
     pub fn global_value(&self, name: &GlobalName) -> Option<Value> {
         let cell = self.vm.globals.find(name)?;

@@ -248,6 +248,7 @@ impl Thread {
             positions: Default::default(),
             span: None,
             enclosing: None,
+            variables: Vec::new(),
         };
         let metadata = CodeMetadata {
             name: Some(name.to_owned()),
@@ -445,6 +446,11 @@ fn atom_value(thread: &mut Thread, datum: &Datum) -> Result<Value, Raise> {
         Datum::Keyword(name) => thread.keyword(name.as_str()),
         Datum::Bytevector(bytes) => {
             let object = thread.try_leaf(Kind::Bytevector, FLAG_IMMUTABLE, bytes.len())?;
+            object.as_object().expect("a leaf").copy_bytes_in(0, bytes);
+            object
+        }
+        Datum::NumericVector(element, bytes) => {
+            let object = thread.numeric_vector(*element, FLAG_IMMUTABLE, bytes.len())?;
             object.as_object().expect("a leaf").copy_bytes_in(0, bytes);
             object
         }

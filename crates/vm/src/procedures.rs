@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use canny_compiler::unit::Parameters;
 use canny_heap::{WeakRoots, WeakVisitor};
+use canny_syntax::name::Name;
 use canny_tables::primitives::by_id;
 use canny_value::Value;
 
@@ -58,6 +60,56 @@ impl Vm {
         if CodeRef::of_closure(procedure).is_some() {
             self.procedure_names.lock().insert(procedure, name.into());
         }
+    }
+
+    /// How a procedure is called, such as `(list-tail list k)`, one text for each clause. The parameters of a
+    /// primitive are called by their types.
+    pub fn procedure_calls(&self, procedure: Value) -> Vec<String> {
+        let Some((unit, index)) =
+            CodeRef::of_closure(procedure).and_then(|code| self.metadata(code))
+        else {
+            return Vec::new();
+        };
+        let metadata = &unit.codes[index];
+        if let Some(id) = metadata.primitive {
+            return vec![by_id(canny_tables::primitives::PrimitiveId(id)).call_text()];
+        }
+        let name = self.procedure_name(procedure);
+        let name = name.as_deref().unwrap_or("_");
+        let clauses = metadata.clauses.iter();
+        clauses.map(|clause| clause.call_text(name)).collect()
+    }
+
+    /// The keyword parameters of a procedure, without `#:`.
+    pub fn procedure_keywords(&self, procedure: Value) -> Vec<Name> {
+        let found = CodeRef::of_closure(procedure).and_then(|code| self.metadata(code));
+        let Some((unit, index)) = found else {
+            return Vec::new();
+        };
+        let clauses = unit.codes[index].clauses.iter();
+        clauses
+            .flat_map(|clause| clause.keywords.iter().copied())
+            .collect()
+    }
+
+    /// The parameters of a procedure's clauses; none for primitives, which have no names for them.
+    pub fn procedure_parameters(&self, procedure: Value) -> Option<Vec<Parameters>> {
+        let (unit, index) = self.metadata(CodeRef::of_closure(procedure)?)?;
+        let metadata = &unit.codes[index];
+        metadata
+            .primitive
+            .is_none()
+            .then(|| metadata.clauses.clone())
+    }
+
+    /// The row of the primitive that a procedure is.
+    pub fn procedure_primitive(
+        &self,
+        procedure: Value,
+    ) -> Option<&'static canny_tables::primitives::Primitive> {
+        let (unit, index) = self.metadata(CodeRef::of_closure(procedure)?)?;
+        let id = unit.codes[index].primitive?;
+        Some(by_id(canny_tables::primitives::PrimitiveId(id)))
     }
 
     /// The least number of arguments of a procedure and the greatest, if there is one; `None` for

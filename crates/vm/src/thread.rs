@@ -69,6 +69,8 @@ pub struct Thread {
     pub(crate) primitives: Arc<[PrimitiveFunction]>,
     /// Condition or other object about to be raised.
     pub(crate) pending: Value,
+    /// Whether there may be copies of frames in other places; see `graft`.
+    pub(crate) has_grafted: bool,
     /// Why the interpreter is being left, once it is.
     pub(crate) exit: Option<Exit>,
     pub(crate) interrupts: Arc<InterruptState>,
@@ -213,6 +215,7 @@ impl Thread {
             mutator: None,
             primitives,
             pending: Value::FALSE,
+            has_grafted: false,
             exit: None,
             interrupts: Arc::new(InterruptState::default()),
             log: ThreadLog::default(),

@@ -1,11 +1,39 @@
 //! Records and multiple values, as the machine needs them.
 
 use canny_tables::kinds::Kind;
+use canny_tables::layout::{self, class_key};
 use canny_value::{ObjectRef, Value};
 
 use crate::thread::Thread;
 
 pub use canny_tables::layout::record_type;
+
+/// The class key of an object; see [`class_key`].
+pub fn class_key_of(value: Value) -> i64 {
+    if let Some(object) = value.as_object() {
+        let kind = object.kind();
+        return match kind {
+            Kind::Record => object
+                .field(0)
+                .as_kind(Kind::RecordType)
+                .and_then(|its_type| its_type.field(record_type::SERIAL).as_fixnum())
+                .unwrap_or(class_key::CROWDED),
+            _ => kind as i64,
+        };
+    }
+    match value.bits() & layout::TAG_MASK {
+        0 | 4 => class_key::FIXNUM,
+        layout::TAG_PAIR => class_key::PAIR,
+        layout::TAG_IMMEDIATE => match value.bits() {
+            layout::NIL => class_key::NIL,
+            layout::TRUE | layout::FALSE => class_key::BOOLEAN,
+            layout::EOF => class_key::EOF,
+            bits if bits & 0xff == layout::CHARACTER_LOW_BYTE => class_key::CHARACTER,
+            _ => class_key::OTHER,
+        },
+        _ => Kind::Flonum as i64,
+    }
+}
 
 /// A record type object.
 pub fn record_type_of(value: Value) -> Option<ObjectRef> {

@@ -9,7 +9,7 @@
   (export test test-equal test-assert test-not test-values test-error test-syntax-error
           test-group test-begin test-end test-exit test-failure-count
           test-equal? current-test-epsilon current-test-comparator current-test-verbosity
-          %check %check-error)
+          test-pass-count %check %check-error)
   (import (scheme base) (scheme complex) (scheme write) (scheme process-context))
   (begin
 
@@ -48,6 +48,9 @@
 
     (define (test-failure-count)
       failed)
+
+    (define (test-pass-count)
+      passed)
 
     (define (report name write-details)
       (set! failed (+ failed 1))

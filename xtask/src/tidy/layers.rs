@@ -12,6 +12,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("value", &["tables"]),
     ("heap", &["tables", "value"]),
     ("syntax", &["tables", "number"]),
+    ("format", &["syntax"]),
     ("compiler", &["tables", "number", "syntax"]),
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables"]),
@@ -36,7 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "vm", "io", "lib",
+            "tables", "number", "value", "heap", "syntax", "format", "compiler", "vm", "io", "lib",
         ],
     ),
 ];

@@ -22,7 +22,7 @@ const HELP: &str = "\
 usage: cargo xtask tidy [--update]
 
 Checks the crate order, dead files, links in documents, sizes of files and functions, where unsafe
-code may stand, words that must not be committed, and that ARCHITECTURE.md lists the crates.
+code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 
@@ -82,6 +82,7 @@ pub fn check(update: bool) -> Result<(), String> {
     complaints.extend(ratchet::check(&root, &files, update)?);
     complaints.extend(forbidden::check(&root, &files)?);
     complaints.extend(code_map::check(&root)?);
+    complaints.extend(srfi_table(&root)?);
     for complaint in &complaints {
         let place = complaint.path.display();
         match complaint.line {
@@ -99,6 +100,19 @@ pub fn check(update: bool) -> Result<(), String> {
         }
         count => Err(format!("{count} complaints")),
     }
+}
+
+/// The table of SRFIs lists the libraries that there are.
+fn srfi_table(root: &Path) -> Result<Vec<Complaint>, String> {
+    let complaint = |message| Complaint {
+        path: PathBuf::from("docs/srfis.md"),
+        line: None,
+        message,
+    };
+    Ok(crate::srfis::stale_rows(root)?
+        .into_iter()
+        .map(complaint)
+        .collect())
 }
 
 fn rust_files(root: &Path) -> Result<Vec<RustFile>, String> {

@@ -116,6 +116,18 @@ const ITERATIONS: &[Iteration] = &[
         "(+ (total-of-circles circles 40000) (total shapes 40000) (comparisons circles 20000))",
         "1190000",
     ),
+    Iteration::new("generic-many", "(total-of-u 80000)", "200000"),
+    Iteration::new("generic-many-direct", "(total-of-u 80000)", "200000"),
+    Iteration::new(
+        "applicable",
+        "(+ (sum-of-vector numbers 40000) (sum-of-table table 10000))",
+        "125000",
+    ),
+    Iteration::new(
+        "applicable-direct",
+        "(+ (sum-of-vector numbers 40000) (sum-of-table table 10000))",
+        "125000",
+    ),
     Iteration::new(
         "hash-table",
         "(let ((table (make-hash-table))) (fill! table 10000) (sum table 10000))",

@@ -9,7 +9,7 @@ use canny_tables::opcodes::Opcode;
 use super::closures::Slot;
 use super::{Destination, Generator, Outcome, Place, register};
 use crate::ir::{Kind, Node};
-use crate::unit::PoolEntry;
+use crate::unit::{PoolEntry, VariablePlace, VariableScope};
 
 impl Generator<'_> {
     pub(super) fn local(
@@ -172,9 +172,11 @@ impl Generator<'_> {
         mut top: usize,
     ) -> Outcome {
         let mut values = Vec::with_capacity(bindings.len());
+        let mut aliases = Vec::new();
         for (var, init) in bindings {
             if let Some(from) = self.alias(*var, init) {
                 self.registers.insert(*var, from);
+                aliases.push((*var, from));
                 continue;
             }
             let at = register(top)?;
@@ -184,10 +186,64 @@ impl Generator<'_> {
         }
         // Boxes are made after all values: a continuation captured while computing one of them
         // must not share the others' variables when it is entered again.
-        for (var, at) in values {
-            self.bind_register(var, at);
+        for (var, at) in &values {
+            self.bind_register(*var, *at);
         }
-        self.node(body, destination, top)
+        values.extend(aliases);
+        self.scope(&values, body, destination, top, body.span)
+    }
+
+    /// Evaluates the body of what binds variables in registers. If people may want to see them, keeps where they are, and
+    /// keeps them live until the body returns. The span tells which copy of code they belong to.
+    pub(super) fn scope(
+        &mut self,
+        variables: &[(VarId, u8)],
+        body: &Node,
+        destination: Destination,
+        top: usize,
+        span: Span,
+    ) -> Outcome {
+        if !self.unit.keeps_variables {
+            return self.node(body, destination, top);
+        }
+        let (start, outer) = (self.assembler.here(), self.kept.len());
+        self.kept.extend(variables.iter().map(|(_, at)| *at));
+        let outcome = self.node(body, destination, top);
+        self.kept.truncate(outer);
+        outcome?;
+        for (_, at) in variables {
+            self.keep_live(*at);
+        }
+        for (var, at) in variables {
+            self.keep_variable(*var, *at, start, span);
+        }
+        Ok(())
+    }
+
+    /// Reads a register to no effect, which makes it live until here.
+    fn keep_live(&mut self, at: u8) {
+        self.assembler.abc(Opcode::Move, at, at, 0);
+    }
+
+    /// Keeps the variables of all scopes live until here, where the frame goes away.
+    pub(super) fn keep_scopes_live(&mut self) {
+        let mut registers = self.kept.clone();
+        registers.sort_unstable();
+        registers.dedup();
+        registers.into_iter().for_each(|at| self.keep_live(at));
+    }
+
+    /// Keeps that a variable was in a register from `start` up to here.
+    fn keep_variable(&mut self, var: VarId, at: u8, start: u32, span: Span) {
+        let inlining = self.unit.copy_number(span);
+        self.assembler.variable(VariableScope {
+            name: self.program.names[var.0 as usize],
+            place: VariablePlace::Register(at),
+            is_boxed: self.program.boxed[var.0 as usize],
+            start,
+            end: start,
+            inlining,
+        });
     }
 
     /// Makes the value in a register the value of a variable.
@@ -235,6 +291,10 @@ impl Generator<'_> {
         for (index, var) in required.iter().chain(&rest).enumerate() {
             self.bind_register(*var, (top + index) as u8);
         }
-        self.node(body, destination, top + count)
+        let variables = required.iter().chain(&rest).enumerate();
+        let variables: Vec<(VarId, u8)> = variables
+            .map(|(index, var)| (*var, (top + index) as u8))
+            .collect();
+        self.scope(&variables, body, destination, top + count, body.span)
     }
 }

@@ -67,6 +67,8 @@ impl Generator<'_> {
         if let Destination::Return = destination
             && !keeps_caller(operator)
         {
+            self.keep_scopes_live();
+            self.position(span);
             self.assembler.abc(Opcode::TailCall, base, count, 0);
         } else {
             self.assembler.call(base, count);
@@ -101,6 +103,7 @@ impl Generator<'_> {
                 let to = register(top)?;
                 self.node(procedure, Destination::Register(to), top)?;
                 let list = self.spread_list(arguments, top + 1, span)?;
+                self.keep_scopes_live();
                 self.position(span);
                 self.assembler.abc(Opcode::TailApply, to, list, 0);
                 return Ok(true);
@@ -108,6 +111,7 @@ impl Generator<'_> {
             _ => return Ok(false),
         };
         let (registers, _) = self.operands(operands, top)?;
+        self.keep_scopes_live();
         self.position(span);
         self.assembler.abc(opcode, registers[0], registers[1], 0);
         Ok(true)
@@ -173,7 +177,9 @@ impl Generator<'_> {
                     self.assembler.abc(Opcode::MakeBox, *at, *at, 0);
                 }
             }
-            self.node(&label.body, inner, top)?;
+            let parameters = label.parameters.iter().copied();
+            let variables: Vec<_> = parameters.zip(target.parameters.iter().copied()).collect();
+            self.scope(&variables, &label.body, inner, top, label.body.span)?;
         }
         self.assembler.bind(end);
         Ok(())

@@ -231,6 +231,7 @@ impl Generator<'_> {
         mut top: usize,
     ) -> Outcome {
         let (mut made, mut preloaded) = (Vec::new(), Vec::new());
+        let mut variables = Vec::new();
         let mut open = Vec::with_capacity(bindings.len());
         for (var, id) in bindings.iter().filter(|(_, id)| !self.unit.is_closed(*id)) {
             open.push((*var, *id, self.captured(*id)));
@@ -244,6 +245,7 @@ impl Generator<'_> {
             let at = register(top)?;
             self.make_closure(id, at, &captured)?;
             self.registers.insert(var, at);
+            variables.push((var, at));
             made.push((at, captured));
             top += 1;
         }
@@ -253,6 +255,6 @@ impl Generator<'_> {
         for var in preloaded {
             self.registers.remove(&var);
         }
-        self.node(body, destination, top)
+        self.scope(&variables, body, destination, top, body.span)
     }
 }

@@ -9,9 +9,11 @@ use canny_tables::opcodes::Opcode;
 
 use super::{Destination, Generator, JumpTarget, Outcome, UnitBuilder, register};
 use crate::assembler::{Assembler, AssemblyError};
-use crate::codegen::closures::captures;
+use crate::codegen::closures::{Captures, captures};
 use crate::ir::{Clause, Node, Procedure, ProcedureId, Program};
-use crate::unit::{CodeBlock, KeywordParameters, Parameters, PoolEntry};
+use crate::unit::{
+    CodeBlock, KeywordParameters, Parameters, PoolEntry, VariablePlace, VariableScope,
+};
 
 /// Generates the code of one procedure.
 pub(crate) fn generate_procedure(
@@ -30,6 +32,7 @@ pub(crate) fn generate_procedure(
         free,
         labels: HashMap::new(),
         self_target: None,
+        kept: Vec::new(),
     };
     let fixed = match procedure.clauses.as_slice() {
         [clause] if clause.is_fixed() => Some(clause.required.len()),
@@ -39,6 +42,7 @@ pub(crate) fn generate_procedure(
         [clause] => generator.clause(clause, fixed.is_some())?,
         clauses => generator.case_clauses(clauses)?,
     }
+    generator.keep_captured(&captures);
     let span = generator.unit.unit_span(procedure.span);
     let enclosing = known_surroundings(generator.unit, program, procedure).map(|id| id.0);
     let assembled = generator.assembler.finish(fixed.unwrap_or(0))?;
@@ -59,6 +63,7 @@ pub(crate) fn generate_procedure(
         positions: assembled.positions,
         span,
         enclosing,
+        variables: assembled.variables,
     })
 }
 
@@ -154,7 +159,31 @@ impl Generator<'_> {
         if let Some(var) = clause.rest {
             self.bind_parameter(var, &mut next);
         }
-        self.node(&clause.body, Destination::Return, top)
+        let named = clause.keywords.iter().map(|(_, var, _)| *var);
+        let optional = clause.optional.iter().map(|(var, _)| *var);
+        let parameters = clause.required.iter().copied().chain(optional).chain(named);
+        let variables = parameters.chain(clause.rest).enumerate();
+        let variables: Vec<_> = variables.map(|(at, var)| (var, at as u8)).collect();
+        let span = self.procedure.span;
+        self.scope(&variables, &clause.body, Destination::Return, top, span)
+    }
+
+    /// Keeps for people what the closure captured.
+    fn keep_captured(&mut self, captures: &Captures) {
+        if !self.unit.keeps_variables {
+            return;
+        }
+        let inlining = self.unit.copy_number(self.procedure.span);
+        for (slot, var) in captures.direct.iter().enumerate() {
+            self.assembler.variable(VariableScope {
+                name: self.program.names[var.0 as usize],
+                place: VariablePlace::Captured(slot as u16),
+                is_boxed: self.program.boxed[var.0 as usize],
+                start: 0,
+                end: 0,
+                inlining,
+            });
+        }
     }
 
     fn entry(&mut self, clause: &Clause) -> Outcome {

@@ -156,7 +156,10 @@ static NUMBER_EQUAL: Comparison = Comparison {
 pub(super) fn integration(id: PrimitiveId) -> Integration {
     static TABLE: OnceLock<HashMap<u16, Integration>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let rows: Vec<_> = rows().into_iter().chain(rows_of_ports()).collect();
+        let rows: Vec<_> = rows()
+            .into_iter()
+            .chain(rows_of_ports_and_classes())
+            .collect();
         debug_assert!(
             rows.iter()
                 .all(|(name, _)| primitives::lookup(name).is_some())
@@ -168,11 +171,12 @@ pub(super) fn integration(id: PrimitiveId) -> Integration {
     table.get(&id.0).cloned().unwrap_or(Integration::None)
 }
 
-fn rows_of_ports() -> [(&'static str, Integration); 3] {
+fn rows_of_ports_and_classes() -> [(&'static str, Integration); 4] {
     [
         ("read-char", Integration::Unary(Opcode::ReadCharacter)),
         ("peek-char", Integration::Unary(Opcode::PeekCharacter)),
         ("write-char", Integration::Store2(Opcode::WriteCharacter)),
+        ("%class-key", Integration::Unary(Opcode::ClassKey)),
     ]
 }
 
@@ -305,7 +309,7 @@ mod tests {
 
     #[test]
     fn every_row_names_a_primitive() {
-        for (name, _) in rows().into_iter().chain(rows_of_ports()) {
+        for (name, _) in rows().into_iter().chain(rows_of_ports_and_classes()) {
             assert!(primitives::lookup(name).is_some(), "{name}");
         }
     }

@@ -98,6 +98,8 @@ pub(crate) struct Generator<'a> {
     labels: HashMap<VarId, JumpTarget>,
     /// Where a call of this procedure by itself in tail position goes.
     self_target: Option<JumpTarget>,
+    /// Registers of variables in scope that are kept live until the procedure returns.
+    kept: Vec<u8>,
 }
 
 fn register(number: usize) -> Result<u8, AssemblyError> {
@@ -163,7 +165,10 @@ impl Generator<'_> {
         match destination {
             Destination::Register(to) => self.copy(to, from),
             Destination::Effect => {}
-            Destination::Return => self.assembler.abc(Opcode::Return, from, 0, 0),
+            Destination::Return => {
+                self.keep_scopes_live();
+                self.assembler.abc(Opcode::Return, from, 0, 0);
+            }
             Destination::Branch(yes, no, next) => {
                 if next == Some(yes) {
                     self.assembler.branch(Opcode::JumpFalse, from, 0, no);

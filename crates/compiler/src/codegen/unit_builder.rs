@@ -32,6 +32,8 @@ pub(crate) struct UnitBuilder {
     /// The unit's number of a row by the compiler's.
     inlined_index: HashMap<u32, u32>,
     closed: Vec<bool>,
+    /// Whether to keep where variables are.
+    pub keeps_variables: bool,
 }
 
 impl UnitBuilder {
@@ -45,6 +47,7 @@ impl UnitBuilder {
             inlinings,
             inlined_index: HashMap::new(),
             closed: find_closed(program),
+            keeps_variables: false,
         }
     }
 
@@ -116,6 +119,11 @@ impl UnitBuilder {
         own
     }
 
+    /// The unit's number of the copy that a span lies in.
+    pub fn copy_number(&mut self, span: Span) -> u32 {
+        self.inlining(span.inlining)
+    }
+
     /// Gives the sources their names and lines.
     pub fn name_sources(&mut self, map: &SourceMap) {
         for file in &mut self.sources {
@@ -165,7 +173,9 @@ fn constant_key(datum: &Datum) -> ConstantKey {
         Datum::String(text) => ConstantKey::Shared(address(text)),
         Datum::Pair(pair) => ConstantKey::Shared(address(pair)),
         Datum::Vector(elements) => ConstantKey::Shared(address(elements)),
-        Datum::Bytevector(bytes) => ConstantKey::Shared(address(bytes)),
+        Datum::Bytevector(bytes) | Datum::NumericVector(_, bytes) => {
+            ConstantKey::Shared(address(bytes))
+        }
         Datum::Labelled(_, labelled) => ConstantKey::Shared(address(labelled)),
     }
 }

@@ -7,10 +7,12 @@ use std::collections::HashMap;
 
 use canny_syntax::core::{Expr, ExprKind, GlobalName, Lambda, TopForm, Unit, UnitKind, VarId};
 use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
 use super::globals::{Globals, Known};
 use super::walk::for_each_child;
+use crate::unit::Parameters;
 
 /// Warnings in the order of the calls.
 pub fn run(unit: &Unit, globals: &Globals) -> Vec<Diagnostic> {
@@ -29,9 +31,10 @@ pub fn run(unit: &Unit, globals: &Globals) -> Vec<Diagnostic> {
         };
         for form in &unit.body {
             if let TopForm::Define(global, expr) = form
-                && let (Some(arities), false) = (arities(expr), assigned(global))
+                && !assigned(global)
+                && let Some(known) = Callee::of(unit, global.name, expr)
             {
-                pass.definitions.insert(global.clone(), arities);
+                pass.definitions.insert(global.clone(), known);
             }
         }
     }
@@ -46,20 +49,55 @@ pub fn run(unit: &Unit, globals: &Globals) -> Vec<Diagnostic> {
 /// Least and greatest number of arguments of each clause.
 type Arities = Vec<(usize, Option<usize>)>;
 
+/// What is known of a procedure that is called.
+#[derive(Clone)]
+struct Callee {
+    name: String,
+    arities: Arities,
+    /// How it is called, once for each clause, and where it is defined.
+    definition: Option<(Vec<String>, Span)>,
+}
+
+impl Callee {
+    /// A variable that has this value.
+    fn of(unit: &Unit, name: Name, value: &Expr) -> Option<Callee> {
+        let clauses = match &value.kind {
+            ExprKind::Lambda(lambda) => std::slice::from_ref(&**lambda),
+            ExprKind::CaseLambda(clauses) => clauses,
+            _ => return None,
+        };
+        let calls = clauses.iter().map(|clause| call_text(unit, name, clause));
+        Some(Callee {
+            name: name.to_string(),
+            arities: clauses.iter().map(arity).collect(),
+            definition: Some((calls.collect(), value.span)),
+        })
+    }
+}
+
+/// How a procedure is called, written as a definition has it.
+fn call_text(unit: &Unit, name: Name, lambda: &Lambda) -> String {
+    let name_of = |var: &VarId| unit.locals[*var].name;
+    let parameters = Parameters {
+        required: lambda.required.iter().map(name_of).collect(),
+        optional: lambda
+            .optional
+            .iter()
+            .map(|(var, _)| name_of(var))
+            .collect(),
+        keywords: lambda.keywords.iter().map(|(name, _, _)| *name).collect(),
+        rest: lambda.rest.as_ref().map(name_of),
+        allow_other_keys: lambda.allow_other_keys,
+    };
+    parameters.call_text(name.as_str())
+}
+
 struct Checker<'a> {
     unit: &'a Unit,
     globals: &'a Globals,
-    locals: HashMap<VarId, Arities>,
-    definitions: HashMap<GlobalName, Arities>,
+    locals: HashMap<VarId, Callee>,
+    definitions: HashMap<GlobalName, Callee>,
     warnings: Vec<Diagnostic>,
-}
-
-fn arities(expr: &Expr) -> Option<Arities> {
-    match &expr.kind {
-        ExprKind::Lambda(lambda) => Some(vec![arity(lambda)]),
-        ExprKind::CaseLambda(clauses) => Some(clauses.iter().map(arity).collect()),
-        _ => None,
-    }
 }
 
 fn arity(lambda: &Lambda) -> (usize, Option<usize>) {
@@ -73,9 +111,11 @@ impl Checker<'_> {
         match &expr.kind {
             ExprKind::Let { bindings, .. } | ExprKind::Letrec { bindings, .. } => {
                 for (var, init) in bindings {
-                    if let (Some(arities), false) = (arities(init), self.unit.locals[*var].assigned)
+                    let variable = &self.unit.locals[*var];
+                    if !variable.assigned
+                        && let Some(known) = Callee::of(self.unit, variable.name, init)
                     {
-                        self.locals.insert(*var, arities);
+                        self.locals.insert(*var, known);
                     }
                 }
             }
@@ -88,32 +128,43 @@ impl Checker<'_> {
     }
 
     fn check(&mut self, operator: &Expr, count: usize, span: Span) {
-        let (name, arities) = match &operator.kind {
+        let callee = match &operator.kind {
             ExprKind::PrimitiveRef(id) => {
                 let row = id.row();
                 let arity = (usize::from(row.arity_min), row.arity_max.map(usize::from));
-                (row.user_name().to_owned(), vec![arity])
+                Callee {
+                    name: row.user_name().to_owned(),
+                    arities: vec![arity],
+                    definition: Some((vec![row.call_text()], Span::NONE)),
+                }
             }
             ExprKind::LocalRef(var) => match self.locals.get(var) {
-                Some(arities) => (self.unit.locals[*var].name.to_string(), arities.clone()),
+                Some(known) => known.clone(),
                 None => return,
             },
             ExprKind::GlobalRef(global) => match self.definitions.get(global) {
-                Some(arities) => (global.name.to_string(), arities.clone()),
+                Some(known) => known.clone(),
                 None => match self.globals.get(global) {
                     Some(Known::Imported(procedure)) => {
                         let clauses = procedure.clauses.iter();
-                        let arities = clauses
-                            .map(|clause| (clause.least, clause.greatest))
-                            .collect();
-                        (global.name.to_string(), arities)
+                        let arities = clauses.map(|clause| (clause.least, clause.greatest));
+                        Callee {
+                            name: global.name.to_string(),
+                            arities: arities.collect(),
+                            definition: None,
+                        }
                     }
                     _ => return,
                 },
             },
-            ExprKind::Lambda(lambda) => ("this procedure".to_owned(), vec![arity(lambda)]),
+            ExprKind::Lambda(lambda) => Callee {
+                name: "this procedure".to_owned(),
+                arities: vec![arity(lambda)],
+                definition: None,
+            },
             _ => return,
         };
+        let (name, arities) = (&callee.name, &callee.arities);
         let accepts = |(least, greatest): &(usize, Option<usize>)| {
             count >= *least && greatest.is_none_or(|greatest| count <= greatest)
         };
@@ -125,8 +176,17 @@ impl Checker<'_> {
             "`{name}` takes {} but is called with {count}",
             expected.join(" or ")
         );
-        self.warnings
-            .push(Diagnostic::warning("wrong-argument-count", span, message));
+        let mut warning = Diagnostic::warning("wrong-argument-count", span, message);
+        if let Some((calls, place)) = &callee.definition {
+            let calls = calls.join(" or ");
+            warning = if place.is_some() {
+                let text = format!("{name} is defined here; it is called as {calls}");
+                warning.label(*place, text)
+            } else {
+                warning.note(format!("{name} is called as {calls}"))
+            };
+        }
+        self.warnings.push(warning);
     }
 }
 

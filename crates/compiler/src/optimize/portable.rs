@@ -219,6 +219,7 @@ fn is_atomic(datum: &Datum) -> bool {
             | Datum::Vector(_)
             | Datum::String(_)
             | Datum::Bytevector(_)
+            | Datum::NumericVector(..)
             | Datum::Labelled(..)
             | Datum::LabelRef(_)
     )

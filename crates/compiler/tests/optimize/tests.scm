@@ -3,3 +3,13 @@
 (define (g x) (if (let ((t (null? x))) (if t t (eqv? x 5))) (not (not x)) (if x #t #f)))
 (define (h x) (and x (if x (car x) (cdr x))))
 (display (list (f 1 2) (g 3) (h '(1))))
+;; What is certainly a procedure.
+(define (loops x)
+  (let loop ((x x))
+    (if (procedure? loop) (if (pair? x) (loop (cdr x)) x) (car loop))))
+(define (changes x)
+  (define p (lambda () 1))
+  (set! p x)
+  (procedure? p))
+(define (named x) (let ((p (lambda () x))) (if (procedure? p) (list p (p)) p)))
+(display (list (loops '(1)) (changes 1) (named 2) (procedure? f) (procedure? car) (procedure? 1)))

@@ -169,7 +169,7 @@ impl KeyHasher {
         };
         match object.kind() {
             Kind::String => with_units(object, |units| hash_text(self.seed, units)),
-            Kind::Bytevector => {
+            Kind::Bytevector | Kind::NumericVector => {
                 object.with_bytes(|bytes| hash_text(!self.seed, Units::Narrow(bytes)))
             }
             Kind::Vector => {

@@ -3,7 +3,7 @@
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
-use canny_vm::{PrimitiveFunction, Raise, Thread};
+use canny_vm::{NewState, PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
 use crate::list::Walk;
@@ -14,6 +14,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%values?" => |_, call| Ok(Value::boolean(call.at(0).is_kind(Kind::Values)));
     "%values->list" => values_to_list;
     "%list->values" => list_to_values;
+    "%continuation-here" => |thread, call: Call| thread.continuation_here(call.at(0));
+    "%graft-continuation" => |thread, call: Call| graft_continuation(thread, call);
     "procedure-name" => procedure_name;
     "procedure-arity" => procedure_arity;
     "%set-procedure-name!" => set_procedure_name;
@@ -26,6 +28,15 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%parameter-ref" => parameter_ref;
     "%parameter-entry" => parameter_entry;
 };
+
+fn graft_continuation(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let state = NewState {
+        replacements: call.at(3),
+        prompt: call.at(4),
+        handlers: call.at(5),
+    };
+    thread.graft_continuation(call.at(0), call.at(1), call.at(2), state)
+}
 
 fn change(
     thread: &mut Thread,

@@ -20,14 +20,16 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, Prepared};
+use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, LibraryWords, Prepared};
 use crate::features::FEATURES;
 use crate::host::{Host, evaluation, external, sweep_dead};
+use crate::primitives::numeric_vectors::element_type;
 use crate::printer::labels::{Labels, Visit};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "features" => features;
     "%environment" => environment;
+    "%library-environment" => library_environment;
     "environment?" => |_, call: Call| Ok(Value::boolean(call.at(0).is_kind(Kind::Environment)));
     "interaction-environment" => interaction_environment;
     "%compile" => compile;
@@ -107,6 +109,30 @@ fn environment(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(thread.cons(object, thunks))
 }
 
+/// A pair of an environment inside of a library and of the list of thunks that instantiate it.
+fn library_environment(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let form = syntax_of(thread, call.at(0));
+    thread.forget_embedded();
+    let vm = thread.vm().clone();
+    let entered: Result<_, Vec<Diagnostic>> = thread.outside_heap(|| {
+        let words = LibraryWords::of(&form).map_err(|diagnostic| vec![*diagnostic])?;
+        let (id, prepared) = evaluation(&vm).enter_library(&words, Span::NONE)?;
+        Ok((id, prepared, words.to_string()))
+    });
+    let (id, prepared, name): (EnvironmentId, Prepared, String) = match entered {
+        Ok(entered) => entered,
+        Err(diagnostics) => return Err(syntax_condition(thread, call, &diagnostics)),
+    };
+    let thunks = evaluation(&vm).load(thread, &prepared)?;
+    // The library's environment stays: others may be inside of it too.
+    let name = thread.literal_string(&name);
+    let kind = Kind::Environment;
+    let object = thread.try_object(kind, 0, kind.row().fields.len(), Value::FALSE)?;
+    thread.store(object, field::ID, Value::fixnum(id.0 as i64));
+    thread.store(object, field::NAME, name);
+    thread.try_cons(object, thunks)
+}
+
 fn interaction_environment(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     const ROOT: &str = "interaction-environment";
     if let Some(object) = thread.vm().root(ROOT) {
@@ -165,9 +191,10 @@ fn syntax_condition(thread: &mut Thread, call: Call, diagnostics: &[Diagnostic])
 }
 
 fn described(error: &Diagnostic, sources: &SourceMap) -> String {
+    let Diagnostic { message, code, .. } = error;
     match sources.describe(error.span) {
-        Some(place) => format!("{place}: {}", error.message),
-        None => error.message.clone(),
+        Some(place) => format!("{place}: {message} [{code}]"),
+        None => format!("{message} [{code}]"),
     }
 }
 
@@ -303,7 +330,7 @@ enum Work {
 }
 
 /// A datum as syntax. Nothing is allocated in the heap until it is complete.
-fn syntax_of(thread: &mut Thread, datum: Value) -> Syntax {
+pub(super) fn syntax_of(thread: &mut Thread, datum: Value) -> Syntax {
     let mut builder = SyntaxBuilder::new();
     convert(datum, &mut builder, |builder, object| {
         builder.object(thread.embed(object));
@@ -387,6 +414,15 @@ fn push_list(list: Value, labels: &Labels, pending: &mut Vec<Work>) {
     pending.extend(elements.into_iter().rev().map(Work::Datum));
 }
 
+/// An atom as a datum, unless the object is none.
+pub(crate) fn datum_of_atom(value: Value) -> Option<Datum> {
+    let mut builder = SyntaxBuilder::new();
+    if !convert_atom(value, &mut builder) {
+        return None;
+    }
+    builder.take().map(|syntax| syntax.to_datum())
+}
+
 /// Pushes an atom, unless the object is no datum.
 fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> bool {
     const NOWHERE: Span = Span::NONE;
@@ -402,6 +438,8 @@ fn convert_atom(value: Value, builder: &mut SyntaxBuilder) -> bool {
         builder.keyword(&symbol_name(keyword.field(0)).unwrap_or_default(), NOWHERE);
     } else if let Some(bytes) = value.as_kind(Kind::Bytevector) {
         bytes.with_bytes(|bytes| builder.bytevector(bytes, NOWHERE));
+    } else if let Some(vector) = value.as_kind(Kind::NumericVector) {
+        vector.with_bytes(|bytes| builder.numeric_vector(element_type(vector), bytes, NOWHERE));
     } else {
         match value {
             Value::TRUE | Value::FALSE => builder.boolean(value.is_true(), NOWHERE),

@@ -196,9 +196,14 @@ fn hash_by(
 fn hash(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let object = call.at(0);
     let has_structure = object.is_pair()
-        || [Kind::Vector, Kind::String, Kind::Bytevector]
-            .iter()
-            .any(|&kind| object.is_kind(kind));
+        || [
+            Kind::Vector,
+            Kind::String,
+            Kind::Bytevector,
+            Kind::NumericVector,
+        ]
+        .iter()
+        .any(|&kind| object.is_kind(kind));
     if !has_structure {
         return hash_by(thread, call, KeyHasher::eqv);
     }

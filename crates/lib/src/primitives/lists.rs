@@ -16,6 +16,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "list?" => |_, call| has_extent(call, |extent| matches!(extent, Extent::Proper(_)));
     "length" => length;
     "length+" => length_or_false;
+    "%pair-count" => |_, call: Call| Ok(pair_count(call.at(0)));
     "append" => append;
     "append!" => append_in_place;
     "reverse" => |thread, call| reverse_onto(thread, call, Value::NIL);
@@ -107,6 +108,13 @@ fn length_or_false(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Extent::Proper(length) => Ok(Value::fixnum(length as i64)),
         Extent::Circular => Ok(Value::FALSE),
         Extent::Dotted(_) => Err(call.type_error(thread, 0, "list")),
+    }
+}
+
+fn pair_count(object: Value) -> Value {
+    match measure(object) {
+        Extent::Proper(count) | Extent::Dotted(count) => Value::fixnum(count as i64),
+        Extent::Circular => Value::FALSE,
     }
 }
 

@@ -7,11 +7,14 @@ pub(crate) mod equivalence;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
 pub(crate) mod hash_tables;
+mod inquiry;
 pub(crate) mod lists;
 pub(crate) mod memory;
 pub(crate) mod numbers;
+pub(crate) mod numeric_vectors;
 pub(crate) mod pairs;
 pub(crate) mod ports;
+pub(crate) mod posix;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod string_case;
@@ -19,6 +22,7 @@ pub(crate) mod string_comparison;
 pub(crate) mod string_search;
 pub(crate) mod strings;
 pub(crate) mod symbols;
+pub(crate) mod syntax_objects;
 pub(crate) mod system;
 pub(crate) mod vectors;
 
@@ -41,21 +45,25 @@ const TOPICS: &[Implementations] = &[
     hash_tables::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
+    inquiry::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
     numbers::arithmetic::IMPLEMENTATIONS,
     numbers::bitwise::IMPLEMENTATIONS,
     numbers::comparison::IMPLEMENTATIONS,
     numbers::conversion::IMPLEMENTATIONS,
+    numbers::flonum_functions::IMPLEMENTATIONS,
     numbers::functions::IMPLEMENTATIONS,
     numbers::predicates::IMPLEMENTATIONS,
     numbers::random::IMPLEMENTATIONS,
+    numeric_vectors::IMPLEMENTATIONS,
     pairs::IMPLEMENTATIONS,
     ports::binary::IMPLEMENTATIONS,
     ports::input::IMPLEMENTATIONS,
     ports::objects::IMPLEMENTATIONS,
     ports::open::IMPLEMENTATIONS,
     ports::output::IMPLEMENTATIONS,
+    posix::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
@@ -63,6 +71,7 @@ const TOPICS: &[Implementations] = &[
     string_search::IMPLEMENTATIONS,
     strings::IMPLEMENTATIONS,
     symbols::IMPLEMENTATIONS,
+    syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
 ];

@@ -6,10 +6,10 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, FLAG_IMMUTABLE, class_key};
+use canny_tables::layout::{FLAG_IMMUTABLE, class_key};
 use canny_value::{ObjectRef, Value};
 use canny_vm::symbols::symbol_name;
-use canny_vm::values::{is_instance, record_type as field};
+use canny_vm::values::{class_key_of, is_instance, record_type as field};
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
@@ -41,33 +41,6 @@ fn new_serial() -> i64 {
     NEXT_SERIAL
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
         .unwrap_or(class_key::CROWDED)
-}
-
-/// The class key of an object.
-fn class_key_of(value: Value) -> i64 {
-    if let Some(object) = value.as_object() {
-        let kind = object.kind();
-        return match kind {
-            Kind::Record => object
-                .field(0)
-                .as_kind(Kind::RecordType)
-                .and_then(|record_type| record_type.field(field::SERIAL).as_fixnum())
-                .unwrap_or(class_key::CROWDED),
-            _ => kind as i64,
-        };
-    }
-    match value.bits() & layout::TAG_MASK {
-        0 | 4 => class_key::FIXNUM,
-        layout::TAG_PAIR => class_key::PAIR,
-        layout::TAG_IMMEDIATE => match value.bits() {
-            layout::NIL => class_key::NIL,
-            layout::TRUE | layout::FALSE => class_key::BOOLEAN,
-            layout::EOF => class_key::EOF,
-            bits if bits & 0xff == layout::CHARACTER_LOW_BYTE => class_key::CHARACTER,
-            _ => class_key::OTHER,
-        },
-        _ => Kind::Flonum as i64,
-    }
 }
 
 fn record_type(thread: &mut Thread, call: Call, position: usize) -> Result<ObjectRef, Raise> {

@@ -19,7 +19,14 @@ fn map(
     call: Call,
     mapping: impl Fn(Units<'_>) -> String,
 ) -> Result<Value, Raise> {
-    let text = with_units(call.string(thread, 0)?, mapping);
+    let (string, range) = call.string_range(thread, 0, 1)?;
+    let text = with_units(string, |text| {
+        if range.len() == text.length() {
+            mapping(text)
+        } else {
+            mapping(text.slice(range))
+        }
+    });
     let mut builder = TextBuilder::new();
     builder.push_str(&text);
     builder.try_finish(thread)

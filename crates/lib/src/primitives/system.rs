@@ -1,5 +1,6 @@
 //! Time, the process and its environment.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -122,6 +123,10 @@ fn environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Raise>
     if name.is_empty() || name.contains(['=', '\0']) {
         return Ok(Value::FALSE);
     }
+    let changed = Host::of(thread).environment().get(&name).cloned();
+    if let Some(changed) = changed {
+        return Ok(changed.map_or(Value::FALSE, |value| thread.string(&value)));
+    }
     match std::env::var_os(&name) {
         Some(value) => Ok(thread.string(&value.to_string_lossy())),
         None => Ok(Value::FALSE),
@@ -129,7 +134,7 @@ fn environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Raise>
 }
 
 fn environment_variables(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let variables: Vec<(String, String)> = std::env::vars_os()
+    let mut variables: BTreeMap<String, String> = std::env::vars_os()
         .map(|(name, value)| {
             (
                 name.to_string_lossy().into_owned(),
@@ -137,6 +142,12 @@ fn environment_variables(thread: &mut Thread, _call: Call) -> Result<Value, Rais
             )
         })
         .collect();
+    for (name, value) in Host::of(thread).environment().iter() {
+        match value {
+            Some(value) => variables.insert(name.clone(), value.clone()),
+            None => variables.remove(name),
+        };
+    }
     let mut list = Value::NIL;
     for (name, value) in variables.iter().rev() {
         let name = thread.string(name);

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use canny_number::elements::write_elements;
 use canny_number::{flonum_to_string, write_number};
 use canny_syntax::print::{write_character, write_quoted, write_symbol};
 use canny_tables::kinds::Kind;
@@ -12,6 +13,8 @@ use canny_vm::strings::{string_data, string_length};
 use canny_vm::symbols::symbol_name;
 use canny_vm::values::record_type;
 use canny_vm::{Numeric, Vm, numeric, string_text};
+
+use crate::primitives::numeric_vectors::element_type;
 
 /// Prints an object without parts. Writing to a string does not fail.
 pub(super) fn print(text: &mut String, vm: &Vm, value: Value, for_people: bool) {
@@ -65,6 +68,9 @@ fn print_object(text: &mut String, vm: &Vm, object: ObjectRef, for_people: bool)
             }
             text.push(')');
         }),
+        Kind::NumericVector => {
+            object.with_bytes(|bytes| text.push_str(&write_elements(element_type(object), bytes)))
+        }
         Kind::Record => {
             text.push_str("#<");
             print_record_name(text, object.field(0));
@@ -100,6 +106,7 @@ fn print_details(text: &mut String, vm: &Vm, object: ObjectRef) {
             }
         }
         Kind::Environment => print_named(text, object.field(1)),
+        Kind::Identifier => print_named(text, object.field(0)),
         Kind::External => print_named(text, object.field(1)),
         Kind::Cell => print_named(text, object.field(1)),
         Kind::RecordType => print_named(text, object.field(record_type::NAME)),

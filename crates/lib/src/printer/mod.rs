@@ -9,6 +9,7 @@
 
 mod atoms;
 pub(crate) mod labels;
+mod pretty;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,8 @@ use canny_value::Value;
 use canny_vm::{Protected, Thread, Vm};
 
 use labels::{Labels, Visit};
+
+pub use pretty::{pretty_text, pretty_written};
 
 /// What the text is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +78,11 @@ impl Parked {
 /// The written form of an object.
 pub fn written(thread: &mut Thread, value: Value) -> String {
     text_of(thread, value, Style::Write)
+}
+
+/// The displayed form of an object.
+pub fn displayed(thread: &mut Thread, value: Value) -> String {
+    text_of(thread, value, Style::Display)
 }
 
 /// The whole text of an object.

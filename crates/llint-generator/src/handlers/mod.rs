@@ -71,7 +71,9 @@ pub fn implementation(opcode: Opcode) -> Implementation {
         | ClosureSet | MakeBox | BoxRef | BoxSet | CheckDefined => Fast(variables::write),
         Cons | Car | Cdr | Cadr | Cddr | SetCar | SetCdr | VectorRef | VectorSet | VectorLength
         | StringRef | StringLength | BytevectorRef | BytevectorSet | BytevectorLength
-        | CharacterToInteger | IntegerToCharacter | RecordRef | RecordSet => Fast(objects::write),
+        | CharacterToInteger | IntegerToCharacter | RecordRef | RecordSet | ClassKey => {
+            Fast(objects::write)
+        }
         ReadCharacter | PeekCharacter | WriteCharacter => Fast(ports::write),
         MakeEscape => Fast(continuations::write_make_escape),
         CaptureStub => Forgetful(continuations::write_capture, continuations::write_recovery),

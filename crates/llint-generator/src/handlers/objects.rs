@@ -3,7 +3,7 @@
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{
     self, CAR, CDR, FIELD0, FIXNUM_SHIFT, FLAG_IMMUTABLE, HEADER_LENGTH_SHIFT, SUBTAG_CHARACTER,
-    TAG_IMMEDIATE,
+    TAG_IMMEDIATE, class_key,
 };
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -64,6 +64,7 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
             h.next();
         }
         Opcode::RecordRef | Opcode::RecordSet => write_record(opcode, h),
+        Opcode::ClassKey => write_class_key(h),
         other => unreachable!("{} is not an object's opcode", other.row().name),
     }
 }
@@ -200,6 +201,37 @@ fn write_record(opcode: Opcode, h: &mut Handler) {
             h.next_after(2);
         }
     }
+}
+
+/// Records, other objects with a header, fixnums and pairs; the runtime knows the keys of the other immediates.
+fn write_class_key(h: &mut Handler) {
+    let x = h.rb();
+    let tag = h.and_constant(x, layout::TAG_MASK);
+    let immediate = h.compare_constant(IntCC::NotEqual, tag, layout::TAG_OBJECT as i64);
+    h.when(immediate, |h| {
+        let low = h.and_constant(x, 3);
+        let is_fixnum = h.compare_constant(IntCC::Equal, low, 0);
+        h.when(is_fixnum, |h| write_known_key(h, class_key::FIXNUM));
+        h.guard_pair(x);
+        write_known_key(h, class_key::PAIR);
+    });
+    let kind = h.load_u8(x, layout::HEADER + 1);
+    let is_record = h.compare_constant(IntCC::Equal, kind, Kind::Record as i64);
+    h.when(is_record, |h| {
+        let record_type = h.load(x, FIELD0);
+        let key = h.load(record_type, FIELD0 + 8 * layout::record_type::SERIAL as i32);
+        h.set_a(key);
+        h.next();
+    });
+    let key = h.shift_left(kind, FIXNUM_SHIFT as i64);
+    h.set_a(key);
+    h.next();
+}
+
+fn write_known_key(h: &mut Handler, key: i64) {
+    let key = h.constant((key << FIXNUM_SHIFT) as u64);
+    h.set_a(key);
+    h.next();
 }
 
 /// Offset of the low half of a header's length.

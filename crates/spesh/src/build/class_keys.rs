@@ -1,13 +1,51 @@
 //! What is known of the types of records: behind a comparison of class keys a record is of the very type, behind a check it
 //! is of the type or of one derived from that. A record keeps its type, so that remains known whatever is called.
 
-use canny_tables::layout::{FIELD0, FIXNUM_SHIFT, record_type};
+use canny_compiler::instruction::Instruction;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{FIELD0, FIXNUM_SHIFT, class_key, record_type};
 
-use super::{Activation, Builder, KnownType};
-use crate::graph::{Condition, Memory, NodeId, Op};
+use super::control::test_for;
+use super::{Activation, BuildError, Builder, KnownType};
+use crate::graph::{Condition, Memory, NodeId, Op, Test};
 use crate::types::Type;
 
 impl Builder<'_> {
+    /// The class key: of one type of values it is known, of records it is in their type.
+    pub(super) fn class_key(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let x = self.register(activation, instruction.b())?;
+        let likely = self.guess(x);
+        let test = if likely.is_none() || !self.is_stable(activation) {
+            None
+        } else if likely.is(Type::RECORD) {
+            Some(Test::Kind(Kind::Record))
+        } else {
+            known_key(likely).and(test_for(likely))
+        };
+        let key = if let Some(test) = test {
+            let x = self.guard(activation, test, x);
+            if self.block.is_none() {
+                return Ok(());
+            }
+            match known_key(self.ty(x)) {
+                Some(key) => self.fixnum(key),
+                None => {
+                    let record_type = self.type_of_record(x);
+                    self.word_of_type(record_type, record_type::SERIAL, Type::FIXNUM)
+                }
+            }
+        } else {
+            let x = self.tagged(x);
+            self.pure(Op::ClassKey(x), Type::FIXNUM)
+        };
+        activation.environment.set(instruction.a(), key);
+        Ok(())
+    }
+
     /// The record whose class key is one of two values, if the other is a constant, and that constant.
     pub(super) fn compared_class_key(&self, x: NodeId, y: NodeId) -> Option<(NodeId, NodeId)> {
         let (key, constant) = match (self.constant(x), self.constant(y)) {
@@ -73,4 +111,18 @@ impl Builder<'_> {
         let known = self.known_types.get(&record_type);
         known.is_some_and(|known| index < known.field_count as usize)
     }
+}
+
+/// The class key of all values of a type, if they have one.
+fn known_key(ty: Type) -> Option<i64> {
+    Some(match ty {
+        Type::FIXNUM => class_key::FIXNUM,
+        Type::FLONUM => Kind::Flonum as i64,
+        Type::PAIR => class_key::PAIR,
+        Type::NIL => class_key::NIL,
+        Type::FALSE | Type::TRUE | Type::BOOLEAN => class_key::BOOLEAN,
+        Type::CHARACTER => class_key::CHARACTER,
+        Type::RECORD => return None,
+        _ => ty.kind()? as i64,
+    })
 }

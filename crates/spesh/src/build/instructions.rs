@@ -6,7 +6,7 @@ use canny_tables::layout::{self, FIELD0};
 use canny_tables::opcodes::{Extension, Opcode, field_c, field_wide};
 
 use super::arithmetic::comparison_of;
-use super::control::Facts;
+use super::control::{Facts, test_for};
 use super::{Activation, BuildError, Builder, KnownType};
 use crate::graph::{Comparison, Condition, Memory, NodeId, Op, Terminator, Test};
 use crate::snapshot::{PoolItem, is_call, is_left_to_interpreter};
@@ -92,6 +92,7 @@ impl Builder<'_> {
             VectorRef | VectorSet | VectorLength | StringRef | StringLength | BytevectorRef
             | BytevectorSet | BytevectorLength | CharacterToInteger | IntegerToCharacter
             | RecordRef | RecordSet => self.object_access(activation, instruction)?,
+            ClassKey => self.class_key(activation, instruction)?,
             // Compiled to the use of a loan, with the runtime for the rest.
             ReadCharacter | PeekCharacter | WriteCharacter => {
                 self.runtime(activation, instruction, Type::ANY);
@@ -451,6 +452,14 @@ impl Builder<'_> {
             TypeQuestion::of(instruction).ok_or(BuildError::Unsupported("an unknown kind"))?;
         let value = self.register(activation, instruction.a())?;
         let (test, holds, fails) = (question.test, question.holds, question.fails);
+        let value = if test == Test::Kind(Kind::Closure) {
+            self.likely_no_procedure(activation, value)
+        } else {
+            value
+        };
+        if self.block.is_none() {
+            return Ok(());
+        }
         let answer = question.answer(self.ty(value));
         let answer = answer.or_else(|| question.answer_for(self.constant(value)?));
         match answer {
@@ -480,6 +489,20 @@ impl Builder<'_> {
             (fails, no),
         );
         Ok(())
+    }
+
+    /// Where objects may be called, `procedure?` is the first of several questions about what is called, and the next
+    /// ones have the same answer each time. A guard answers them all, and can be asked before a loop.
+    fn likely_no_procedure(&mut self, activation: &mut Activation, value: NodeId) -> NodeId {
+        let likely = self.guess(value);
+        let is_open = self.ty(value).may_be(Type::CLOSURE) && !likely.may_be(Type::CLOSURE);
+        match test_for(likely) {
+            Some(test) if is_open && self.is_stable(activation) => {
+                let value = self.tagged(value);
+                self.guard(activation, test, value)
+            }
+            _ => value,
+        }
     }
 
     fn same_test(

@@ -14,7 +14,7 @@ const LENGTH_MAX: usize = 32;
 
 impl Builder<'_> {
     /// Whether speculation on the instruction at hand is worth it.
-    fn is_stable(&self, activation: &Activation) -> bool {
+    pub(super) fn is_stable(&self, activation: &Activation) -> bool {
         !self
             .profile
             .is_unstable(activation.code.word, activation.pc)

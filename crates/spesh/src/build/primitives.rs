@@ -2,7 +2,7 @@
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, FIELD0, class_key, record_type};
+use canny_tables::layout::{self, FIELD0, record_type};
 use canny_tables::opcodes::{Extension, Opcode};
 use canny_tables::primitives::PrimitiveId;
 
@@ -201,7 +201,6 @@ impl Builder<'_> {
         let ty = self.ty(x);
         let (is_float, is_fixnum) = (ty.is(Type::FLONUM), ty.is(Type::FIXNUM));
         match name {
-            "%class-key" => self.class_key(activation, x),
             "length" => {
                 let length = self.known_length(x)?;
                 Some(self.fixnum(length as i64))
@@ -267,30 +266,6 @@ impl Builder<'_> {
 }
 
 impl Builder<'_> {
-    /// The class key: of one type of values it is known, of records it is in their type.
-    fn class_key(&mut self, activation: &mut Activation, x: NodeId) -> Option<NodeId> {
-        let likely = self.guess(x);
-        let test = if likely.is_none() {
-            None
-        } else if likely.is(Type::RECORD) {
-            Some(Test::Kind(Kind::Record))
-        } else {
-            known_key(likely).and(test_for(likely))
-        };
-        let Some(test) = test else {
-            let x = self.tagged(x);
-            return Some(self.pure(Op::ClassKey(x), Type::FIXNUM));
-        };
-        let x = self.guard(activation, test, x);
-        self.block?;
-        if !self.ty(x).is(Type::RECORD) {
-            let key = known_key(self.ty(x))?;
-            return Some(self.fixnum(key));
-        }
-        let record_type = self.type_of_record(x);
-        Some(self.word_of_type(record_type, record_type::SERIAL, Type::FIXNUM))
-    }
-
     fn of_record_type(
         &mut self,
         activation: &mut Activation,
@@ -331,7 +306,7 @@ impl Builder<'_> {
         Some(self.pure(load, Type::STRING))
     }
 
-    fn type_of_record(&mut self, record: NodeId) -> NodeId {
+    pub(super) fn type_of_record(&mut self, record: NodeId) -> NodeId {
         let load = Op::Load {
             object: record,
             offset: FIELD0,
@@ -349,20 +324,6 @@ impl Builder<'_> {
         };
         self.pure(load, ty)
     }
-}
-
-/// The class key of all values of a type, if they have one.
-fn known_key(ty: Type) -> Option<i64> {
-    Some(match ty {
-        Type::FIXNUM => class_key::FIXNUM,
-        Type::FLONUM => Kind::Flonum as i64,
-        Type::PAIR => class_key::PAIR,
-        Type::NIL => class_key::NIL,
-        Type::FALSE | Type::TRUE | Type::BOOLEAN => class_key::BOOLEAN,
-        Type::CHARACTER => class_key::CHARACTER,
-        Type::RECORD => return None,
-        _ => ty.kind()? as i64,
-    })
 }
 
 /// What a primitive is known to give.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
 
+mod called_objects;
+
 use super::*;
 use crate::graph::{Callee, Condition, Memory};
 use crate::snapshot::{Callees, CellSnapshot, LazyLiveness, PoolItem};
@@ -92,6 +94,7 @@ struct World {
     cold: Vec<usize>,
     calls_per_run: HashMap<usize, f64>,
     several: HashMap<usize, Callees>,
+    results: HashMap<usize, Type>,
 }
 
 impl CodeSource for World {
@@ -101,8 +104,8 @@ impl CodeSource for World {
 }
 
 impl Profile for World {
-    fn result_type(&self, _: CodeWord, _: usize) -> Option<Type> {
-        None
+    fn result_type(&self, _: CodeWord, pc: usize) -> Option<Type> {
+        self.results.get(&pc).copied()
     }
 
     fn callee(&self, _: CodeWord, pc: usize) -> Option<CodeWord> {
@@ -514,12 +517,9 @@ fn field_after_class_key(class_key: i64) -> Arc<CodeSnapshot> {
         field_count: 2,
         number: 3,
     }));
-    let primitive = canny_tables::primitives::lookup("%class-key").unwrap();
-    code.abc(Opcode::CallPrimitive1, 1, 0, 0)
-        .words
-        .push(u32::from(primitive.0));
-    code.immediate(2, 200)
-        .branch(Opcode::JumpNotEq, 1, 2, 10)
+    code.abc(Opcode::ClassKey, 1, 0, 0)
+        .immediate(2, 200)
+        .branch(Opcode::JumpNotEq, 1, 2, 9)
         .global(3, 0)
         .abc(Opcode::RecordRef, 4, 0, 3)
         .words

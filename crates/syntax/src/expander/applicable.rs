@@ -7,7 +7,16 @@
 //! (if (or (procedure? f) (not (%applicable? f))) (f operand …) (%apply-objectN f operand …))
 //! ```
 //!
-//! where N is the number of operands, or nothing for three and more.
+//! where N is the number of operands, or nothing for three and more. With one operand vectors have a way of their own, on
+//! which nothing is asked twice:
+//!
+//! ```text
+//! (cond ((procedure? f) (f operand))
+//!       ((vector? f) (vector-ref f operand))
+//!       ((%applicable? f) (%apply-object1 f operand))
+//!       (else (f operand)))
+//! ```
+//!
 //! A call of something that nobody can call stays the call that it was, so the machine reports it, and a tail call stays
 //! one. Which code a call belongs to is told by the identifiers of its operator: what a macro inserts belongs to the
 //! macro's library.
@@ -76,12 +85,7 @@ impl Expander<'_> {
             .collect();
         let is_procedure = self.primitive_call("procedure?", vec![operator.clone()], span);
         let is_applicable = Expr::call(span, global("%applicable?", span), vec![operator.clone()]);
-        let is_not = self.primitive_call("not", vec![is_applicable], span);
-        let is_true = Expr::constant(span, Datum::Boolean(true));
-        let test = Expr::new(
-            span,
-            ExprKind::If(Box::new([is_procedure, is_true, is_not])),
-        );
+        let choose = |parts| Expr::new(span, ExprKind::If(Box::new(parts)));
         let apply = match operands.len() {
             0 => "%apply-object0",
             1 => "%apply-object1",
@@ -90,9 +94,19 @@ impl Expander<'_> {
         };
         let mut all = vec![operator.clone()];
         all.extend(operands.iter().cloned());
-        let plain = Expr::call(span, operator, operands);
-        let other = Expr::call(span, global(apply, span), all);
-        let choice = Expr::new(span, ExprKind::If(Box::new([test, plain, other])));
+        let other = Expr::call(span, global(apply, span), all.clone());
+        let plain = Expr::call(span, operator.clone(), operands);
+        let choice = if all.len() == 2 {
+            let is_vector = self.primitive_call("vector?", vec![operator], span);
+            let element = self.primitive_call("vector-ref", all, span);
+            let no_vector = choose([is_applicable, other, plain.clone()]);
+            let no_procedure = choose([is_vector, element, no_vector]);
+            choose([is_procedure, plain, no_procedure])
+        } else {
+            let is_not = self.primitive_call("not", vec![is_applicable], span);
+            let is_true = Expr::constant(span, Datum::Boolean(true));
+            choose([choose([is_procedure, is_true, is_not]), plain, other])
+        };
         if bindings.is_empty() {
             return choice;
         }

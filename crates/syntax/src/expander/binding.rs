@@ -49,6 +49,12 @@ pub(crate) enum Denotation {
     Core(CoreForm),
     Primitive(PrimitiveId),
     Local(VarId),
+    /// A pattern variable of `syntax-case`: the variable that holds what it matched, and how many ellipses it
+    /// needs.
+    Pattern {
+        variable: VarId,
+        depth: u32,
+    },
     /// `home` tells whether the variable belongs to the library in whose scope the identifier was
     /// looked up, as opposed to being imported there; only then may it be assigned.
     Global {
@@ -67,6 +73,12 @@ impl Denotation {
             (Denotation::Core(left), Denotation::Core(right)) => left == right,
             (Denotation::Primitive(left), Denotation::Primitive(right)) => left == right,
             (Denotation::Local(left), Denotation::Local(right)) => left == right,
+            (
+                Denotation::Pattern { variable: left, .. },
+                Denotation::Pattern {
+                    variable: right, ..
+                },
+            ) => left == right,
             (Denotation::Global { name: left, .. }, Denotation::Global { name: right, .. }) => {
                 left == right
             }

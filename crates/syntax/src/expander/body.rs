@@ -7,6 +7,7 @@
 use crate::core::{Expr, ExprKind, GlobalName, VarId};
 use crate::diagnostic::Diagnostic;
 use crate::expander::binding::Denotation;
+use crate::expander::forms::matching_forms::MatchSource;
 use crate::expander::forms::records::RecordType;
 use crate::expander::forms::values::ValuesFormals;
 use crate::expander::keyword::CoreForm;
@@ -53,6 +54,8 @@ pub(crate) enum DeferredKind {
     RecordType(RecordType),
     /// A vector of the values of the expression.
     Values(ValuesFormals, Syntax),
+    /// A vector of the values of a pattern's variables.
+    Match(MatchSource),
 }
 
 /// The parts of a procedure definition.
@@ -183,6 +186,7 @@ impl Expander<'_> {
             DeferredKind::Procedure(source) => self.procedure(&source, scope),
             DeferredKind::Ready(expression) => expression,
             DeferredKind::RecordType(record) => self.record_type(record, scope),
+            DeferredKind::Match(source) => self.match_vector(&source, scope),
             DeferredKind::Values(formals, syntax) => self.values_vector(formals, &syntax, scope),
         };
         self.step = saved;

@@ -42,7 +42,17 @@ impl Expander<'_> {
         loop {
             let head = match &current.unlabelled().kind {
                 SyntaxKind::Identifier(identifier) => {
-                    return self.reference(*identifier, current.span, scope);
+                    let identifier = *identifier;
+                    match self.resolve(identifier, scope) {
+                        Denotation::Macro(used) if Self::is_identifier_macro(&used) => {
+                            match self.expand_macro(&used, &current, scope) {
+                                Some(result) => current = result,
+                                None => return Expr::unspecified(current.span),
+                            }
+                            continue;
+                        }
+                        _ => return self.reference(identifier, current.span, scope),
+                    }
                 }
                 SyntaxKind::Atom(datum) => return self.self_evaluating(datum, current.span),
                 SyntaxKind::Vector(_) => return Expr::constant(current.span, current.to_datum()),
@@ -55,6 +65,12 @@ impl Expander<'_> {
                     Some(result) => current = result,
                     None => return Expr::unspecified(current.span),
                 },
+                Some(Denotation::Global { name, .. }) => {
+                    return match self.call_by_syntax(&name, &current, scope) {
+                        Some(result) => result,
+                        None => self.call(&current, scope),
+                    };
+                }
                 _ => return self.call(&current, scope),
             }
         }
@@ -126,8 +142,10 @@ impl Expander<'_> {
             CoreForm::LetValues => self.let_values(operands, scope, span),
             CoreForm::LetStarValues => self.let_star_values(operands, scope, span),
             CoreForm::Receive => self.receive(operands, scope, span),
-            CoreForm::LetSyntax => self.let_syntax(operands, false, scope, span),
-            CoreForm::LetrecSyntax => self.let_syntax(operands, true, scope, span),
+            CoreForm::LetSyntax
+            | CoreForm::LetrecSyntax
+            | CoreForm::SplicingLetSyntax
+            | CoreForm::SplicingLetrecSyntax => self.let_syntax(operands, form, scope, span),
             CoreForm::SyntaxParameterize => self.syntax_parameterize(operands, scope, span),
             CoreForm::And => self.and(operands, scope, span),
             CoreForm::Or => self.or(operands, scope, span),
@@ -137,8 +155,23 @@ impl Expander<'_> {
             CoreForm::Cond => self.cond(operands, scope, span),
             CoreForm::Case => self.case(operands, scope, span),
             CoreForm::Do => self.do_loop(operands, scope, span),
+            CoreForm::Match => self.match_form(operands, scope, span),
+            CoreForm::MatchLambda => self.match_lambda(operands, false, scope, span),
+            CoreForm::MatchLambdaStar => self.match_lambda(operands, true, scope, span),
+            CoreForm::MatchLet => self.match_let(operands, scope, span),
+            CoreForm::MatchLetStar => self.match_let_star(operands, scope, span),
+            CoreForm::MatchLetrec => self.match_letrec(operands, scope, span),
             CoreForm::Begin => self.begin(operands, scope, span),
-            CoreForm::Set => self.set(operands, scope, span),
+            CoreForm::Set => match operands.first() {
+                Some(keyword) => match self.assignment_macro(keyword, syntax, scope) {
+                    Some(result) => result,
+                    None => self.set(operands, scope, span),
+                },
+                None => self.set(operands, scope, span),
+            },
+            CoreForm::SyntaxCase => self.syntax_case(operands, scope, span),
+            CoreForm::Syntax => self.syntax_template(form, operands, scope, span),
+            CoreForm::Quasisyntax => self.syntax_template(form, operands, scope, span),
             CoreForm::CondExpand => match self.cond_expand(operands, span) {
                 Some(forms) => self.sequence(&forms, scope, span),
                 None => Expr::unspecified(span),
@@ -153,6 +186,9 @@ impl Expander<'_> {
             | CoreForm::DefineValues
             | CoreForm::DefineRecordType
             | CoreForm::DefineSyntax
+            | CoreForm::BeginForSyntax
+            | CoreForm::DefineCallSyntax
+            | CoreForm::MatchDefine
             | CoreForm::Import
             | CoreForm::DefineLibrary => {
                 let place = if form.is_definition() {
@@ -172,7 +208,9 @@ impl Expander<'_> {
             | CoreForm::Arrow
             | CoreForm::Else
             | CoreForm::Unquote
-            | CoreForm::UnquoteSplicing => {
+            | CoreForm::UnquoteSplicing
+            | CoreForm::Unsyntax
+            | CoreForm::UnsyntaxSplicing => {
                 self.bad_form(
                     form,
                     span,

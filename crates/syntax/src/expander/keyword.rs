@@ -35,11 +35,20 @@ core_forms! {
     DefineValues "define-values"
     DefineRecordType "define-record-type"
     DefineSyntax "define-syntax"
+    DefineCallSyntax "%define-call-syntax"
     LetSyntax "let-syntax"
     LetrecSyntax "letrec-syntax"
+    SplicingLetSyntax "splicing-let-syntax"
+    SplicingLetrecSyntax "splicing-letrec-syntax"
     SyntaxParameterize "syntax-parameterize"
     SyntaxRules "syntax-rules"
     SyntaxError "syntax-error"
+    SyntaxCase "syntax-case"
+    Syntax "syntax"
+    Quasisyntax "quasisyntax"
+    Unsyntax "unsyntax"
+    UnsyntaxSplicing "unsyntax-splicing"
+    BeginForSyntax "begin-for-syntax"
     Let "let"
     LetStar "let*"
     Letrec "letrec"
@@ -57,6 +66,13 @@ core_forms! {
     Begin "begin"
     Set "set!"
     If "if"
+    Match "match"
+    MatchLambda "match-lambda"
+    MatchLambdaStar "match-lambda*"
+    MatchLet "match-let"
+    MatchLetStar "match-let*"
+    MatchLetrec "match-letrec"
+    MatchDefine "match-define"
     CondExpand "cond-expand"
     Include "include"
     IncludeCi "include-ci"
@@ -79,6 +95,8 @@ impl CoreForm {
                 | CoreForm::Else
                 | CoreForm::Unquote
                 | CoreForm::UnquoteSplicing
+                | CoreForm::Unsyntax
+                | CoreForm::UnsyntaxSplicing
         )
     }
 
@@ -91,6 +109,8 @@ impl CoreForm {
                 | CoreForm::DefineValues
                 | CoreForm::DefineRecordType
                 | CoreForm::DefineSyntax
+                | CoreForm::DefineCallSyntax
+                | CoreForm::MatchDefine
         )
     }
 }

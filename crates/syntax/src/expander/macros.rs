@@ -7,22 +7,18 @@
 //! enough because a macro defined at top level can only mention names of top levels: of its own
 //! library or of those whose macros took part in making it.
 
-use std::fmt;
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
-use crate::core::LibraryKey;
 use crate::expander::scope::ScopeId;
 use crate::expander::syntax_rules::RuleSet;
 use crate::name::Name;
-use crate::syntax::{Identifier, Syntax};
+use crate::procedural::{ClosedAlias, MadeTransformer};
 
 /// How a macro transforms its uses.
 #[derive(Clone)]
 pub(crate) enum Transformer {
     Rules(RuleSet),
-    Procedure(Arc<dyn ProcedureTransformer>),
+    Procedure(MadeTransformer),
 }
 
 /// A macro during an expansion.
@@ -34,44 +30,16 @@ pub(crate) struct Macro {
     pub transformer: Transformer,
 }
 
-/// The lasting form of a `syntax-rules` macro.
+/// The lasting form of a macro.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MacroDefinition {
-    /// The rules; an alias `n` in them, other than zero, is `aliases[n - 1]`.
-    pub(crate) rules: RuleSet,
-    pub(crate) aliases: Vec<ClosedAlias>,
-}
-
-/// An identifier that some macro inserted into a macro definition.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct ClosedAlias {
-    /// The symbol that `quote` gives.
-    pub name: Name,
-    /// The name to look up.
-    pub lookup: Name,
-    /// Where to look it up.
-    pub library: LibraryKey,
-}
-
-/// A macro transformer that is a procedure, such as the value of an `er-macro-transformer` form.
-/// The implementor runs the procedure in whatever machine it has.
-pub trait ProcedureTransformer: Send + Sync {
-    /// The expansion of the use `form`, or a message that says why there is none.
-    fn transform(&self, form: &Syntax, hygiene: &mut dyn Hygiene) -> Result<Syntax, String>;
-}
-
-/// What a procedural transformer may ask of the expander.
-pub trait Hygiene {
-    /// The identifier as inserted by this step: it means what `identifier` means where the macro
-    /// was defined. The same argument gives the same result throughout one step.
-    fn rename(&mut self, identifier: Identifier) -> Identifier;
-
-    /// Whether the two identifiers mean the same at the macro use (`free-identifier=?`).
-    fn compare(&mut self, left: Identifier, right: Identifier) -> bool;
-}
-
-impl fmt::Debug for dyn ProcedureTransformer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a procedural transformer")
-    }
+pub enum MacroDefinition {
+    /// `syntax-rules`.
+    Rules {
+        /// The rules; an alias `n` in them, other than zero, is `aliases[n - 1]`.
+        rules: RuleSet,
+        /// The identifiers that other macros inserted into the rules.
+        aliases: Vec<ClosedAlias>,
+    },
+    /// A procedure, as the code that a [`MacroHost`](crate::procedural::MacroHost) makes it from.
+    Procedure(Vec<u8>),
 }

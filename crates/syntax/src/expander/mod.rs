@@ -12,12 +12,16 @@
 mod applicable;
 mod binding;
 mod body;
+mod call_syntax;
 mod expression;
 mod forms;
 mod keyword;
 mod macros;
 mod matching;
+mod patterns;
+mod procedural;
 mod reference;
+mod rule_patterns;
 mod scope;
 mod syntax_rules;
 mod toplevel;
@@ -26,13 +30,14 @@ mod transform;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::core::{GlobalDefinition, GlobalName, LibraryName, Unit, VarId, VarTable};
 use crate::diagnostic::Diagnostic;
 use crate::environment::Environment;
 use crate::expander::binding::Denotation;
 use crate::expander::macros::Macro;
-use crate::expander::scope::Scopes;
+use crate::expander::scope::{ScopeId, Scopes};
 use crate::library::Libraries;
 use crate::name::Name;
 use crate::span::Span;
@@ -40,10 +45,11 @@ use crate::syntax::Identifier;
 
 pub use binding::{Binding, MacroName, lookup_primitive};
 pub use keyword::CoreForm;
-pub use macros::{Hygiene, MacroDefinition, ProcedureTransformer};
+pub use macros::MacroDefinition;
 pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
 
 pub(crate) use applicable::MARKER as APPLICABLE_MARKER;
+pub(crate) use call_syntax::call_syntax_of;
 pub(crate) use toplevel::expand_library_body;
 
 /// Deepest nesting of code. Whoever runs the expander or walks the core language recursively gives
@@ -58,6 +64,9 @@ const UNIT_NODES_MAX: usize = 50_000_000;
 
 /// Most nodes that one macro step may insert.
 const STEP_NODES_MAX: usize = 2_000_000;
+
+/// The number of the next expansion.
+static NEXT_EPOCH: AtomicU64 = AtomicU64::new(1);
 
 /// After this many errors the rest of the unit is not looked at.
 const ERRORS_MAX: usize = 200;
@@ -115,12 +124,27 @@ pub(crate) struct Expander<'a> {
     new_macros: Vec<Name>,
     /// The field names of the record types that local variables hold.
     local_records: HashMap<VarId, Vec<Name>>,
+    /// The call syntax of globals that were called, or `None`.
+    call_syntaxes: HashMap<GlobalName, Option<Arc<Macro>>>,
+    /// Globals that belong to one call each.
+    call_variables: Vec<call_syntax::CallVariable>,
     globals: Vec<GlobalDefinition>,
     defined: HashSet<Name>,
     assigned: HashSet<Name>,
     /// Unbound variables that were reported.
     warned: HashSet<GlobalName>,
     requires: Vec<LibraryName>,
+    /// Tells this expansion from all others of the process.
+    epoch: u64,
+    /// How many transformer expressions are around the code being expanded.
+    phase: u32,
+    /// Local variables with smaller numbers belong to code that runs later than the present phase.
+    first_local: u32,
+    /// Where the identifiers of templates are looked up: the scope around the transformer.
+    template_scope: ScopeId,
+    /// Identifiers of templates that mention local bindings, and the scopes to look them up in.
+    live: Vec<(Identifier, ScopeId)>,
+    live_numbers: HashMap<(Identifier, ScopeId), u32>,
 }
 
 impl<'a> Expander<'a> {
@@ -148,11 +172,19 @@ impl<'a> Expander<'a> {
             replaced: Vec::new(),
             new_macros: Vec::new(),
             local_records: HashMap::new(),
+            call_syntaxes: HashMap::new(),
+            call_variables: Vec::new(),
             globals: Vec::new(),
             defined: HashSet::new(),
             assigned: HashSet::new(),
             warned: HashSet::new(),
             requires: Vec::new(),
+            epoch: NEXT_EPOCH.fetch_add(1, Ordering::Relaxed),
+            phase: 0,
+            first_local: 0,
+            template_scope: ScopeId::TOP,
+            live: Vec::new(),
+            live_numbers: HashMap::new(),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::environment::{EnvironmentKind, Origin};
 use crate::expander::Expander;
 use crate::expander::binding::{Binding, Denotation, MacroName, lookup_primitive};
 use crate::expander::keyword::CoreForm;
-use crate::expander::macros::{Macro, Transformer};
+use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::name::Name;
 use crate::span::Span;
@@ -117,15 +117,6 @@ impl Expander<'_> {
         } else {
             self.scopes.foreign(&name.library)
         };
-        if let Some(procedure) = self.libraries.procedure_transformer(name) {
-            let opened = Arc::new(Macro {
-                name: name.name,
-                scope,
-                transformer: Transformer::Procedure(procedure),
-            });
-            self.opened.insert(name.clone(), opened.clone());
-            return Some(opened);
-        }
         let definition = if own {
             self.environment.macros.get(&name.name)?.clone()
         } else {
@@ -135,8 +126,21 @@ impl Expander<'_> {
                 .get(&name.name)?
                 .clone()
         };
-        let mut aliases = Vec::with_capacity(definition.aliases.len());
-        for closed in &definition.aliases {
+        let (mut rules, closed_aliases) = match definition {
+            MacroDefinition::Rules { rules, aliases } => (rules, aliases),
+            MacroDefinition::Procedure(code) => {
+                let made = self.load_transformer(name, &code)?;
+                let opened = Arc::new(Macro {
+                    name: name.name,
+                    scope,
+                    transformer: Transformer::Procedure(made),
+                });
+                self.opened.insert(name.clone(), opened.clone());
+                return Some(opened);
+            }
+        };
+        let mut aliases = Vec::with_capacity(closed_aliases.len());
+        for closed in &closed_aliases {
             let foreign = *self.environment.key() != closed.library;
             let scope = if foreign {
                 self.scopes.foreign(&closed.library)
@@ -151,7 +155,6 @@ impl Expander<'_> {
                 ..alias
             });
         }
-        let mut rules = definition.rules;
         for identifier in rules.literals.iter_mut().chain(rules.inserted.iter_mut()) {
             if identifier.alias != AliasId::NONE
                 && let Some(opened) = aliases.get(identifier.alias.0 as usize - 1)
@@ -178,12 +181,22 @@ impl Expander<'_> {
 
     /// A variable's value.
     pub(crate) fn reference(&mut self, identifier: Identifier, span: Span, scope: ScopeId) -> Expr {
-        let kind = match self.resolve(identifier, scope) {
+        let meaning = self.resolve(identifier, scope);
+        let meaning = self.in_phase(meaning, identifier, span);
+        let kind = match meaning {
             Denotation::Local(variable) => ExprKind::LocalRef(variable),
             Denotation::Primitive(primitive) => ExprKind::PrimitiveRef(primitive),
             Denotation::Global { name, .. } => ExprKind::GlobalRef(name),
+            Denotation::Pattern { .. } => {
+                let message = format!(
+                    "`{}` is a pattern variable: it stands inside of (syntax …) only",
+                    identifier.name
+                );
+                self.error("pattern-variable", span, message);
+                return Expr::unspecified(span);
+            }
             Denotation::Unbound(name) => {
-                self.warn_unbound(identifier.name, &name, span);
+                self.warn_unbound(identifier.name, &name, span, scope);
                 ExprKind::GlobalRef(name)
             }
             Denotation::Core(form) => {
@@ -209,7 +222,7 @@ impl Expander<'_> {
 
     /// Programs and libraries know all their definitions, so a free identifier there is surely
     /// unbound. It is an error only when it is evaluated.
-    fn warn_unbound(&mut self, symbol: Name, name: &GlobalName, span: Span) {
+    fn warn_unbound(&mut self, symbol: Name, name: &GlobalName, span: Span, scope: ScopeId) {
         let own = name.library == *self.environment.key();
         if own
             && !matches!(
@@ -230,10 +243,18 @@ impl Expander<'_> {
             .any(|form| form.name() == symbol.as_str())
         {
             diagnostic = diagnostic.note("it is a standard keyword: is an `import` missing?");
+        } else if let Some(note) = self.libraries.exporters_note(symbol) {
+            diagnostic = diagnostic.note(note);
         } else {
+            let locals = self.scopes.local_names(scope);
             let names = self.environment.bindings().map(|(name, _)| name);
+            let names = names.chain(locals);
             if let Some(similar) = crate::library::similar_name(symbol, names) {
-                diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+                diagnostic = diagnostic.similar(similar.as_str());
+                let meant = self.environment.entry(similar).map(|entry| &entry.binding);
+                if matches!(meant, Some(Binding::Core(_) | Binding::Macro(_))) {
+                    diagnostic.code = "misspelt-keyword";
+                }
             }
         }
         self.report(diagnostic);
@@ -248,7 +269,9 @@ impl Expander<'_> {
         scope: ScopeId,
         span: Span,
     ) -> Expr {
-        let kind = match self.resolve(identifier, scope) {
+        let meaning = self.resolve(identifier, scope);
+        let meaning = self.in_phase(meaning, identifier, at);
+        let kind = match meaning {
             Denotation::Local(variable) => {
                 self.locals[variable].assigned = true;
                 ExprKind::LocalSet(variable, Box::new(value))
@@ -264,7 +287,7 @@ impl Expander<'_> {
                 ExprKind::GlobalSet(name, Box::new(value))
             }
             Denotation::Unbound(name) => {
-                self.warn_unbound(identifier.name, &name, at);
+                self.warn_unbound(identifier.name, &name, at, scope);
                 self.may_assign(&name);
                 ExprKind::GlobalSet(name, Box::new(value))
             }
@@ -289,7 +312,7 @@ impl Expander<'_> {
                 self.report(diagnostic);
                 return Expr::unspecified(span);
             }
-            Denotation::Core(_) | Denotation::Macro(_) => {
+            Denotation::Core(_) | Denotation::Macro(_) | Denotation::Pattern { .. } => {
                 let message = format!("set!: `{}` is a keyword, not a variable", identifier.name);
                 self.error("keyword-as-variable", at, message);
                 return Expr::unspecified(span);

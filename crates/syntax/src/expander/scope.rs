@@ -27,6 +27,7 @@ use std::sync::Arc;
 use crate::core::LibraryKey;
 use crate::expander::binding::Denotation;
 use crate::expander::macros::Macro;
+use crate::name::Name;
 use crate::syntax::{AliasId, Identifier};
 
 /// A scope of the unit being expanded.
@@ -58,6 +59,8 @@ struct Scope {
 pub(crate) struct Alias {
     pub inner: Identifier,
     pub scope: ScopeId,
+    /// The macro step that made it.
+    group: u32,
 }
 
 /// Scopes with more entries than this get a hash table.
@@ -105,6 +108,9 @@ pub(crate) struct Scopes {
     scopes: Vec<Scope>,
     aliases: Vec<Alias>,
     foreign: HashMap<LibraryKey, ScopeId>,
+    group: u32,
+    /// Aliases made by [`Scopes::alias_like`] outside of their step, by what they stand for.
+    late: HashMap<(u32, ScopeId, Identifier), Identifier>,
 }
 
 impl Scopes {
@@ -113,6 +119,7 @@ impl Scopes {
         let unused = Alias {
             inner: Identifier::plain(crate::name::Name::new("")),
             scope: ScopeId::TOP,
+            group: 0,
         };
         Scopes {
             scopes: vec![Scope {
@@ -121,6 +128,8 @@ impl Scopes {
             }],
             aliases: vec![unused],
             foreign: HashMap::new(),
+            group: 0,
+            late: HashMap::new(),
         }
     }
 
@@ -205,6 +214,20 @@ impl Scopes {
         }
     }
 
+    /// The names that the local scopes around a place bind.
+    pub fn local_names(&self, scope: ScopeId) -> Vec<Name> {
+        let mut names = Vec::new();
+        let mut next = Some(scope);
+        while let Some(scope) = next {
+            let Scope { parent, kind } = &self.scopes[scope.0 as usize];
+            if let ScopeKind::Local(table) = kind {
+                names.extend(table.entries.iter().map(|(own, _)| own.name));
+            }
+            next = *parent;
+        }
+        names
+    }
+
     /// The outermost scope around `scope`.
     pub fn outermost(&self, mut scope: ScopeId) -> ScopeId {
         while let Some(parent) = self.scopes[scope.0 as usize].parent {
@@ -216,11 +239,58 @@ impl Scopes {
     /// A fresh alias of `inner` as seen from `scope`.
     pub fn add_alias(&mut self, inner: Identifier, scope: ScopeId) -> Identifier {
         let alias = AliasId(u32::try_from(self.aliases.len()).expect("fewer than 2^32 aliases"));
-        self.aliases.push(Alias { inner, scope });
+        self.aliases.push(Alias {
+            inner,
+            scope,
+            group: self.group,
+        });
         Identifier {
             name: inner.name,
             alias,
         }
+    }
+
+    /// The aliases made from now on belong to another macro step.
+    pub fn begin_step(&mut self) {
+        self.group += 1;
+    }
+
+    /// The symbol `name` as if it stood where `context` was written: with the marks of all steps that
+    /// `context` went through.
+    pub fn alias_like(&mut self, context: Identifier, name: Name) -> Identifier {
+        let Some(Alias {
+            inner,
+            scope,
+            group,
+        }) = self.alias(context)
+        else {
+            return Identifier::plain(name);
+        };
+        let inner = self.alias_like(inner, name);
+        // The aliases of a step lie side by side.
+        let of_step = |alias: &&Alias| alias.group == group;
+        let place = context.alias.0 as usize;
+        let start = place
+            - self.aliases[..place]
+                .iter()
+                .rev()
+                .take_while(of_step)
+                .count();
+        let mut step = self.aliases[start..].iter().take_while(of_step);
+        if let Some(offset) = step.position(|alias| alias.inner == inner && alias.scope == scope) {
+            return Identifier {
+                name,
+                alias: AliasId((start + offset) as u32),
+            };
+        }
+        if let Some(known) = self.late.get(&(group, scope, inner)) {
+            return *known;
+        }
+        let present = std::mem::replace(&mut self.group, group);
+        let alias = self.add_alias(inner, scope);
+        self.group = present;
+        self.late.insert((group, scope, inner), alias);
+        alias
     }
 
     /// What an alias stands for; `None` for plain identifiers.

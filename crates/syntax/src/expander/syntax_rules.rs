@@ -98,6 +98,8 @@ pub(crate) trait RuleContext {
     fn is_ellipsis(&mut self, identifier: Identifier) -> bool;
     /// Whether the identifier is the wildcard `_`.
     fn is_underscore(&mut self, identifier: Identifier) -> bool;
+    /// How many ellipses the identifier needs in a template, if a pattern outside of it bound it.
+    fn outer_depth(&mut self, identifier: Identifier) -> Option<usize>;
 }
 
 /// Deepest nesting of a pattern or template.
@@ -137,16 +139,8 @@ pub(crate) fn compile_rules(
         ));
         return None;
     };
-    let mut compiler = RuleCompiler {
-        context,
-        errors,
-        ellipsis,
-        literals: Vec::new(),
-        inserted: Vec::new(),
-        inserted_index: HashMap::new(),
-        variables: Vec::new(),
-        depth: 0,
-    };
+    let mut compiler = RuleCompiler::new("syntax-rules", context, errors);
+    compiler.ellipsis = ellipsis;
     for literal in &literals {
         match literal.as_identifier() {
             Some(identifier) => compiler.literals.push(identifier),
@@ -164,12 +158,57 @@ pub(crate) fn compile_rules(
     })
 }
 
-struct PatternVariable {
-    identifier: Identifier,
-    depth: usize,
+/// Compiles a pattern of `syntax-case`, which includes the keyword. Gives the variables in their order too.
+pub(crate) fn compile_pattern(
+    form: &'static str,
+    pattern: &Syntax,
+    literals: &[Identifier],
+    context: &mut dyn RuleContext,
+    errors: &mut Vec<Diagnostic>,
+) -> (Pattern, Vec<PatternVariable>) {
+    let mut compiler = RuleCompiler::new(form, context, errors);
+    compiler.literals = literals.to_vec();
+    let pattern = compiler.pattern(pattern, 0);
+    (pattern, compiler.variables)
+}
+
+/// A template of `(syntax template)`, whose variables were bound outside of it.
+pub(crate) struct OpenTemplate {
+    pub template: Template,
+    /// The identifiers by [`Template::Identifier`].
+    pub inserted: Vec<Identifier>,
+    /// The variables by [`Template::Variable`].
+    pub variables: Vec<PatternVariable>,
+}
+
+/// Compiles a template of `(syntax template)`.
+pub(crate) fn compile_template(
+    form: &'static str,
+    template: &Syntax,
+    context: &mut dyn RuleContext,
+    errors: &mut Vec<Diagnostic>,
+) -> OpenTemplate {
+    let mut compiler = RuleCompiler::new(form, context, errors);
+    compiler.open = true;
+    let template = compiler.template(template, true, 0);
+    OpenTemplate {
+        template,
+        inserted: compiler.inserted,
+        variables: compiler.variables,
+    }
+}
+
+/// A variable of a pattern, and how many ellipses follow it.
+pub(crate) struct PatternVariable {
+    pub identifier: Identifier,
+    pub depth: usize,
 }
 
 struct RuleCompiler<'a> {
+    /// The form, for messages.
+    form: &'static str,
+    /// Whether patterns outside of the template may have bound variables in it.
+    open: bool,
     context: &'a mut dyn RuleContext,
     errors: &'a mut Vec<Diagnostic>,
     ellipsis: Option<Identifier>,
@@ -181,12 +220,31 @@ struct RuleCompiler<'a> {
     depth: usize,
 }
 
-impl RuleCompiler<'_> {
+impl<'a> RuleCompiler<'a> {
+    fn new(
+        form: &'static str,
+        context: &'a mut dyn RuleContext,
+        errors: &'a mut Vec<Diagnostic>,
+    ) -> RuleCompiler<'a> {
+        RuleCompiler {
+            form,
+            open: false,
+            context,
+            errors,
+            ellipsis: None,
+            literals: Vec::new(),
+            inserted: Vec::new(),
+            inserted_index: HashMap::new(),
+            variables: Vec::new(),
+            depth: 0,
+        }
+    }
+
     fn error(&mut self, span: Span, message: &str) {
         self.errors.push(Diagnostic::error(
             "bad-syntax-rules",
             span,
-            format!("syntax-rules: {message}"),
+            format!("{}: {message}", self.form),
         ));
     }
 
@@ -382,11 +440,16 @@ impl RuleCompiler<'_> {
         escapes: bool,
         ellipses: usize,
     ) -> Template {
-        if let Some(index) = self
-            .variables
-            .iter()
-            .position(|variable| variable.identifier == identifier)
+        let known = |variable: &PatternVariable| variable.identifier == identifier;
+        let mut found = self.variables.iter().position(known);
+        if found.is_none()
+            && self.open
+            && let Some(depth) = self.context.outer_depth(identifier)
         {
+            found = Some(self.variables.len());
+            self.variables.push(PatternVariable { identifier, depth });
+        }
+        if let Some(index) = found {
             let depth = self.variables[index].depth;
             if depth > ellipses {
                 let message = format!(

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::environment::{Entry, Environment, EnvironmentKind, Origin};
 use crate::expander::binding::{Binding, Denotation, MacroName};
 use crate::expander::body::{Item, Target};
-use crate::expander::macros::Macro;
+use crate::expander::macros::{Macro, Transformer};
 use crate::expander::scope::ScopeId;
 use crate::expander::{Expander, Expansion};
 use crate::library::Libraries;
@@ -97,10 +97,16 @@ impl Expander<'_> {
         if !self.has_errors() {
             self.close_macros();
         }
+        body.splice(0..0, self.definitions_of_call_variables());
         let failed = self.has_errors();
         if failed {
-            // An error makes warnings about unbound variables unreliable.
-            self.diagnostics.retain(Diagnostic::is_error);
+            // An error makes warnings about unbound variables unreliable, but a misspelt keyword may be its cause.
+            let is_cause = |one: &Diagnostic| one.code == "misspelt-keyword" && !self.incomplete;
+            self.diagnostics
+                .retain(|one| one.is_error() || is_cause(one));
+        }
+        if !failed {
+            self.warn_of_shadowed_names();
         }
         sort_by_position(&mut self.diagnostics);
         for global in &mut self.globals {
@@ -120,7 +126,7 @@ impl Expander<'_> {
         }
     }
 
-    fn top_form(&mut self, item: Item) -> TopForm {
+    pub(crate) fn top_form(&mut self, item: Item) -> TopForm {
         match item {
             Item::Expression(value) => TopForm::Expression(self.force(value)),
             Item::Define {
@@ -142,6 +148,26 @@ impl Expander<'_> {
         }
     }
 
+    /// Tells of local variables that have the name of something imported.
+    fn warn_of_shadowed_names(&mut self) {
+        let mut found = Vec::new();
+        for (_, variable) in self.locals.iter() {
+            let Some(Entry {
+                origin: Origin::Imported(library, _),
+                ..
+            }) = self.environment.entry(variable.name)
+            else {
+                continue;
+            };
+            // What a macro binds has the position of the macro's use.
+            let text = self.libraries.sources().text(variable.span);
+            if text.as_deref() == Some(variable.name.as_str()) {
+                found.push(shadowed_name(variable.name, variable.span, library));
+            }
+        }
+        self.diagnostics.extend(found);
+    }
+
     /// Brings the macros of this unit into their lasting form.
     fn close_macros(&mut self) {
         let mut names = std::mem::take(&mut self.new_macros);
@@ -154,9 +180,12 @@ impl Expander<'_> {
             };
             let assigned = self.assigned_by_macro(&opened);
             self.assigned.extend(assigned);
-            if let Some(definition) = self.close_macro(&opened) {
-                self.environment.macros.insert(name, definition);
+            let definition = self.close_macro(&opened);
+            self.libraries.forget_transformer(&key);
+            if let Transformer::Procedure(made) = &opened.transformer {
+                self.libraries.keep_transformer(key, made.clone());
             }
+            self.environment.macros.insert(name, definition);
         }
     }
 
@@ -167,6 +196,14 @@ impl Expander<'_> {
         span: Span,
         form: &str,
     ) -> Option<Target> {
+        if self.phase > 0 {
+            let global = self.own_global(identifier.name);
+            self.environment
+                .for_syntax
+                .insert(identifier.name, global.clone());
+            self.add_global(identifier.name, span);
+            return Some(Target::Global(global));
+        }
         let name = self.global_name(identifier, span, form)?;
         let existing = self.environment.entry(name);
         let again = matches!(
@@ -178,6 +215,14 @@ impl Expander<'_> {
         ) && self.environment.kind() == EnvironmentKind::Program;
         if again {
             return Some(Target::Again(self.environment.global(name)));
+        }
+        if let Some(Entry {
+            origin: Origin::Imported(library, _),
+            ..
+        }) = existing
+        {
+            let warning = shadowed_name(name, span, library);
+            self.report(warning);
         }
         let binding = Binding::Global(self.environment.global(name));
         self.environment.bind(
@@ -194,6 +239,10 @@ impl Expander<'_> {
     /// A global that only the expander knows.
     pub(crate) fn hidden_global(&mut self, base: Name, span: Span) -> GlobalName {
         let name = self.environment.hidden_name(base);
+        if self.phase > 0 {
+            self.add_global(name, span);
+            return self.own_global(name);
+        }
         let binding = Binding::Global(self.environment.global(name));
         self.environment.bind(
             name,
@@ -258,7 +307,7 @@ impl Expander<'_> {
     }
 
     /// Notes a macro that this unit defines at its top level.
-    fn add_macro(&mut self, name: Name, opened: Arc<Macro>) -> MacroName {
+    pub(crate) fn add_macro(&mut self, name: Name, opened: Arc<Macro>) -> MacroName {
         let key = self.environment.macro_name(name);
         self.opened.insert(key.clone(), opened);
         self.new_macros.push(name);
@@ -366,6 +415,11 @@ impl Expander<'_> {
             self.report(diagnostic);
         }
     }
+}
+
+fn shadowed_name(name: Name, span: Span, library: &impl std::fmt::Display) -> Diagnostic {
+    let message = format!("`{name}` hides what is imported from {library}");
+    Diagnostic::warning("shadowed-name", span, message)
 }
 
 /// Brings diagnostics into the order of the text, since each pass finds errors of its own. Sources

@@ -7,9 +7,7 @@ use crate::core::LibraryKey;
 use crate::diagnostic::Diagnostic;
 use crate::expander::binding::Denotation;
 use crate::expander::keyword::CoreForm;
-use crate::expander::macros::{
-    ClosedAlias, Hygiene, Macro, MacroDefinition, ProcedureTransformer, Transformer,
-};
+use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::matching::match_rule;
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::expander::syntax_rules::{RuleContext, RuleSet, compile_rules};
@@ -17,6 +15,7 @@ use crate::expander::transcribe::{TranscribeError, Transcriber};
 use crate::expander::{EXPANSION_STEPS_MAX, Expander, STEP_NODES_MAX, Step, StepId};
 use crate::library::SYNTAX_LIBRARY;
 use crate::name::Name;
+use crate::procedural::ClosedAlias;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
 impl Expander<'_> {
@@ -48,10 +47,11 @@ impl Expander<'_> {
             self.aborted = true;
             return None;
         }
+        self.scopes.begin_step();
         match &used.transformer {
             Transformer::Rules(rules) => self.apply_rules(used, rules, form, scope),
-            Transformer::Procedure(procedure) => {
-                self.apply_procedure(used, procedure.as_ref(), form, scope)
+            Transformer::Procedure(made) => {
+                self.apply_procedure(used, made.transformer.as_ref(), form, scope)
             }
         }
     }
@@ -82,7 +82,12 @@ impl Expander<'_> {
         }
         let Some((rule, mut variables)) = matched else {
             let message = format!("no rule of the macro `{}` matches this use", used.name);
-            self.error("no-matching-rule", form.span, message);
+            let mut diagnostic = Diagnostic::error("no-matching-rule", form.span, message);
+            if let Some((place, patterns)) = self.rule_patterns(used.name) {
+                let text = format!("{} is defined here; it is used as {patterns}", used.name);
+                diagnostic = diagnostic.label(place, text);
+            }
+            self.report(diagnostic);
             return None;
         };
         let mut renamed: Vec<Option<Identifier>> = vec![None; rules.inserted.len()];
@@ -129,32 +134,6 @@ impl Expander<'_> {
         }
     }
 
-    fn apply_procedure(
-        &mut self,
-        used: &Macro,
-        procedure: &dyn ProcedureTransformer,
-        form: &Syntax,
-        scope: ScopeId,
-    ) -> Option<Syntax> {
-        let mut hygiene = StepHygiene {
-            expander: self,
-            definition: used.scope,
-            usage: scope,
-            renamed: HashMap::new(),
-        };
-        match procedure.transform(form, &mut hygiene) {
-            Ok(result) => Some(result),
-            Err(message) => {
-                self.error(
-                    "macro-error",
-                    form.span,
-                    format!("{}: {message}", used.name),
-                );
-                None
-            }
-        }
-    }
-
     /// What a keyword bound to the transformer expression `spec` means. `None` after an error.
     pub(crate) fn transformer(
         &mut self,
@@ -189,12 +168,7 @@ impl Expander<'_> {
                     return self.rules(keyword, &spec, scope);
                 }
                 Some(Denotation::Macro(used)) => spec = self.expand_macro(&used, &spec, scope)?,
-                _ => {
-                    let message =
-                        format!("the transformer of `{keyword}` must be a syntax-rules form");
-                    self.error("bad-transformer", spec.span, message);
-                    return None;
-                }
+                _ => return self.procedural_transformer(keyword, &spec, scope),
             }
         }
     }
@@ -217,13 +191,12 @@ impl Expander<'_> {
         })))
     }
 
-    /// The lasting form of a macro that was defined at this unit's top level; `None` if it is a
-    /// procedure, which has none.
-    pub(crate) fn close_macro(&mut self, opened: &Macro) -> Option<MacroDefinition> {
-        let Transformer::Rules(rules) = &opened.transformer else {
-            return None;
+    /// The lasting form of a macro that was defined at this unit's top level.
+    pub(crate) fn close_macro(&mut self, opened: &Macro) -> MacroDefinition {
+        let mut rules = match &opened.transformer {
+            Transformer::Rules(rules) => rules.clone(),
+            Transformer::Procedure(made) => return MacroDefinition::Procedure(made.code.to_vec()),
         };
-        let mut rules = rules.clone();
         let mut aliases: Vec<ClosedAlias> = Vec::new();
         let mut known: HashMap<Identifier, AliasId> = HashMap::new();
         for identifier in rules.literals.iter_mut().chain(rules.inserted.iter_mut()) {
@@ -244,10 +217,10 @@ impl Expander<'_> {
                 alias,
             };
         }
-        Some(MacroDefinition { rules, aliases })
+        MacroDefinition::Rules { rules, aliases }
     }
 
-    fn close_alias(&self, identifier: Identifier, scope: ScopeId) -> ClosedAlias {
+    pub(crate) fn close_alias(&self, identifier: Identifier, scope: ScopeId) -> ClosedAlias {
         let closed = |lookup: Name, library: LibraryKey| ClosedAlias {
             name: identifier.name,
             lookup,
@@ -312,9 +285,9 @@ impl Expander<'_> {
 }
 
 /// Finds `...` and `_` where rules are compiled.
-struct ScopeContext<'e, 'a> {
-    expander: &'e mut Expander<'a>,
-    scope: ScopeId,
+pub(crate) struct ScopeContext<'e, 'a> {
+    pub expander: &'e mut Expander<'a>,
+    pub scope: ScopeId,
 }
 
 impl RuleContext for ScopeContext<'_, '_> {
@@ -329,29 +302,12 @@ impl RuleContext for ScopeContext<'_, '_> {
             .resolve(identifier, self.scope)
             .is_auxiliary(CoreForm::Underscore)
     }
-}
 
-/// The hygiene of one step of a procedural macro.
-struct StepHygiene<'e, 'a> {
-    expander: &'e mut Expander<'a>,
-    definition: ScopeId,
-    usage: ScopeId,
-    renamed: HashMap<Identifier, Identifier>,
-}
-
-impl Hygiene for StepHygiene<'_, '_> {
-    fn rename(&mut self, identifier: Identifier) -> Identifier {
-        let (scopes, definition) = (&mut self.expander.scopes, self.definition);
-        *self
-            .renamed
-            .entry(identifier)
-            .or_insert_with(|| scopes.add_alias(identifier, definition))
-    }
-
-    fn compare(&mut self, left: Identifier, right: Identifier) -> bool {
-        let left = self.expander.resolve(left, self.usage);
-        let right = self.expander.resolve(right, self.usage);
-        left.is_same(&right)
+    fn outer_depth(&mut self, identifier: Identifier) -> Option<usize> {
+        match self.expander.resolve(identifier, self.scope) {
+            Denotation::Pattern { depth, .. } => Some(depth as usize),
+            _ => None,
+        }
     }
 }
 

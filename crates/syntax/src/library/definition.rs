@@ -8,8 +8,7 @@ use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, EnvironmentKind};
-use crate::expander::Binding;
-use crate::expander::expand_library_body;
+use crate::expander::{Binding, MacroDefinition, call_syntax_of, expand_library_body};
 use crate::library::import_set::{library_name, similar_name};
 use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
 use crate::name::Name;
@@ -121,8 +120,14 @@ impl Libraries {
         interface.exports = exports;
         interface.requires.clone_from(&unit.requires);
         fill_internal(&mut interface, &environment);
+        if self.keeps_internals {
+            fill_everything(&mut interface, &environment);
+        }
         for global in &mut unit.globals {
-            global.exported = is_visible(&interface, &environment, global.name);
+            // Somebody at a prompt may define it anew.
+            global.assigned |= self.keeps_internals;
+            global.exported =
+                self.keeps_internals || is_visible(&interface, &environment, global.name);
             if global.assigned {
                 interface.assigned.insert(global.name);
             }
@@ -265,7 +270,7 @@ fn exported(
             let mut diagnostic = Diagnostic::error("undefined-export", export.span, message);
             let names = environment.bindings().map(|(name, _)| name);
             if let Some(similar) = similar_name(export.internal, names) {
-                diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
+                diagnostic = diagnostic.similar(similar.as_str());
             }
             diagnostics.push(diagnostic);
             good = false;
@@ -297,6 +302,15 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         interface.internal.insert(marker, binding.clone());
     }
     let mut pending: Vec<Name> = interface.exports.values().filter_map(own_macro).collect();
+    interface.for_syntax = environment.for_syntax_code.clone();
+    let exported: Vec<Binding> = interface.exports.values().cloned().collect();
+    for (keyword, binding) in exported
+        .iter()
+        .filter_map(|it| call_syntax_of(environment, it))
+    {
+        pending.extend(own_macro(&binding));
+        interface.internal.insert(keyword, binding);
+    }
     while let Some(name) = pending.pop() {
         if interface.macros.contains_key(&name) {
             continue;
@@ -304,13 +318,34 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         let Some(definition) = environment.macros.get(&name) else {
             continue;
         };
-        for mentioned in definition.mentioned(&own) {
-            if let Some(binding) = environment.lookup(mentioned) {
+        if matches!(definition, MacroDefinition::Procedure(_)) {
+            // What a procedure inserts is not known before it runs.
+            for (mentioned, binding) in environment.all_bindings() {
                 pending.extend(own_macro(binding));
                 interface.internal.insert(mentioned, binding.clone());
             }
         }
+        for mentioned in definition.mentioned(&own) {
+            if let Some(binding) = environment.lookup(mentioned) {
+                pending.extend(own_macro(binding));
+                interface.internal.insert(mentioned, binding.clone());
+                if let Some((keyword, syntax)) = call_syntax_of(environment, binding) {
+                    pending.extend(own_macro(&syntax));
+                    interface.internal.insert(keyword, syntax);
+                }
+            }
+        }
         interface.macros.insert(name, definition.clone());
+    }
+}
+
+/// Adds every name of the library's top level and all its macros.
+fn fill_everything(interface: &mut Interface, environment: &Environment) {
+    for (name, binding) in environment.bindings() {
+        interface.internal.insert(name, binding.clone());
+    }
+    for (name, definition) in &environment.macros {
+        interface.macros.insert(*name, definition.clone());
     }
 }
 
@@ -324,16 +359,17 @@ fn is_visible(interface: &Interface, environment: &Environment, name: Name) -> b
         .any(|other| *other == binding)
 }
 
-impl crate::expander::MacroDefinition {
-    /// The names of the top level of `own`, the macro's library, that the macro mentions.
+impl MacroDefinition {
+    /// The names of the top level of `own`, the macro's library, that its rules mention.
     fn mentioned(&self, own: &crate::core::LibraryKey) -> Vec<Name> {
-        let plain = self
-            .rules
+        let MacroDefinition::Rules { rules, aliases } = self else {
+            return Vec::new();
+        };
+        let plain = rules
             .identifiers()
             .filter(|identifier| identifier.alias == AliasId::NONE);
         let plain = plain.map(|identifier| identifier.name);
-        let aliased = self
-            .aliases
+        let aliased = aliases
             .iter()
             .filter(|alias| alias.library == *own)
             .map(|alias| alias.lookup);

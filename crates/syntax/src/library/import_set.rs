@@ -217,13 +217,13 @@ fn missing_export(imported: &ImportedSet, name: Name, span: Span) -> Diagnostic 
     };
     let diagnostic = Diagnostic::error("missing-export", span, message);
     match similar_name(name, imported.bindings.keys().copied()) {
-        Some(similar) => diagnostic.note(format!("did you mean `{similar}`?")),
+        Some(similar) => diagnostic.similar(similar.as_str()),
         None => diagnostic,
     }
 }
 
 /// The library name that a list spells.
-pub(crate) fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
+pub fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
     let bad = |span: Span, message: String| {
         Box::new(Diagnostic::error("bad-library-name", span, message))
     };

@@ -21,6 +21,8 @@ pub struct Interface {
     pub internal: BTreeMap<Name, Binding>,
     /// The library's own macros, exported or mentioned by others.
     pub macros: BTreeMap<Name, MacroDefinition>,
+    /// Code of the definitions that the library's transformers need, in order.
+    pub for_syntax: Vec<Vec<u8>>,
     /// The library's own globals that a `set!` may assign.
     pub assigned: BTreeSet<Name>,
     /// The library's own record types: all field names, the parent's first.
@@ -39,6 +41,7 @@ impl Interface {
             exports: BTreeMap::new(),
             internal: BTreeMap::new(),
             macros: BTreeMap::new(),
+            for_syntax: Vec::new(),
             assigned: BTreeSet::new(),
             records: BTreeMap::new(),
             inline: BTreeMap::new(),

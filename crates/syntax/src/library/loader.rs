@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::library::interface::Interface;
 use crate::library_name::{LibraryName, NamePart};
+use crate::name::Name;
 
 /// The answer of a loader.
 #[derive(Debug)]
@@ -38,6 +39,17 @@ pub trait LibraryLoader: Send {
             self.load(name),
             Loaded::Source { .. } | Loaded::Interface(_)
         )
+    }
+
+    /// The names of libraries that are known without a search, as text. For messages only.
+    fn known_libraries(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The known libraries that export a name. For messages only.
+    fn exporters(&mut self, name: Name) -> Vec<String> {
+        let _ = name;
+        Vec::new()
     }
 
     /// Reads a file for `include` and its kin.

@@ -23,13 +23,14 @@ use canny_tables::primitives;
 use crate::core::{GlobalName, LibraryKey, LibraryName, Unit};
 use crate::diagnostic::Diagnostic;
 use crate::expander::CoreForm;
-use crate::expander::ProcedureTransformer;
 use crate::expander::{Binding, MacroName};
 use crate::name::Name;
+use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};
 use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
 
 pub use import_set::FailedImport;
+pub use import_set::library_name as library_name_of;
 pub use import_set::similar_name;
 pub use interface::Interface;
 pub use loader::{LibraryLoader, Loaded, SearchPath};
@@ -74,11 +75,16 @@ pub struct Libraries {
     /// Libraries whose errors were reported in the operation under way.
     failed: HashSet<LibraryKey>,
     expanded: Vec<ExpandedLibrary>,
-    transformers: HashMap<MacroName, Arc<dyn ProcedureTransformer>>,
+    /// Transformers that are procedures, as far as they were made.
+    transformers: HashMap<MacroName, MadeTransformer>,
+    /// Who runs them; absent while it is at work, and where nobody can.
+    macro_host: Option<Box<dyn MacroHost>>,
     /// Which source included which.
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
+    /// Interfaces tell every name of the library's top level, and each global may be defined anew.
+    keeps_internals: bool,
 }
 
 impl Libraries {
@@ -98,8 +104,10 @@ impl Libraries {
             failed: HashSet::new(),
             expanded: Vec::new(),
             transformers: HashMap::new(),
+            macro_host: None,
             included_from: HashMap::new(),
             files: Vec::new(),
+            keeps_internals: false,
         };
         for interface in [syntax_library(), primitives_library()] {
             libraries
@@ -127,6 +135,23 @@ impl Libraries {
     /// Adds a feature.
     pub fn add_feature(&mut self, feature: &str) {
         self.features.push(Name::new(feature));
+    }
+
+    /// Lets libraries that are expanded from now on keep every name of their top level, and look at their variables each
+    /// time, so that a prompt can be inside of them and define what is there anew.
+    pub fn keep_internals(&mut self) {
+        self.keeps_internals = true;
+    }
+
+    /// Forgets a library, so that it is loaded anew when it is asked for; gives its interface, to be put back with
+    /// [`Libraries::add_interface`] if that fails.
+    pub fn forget(&mut self, key: &LibraryKey) -> Option<Arc<Interface>> {
+        self.interfaces.remove(key)
+    }
+
+    /// The interfaces of every library that is known so far, in no order.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Arc<Interface>> {
+        self.interfaces.values()
     }
 
     /// Adds a library that was compiled elsewhere.
@@ -169,17 +194,45 @@ impl Libraries {
         expanded
     }
 
-    /// Makes a procedure the transformer of a macro; the macro's binding is
-    /// [`Binding::Macro`] with the same name.
-    pub fn set_transformer(&mut self, name: MacroName, transformer: Arc<dyn ProcedureTransformer>) {
-        self.transformers.insert(name, transformer);
+    /// Lets transformers that are procedures be run.
+    pub fn set_macro_host(&mut self, host: Box<dyn MacroHost>) {
+        self.macro_host = Some(host);
     }
 
-    pub(crate) fn procedure_transformer(
-        &self,
-        name: &MacroName,
-    ) -> Option<Arc<dyn ProcedureTransformer>> {
+    /// Whether transformers that are procedures can be run.
+    pub(crate) fn has_macro_host(&self) -> bool {
+        self.macro_host.is_some()
+    }
+
+    /// Asks the host for something; fails where there is none.
+    pub(crate) fn with_macro_host<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn MacroHost, &mut Libraries) -> Result<R, MacroFailure>,
+    ) -> Result<R, MacroFailure> {
+        let Some(mut host) = self.macro_host.take() else {
+            return Err(MacroFailure {
+                message: "macros that are procedures cannot be run here".to_owned(),
+                ..MacroFailure::default()
+            });
+        };
+        let result = ask(host.as_mut(), self);
+        self.macro_host = Some(host);
+        result
+    }
+
+    /// The transformer of a macro, if it is a procedure and was made before.
+    pub(crate) fn transformer(&self, name: &MacroName) -> Option<MadeTransformer> {
         self.transformers.get(name).cloned()
+    }
+
+    /// Keeps the transformer of a macro.
+    pub(crate) fn keep_transformer(&mut self, name: MacroName, made: MadeTransformer) {
+        self.transformers.insert(name, made);
+    }
+
+    /// Forgets the transformer of a macro, because it was defined anew.
+    pub(crate) fn forget_transformer(&mut self, name: &MacroName) {
+        self.transformers.remove(name);
     }
 
     /// Forgets what failed before, so that it is tried and reported anew.
@@ -247,7 +300,9 @@ impl Libraries {
                 Loaded::Interface(interface) => return self.adopt(interface, at, diagnostics),
                 Loaded::Source { path, bytes } => self.declare_file(&path, &bytes, diagnostics),
                 Loaded::NotFound { searched } => {
-                    diagnostics.push(not_found(name, at, &searched));
+                    let known = self.loader.known_libraries();
+                    let known = known.iter().map(|name| Name::new(name));
+                    diagnostics.push(not_found(name, at, &searched, known));
                     return None;
                 }
                 Loaded::Failed(message) => {
@@ -304,6 +359,14 @@ impl Libraries {
         )
     }
 
+    /// A sentence about the libraries that export a name, if there are any.
+    pub fn exporters_note(&mut self, name: Name) -> Option<String> {
+        const SHOWN_MAX: usize = 3;
+        let exporters = self.loader.exporters(name);
+        let shown = exporters.get(..SHOWN_MAX).unwrap_or(&exporters);
+        (!shown.is_empty()).then(|| format!("it is exported by {}: import that", shown.join(", ")))
+    }
+
     /// Whether a library exists, for `cond-expand`.
     pub(crate) fn exists(&mut self, name: &LibraryName) -> bool {
         let key = name.key();
@@ -323,12 +386,24 @@ impl fmt::Debug for Libraries {
     }
 }
 
-fn not_found(name: &LibraryName, at: Span, searched: &[String]) -> Diagnostic {
-    let diagnostic = Diagnostic::error(
+fn not_found(
+    name: &LibraryName,
+    at: Span,
+    searched: &[String],
+    known: impl Iterator<Item = Name>,
+) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(
         "library-not-found",
         at,
         format!("the library {name} was not found"),
     );
+    // Another number is another library, not the same misspelt.
+    let words = |key: &str| key.replace(|c: char| c.is_ascii_digit(), "");
+    let key = name.key();
+    let known = known.filter(|other| words(other.as_str()) != words(key.as_str()));
+    if let Some(similar) = similar_name(Name::new(key.as_str()), known) {
+        diagnostic = diagnostic.similar(similar.as_str());
+    }
     if searched.is_empty() {
         return diagnostic.note("no place to search for it is known");
     }

@@ -5,6 +5,8 @@
 //! read the stack holds exactly one datum more than before; after a failed one the builder must
 //! drop what was pushed since, for which [`Builder::mark`] and [`Builder::reset`] serve.
 
+use canny_number::elements::ElementType;
+
 use crate::number::Number;
 use crate::span::Span;
 
@@ -89,6 +91,8 @@ pub trait Builder {
     fn special(&mut self, value: Special, span: Span);
     /// Pushes a bytevector.
     fn bytevector(&mut self, bytes: &[u8], span: Span);
+    /// Pushes a homogeneous numeric vector, given as its bytes.
+    fn numeric_vector(&mut self, element: ElementType, bytes: &[u8], span: Span);
     /// Pops the tail if `dotted`, then `count` elements; pushes the list.
     fn list(&mut self, count: usize, dotted: bool, span: Span);
     /// Pops `count` elements and pushes the vector.

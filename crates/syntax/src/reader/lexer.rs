@@ -4,6 +4,8 @@
 //! enough for all of the syntax. A bad token is taken whole before its error is returned, so that
 //! the caller may report it and go on.
 
+use canny_number::elements::ElementType;
+
 use crate::diagnostic::Diagnostic;
 use crate::number::{self, Number};
 use crate::print::CHARACTER_NAMES;
@@ -36,6 +38,10 @@ pub(crate) enum Token {
     VectorOpen,
     /// `#u8(`
     BytevectorOpen,
+    /// `#f64(` and the like
+    NumericVectorOpen(ElementType),
+    /// A whole bytevector, written `#u8"…"`.
+    Bytes(Box<[u8]>),
     /// `)` or `]`
     Close(char),
     Quotation(Quotation),
@@ -297,6 +303,16 @@ impl<S: CharSource> Lexer<'_, S> {
                 self.take()?;
                 return Ok(Token::BytevectorOpen);
             }
+            "#u8" if self.peek()? == Some('"') => {
+                self.take()?;
+                return self.byte_string(start);
+            }
+            name if self.peek()? == Some('(') => {
+                if let Some(element) = ElementType::from_name(&name[1..]) {
+                    self.take()?;
+                    return Ok(Token::NumericVectorOpen(element));
+                }
+            }
             _ => {}
         }
         let prefix = word.as_bytes().get(1).map(u8::to_ascii_lowercase);
@@ -550,6 +566,42 @@ impl<S: CharSource> Lexer<'_, S> {
         match first_error {
             Some(error) => Err(error),
             None => Ok(()),
+        }
+    }
+
+    /// A bytevector in the notation of SRFI 207, up to the closing quote: printable ASCII and the escapes of strings.
+    fn byte_string(&mut self, start: u32) -> Result<Token, S> {
+        let open = self.span_from(start);
+        let mut text = String::new();
+        loop {
+            let offset = self.source.offset();
+            match self.take()? {
+                Some('"') => break,
+                Some('\\') => self.escape(&mut text, offset, '"')?,
+                Some(next @ ' '..='~') => text.push(next),
+                Some(_) => {
+                    let message = "bytes that are not printable ASCII are written as escapes";
+                    return Err(self.error("bad-byte", offset, message));
+                }
+                None => {
+                    let message = "this bytevector is not closed by `\"`";
+                    return Err(Diagnostic::error("unclosed-string", open, message)
+                        .incomplete()
+                        .into());
+                }
+            }
+        }
+        let bytes: Option<Box<[u8]>> = text
+            .chars()
+            .map(|character| u8::try_from(u32::from(character)).ok())
+            .collect();
+        match bytes {
+            Some(bytes) => Ok(Token::Bytes(bytes)),
+            None => Err(self.error(
+                "bad-byte",
+                start,
+                "the bytes of a bytevector are at most 255",
+            )),
         }
     }
 

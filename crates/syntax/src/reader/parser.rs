@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use canny_number::elements::{ElementType, encode_element};
+
 use crate::diagnostic::Diagnostic;
 use crate::reader::builder::{Builder, Quotation};
 use crate::reader::lexer::{Lexer, LexicalState, ReadError, Token};
@@ -42,8 +44,10 @@ enum Frame {
         open: Opening,
         count: usize,
     },
-    Bytevector {
+    /// A numeric vector; one of bytes is a bytevector.
+    Numbers {
         open: Opening,
+        element: ElementType,
         bytes: Vec<u8>,
     },
     Quotation {
@@ -235,14 +239,8 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                 self.frames.push(Frame::Vector { open, count: 0 });
                 return Ok(None);
             }
-            Token::BytevectorOpen => {
-                let open = self.opening(span);
-                self.frames.push(Frame::Bytevector {
-                    open,
-                    bytes: Vec::new(),
-                });
-                return Ok(None);
-            }
+            Token::BytevectorOpen => return Ok(self.open_numbers(ElementType::U8, span)),
+            Token::NumericVectorOpen(element) => return Ok(self.open_numbers(element, span)),
             Token::Quotation(kind) => {
                 self.frames.push(Frame::Quotation { kind, prefix: span });
                 return Ok(None);
@@ -270,15 +268,15 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                 return Ok(None);
             }
             Token::Number(number) => {
-                if let Some(Frame::Bytevector { bytes, .. }) = self.frames.last_mut()
-                    && let Some(byte) = crate::number::as_integer(&number)
-                        .and_then(|value| u8::try_from(value).ok())
+                if let Some(Frame::Numbers { element, bytes, .. }) = self.frames.last_mut()
+                    && let Some(encoded) = encode_element(*element, &number)
                 {
-                    bytes.push(byte);
+                    bytes.extend_from_slice(&encoded[..element.bytes()]);
                     return Ok(None);
                 }
                 self.builder.number(*number, span);
             }
+            Token::Bytes(bytes) => self.builder.bytevector(&bytes, span),
             Token::Boolean(value) => self.builder.boolean(value, span),
             Token::Character(value) => self.builder.character(value, span),
             Token::String => self.builder.string(&self.lexer.state.text, span),
@@ -288,6 +286,16 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
             Token::End => return Ok(None),
         }
         Ok(Some(span))
+    }
+
+    fn open_numbers(&mut self, element: ElementType, span: Span) -> Option<Span> {
+        let open = self.opening(span);
+        self.frames.push(Frame::Numbers {
+            open,
+            element,
+            bytes: Vec::new(),
+        });
+        None
     }
 
     fn label_reference(
@@ -340,9 +348,18 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                     *count += 1;
                     return Ok(false);
                 }
-                Some(Frame::Bytevector { .. }) => {
+                Some(Frame::Numbers { element, .. }) => {
+                    let message = match *element {
+                        ElementType::U8 => {
+                            "the elements of a bytevector are exact integers from 0 to 255".into()
+                        }
+                        element => format!(
+                            "each element of `#{}(` is: {}",
+                            element.name(),
+                            element.description()
+                        ),
+                    };
                     self.builder.discard();
-                    let message = "the elements of a bytevector are exact integers from 0 to 255";
                     self.report(Diagnostic::error("bad-byte", span, message))?;
                     return Ok(false);
                 }
@@ -432,10 +449,17 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                 self.builder.vector(count, whole);
                 Ok(Some(whole))
             }
-            Some(Frame::Bytevector { open, bytes }) => {
+            Some(Frame::Numbers {
+                open,
+                element,
+                bytes,
+            }) => {
                 self.check_close(&open, ')', close, span)?;
                 let whole = open.span.to(span);
-                self.builder.bytevector(&bytes, whole);
+                match element {
+                    ElementType::U8 => self.builder.bytevector(&bytes, whole),
+                    element => self.builder.numeric_vector(element, &bytes, whole),
+                }
                 Ok(Some(whole))
             }
             Some(Frame::Quotation { .. } | Frame::Label { .. } | Frame::Comment { .. }) => Ok(None),
@@ -481,7 +505,7 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
         for frame in self.frames.iter_mut().rev() {
             if let Frame::List { open, .. }
             | Frame::Vector { open, .. }
-            | Frame::Bytevector { open, .. } = frame
+            | Frame::Numbers { open, .. } = frame
             {
                 if open.line == line {
                     continue;
@@ -501,7 +525,7 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
         for frame in &self.frames {
             let (Frame::List { open, .. }
             | Frame::Vector { open, .. }
-            | Frame::Bytevector { open, .. }) = frame
+            | Frame::Numbers { open, .. }) = frame
             else {
                 continue;
             };

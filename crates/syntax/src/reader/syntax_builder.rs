@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use canny_number::elements::ElementType;
+
 use crate::datum::Datum;
 use crate::name::Name;
 use crate::number::Number;
@@ -83,6 +85,10 @@ impl Builder for SyntaxBuilder {
 
     fn bytevector(&mut self, bytes: &[u8], span: Span) {
         self.atom(Datum::Bytevector(bytes.into()), span);
+    }
+
+    fn numeric_vector(&mut self, element: ElementType, bytes: &[u8], span: Span) {
+        self.atom(Datum::NumericVector(element, bytes.into()), span);
     }
 
     fn list(&mut self, count: usize, dotted: bool, span: Span) {

@@ -35,6 +35,8 @@ rows! {
     "call-with-current-continuation" (1) [FRAME] "procedure -> any" "Calls, in tail position, with the continuation of the call, which can be called any number of times.";
     "call-with-escape-continuation" (1) [FRAME] "procedure -> any" "Calls with a procedure that returns from this call, as long as it has not returned.";
     "%throw" (2) [FRAME NEVER_RETURNS] "continuation any -> never" "Returns the object (or values object) to a continuation; runs no winders and leaves the dynamic state alone.";
+    "%continuation-here" (1) [PURE] "continuation -> continuation" "The newest continuation below the stack that is this one or its copy; this one if there is none.";
+    "%graft-continuation" (6) [PURE ALLOCATES] "continuation continuation continuation list any list -> continuation" "The frames of the first one above the second one, on top of the third; words that are eq? to a car of the list's pairs become its cdr, and handlers in front of the object are put on top of the last list.";
     "procedure-name" (1) [PURE] "procedure -> symbol-or-false" "The name a procedure was defined with.";
     "procedure-arity" (1) [PURE ALLOCATES] "procedure -> pair" "Pair of the least and the greatest number of arguments; #f for any number.";
     "%set-procedure-name!" (2) [] "procedure symbol -> unspecified" "Changes the name shown for one closure, in messages and backtraces.";

@@ -14,6 +14,7 @@ rows! {
     "list?" (1) [PURE NEVER_RAISES] "any -> boolean" "Whether the object is a finite proper list.";
     "length" (1) [PURE] "list -> index" "The number of elements of a proper list.";
     "length+" (1) [PURE] "list -> index-or-false" "The length of a list, or #f when it is circular.";
+    "%pair-count" (1) [PURE NEVER_RAISES] "any -> index-or-false" "The number of pairs that following the cdrs visits, or #f when it never ends.";
     "append" (0 ..) [PURE ALLOCATES] "any ... -> any" "The lists joined; the last argument is shared.";
     "append!" (0 ..) [] "any ... -> any" "The lists joined by changing their last pairs.";
     "reverse" (1) [PURE ALLOCATES] "list -> list" "A new list with the elements in reverse order.";

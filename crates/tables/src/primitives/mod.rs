@@ -28,11 +28,14 @@ mod errors;
 mod hash_tables;
 mod lists;
 mod numbers;
+mod numeric_vectors;
 mod pairs;
 mod ports;
+mod posix;
 mod records;
 mod strings;
 mod symbols;
+mod syntax_objects;
 mod system;
 mod vectors;
 
@@ -98,6 +101,14 @@ impl Primitive {
         }
     }
 
+    /// How it is called, its parameters called by their types: `(list-tail list k)`.
+    pub fn call_text(&self) -> String {
+        let parameters = self.signature.split("->").next().unwrap_or_default();
+        let parameters = parameters.trim_end();
+        let gap = if parameters.is_empty() { "" } else { " " };
+        format!("({}{gap}{parameters})", self.user_name())
+    }
+
     /// Whether a call with `count` arguments has the right number of them.
     pub const fn accepts(&self, count: usize) -> bool {
         count >= self.arity_min as usize
@@ -154,6 +165,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     numbers::FUNCTIONS,
     numbers::BITWISE,
     symbols::ROWS,
+    syntax_objects::ROWS,
     characters::ROWS,
     strings::ROWS,
     vectors::ROWS,
@@ -163,9 +175,11 @@ pub static GROUPS: &[&[Primitive]] = &[
     records::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
+    numeric_vectors::ROWS,
     ports::ROWS,
     system::ROWS,
     system::MEMORY,
+    posix::ROWS,
 ];
 
 struct Index {

@@ -93,6 +93,9 @@ rows! {
     "exact-truncate" (1) [FOLDABLE PURE] "real -> integer" "truncate as an exact integer.";
     "random-integer" (1) [] "integer -> integer" "A random exact integer from 0 to below the bound, as in SRFI 27.";
     "random-real" (0) [NEVER_RAISES] "-> real" "A random inexact real between 0 and 1, as in SRFI 27.";
+    "%flonum-function" (2, 4) [FOLDABLE PURE] "symbol flonum [flonum] [flonum] -> flonum" "The function of SRFI 144 that the symbol names.";
+    "%flonum->bits" (1) [FOLDABLE PURE] "flonum -> integer" "The 64 bits of a flonum, as an integer.";
+    "%bits->flonum" (1) [PURE] "integer -> flonum" "The flonum with these 64 bits.";
     "random-seed!" (1) [] "integer -> unspecified" "Makes the sequence of random numbers repeatable.";
 }
 

@@ -24,8 +24,8 @@ rows! {
     "string-ci>?" (1 ..) [PURE] "string string ... -> boolean" "string>? after full folding.";
     "string-ci<=?" (1 ..) [PURE] "string string ... -> boolean" "string<=? after full folding.";
     "string-ci>=?" (1 ..) [PURE] "string string ... -> boolean" "string>=? after full folding.";
-    "string-upcase" (1) [PURE ALLOCATES] "string -> string" "The full upper-case mapping.";
-    "string-downcase" (1) [PURE ALLOCATES] "string -> string" "The full lower-case mapping, with final sigma.";
+    "string-upcase" (1, 3) [PURE ALLOCATES] "string [index] [index] -> string" "The full upper-case mapping of a range.";
+    "string-downcase" (1, 3) [PURE ALLOCATES] "string [index] [index] -> string" "The full lower-case mapping of a range, with final sigma.";
     "string-foldcase" (1) [PURE ALLOCATES] "string -> string" "The full case folding.";
     "substring" (2, 3) [PURE ALLOCATES] "string index [index] -> string" "A copy of a range.";
     "string-append" (0 ..) [PURE ALLOCATES] "string ... -> string" "A new string that joins the arguments.";

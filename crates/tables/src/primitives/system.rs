@@ -31,6 +31,14 @@ rows! {
     "%unspecialize" (1) [] "procedure -> boolean" "Gives up the compiled code that calls of a procedure enter: whether there was any.";
     "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string" "The version of this implementation.";
     "%backtrace" (0) [] "-> list" "Procedure names and positions of the current frames, innermost first.";
+    "%pretty-string" (2) [] "any index -> string" "The written form of an object in lines of at most so many columns where possible.";
+    "%bound-names" (0) [] "-> list" "The names of the interaction environment as strings, sorted.";
+    "%library-names" (0) [] "-> list" "The names of the libraries that can be imported, as strings, sorted.";
+    "%library-exports" (1) [] "any -> list-or-false" "What a library exports: lists of name and kind, or #f without such a library.";
+    "%library-environment" (1) [] "any -> pair" "An environment inside of a library, and the thunks that instantiate it.";
+    "%name-information" (1) [] "symbol -> list-or-false" "What a name means at the prompt: kind, library or #f, signature or #f, description or #f.";
+    "%procedure-parameters" (1) [] "procedure -> list" "The parameters of each clause as lists of required, optional, keywords and rest or #f.";
+    "%definition-position" (1) [] "any -> list-or-false" "File, line and column where a procedure is defined.";
     "%interrupt-pending?" (0) [NEVER_RAISES] "-> boolean" "Takes note of an interrupt: whether one was pending.";
 }
 

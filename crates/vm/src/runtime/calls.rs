@@ -21,7 +21,8 @@ pub(crate) fn call(site: &mut Site) -> Next {
     let base = site.a_index();
     let count = site.b_index();
     let callee = site.ra();
-    let target = site.thread.check_callee(callee, count)?;
+    let arguments = Some(base + frame::LINK_WORDS);
+    let target = site.thread.check_callee(callee, count, arguments)?;
     site.thread
         .check_stack(target, base + frame::LINK_WORDS + count)?;
     let return_pc = site.next();
@@ -40,7 +41,8 @@ pub(crate) fn tail_call(site: &mut Site) -> Next {
     let base = site.a_index();
     let count = site.b_index();
     let callee = site.ra();
-    let target = site.thread.check_callee(callee, count)?;
+    let arguments = Some(base + frame::LINK_WORDS);
+    let target = site.thread.check_callee(callee, count, arguments)?;
     site.thread.check_stack(target, count)?;
     for index in 0..count {
         let argument = site.register(base + frame::LINK_WORDS + index);
@@ -121,7 +123,7 @@ pub(crate) fn primitive_stub(site: &mut Site) -> Next {
     if !id.row().accepts(count) {
         // SAFETY: the current frame is live.
         let closure = unsafe { Thread::closure_of(site.thread.fp) };
-        return Err(site.thread.raise_arity(closure, count));
+        return Err(site.thread.raise_arity(closure, count, Some(0)));
     }
     // SAFETY: the arguments are this frame's first registers; stubs keep them live.
     let arguments = unsafe { Arguments::new(site.thread.fp, count) };
@@ -169,7 +171,7 @@ pub(crate) fn tail_call_values(site: &mut Site) -> Next {
     let count = value
         .as_kind(Kind::Values)
         .map_or(1, |values| values.length());
-    let target = site.thread.check_callee(callee, count)?;
+    let target = site.thread.check_callee(callee, count, None)?;
     site.thread.check_stack(target, count)?;
     match value.as_kind(Kind::Values) {
         Some(values) => {
@@ -188,7 +190,7 @@ pub(crate) fn apply_stub(site: &mut Site) -> Next {
     if count < 2 {
         // SAFETY: the current frame is live.
         let closure = unsafe { Thread::closure_of(site.thread.fp) };
-        return Err(site.thread.raise_arity(closure, count));
+        return Err(site.thread.raise_arity(closure, count, Some(0)));
     }
     let (callee, list) = (site.register(0), site.register(count - 1));
     let positional = count - 2;
@@ -224,8 +226,14 @@ impl Thread {
         }
     }
 
-    /// The code of a callee that takes this number of arguments, or raises.
-    pub(crate) fn check_callee(&mut self, callee: Value, count: usize) -> Result<CodeRef, Raise> {
+    /// The code of a callee that takes this number of arguments, or raises. They are in registers of the current
+    /// frame from `arguments` on, if that is known.
+    pub(crate) fn check_callee(
+        &mut self,
+        callee: Value,
+        count: usize,
+        arguments: Option<usize>,
+    ) -> Result<CodeRef, Raise> {
         let Some(target) = CodeRef::of_closure(callee) else {
             let message = "the object called is not a procedure";
             return Err(self.raise(ConditionKind::NotProcedure, message, &[callee], None));
@@ -234,7 +242,7 @@ impl Thread {
             code::VARIADIC => Ok(target),
             code::LARGE_FRAME if self.true_arity(target) == count => Ok(target),
             arity if arity as usize == count => Ok(target),
-            _ => Err(self.raise_arity(callee, count)),
+            _ => Err(self.raise_arity(callee, count, arguments)),
         }
     }
 
@@ -291,7 +299,7 @@ impl Thread {
         list: Value,
     ) -> Result<usize, Raise> {
         let count = positional + self.apply_length(list)?;
-        let target = self.check_callee(callee, count)?;
+        let target = self.check_callee(callee, count, None)?;
         self.check_stack(target, count)?;
         Ok(count)
     }
@@ -310,8 +318,14 @@ impl Thread {
         self.enter_in_place(callee, count)
     }
 
-    /// Raises: the procedure does not take this number of arguments.
-    pub(crate) fn raise_arity(&mut self, callee: Value, count: usize) -> Raise {
+    /// Raises: the procedure does not take this number of arguments. Irritants are the procedure and, if it is
+    /// known in which registers they begin, the first arguments.
+    pub(crate) fn raise_arity(
+        &mut self,
+        callee: Value,
+        count: usize,
+        arguments: Option<usize>,
+    ) -> Raise {
         let callee = self.protect(callee);
         let (expected, name) = self.arity_description(self.protected(callee));
         let given = if count == 1 {
@@ -325,14 +339,14 @@ impl Thread {
             "anonymous procedure "
         };
         let message = format!("{subject}called with {given}, but {expected}");
-        let procedure = self.protected(callee);
+        let mut irritants = vec![self.protected(callee)];
         self.release(callee);
-        self.raise(
-            ConditionKind::Arity,
-            &message,
-            &[procedure],
-            name.as_deref(),
-        )
+        if let Some(first) = arguments {
+            // SAFETY: the registers hold the arguments of the call, which are live.
+            let argument = |index: usize| unsafe { *self.fp.add(first + index) };
+            irritants.extend((0..count.min(ARGUMENTS_KEPT_MAX)).map(argument));
+        }
+        self.raise(ConditionKind::Arity, &message, &irritants, name.as_deref())
     }
 
     fn arity_description(&self, callee: Value) -> (String, Option<String>) {
@@ -370,6 +384,9 @@ impl Thread {
         self.raise(ConditionKind::Arity, &message, &[], None)
     }
 }
+
+/// How many arguments of a call with a wrong number of them are kept.
+const ARGUMENTS_KEPT_MAX: usize = 20;
 
 fn range_text(min: usize, max: Option<usize>) -> String {
     match max {

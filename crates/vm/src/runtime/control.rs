@@ -63,7 +63,7 @@ pub(crate) fn capture(site: &mut Site) -> Next {
     // The code takes exactly one argument, so its callers do not say how many there are.
     site.thread.argument_count = 1;
     let receiver = site.register(0);
-    site.thread.check_callee(receiver, 1)?;
+    site.thread.check_callee(receiver, 1, None)?;
     let continuation = site.thread.capture()?;
     // The stub's frame may have moved to the base of the stack.
     let receiver = site.register(0);
@@ -87,7 +87,7 @@ pub(crate) fn throw(site: &mut Site) -> Next {
         let count = site.thread.argument_count as usize;
         // SAFETY: the current frame is live.
         let closure = unsafe { Thread::closure_of(site.thread.fp) };
-        return Err(site.thread.raise_arity(closure, count));
+        return Err(site.thread.raise_arity(closure, count, Some(0)));
     }
     let (continuation, value) = (site.register(0), site.register(1));
     site.thread.throw(continuation, value)

@@ -232,6 +232,12 @@ pub(crate) fn length(site: &mut Site) -> Next {
     Ok(site.next())
 }
 
+pub(crate) fn class_key(site: &mut Site) -> Next {
+    let key = crate::values::class_key_of(site.rb());
+    site.set_a(Value::fixnum(key));
+    Ok(site.next())
+}
+
 pub(crate) fn character_to_integer(site: &mut Site) -> Next {
     let object = site.rb();
     let Some(character) = object.as_character() else {

@@ -47,7 +47,7 @@ fn arity(thread: &mut Thread) -> Raise {
     // SAFETY: the current frame is live.
     let closure = unsafe { Thread::closure_of(thread.fp) };
     let count = thread.argument_count as usize;
-    thread.raise_arity(closure, count)
+    thread.raise_arity(closure, count, Some(0))
 }
 
 /// Description of keyword parameters in the pool: `#(optional-count allow-other-keys? keyword …)`.

@@ -231,6 +231,7 @@ entries! {
     IntegerToCharacter => data::integer_to_character;
     RecordRef => data::record_ref;
     RecordSet => data::record_set;
+    ClassKey => data::class_key;
     MakeRecord => data::make_record;
     ReadCharacter => calls::of_port;
     PeekCharacter => calls::of_port;

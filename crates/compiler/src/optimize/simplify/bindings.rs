@@ -32,6 +32,9 @@ impl Simplifier<'_> {
                 self.pending.insert(var, init.kind);
                 continue;
             }
+            if is_procedure {
+                self.procedures.insert(var);
+            }
             let unused = usage.reads == 0;
             self.visit(
                 &mut init,
@@ -185,6 +188,9 @@ impl Simplifier<'_> {
         if fixed && bindings.iter().all(|(var, _)| self.usage(*var).reads == 0) && self.spend() {
             *expr = take(body);
             return self.visit(expr, context);
+        }
+        if fixed {
+            self.procedures.extend(bindings.iter().map(|(var, _)| *var));
         }
         for (_, init) in bindings.iter_mut() {
             self.visit(init, Context::Value);

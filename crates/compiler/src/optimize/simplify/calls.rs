@@ -12,6 +12,7 @@ use crate::optimize::beta::{apply, is_applicable, select_clause};
 use crate::optimize::build::primitive;
 use crate::optimize::effects::{has_no_effect, primitive_call};
 use crate::optimize::expand_values::{is_call_with_values, rewrite};
+use crate::optimize::globals::Known;
 
 /// Longest literal list that `apply` is spread over.
 const SPREAD_MAX: usize = 64;
@@ -226,6 +227,9 @@ impl Simplifier<'_> {
                     **operator = primitive("eq?", span);
                 }
             }
+            ("procedure?", [operand]) if self.is_procedure(operand) && self.spend() => {
+                *expr = Expr::constant(span, Datum::Boolean(true));
+            }
             ("not", [operand]) => {
                 let inner = match primitive_call(operand) {
                     Some((inner, [_])) => inner.row().name == "not",
@@ -245,6 +249,23 @@ impl Simplifier<'_> {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+impl Simplifier<'_> {
+    /// Whether reading it gives a procedure and does nothing else.
+    fn is_procedure(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::LocalRef(var) => self.procedures.contains(var),
+            ExprKind::GlobalRef(global) => matches!(
+                self.globals.get(global),
+                Some(Known::Procedure | Known::Imported(_))
+            ),
+            kind => matches!(
+                kind,
+                ExprKind::Lambda(_) | ExprKind::CaseLambda(_) | ExprKind::PrimitiveRef(_)
+            ),
         }
     }
 }

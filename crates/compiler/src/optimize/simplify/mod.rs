@@ -13,7 +13,7 @@ mod calls;
 mod conditionals;
 mod membership;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use canny_syntax::core::{Expr, ExprKind, Lambda, Unit, VarId, VarTable};
 use canny_syntax::datum::Datum;
@@ -57,6 +57,7 @@ pub fn run(
         budget,
         replacement: vec![None; size],
         pending: HashMap::new(),
+        procedures: HashSet::new(),
         truths: HashMap::new(),
         changed: false,
     };
@@ -88,6 +89,8 @@ struct Simplifier<'a> {
     replacement: Vec<Option<ExprKind>>,
     /// Procedures on their way to their only call.
     pending: HashMap<VarId, ExprKind>,
+    /// Variables that are certainly procedures.
+    procedures: HashSet<VarId>,
     /// Variables known to be true or false here.
     truths: HashMap<VarId, bool>,
     changed: bool,

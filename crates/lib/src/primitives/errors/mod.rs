@@ -3,14 +3,17 @@
 #[cfg(test)]
 mod tests;
 
+use canny_syntax::library::similar_name;
+use canny_syntax::messages::code_of_raised;
+use canny_syntax::name::Name;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
-use canny_vm::condition::field;
+use canny_vm::condition::{ConditionKind, field};
 use canny_vm::symbols::symbol_name;
 use canny_vm::{Exit, Position, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, Uncaught, evaluation};
+use crate::host::{BlamedProcedure, Host, Uncaught, evaluation};
 use crate::printer::{Style, brief_text_of};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -26,6 +29,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "condition->string" => condition_to_string;
     "%type-error" => |thread, call| argument_error(thread, call, Thread::raise_type);
     "%range-error" => |thread, call| argument_error(thread, call, Thread::raise_range);
+    "%match-failure" => match_failure;
     "%uncaught" => uncaught;
 };
 
@@ -86,6 +90,7 @@ pub(crate) fn text_of_raised(thread: &Thread, value: Value) -> String {
     }
     // The procedure is an irritant for programs; people have read its name already.
     let is_arity = is_of_kind(value, "arity");
+    let is_call = counts_arguments(condition);
     let mut irritants = condition.field(field::IRRITANTS);
     let message = condition.field(field::MESSAGE);
     let first = irritants.car().and_then(string_text);
@@ -103,6 +108,9 @@ pub(crate) fn text_of_raised(thread: &Thread, value: Value) -> String {
             Style::Write,
             IRRITANT_BYTES_MAX,
         )),
+    }
+    if is_call {
+        return text + &call_text(thread, who, irritants);
     }
     let mut separator = if text.ends_with(':') { " " } else { ": " };
     for _ in 0..IRRITANTS_MAX {
@@ -128,6 +136,33 @@ pub(crate) fn text_of_raised(thread: &Thread, value: Value) -> String {
     text
 }
 
+/// Whether a condition says that a procedure was called with a wrong number of arguments: its irritants are the
+/// procedure and the first arguments.
+fn counts_arguments(condition: ObjectRef) -> bool {
+    kind_of(condition).as_deref() == Some("arity")
+        && string_text(condition.field(field::MESSAGE))
+            .is_some_and(|message| message.contains("called with"))
+}
+
+/// The call with a wrong number of arguments, behind a colon. Nothing if no argument is known.
+fn call_text(thread: &Thread, who: Option<String>, irritants: Value) -> String {
+    let mut arguments = irritants.cdr().unwrap_or(Value::NIL);
+    if !arguments.is_pair() {
+        return String::new();
+    }
+    let mut text = format!(": ({}", who.as_deref().unwrap_or("_"));
+    for _ in 0..IRRITANTS_MAX {
+        let Some(pair) = arguments.as_pair() else {
+            break;
+        };
+        let argument = brief_text_of(thread, pair.car(), Style::Write, IRRITANT_BYTES_MAX);
+        text.push(' ');
+        text.push_str(&argument);
+        arguments = pair.cdr();
+    }
+    text + if arguments.is_pair() { " …)" } else { ")" }
+}
+
 /// `%type-error` and `%range-error`: who, position, what was expected, what was given.
 fn argument_error(
     thread: &mut Thread,
@@ -141,18 +176,33 @@ fn argument_error(
     Err(raise(thread, &who, position, &expected, call.at(3)))
 }
 
+/// `%match-failure`: the value and the form.
+fn match_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    call.symbol(thread, 1)?;
+    let who = symbol_name(call.at(1));
+    let message = "no pattern takes the value";
+    Err(thread.raise(ConditionKind::Match, message, &[call.at(0)], who.as_deref()))
+}
+
 fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let object = call.at(0);
+    let kind = object.as_kind(Kind::Condition).and_then(kind_of);
+    let (similar_name, note) = hints_of(thread, object).unwrap_or_default();
     let report = Uncaught {
-        kind: object.as_kind(Kind::Condition).and_then(kind_of),
+        code: code_of_raised(kind.as_deref()),
+        kind,
         message: text_of_raised(thread, object),
         position: position_of(object),
-        definition: definition_of(thread, object),
-        similar_name: similar_name_of(thread, object),
-        frames: thread.describe_frames(FRAMES_MAX),
+        who: who_of(object),
+        argument: argument_of(object),
+        procedure: procedure_of(thread, object),
+        similar_name,
+        notes: note.into_iter().collect(),
+        frames: thread.describe_frames_and_tail_calls(FRAMES_MAX),
         is_continuable: call.at(1).is_true(),
     };
     Host::of(thread).report(&report);
+    crate::failure::keep(thread, &report, object);
     Err(thread.leave(Exit::Uncaught))
 }
 
@@ -175,29 +225,71 @@ fn position_of(object: Value) -> Option<Position> {
     })
 }
 
-/// The procedure that a condition of kind `arity` blames, if there is a definition to show.
-fn definition_of(thread: &Thread, object: Value) -> Option<(String, Position)> {
+/// The procedure that a condition blames.
+fn who_of(object: Value) -> Option<String> {
+    symbol_name(object.as_kind(Kind::Condition)?.field(field::WHO))
+}
+
+/// The number of the argument that a condition of kind `type` or `range` blames.
+fn argument_of(object: Value) -> Option<usize> {
     let condition = object.as_kind(Kind::Condition)?;
+    if !matches!(kind_of(condition)?.as_str(), "type" | "range") {
+        return None;
+    }
+    // As `raise_type` and `raise_range` have it.
+    let message = string_text(condition.field(field::MESSAGE))?;
+    let rest = message.strip_prefix("argument ")?;
+    rest.split(' ').next()?.parse().ok()
+}
+
+/// The elements of a list, at most so many.
+fn elements(mut list: Value, count_max: usize) -> Vec<Value> {
+    let mut elements = Vec::new();
+    while let Some(pair) = list.as_pair().filter(|_| elements.len() < count_max) {
+        elements.push(pair.car());
+        list = pair.cdr();
+    }
+    elements
+}
+
+/// The procedure that a condition of kind `arity` blames: the first irritant, or the last one if the number of
+/// arguments was right.
+fn blamed(condition: ObjectRef) -> Option<Value> {
     if kind_of(condition)? != "arity" {
         return None;
     }
-    let mut irritants = condition.field(field::IRRITANTS);
-    while let Some(pair) = irritants.as_pair() {
-        if let Some(position) = thread.definition(pair.car()) {
-            let name = thread.vm().procedure_name(pair.car());
-            return Some((name.unwrap_or_else(|| "the procedure".to_owned()), position));
-        }
-        irritants = pair.cdr();
+    let irritants = elements(condition.field(field::IRRITANTS), IRRITANTS_MAX);
+    if counts_arguments(condition) {
+        irritants.first().copied()
+    } else {
+        irritants.last().copied()
     }
-    None
 }
 
-/// A name that looks like that of the variable that a condition of kind `unbound` is about.
-fn similar_name_of(thread: &Thread, object: Value) -> Option<String> {
+fn procedure_of(thread: &Thread, object: Value) -> Option<BlamedProcedure> {
+    let procedure = blamed(object.as_kind(Kind::Condition)?)?;
+    let calls = thread.vm().procedure_calls(procedure);
+    (!calls.is_empty()).then(|| BlamedProcedure {
+        name: thread.vm().procedure_name(procedure),
+        position: thread.definition(procedure),
+        calls,
+    })
+}
+
+/// A name that looks like that of the variable that a condition of kind `unbound` is about, or like the keyword
+/// that a procedure does not take; and a sentence.
+fn hints_of(thread: &Thread, object: Value) -> Option<(Option<String>, Option<String>)> {
     let condition = object.as_kind(Kind::Condition)?;
-    if kind_of(condition)? != "unbound" {
-        return None;
+    let first = condition.field(field::IRRITANTS).car()?;
+    match kind_of(condition)?.as_str() {
+        "unbound" => Some(evaluation(thread.vm()).hints(&symbol_name(first)?)),
+        "arity" => {
+            let keyword = symbol_name(first.as_kind(Kind::Keyword)?.field(0))?;
+            let known = thread.vm().procedure_keywords(blamed(condition)?);
+            let known = known.into_iter().filter(|name| name.as_str() != keyword);
+            let similar = similar_name(Name::new(&keyword), known)?;
+            Some((Some(format!("#:{similar}")), None))
+        }
+        _ => None,
     }
-    let name = symbol_name(condition.field(field::IRRITANTS).car()?)?;
-    evaluation(thread.vm()).similar_name(&name)
 }

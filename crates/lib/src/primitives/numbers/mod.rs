@@ -8,6 +8,7 @@ pub(crate) mod arithmetic;
 pub(crate) mod bitwise;
 pub(crate) mod comparison;
 pub(crate) mod conversion;
+pub(crate) mod flonum_functions;
 pub(crate) mod functions;
 pub(crate) mod predicates;
 pub(crate) mod random;

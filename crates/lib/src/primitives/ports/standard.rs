@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use canny_io::port::EncodeOptions;
 use canny_io::{
-    Buffering, DecodeOptions, Handle, IoError, SharedPort, TextInput, TextOutput, Wait, flush_all,
+    Access, Buffering, ByteDevice, DecodeOptions, Handle, IoError, SharedPort, TextInput,
+    TextOutput, Wait, flush_all,
 };
 use canny_vm::{Raise, Thread};
 
@@ -48,6 +49,64 @@ pub fn open_standard_ports(thread: &mut Thread) -> Result<(), Raise> {
     let port = make_port(thread, error, writes, "standard error")?;
     thread.set_default_port(2, port);
     Ok(())
+}
+
+/// Whether what was written to standard output so far ends with a line end, or nothing was written.
+pub fn output_is_at_line_start() -> bool {
+    standard_outputs().output.lock().column() == 0
+}
+
+/// Says that the host wrote whole lines to standard output past the port.
+pub fn begin_line_of_output() {
+    let _ = standard_outputs().output.lock().fresh_line(Wait::Blocking);
+    let _ = flush_all(Wait::Blocking);
+}
+
+/// An output port of a host's own that can take the place of the standard ones.
+pub struct HostOutput {
+    output: Arc<SharedPort<TextOutput>>,
+}
+
+/// The root with the port object.
+const HOST_OUTPUT: &str = "host output";
+/// Roots that hold the ports in whose place it is.
+const REPLACED: [(usize, &str); 2] = [(1, "replaced output"), (2, "replaced error")];
+
+impl HostOutput {
+    /// Makes a port that writes to a device.
+    pub fn new(thread: &mut Thread, device: Box<dyn ByteDevice>) -> Result<HostOutput, Raise> {
+        let handle = Handle::from_device(device, "client", Access::Write);
+        let mut text = TextOutput::new(handle, EncodeOptions::default());
+        text.set_buffering(Buffering::Line);
+        let output = text.share();
+        let shared = HostPort::TextOutput(output.clone());
+        let port = make_port(thread, shared, flag::TEXTUAL | flag::OUTPUT, "client")?;
+        thread.vm().set_root(HOST_OUTPUT, port);
+        Ok(HostOutput { output })
+    }
+
+    /// Makes it the current output and error port.
+    pub fn enter(&self, thread: &mut Thread) {
+        let Some(port) = thread.vm().root(HOST_OUTPUT) else {
+            return;
+        };
+        for (key, root) in REPLACED {
+            let before = thread.current_port(key);
+            thread.vm().set_root(root, before);
+            thread.set_default_port(key, port);
+        }
+    }
+
+    /// Writes out what it holds and puts the ports before it back.
+    pub fn leave(&self, thread: &mut Thread) {
+        // Whoever listened may be gone.
+        let _ = self.output.lock().flush(Wait::Blocking);
+        for (key, root) in REPLACED {
+            if let Some(port) = thread.vm().root(root) {
+                thread.set_default_port(key, port);
+            }
+        }
+    }
 }
 
 /// Writes out everything that output ports hold back. Every way out of the process leads through here.

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use canny_io::{IoError, Wait};
 use canny_number::Number;
+use canny_number::elements::ElementType;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::reader::{
     Builder, CharSource, Parser, Quotation, Read, ReadError, Special, ascii_run,
@@ -219,6 +220,8 @@ enum Event {
     Special(Special),
     /// The next bytes of the recorder's bytes.
     Bytevector(usize),
+    /// Likewise.
+    NumericVector(ElementType, usize),
     List {
         count: usize,
         dotted: bool,
@@ -284,6 +287,11 @@ impl Builder for Recorder {
     fn bytevector(&mut self, bytes: &[u8], _span: Span) {
         self.bytes.extend_from_slice(bytes);
         self.push(Event::Bytevector(bytes.len()));
+    }
+
+    fn numeric_vector(&mut self, element: ElementType, bytes: &[u8], _span: Span) {
+        self.bytes.extend_from_slice(bytes);
+        self.push(Event::NumericVector(element, bytes.len()));
     }
 
     fn list(&mut self, count: usize, dotted: bool, _span: Span) {
@@ -417,6 +425,15 @@ impl<'a> Replay<'a> {
                     let start = self.byte_position;
                     self.byte_position += length;
                     thread.bytevector(&recorder.bytes[start..self.byte_position])?
+                }
+                Event::NumericVector(element, length) => {
+                    let start = self.byte_position;
+                    self.byte_position += length;
+                    let vector = thread.numeric_vector(element, 0, length)?;
+                    if let Some(vector) = vector.as_object() {
+                        vector.copy_bytes_in(0, &recorder.bytes[start..self.byte_position]);
+                    }
+                    vector
                 }
                 Event::List { count, dotted } => self.list(thread, count, dotted),
                 Event::Vector(count) => self.vector(thread, count)?,

@@ -236,19 +236,18 @@ impl Expander<'_> {
         )
     }
 
-    /// `(let-syntax ((keyword transformer) …) body …)`; `recursive` for `letrec-syntax`.
+    /// `(let-syntax ((keyword transformer) …) body …)` and its relatives, as expressions.
     pub(crate) fn let_syntax(
         &mut self,
         operands: &[Syntax],
-        recursive: bool,
+        form: CoreForm,
         scope: ScopeId,
         span: Span,
     ) -> Expr {
-        let form = if recursive {
-            CoreForm::LetrecSyntax
-        } else {
-            CoreForm::LetSyntax
-        };
+        let recursive = matches!(
+            form,
+            CoreForm::LetrecSyntax | CoreForm::SplicingLetrecSyntax
+        );
         let [bindings, body @ ..] = operands else {
             return self.bad_expression(form, span, "expected bindings and a body");
         };

@@ -21,9 +21,16 @@ impl Expander<'_> {
                     | CoreForm::CondExpand
                     | CoreForm::SyntaxError
             )
+            || (scan.scope == ScopeId::TOP && form == CoreForm::BeginForSyntax)
             || (scan.scope == ScopeId::TOP
                 && matches!(form, CoreForm::Import | CoreForm::DefineLibrary));
-        if matches!(form, CoreForm::LetSyntax | CoreForm::LetrecSyntax) {
+        if matches!(
+            form,
+            CoreForm::LetSyntax
+                | CoreForm::LetrecSyntax
+                | CoreForm::SplicingLetSyntax
+                | CoreForm::SplicingLetrecSyntax
+        ) {
             return self.splice_let_syntax(form, syntax, scan);
         }
         if !handled {
@@ -38,8 +45,10 @@ impl Expander<'_> {
         match form {
             CoreForm::Define => self.define(form, operands, syntax, scan),
             CoreForm::DefineStar => self.define(form, operands, syntax, scan),
+            CoreForm::MatchDefine => self.match_define(operands, syntax.span, scan),
             CoreForm::DefineValues => self.define_values(operands, syntax.span, scan),
             CoreForm::DefineRecordType => self.define_record_type(operands, syntax.span, scan),
+            CoreForm::DefineCallSyntax => self.define_call_syntax(operands, syntax.span, scan),
             CoreForm::DefineSyntax => match operands {
                 [name, spec] => self.declare_syntax(name, spec, form.name(), scan),
                 _ => self.bad_form(form, syntax.span, "expected a keyword and a transformer"),
@@ -58,6 +67,7 @@ impl Expander<'_> {
                 let diagnostic = self.syntax_error_diagnostic(operands, syntax);
                 self.report(diagnostic);
             }
+            CoreForm::BeginForSyntax => self.begin_for_syntax(operands, syntax.span),
             CoreForm::Import => self.import_form(syntax),
             CoreForm::DefineLibrary => {
                 self.declare_library(syntax);
@@ -70,17 +80,26 @@ impl Expander<'_> {
 
     /// A `let-syntax` whose body ends with a definition has no value; its definitions belong to
     /// the body around it, as in R6RS. Any other is an expression whose body is a scope of its
-    /// own, as R5RS and R7RS have it. False in the latter case.
+    /// own, as R5RS and R7RS have it. False in the latter case. The forms of SRFI 188 are always
+    /// part of the body around them.
     fn splice_let_syntax(&mut self, form: CoreForm, syntax: &Syntax, scan: &mut Scan) -> bool {
         let Some(elements) = syntax.elements().filter(|elements| elements.len() > 2) else {
             return false;
         };
         let errors_before = self.diagnostics.len();
-        let recursive = form == CoreForm::LetrecSyntax;
+        let recursive = matches!(
+            form,
+            CoreForm::LetrecSyntax | CoreForm::SplicingLetrecSyntax
+        );
+        let splicing = matches!(
+            form,
+            CoreForm::SplicingLetSyntax | CoreForm::SplicingLetrecSyntax
+        );
         let inner = self.bind_keywords(form, &elements[1], recursive, scan.current);
-        let last = elements
-            .last()
-            .is_some_and(|last| self.is_definition(last, inner));
+        let last = splicing
+            || elements
+                .last()
+                .is_some_and(|last| self.is_definition(last, inner));
         if !last || self.diagnostics.len() > errors_before {
             // The expression will be looked at again, and its errors found again.
             self.forget_errors(errors_before);
@@ -126,7 +145,7 @@ impl Expander<'_> {
     }
 
     /// Drops the errors of an attempt that will be made again, unless it ended everything.
-    fn forget_errors(&mut self, count: usize) {
+    pub(crate) fn forget_errors(&mut self, count: usize) {
         if !self.aborted {
             self.diagnostics.truncate(count);
         }

@@ -8,6 +8,9 @@
 //! <field>       name | (name) | (name accessor) | (name accessor modifier)
 //! ```
 //!
+//! Where a procedure has a name, `#t` stands for the name that SRFI 99 gives it: `make-type`, `type?`, `type-field`
+//! or `type-field-set!`, without the angle brackets of the type's name.
+//!
 //! The fields of a parent precede those of its child. Usually the parent is a variable that a
 //! `define-record-type` defined; then its fields are known here, and a constructor may name them or,
 //! given as a bare name, takes them first. If the parent is any other expression, a child's
@@ -70,11 +73,20 @@ impl Expander<'_> {
         let Some((type_name, parent)) = self.record_type_name(type_spec) else {
             return;
         };
-        let predicate = rest.first();
-        let Some(fields) = self.record_fields(rest.get(1..).unwrap_or_default()) else {
+        let Some(identifier) = type_name.as_identifier() else {
             return;
         };
-        let Some(identifier) = type_name.as_identifier() else {
+        let constructor = &with_default_name(constructor, identifier, "make-", "");
+        let predicate = rest
+            .first()
+            .map(|predicate| with_default_name(predicate, identifier, "", "?"));
+        let field_specs: Vec<Syntax> = rest
+            .get(1..)
+            .unwrap_or_default()
+            .iter()
+            .map(|spec| with_default_field_names(spec, identifier))
+            .collect();
+        let Some(fields) = self.record_fields(&field_specs) else {
             return;
         };
         let Some(type_target) = self.declare(&type_name, FORM.name(), scan) else {
@@ -112,7 +124,7 @@ impl Expander<'_> {
         };
         self.define_constructor(&definition, constructor, scan);
         if let Some(predicate) = predicate.filter(|predicate| !is_false(predicate)) {
-            self.define_predicate(&definition, predicate, scan);
+            self.define_predicate(&definition, &predicate, scan);
         }
         for index in 0..definition.fields.len() {
             self.define_field_procedures(&definition, index, scan);
@@ -351,7 +363,7 @@ impl Expander<'_> {
     }
 
     /// The field names of the record type that a variable holds, if that is known.
-    fn known_fields(&mut self, parent: &Syntax, scope: ScopeId) -> Option<Vec<Name>> {
+    pub(crate) fn known_fields(&mut self, parent: &Syntax, scope: ScopeId) -> Option<Vec<Name>> {
         match self.resolve(parent.as_identifier()?, scope) {
             Denotation::Local(variable) => self.local_records.get(&variable).cloned(),
             Denotation::Global { name, .. } if name.library == *self.environment.key() => {
@@ -412,6 +424,32 @@ impl Expander<'_> {
 
 fn is_false(syntax: &Syntax) -> bool {
     matches!(syntax.as_atom(), Some(Datum::Boolean(false)))
+}
+
+/// `#t` becomes the name of the type between a prefix and a suffix, with the scope of the type's name.
+fn with_default_name(spec: &Syntax, type_name: Identifier, prefix: &str, suffix: &str) -> Syntax {
+    if !matches!(spec.as_atom(), Some(Datum::Boolean(true))) {
+        return spec.clone();
+    }
+    let bare = bare_type_name(type_name.name);
+    let name = Name::new(&format!("{prefix}{}{suffix}", bare.as_str()));
+    let alias = type_name.alias;
+    Syntax::identifier(spec.span, Identifier { name, alias })
+}
+
+/// The same for the procedures of a field.
+fn with_default_field_names(spec: &Syntax, type_name: Identifier) -> Syntax {
+    let Some(mut parts) = spec.elements() else {
+        return spec.clone();
+    };
+    let Some(field) = parts.first().and_then(Syntax::as_identifier) else {
+        return spec.clone();
+    };
+    let field = field.name.as_str().to_owned();
+    for (part, suffix) in parts.iter_mut().skip(1).zip(["", "-set!"]) {
+        *part = with_default_name(part, type_name, "", &format!("-{field}{suffix}"));
+    }
+    Syntax::list(spec.span, parts)
 }
 
 /// `<point>` is called `point`.

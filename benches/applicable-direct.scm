@@ -1,0 +1,18 @@
+;;; expect: 125000000
+;;; The work of applicable.scm with the procedures that do the same.
+(import (scheme base) (scheme write) (only (canny base) bitwise-and) (srfi 69))
+(define (sum-of-vector numbers count)
+  (let loop ((i 0) (sum 0))
+    (if (< i count)
+        (loop (+ i 1) (+ sum (vector-ref numbers (bitwise-and i 3))))
+        sum)))
+(define (sum-of-table table count)
+  (let loop ((i 0) (sum 0))
+    (if (< i count)
+        (loop (+ i 1) (+ sum (hash-table-ref/default table (bitwise-and i 3) #f)))
+        sum)))
+(define numbers (vector 1 2 3 4))
+(define table (make-hash-table eqv?))
+(for-each (lambda (i) (hash-table-set! table i (+ i 1))) '(0 1 2 3))
+(display (+ (sum-of-vector numbers 40000000) (sum-of-table table 10000000)))
+(newline)

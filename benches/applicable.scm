@@ -1,0 +1,18 @@
+;;; expect: 125000000
+;;; A vector and a hash table that are called like procedures.
+(import (scheme base) (scheme write) (only (canny base) bitwise-and) (srfi 69) (canny applicable))
+(define (sum-of-vector numbers count)
+  (let loop ((i 0) (sum 0))
+    (if (< i count)
+        (loop (+ i 1) (+ sum (numbers (bitwise-and i 3))))
+        sum)))
+(define (sum-of-table table count)
+  (let loop ((i 0) (sum 0))
+    (if (< i count)
+        (loop (+ i 1) (+ sum (table (bitwise-and i 3))))
+        sum)))
+(define numbers (vector 1 2 3 4))
+(define table (make-hash-table eqv?))
+(for-each (lambda (i) (hash-table-set! table i (+ i 1))) '(0 1 2 3))
+(display (+ (sum-of-vector numbers 40000000) (sum-of-table table 10000000)))
+(newline)

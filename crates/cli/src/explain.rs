@@ -1,0 +1,102 @@
+//! `canny explain`: what the codes of messages mean.
+
+use std::process::ExitCode;
+
+use canny_syntax::library::similar_name;
+use canny_syntax::messages::{self, Message, Stage};
+use canny_syntax::name::Name;
+
+use crate::exit_code;
+
+/// Explains a code, or lists all codes.
+pub fn run(code: Option<&str>) -> ExitCode {
+    let Some(code) = code else {
+        crate::print_all(&list());
+        return ExitCode::SUCCESS;
+    };
+    // As it stands in a message.
+    let word = code.trim_start_matches('[').trim_end_matches(']');
+    if let Some(row) = messages::find(word) {
+        crate::print_all(&explanation(row));
+        return ExitCode::SUCCESS;
+    }
+    let codes = messages::all().map(|row| Name::new(row.code));
+    let hint = match similar_name(Name::new(word), codes) {
+        Some(similar) => format!("did you mean '{similar}'?"),
+        None => "'canny explain' lists all codes.".to_owned(),
+    };
+    eprintln!("canny: no message has the code '{code}'; {hint}");
+    ExitCode::from(exit_code::USAGE)
+}
+
+fn list() -> String {
+    let width = messages::all().map(|row| row.code.len()).max();
+    let width = width.unwrap_or_default();
+    let mut text = String::new();
+    for stage in Stage::ALL {
+        let break_before = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{break_before}{}:\n", stage.title()));
+        for row in messages::all().filter(|row| row.stage == stage) {
+            text.push_str(&format!("  {:width$}  {}\n", row.code, row.title));
+        }
+    }
+    text
+}
+
+fn explanation(row: &Message) -> String {
+    let mut text = format!("{}: {}.\n\n{}\n", row.code, row.title, wrapped(row.text));
+    for (heading, example) in [("Wrong", row.wrong), ("Right", row.repaired)] {
+        if !example.is_empty() {
+            let lines: Vec<String> = example.lines().map(|line| format!("    {line}")).collect();
+            text.push_str(&format!("\n{heading}:\n\n{}\n", lines.join("\n")));
+        }
+    }
+    if row.stage == Stage::Warnings {
+        let code = row.code;
+        text.push_str(&if messages::is_off_by_default(code) {
+            format!("\nThe warning is off unless -W {code} turns it on.\n")
+        } else {
+            format!("\nThe warning is turned off by -W no-{code}.\n")
+        });
+    }
+    text
+}
+
+/// Columns of a line of text.
+const COLUMNS_MAX: usize = 80;
+
+/// The text in lines of a readable length.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    let mut columns = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if columns > 0 && columns + 1 + length > COLUMNS_MAX {
+            lines.push('\n');
+            columns = 0;
+        } else if columns > 0 {
+            lines.push(' ');
+            columns += 1;
+        }
+        lines.push_str(word);
+        columns += length;
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_short() {
+        for row in messages::all() {
+            let text = wrapped(row.text);
+            assert!(
+                text.lines().all(|line| line.chars().count() <= COLUMNS_MAX),
+                "{text}"
+            );
+            assert_eq!(text.replace('\n', " "), row.text);
+        }
+    }
+}

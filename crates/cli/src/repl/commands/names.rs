@@ -1,0 +1,200 @@
+//! Names: finding them and telling what they mean.
+
+use canny_compiler::unit::Parameters;
+use canny_lib::evaluation::{NameInfo, NameKind};
+use canny_lib::printer::pretty_written;
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+
+use super::modules::library_of;
+use super::{Reply, form_of, reply};
+use crate::repl::prompt::Prompt;
+
+/// Names that a command lists at most.
+const NAMES_MAX: usize = 100;
+
+fn kind_text(kind: NameKind) -> &'static str {
+    match kind {
+        NameKind::Form => "form",
+        NameKind::Macro => "macro",
+        NameKind::Primitive => "procedure",
+        NameKind::Variable => "variable",
+    }
+}
+
+/// `,apropos TEXT`
+pub(super) fn apropos(prompt: &mut Prompt, rest: &str) -> Reply {
+    let wanted = rest.trim_matches('"');
+    if wanted.is_empty() {
+        return Reply::Usage;
+    }
+    let environment = prompt.environment();
+    let evaluation = prompt.session.evaluation();
+    let bound: Vec<String> = evaluation
+        .bound_names(environment)
+        .into_iter()
+        .filter(|name| name.contains(wanted))
+        .collect();
+    let mut lines = Vec::new();
+    for name in &bound {
+        if let Some(info) = evaluation.name_info(environment, name) {
+            let place = info.library.as_deref().unwrap_or("defined here");
+            lines.push(format!("  {name}  {}, {place}", kind_text(info.kind)));
+        }
+    }
+    let mut elsewhere = Vec::new();
+    for (library, exports) in evaluation.known_exports() {
+        for info in exports {
+            if info.name.contains(wanted) && !bound.contains(&info.name) {
+                elsewhere.push(format!(
+                    "  {}  {}, import {library}",
+                    info.name,
+                    kind_text(info.kind)
+                ));
+            }
+        }
+    }
+    elsewhere.sort();
+    lines.extend(elsewhere);
+    Reply::Text(match lines.len() {
+        0 => format!("No name contains {wanted}.\n"),
+        _ => cut(lines),
+    })
+}
+
+/// Lines, but not too many.
+fn cut(mut lines: Vec<String>) -> String {
+    let count = lines.len();
+    lines.truncate(NAMES_MAX);
+    if count > NAMES_MAX {
+        lines.push(format!("  … and {} more", count - NAMES_MAX));
+    }
+    format!("{}\n", lines.join("\n"))
+}
+
+/// `,binding [LIBRARY]`
+pub(super) fn binding(prompt: &mut Prompt, rest: &str) -> Reply {
+    if rest.is_empty() {
+        let environment = prompt.environment();
+        let evaluation = prompt.session.evaluation();
+        let own = |name: &String| {
+            let info = evaluation.name_info(environment, name)?;
+            let is_result = name
+                .strip_prefix('$')
+                .is_some_and(|n| n.parse::<u64>().is_ok());
+            (info.library.is_none() && !is_result)
+                .then(|| format!("  {name}  {}", kind_text(info.kind)))
+        };
+        let names = evaluation.bound_names(environment);
+        let lines: Vec<String> = names.iter().filter_map(own).collect();
+        return Reply::Text(if lines.is_empty() {
+            "Nothing was defined here.\n".to_owned()
+        } else {
+            cut(lines)
+        });
+    }
+    reply(form_of(prompt, rest).and_then(|form| {
+        let words = library_of(prompt, &form)?;
+        let exports = prompt.session.evaluation().library_exports(&words);
+        Ok(Reply::Text(match exports {
+            Some(exports) => {
+                let line = |info: &NameInfo| format!("  {}  {}", info.name, kind_text(info.kind));
+                cut(exports.iter().map(line).collect())
+            }
+            None => format!("There is no library {words} that can be imported.\n"),
+        }))
+    }))
+}
+
+/// `,describe EXPR`
+pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
+    reply(form_of(prompt, rest).and_then(|form| {
+        let name = form
+            .as_identifier()
+            .map(|name| name.name.as_str().to_owned());
+        let environment = prompt.environment();
+        let info = name
+            .as_deref()
+            .and_then(|name| prompt.session.evaluation().name_info(environment, name));
+        let mut text = String::new();
+        if let Some(info) = &info {
+            let place = match &info.library {
+                Some(library) => format!("imported from {library}"),
+                None => "defined at the prompt".to_owned(),
+            };
+            text.push_str(&format!(
+                "{}: {}, {place}\n",
+                info.name,
+                kind_text(info.kind)
+            ));
+            if let Some((signature, documentation)) = info.documentation {
+                text.push_str(&format!("  {signature}\n  {documentation}\n"));
+            }
+            if info.kind != NameKind::Variable {
+                return Ok(Reply::Text(text));
+            }
+        }
+        let value = prompt.value_of(&form).map_err(Reply::Leave)?;
+        text.push_str(&object_text(prompt, value));
+        Ok(Reply::Text(text))
+    }))
+}
+
+/// What an object is.
+fn object_text(prompt: &Prompt, value: Value) -> String {
+    let vm = &prompt.session.vm;
+    if !value.is_kind(Kind::Closure) {
+        let width = prompt.printing.columns();
+        let length = prompt.printing.length_max;
+        let (text, _) = pretty_written(&prompt.session.thread, value, width, length);
+        return format!("{text}\n{}\n", kind_of(value));
+    }
+    let name = vm.procedure_name(value);
+    let shown = name.as_deref().unwrap_or("an anonymous procedure");
+    let mut text = String::new();
+    for clause in vm.procedure_parameters(value).unwrap_or_default() {
+        text.push_str(&format!("  {}\n", clause_text(name.as_deref(), &clause)));
+    }
+    if let Some(place) = prompt.session.thread.definition(value) {
+        text.push_str(&format!(
+            "  {shown} is defined at {}:{}:{}\n",
+            place.file, place.line, place.column
+        ));
+    }
+    if let Some(row) = vm.procedure_primitive(value) {
+        text = format!("  {shown}: {}\n", row.signature);
+    }
+    text
+}
+
+/// A call with the names of the parameters.
+pub fn clause_text(name: Option<&str>, clause: &Parameters) -> String {
+    let mut words = vec![name.unwrap_or("_").to_owned()];
+    words.extend(clause.required.iter().map(ToString::to_string));
+    words.extend(clause.optional.iter().map(|name| format!("[{name}]")));
+    words.extend(clause.keywords.iter().map(|name| format!("[#:{name}]")));
+    if let Some(rest) = clause.rest {
+        words.push(format!(". {rest}"));
+    }
+    format!("({})", words.join(" "))
+}
+
+/// The kind of an object that is no procedure.
+fn kind_of(value: Value) -> String {
+    if value.is_pair() {
+        return "  a pair".to_owned();
+    }
+    if value.as_fixnum().is_some() {
+        return "  an exact integer".to_owned();
+    }
+    if value.as_character().is_some() {
+        return "  a character".to_owned();
+    }
+    if value.as_inline_flonum().is_some() {
+        return "  an inexact number".to_owned();
+    }
+    match value.as_object() {
+        Some(object) => format!("  a {}", object.kind().row().name),
+        None => "  a constant".to_owned(),
+    }
+}

@@ -1,0 +1,239 @@
+//! Completion of names, libraries, files and commands; and what else the editor asks about the language.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use canny_lib::evaluation::{EnvironmentId, NameKind};
+use canny_lib::{Evaluation, EvaluationConfig};
+use canny_vm::Vm;
+
+use super::commands;
+use super::editor::{Assistant, Completions, Styled};
+use super::lexis::{self, TokenKind};
+use super::{highlight, indent};
+
+/// Texts that are looked at for completion at most.
+const BYTES_MAX: usize = 64 * 1024;
+/// Files of a directory that are offered at most.
+const FILES_MAX: usize = 500;
+
+/// Answers the editor's questions.
+pub struct Helper {
+    vm: Arc<Vm>,
+    environment: EnvironmentId,
+    /// Names that were asked about while this input is edited.
+    forms: Mutex<HashMap<String, bool>>,
+}
+
+impl Helper {
+    pub fn new(vm: Arc<Vm>, environment: EnvironmentId) -> Helper {
+        Helper {
+            vm,
+            environment,
+            forms: Mutex::default(),
+        }
+    }
+
+    fn evaluation(&self) -> &Evaluation {
+        self.vm
+            .host(|| Evaluation::new(&EvaluationConfig::default()))
+    }
+
+    fn is_form(&self, name: &str) -> bool {
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = forms.get(name) {
+            return *known;
+        }
+        let info = self.evaluation().name_info(self.environment, name);
+        let is_form =
+            info.is_some_and(|info| matches!(info.kind, NameKind::Form | NameKind::Macro));
+        forms.insert(name.to_owned(), is_form);
+        is_form
+    }
+}
+
+impl Assistant for Helper {
+    fn is_complete(&self, text: &str) -> bool {
+        // The comma alone is a command without a name, not an unquotation to come.
+        text.trim() == "," || lexis::is_complete(text)
+    }
+
+    fn indentation(&self, text: &str) -> usize {
+        indent::indentation(text)
+    }
+
+    fn styles(&self, text: &str, cursor: usize) -> Vec<Styled> {
+        highlight::styles(text, cursor, |name| self.is_form(name))
+    }
+
+    fn completions(&self, text: &str, cursor: usize) -> Completions {
+        completions(self.evaluation(), self.environment, text, cursor)
+    }
+}
+
+/// What may stand in place of the word before the cursor.
+pub fn completions(
+    evaluation: &Evaluation,
+    environment: EnvironmentId,
+    text: &str,
+    cursor: usize,
+) -> Completions {
+    let before = &text[..cursor];
+    if before.len() > BYTES_MAX {
+        return Completions::default();
+    }
+    let trimmed = before.trim_start();
+    if let Some(name) = trimmed.strip_prefix(',')
+        && !name.contains(char::is_whitespace)
+    {
+        return Completions {
+            start: cursor - name.len(),
+            candidates: starting_with(name, commands::names().map(str::to_owned)),
+        };
+    }
+    let tokens = lexis::tokens(before);
+    let last = tokens.last().filter(|token| token.range.end == cursor);
+    if let Some(token) = last.filter(|token| token.kind == TokenKind::String) {
+        let start = token.range.start + 1;
+        return files(start, &before[start..]);
+    }
+    if let Some(found) = libraries(evaluation, before, &tokens) {
+        return found;
+    }
+    let word = last.filter(|token| matches!(token.kind, TokenKind::Symbol | TokenKind::Constant));
+    let Some(word) = word else {
+        return Completions::default();
+    };
+    let prefix = &before[word.range.clone()];
+    Completions {
+        start: word.range.start,
+        candidates: starting_with(prefix, evaluation.bound_names(environment).into_iter()),
+    }
+}
+
+/// Names of the environment that begin so.
+pub fn names_starting_with(
+    evaluation: &Evaluation,
+    environment: EnvironmentId,
+    prefix: &str,
+) -> Vec<String> {
+    let names = evaluation.bound_names(environment);
+    let libraries = prefix.starts_with('(').then(|| evaluation.library_names());
+    starting_with(
+        prefix,
+        names.into_iter().chain(libraries.into_iter().flatten()),
+    )
+}
+
+fn starting_with(prefix: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    names.filter(|name| name.starts_with(prefix)).collect()
+}
+
+/// The name of a library inside of an import or of a command that takes one.
+fn libraries(
+    evaluation: &Evaluation,
+    before: &str,
+    tokens: &[lexis::Token],
+) -> Option<Completions> {
+    let mut open = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        match token.kind {
+            TokenKind::Open => open.push(index),
+            TokenKind::Close => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    let innermost = *open.last()?;
+    let head = |open: usize| {
+        let token = tokens.get(open + 1)?;
+        before.get(token.range.clone())
+    };
+    let is_import_set =
+        |word: &str| matches!(word, "import" | "only" | "except" | "prefix" | "rename");
+    let outer = open.len().checked_sub(2).map(|at| open[at]);
+    let is_wanted = match outer {
+        Some(outer) => head(outer).is_some_and(is_import_set),
+        None => {
+            let words = [",import", ",use", ",module", ",m ", ",reload", ",re "];
+            words
+                .iter()
+                .any(|word| before.trim_start().starts_with(word))
+        }
+    };
+    if !is_wanted {
+        return None;
+    }
+    let start = tokens[innermost].range.start;
+    let typed = before[start..]
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let typed = if before.ends_with(char::is_whitespace) && !typed.ends_with('(') {
+        format!("{typed} ")
+    } else {
+        typed
+    };
+    let candidates = starting_with(&typed, evaluation.library_names().into_iter());
+    (!candidates.is_empty()).then_some(Completions { start, candidates })
+}
+
+/// Files whose path begins so.
+fn files(start: usize, typed: &str) -> Completions {
+    let (directory, name) = match typed.rfind('/') {
+        Some(slash) => typed.split_at(slash + 1),
+        None => ("", typed),
+    };
+    let place = if directory.is_empty() { "." } else { directory };
+    let mut candidates = Vec::new();
+    for entry in std::fs::read_dir(Path::new(place))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let file = entry.file_name();
+        let Some(file) = file.to_str() else { continue };
+        let is_hidden = file.starts_with('.') && !name.starts_with('.');
+        if !file.starts_with(name) || is_hidden {
+            continue;
+        }
+        let is_directory = entry.path().is_dir();
+        let end = if is_directory { "/" } else { "" };
+        candidates.push(format!("{directory}{file}{end}"));
+        if candidates.len() >= FILES_MAX {
+            break;
+        }
+    }
+    candidates.sort();
+    Completions { start, candidates }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use canny_lib::evaluation::INTERACTION;
+
+    fn complete(text: &str) -> Vec<String> {
+        let evaluation = Evaluation::new(&EvaluationConfig::default());
+        completions(&evaluation, INTERACTION, text, text.len()).candidates
+    }
+
+    #[test]
+    fn names_libraries_and_commands_are_completed() {
+        assert_eq!(complete("(list-ta"), ["list-tabulate", "list-tail"]);
+        assert!(complete("(import (scheme b").contains(&"(scheme base)".to_owned()));
+        assert!(complete("(import (only (scheme c").contains(&"(scheme char)".to_owned()));
+        assert!(complete(",import (srfi ").contains(&"(srfi 1)".to_owned()));
+        assert_eq!(complete(",opti"), ["optimize", "option"]);
+        assert_eq!(complete("(no-such-name-"), [""; 0]);
+        assert_eq!(complete(""), [""; 0]);
+    }
+
+    #[test]
+    fn files_are_completed_in_strings() {
+        assert!(complete("(load \"Cargo.to").contains(&"Cargo.toml".to_owned()));
+        assert!(complete("(load \"sr").contains(&"src/".to_owned()));
+    }
+}

@@ -1,0 +1,326 @@
+//! What is on the screen: the prompt and the text in rows as wide as the window.
+//!
+//! The screen knows in which of its rows the cursor is, and nothing of what is above them. It draws as many rows as the
+//! window has, those around the cursor. Lines after the first begin below the text of the first.
+
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar;
+
+/// Colours and the like for a part of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Styled {
+    pub range: Range<usize>,
+    /// Parameters of an SGR sequence.
+    pub style: &'static str,
+}
+
+/// What is to be shown.
+#[derive(Debug)]
+pub struct View<'a> {
+    pub prompt: &'a str,
+    pub prompt_style: &'static str,
+    pub text: &'a str,
+    pub cursor: usize,
+    /// In the order of the text, without overlaps.
+    pub styles: &'a [Styled],
+    /// Lines below the text.
+    pub below: &'a [String],
+}
+
+/// Where the screen's rows are.
+#[derive(Debug, Default)]
+pub struct Screen {
+    /// Row of the terminal's cursor among the rows that were drawn.
+    cursor_row: usize,
+    columns: usize,
+    rows: usize,
+}
+
+/// A row: bytes of the text, and the columns before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    range: Range<usize>,
+    indent: usize,
+}
+
+impl Screen {
+    /// A screen for a window of this size.
+    pub fn new(columns: usize, rows: usize) -> Screen {
+        Screen {
+            cursor_row: 0,
+            columns: columns.max(1),
+            rows: rows.max(1),
+        }
+    }
+
+    pub fn resize(&mut self, columns: usize, rows: usize) {
+        self.columns = columns.max(1);
+        self.rows = rows.max(1);
+    }
+
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Writes what shows the view in place of what was shown before.
+    pub fn draw(&mut self, view: &View, out: &mut String) {
+        self.erase(out);
+        let prompt = self.prompt_of(view.prompt);
+        let (rows, cursor) = self.rows_of(prompt, view);
+        let (first, end) = self.window(&rows, cursor.0, view.below.len());
+        let mut styles = view.styles;
+        for (number, row) in rows[first..end].iter().enumerate() {
+            if number > 0 {
+                out.push_str("\r\n");
+            }
+            if first + number == 0 {
+                styled(prompt, view.prompt_style, out);
+            } else {
+                out.extend(std::iter::repeat_n(' ', row.indent));
+            }
+            styles = show(view.text, row.range.clone(), styles, self.columns, out);
+        }
+        let mut last = end - 1 - first;
+        for line in view.below.iter().take(self.rows.saturating_sub(last + 1)) {
+            out.push_str("\r\n");
+            out.extend(fitting(line, self.columns.saturating_sub(1)));
+            last += 1;
+        }
+        let row = cursor.0 - first;
+        if last > row {
+            out.push_str(&format!("\x1b[{}A", last - row));
+        }
+        out.push('\r');
+        if cursor.1 > 0 {
+            out.push_str(&format!("\x1b[{}C", cursor.1));
+        }
+        self.cursor_row = row;
+    }
+
+    /// Clears what was drawn; the cursor is where it began.
+    pub fn erase(&mut self, out: &mut String) {
+        out.push('\r');
+        if self.cursor_row > 0 {
+            out.push_str(&format!("\x1b[{}A", self.cursor_row));
+        }
+        out.push_str("\x1b[J");
+        self.cursor_row = 0;
+    }
+
+    /// Forgets what was drawn: the cursor is at the start of a fresh line.
+    pub fn forget(&mut self) {
+        self.cursor_row = 0;
+    }
+
+    /// The prompt, unless the window is too narrow for one.
+    fn prompt_of<'a>(&self, prompt: &'a str) -> &'a str {
+        if text_width(prompt) * 2 > self.columns {
+            ""
+        } else {
+            prompt
+        }
+    }
+
+    /// Splits the text into rows; also row and column of the cursor.
+    fn rows_of(&self, prompt: &str, view: &View) -> (Vec<Row>, (usize, usize)) {
+        let indent = text_width(prompt);
+        let mut rows = Vec::new();
+        let mut cursor = (0, 0);
+        let mut start = 0;
+        let mut column = indent;
+        for (at, character) in view.text.char_indices() {
+            let width = shown_width(character, self.columns);
+            if character != '\n' && column + width > self.columns {
+                rows.push(Row {
+                    range: start..at,
+                    indent,
+                });
+                start = at;
+                column = indent;
+            }
+            if at == view.cursor {
+                cursor = (rows.len(), column);
+            }
+            if character == '\n' {
+                rows.push(Row {
+                    range: start..at,
+                    indent,
+                });
+                start = at + 1;
+                column = indent;
+            } else {
+                column += width;
+            }
+        }
+        if view.cursor >= view.text.len() {
+            if column >= self.columns {
+                rows.push(Row {
+                    range: start..view.text.len(),
+                    indent,
+                });
+                start = view.text.len();
+                column = indent;
+            }
+            cursor = (rows.len(), column.min(self.columns - 1));
+        }
+        rows.push(Row {
+            range: start..view.text.len(),
+            indent,
+        });
+        cursor.1 = cursor.1.min(self.columns - 1);
+        (rows, cursor)
+    }
+
+    /// The rows to draw, so that the cursor's is among them and the lines below have room if there is any.
+    fn window(&self, rows: &[Row], cursor: usize, below: usize) -> (usize, usize) {
+        let room = self.rows.saturating_sub(below.min(self.rows / 2)).max(1);
+        if rows.len() <= room {
+            return (0, rows.len());
+        }
+        let first = (cursor + 1).saturating_sub(room);
+        (first, (first + room).min(rows.len()))
+    }
+}
+
+/// Columns of a character as it is shown.
+fn shown_width(character: char, columns: usize) -> usize {
+    if character == '\n' {
+        0
+    } else if character.is_control() {
+        1
+    } else {
+        // What is wider than the window is shown as a question mark.
+        character.width().unwrap_or(1).min(columns)
+    }
+}
+
+/// Columns of a text without line ends.
+pub fn text_width(text: &str) -> usize {
+    text.chars().map(|c| shown_width(c, usize::MAX)).sum()
+}
+
+/// The start of a line that fits so many columns.
+fn fitting(line: &str, columns: usize) -> impl Iterator<Item = char> + '_ {
+    let mut column = 0;
+    line.chars().take_while(move |c| {
+        column += shown_width(*c, columns);
+        column <= columns
+    })
+}
+
+fn styled(text: &str, style: &str, out: &mut String) {
+    if style.is_empty() || text.is_empty() {
+        out.push_str(text);
+    } else {
+        out.push_str(&format!("\x1b[{style}m{text}\x1b[0m"));
+    }
+}
+
+/// Writes a part of the text; gives the styles that were not used up.
+fn show<'s>(
+    text: &str,
+    range: Range<usize>,
+    mut styles: &'s [Styled],
+    columns: usize,
+    out: &mut String,
+) -> &'s [Styled] {
+    let mut is_on = false;
+    for (offset, character) in text[range.clone()].char_indices() {
+        let at = range.start + offset;
+        while let Some(first) = styles.first()
+            && first.range.end <= at
+        {
+            styles = &styles[1..];
+            if is_on {
+                out.push_str("\x1b[0m");
+                is_on = false;
+            }
+        }
+        if let Some(first) = styles.first()
+            && first.range.start <= at
+            && !is_on
+        {
+            out.push_str(&format!("\x1b[{}m", first.style));
+            is_on = true;
+        }
+        if character == '\t' {
+            out.push(' ');
+        } else if character.is_control() {
+            out.push('\u{b7}');
+        } else if character.width().unwrap_or(1) > columns {
+            out.push('?');
+        } else {
+            out.push(character);
+        }
+    }
+    if is_on {
+        out.push_str("\x1b[0m");
+    }
+    styles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(text: &str, cursor: usize) -> View<'_> {
+        View {
+            prompt: "> ",
+            prompt_style: "",
+            text,
+            cursor,
+            styles: &[],
+            below: &[],
+        }
+    }
+
+    fn drawn(columns: usize, rows: usize, text: &str, cursor: usize) -> String {
+        let mut out = String::new();
+        Screen::new(columns, rows).draw(&view(text, cursor), &mut out);
+        out.replace("\x1b[J", "").replace("\r\n", "|")
+    }
+
+    #[test]
+    fn lines_begin_below_each_other() {
+        assert_eq!(drawn(80, 24, "(a\n b)", 6), "\r> (a|   b)\r\x1b[5C");
+    }
+
+    #[test]
+    fn long_lines_are_wrapped() {
+        assert_eq!(drawn(6, 24, "abcdefgh", 8), "\r> abcd|  efgh|  \r\x1b[2C");
+        assert_eq!(
+            drawn(6, 24, "abcdefgh", 1),
+            "\r> abcd|  efgh\x1b[1A\r\x1b[3C"
+        );
+    }
+
+    #[test]
+    fn a_window_shows_the_rows_around_the_cursor() {
+        assert_eq!(drawn(80, 2, "a\nb\nc\nd", 7), "\r  c|  d\r\x1b[3C");
+        assert_eq!(drawn(80, 2, "a\nb\nc\nd", 0), "\r> a|  b\x1b[1A\r\x1b[2C");
+    }
+
+    #[test]
+    fn narrow_windows_have_no_prompt() {
+        assert_eq!(drawn(1, 24, "ab", 2), "\ra|b|\r");
+        assert_eq!(drawn(1, 1, "日本", 6), "\r\r");
+        assert_eq!(drawn(1, 3, "日本", 3), "\r?|?\r");
+    }
+
+    #[test]
+    fn colours_end_with_their_rows() {
+        let mut out = String::new();
+        let styles = [Styled {
+            range: 1..3,
+            style: "31",
+        }];
+        let mut shown = view("abcd", 0);
+        shown.styles = &styles;
+        Screen::new(4, 9).draw(&shown, &mut out);
+        assert!(
+            out.contains("a\x1b[31mb\x1b[0m\r\n  \x1b[31mc\x1b[0md"),
+            "{out:?}"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Where the next line of a form begins.
+
+use canny_syntax::pretty::distinguished_operands;
+
+use super::lexis::{Token, TokenKind, tokens};
+
+/// Texts longer than this are not looked at.
+const BYTES_MAX: usize = 64 * 1024;
+
+/// An open paren.
+struct Open {
+    column: usize,
+    /// The operator, its column and whether it is a symbol.
+    head: Option<(usize, String)>,
+    /// The column of the second element, and whether it is on the line of the first.
+    second: Option<usize>,
+    count: usize,
+}
+
+/// The column for a line that follows the text.
+pub fn indentation(text: &str) -> usize {
+    if text.len() > BYTES_MAX {
+        return 0;
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let mut line_start = 0;
+    let mut scanned_to = 0;
+    for Token { kind, range } in tokens(text) {
+        if let Some(newline) = text[scanned_to..range.start].rfind('\n') {
+            line_start = scanned_to + newline + 1;
+        }
+        let column = text[line_start..range.start].chars().count();
+        scanned_to = range.start;
+        match kind {
+            TokenKind::Comment | TokenKind::Prefix => {}
+            TokenKind::Close => {
+                open.pop();
+            }
+            kind => {
+                let word = &text[range.clone()];
+                note(&mut open, column, kind, word, line_start);
+                if kind == TokenKind::Open {
+                    let inner = column + word.chars().count() - 1;
+                    open.push(Open {
+                        column: inner,
+                        head: None,
+                        second: None,
+                        count: 0,
+                    });
+                }
+            }
+        }
+        if let Some(newline) = text[range.clone()].rfind('\n') {
+            line_start = range.start + newline + 1;
+            scanned_to = line_start;
+        }
+    }
+    let Some(innermost) = open.last() else {
+        return 0;
+    };
+    column_in(innermost)
+}
+
+/// An element begins in the innermost open list.
+fn note(open: &mut [Open], column: usize, kind: TokenKind, word: &str, _line_start: usize) {
+    let Some(list) = open.last_mut() else { return };
+    list.count += 1;
+    match list.count {
+        1 if kind == TokenKind::Symbol => list.head = Some((column, word.to_owned())),
+        2 if list.head.is_some() => list.second = Some(column),
+        _ => {}
+    }
+}
+
+fn column_in(list: &Open) -> usize {
+    let Some((head_column, head)) = &list.head else {
+        return list.column + 1;
+    };
+    // Whatever defines something or is called like a form with a body looks like one.
+    let has_body = distinguished_operands(head).is_some()
+        || head.starts_with("def")
+        || head.starts_with("with-")
+        || head.starts_with("call-with-")
+        || matches!(
+            head.as_str(),
+            "parameterize" | "guard" | "let-syntax" | "dotimes" | "while" | "until" | "test-group"
+        );
+    match list.second {
+        _ if has_body => list.column + 2,
+        Some(second) if second > *head_column => second,
+        // The operator stands alone on its line.
+        _ => list.column + 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::indentation;
+
+    #[test]
+    fn forms_have_bodies_and_calls_have_operands() {
+        for (text, column) in [
+            ("(define (f x)", 2),
+            ("(define (f x)\n  (let ((a 1)", 8),
+            ("(define (f x)\n  (let ((a 1))", 4),
+            ("(list 1", 6),
+            ("(list\n 1", 1),
+            ("(list", 1),
+            ("(cond ((a) 1)", 6),
+            ("'(1 2", 2),
+            ("#(1 2", 2),
+            ("(f \"a\nb\" c", 3),
+            ("(if a\n    b", 4),
+            ("(lambda (x) ; comment", 2),
+            ("(a)", 0),
+            ("", 0),
+            (")))", 0),
+        ] {
+            assert_eq!(indentation(text), column, "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The prompt: reading inputs, evaluating them, showing results; and `-e`.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `prompt` | the state of a session at the prompt, what becomes of an input |
+//! | `results` | `$1` and its kin, and how values are shown |
+//! | `frames` | the frames of failed evaluations |
+//! | `commands` | lines that begin with a comma |
+//! | `input` | where inputs come from: an editor, a dumb terminal, a file |
+//! | `editor` | keys and the screen; knows nothing of Scheme |
+//! | `lexis`, `indent`, `highlight`, `completion` | what the editor asks about the language |
+//! | `history` | inputs of former sessions |
+//! | `server` | `--listen`: nREPL clients |
+//!
+//! Everything of the machine happens on one thread, that of the session. With `--listen` inputs come to it as jobs, from the
+//! prompt and from clients alike.
+
+mod commands;
+mod completion;
+mod editor;
+mod frames;
+mod highlight;
+mod history;
+mod indent;
+mod input;
+mod lexis;
+mod prompt;
+mod results;
+mod server;
+
+use std::sync::Arc;
+
+use canny_lib::evaluation::INTERACTION;
+use canny_vm::{InterruptState, Vm};
+
+use crate::exit_code;
+use crate::options::Options;
+use crate::session::{Failure, Session};
+use input::{Line, Source};
+use prompt::{Outcome, Prompt};
+
+/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded.
+pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
+    let machine = Arc::downgrade(vm);
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT]) else {
+        return;
+    };
+    let waiting = std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for _ in signals.forever() {
+                interrupts.interrupt();
+                if let Some(vm) = machine.upgrade() {
+                    crate::session::evaluation_of(&vm).interrupt_macros();
+                }
+            }
+        });
+    // Without the thread Ctrl-C is lost, which is no reason not to run.
+    drop(waiting);
+}
+
+/// Evaluates forms in the interaction environment, one after the other, and prints what has a value.
+pub fn evaluate_and_print(session: &mut Session, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    let forms = prompt::read_forms(session, name, bytes).ok_or(Failure::Syntax)?;
+    for form in &forms {
+        let value = prompt::evaluate_form(session, INTERACTION, form)?;
+        results::each_value(session, value, |session, value| {
+            results::print_plainly(session, value);
+        });
+    }
+    Ok(())
+}
+
+/// Reads, evaluates and prints until the end of input or `(exit)`.
+pub fn run(options: &Options) -> u8 {
+    let session = match Session::new(options, None) {
+        Ok(session) => session,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::OS;
+        }
+    };
+    session.vm.specializer().ledger().turn_on(true);
+    let mut prompt = Prompt::new(session);
+    let code = match &options.listen {
+        Some(address) => server::run(&mut prompt, address),
+        None => read_and_answer(&mut prompt),
+    };
+    prompt.session.finish(options);
+    code
+}
+
+/// The loop of a prompt without clients.
+fn read_and_answer(prompt: &mut Prompt) -> u8 {
+    let vm = prompt.session.vm.clone();
+    let mut source = Source::new(vm, prompt.session.thread.interrupts());
+    source.greet();
+    loop {
+        let line = match source.next(&prompt.text(), prompt.environment()) {
+            Ok(line) => line,
+            Err(error) => {
+                eprintln!("canny: cannot read standard input: {error}");
+                return exit_code::NO_INPUT;
+            }
+        };
+        match answer(prompt, line) {
+            Outcome::Next => {}
+            Outcome::Exit(code) => return code,
+        }
+    }
+}
+
+/// Does what a line asks.
+fn answer(prompt: &mut Prompt, line: Line) -> Outcome {
+    match line {
+        Line::Input(text) => prompt.input(&text),
+        Line::Interrupted => Outcome::Next,
+        Line::End { is_terminal } => prompt.end_of_input(is_terminal),
+        Line::Unfinished(text) => {
+            // The message says where the form began.
+            prompt.read_forms(&text);
+            Outcome::Exit(exit_code::DATA)
+        }
+    }
+}

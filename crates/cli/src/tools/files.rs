@@ -1,0 +1,59 @@
+//! Files that tools work on: finding them, and replacing one without a moment at which it is half written.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Endings of Scheme source files.
+const EXTENSIONS: [&str; 5] = ["scm", "sld", "sls", "sps", "ss"];
+
+/// Directories whose content belongs to others.
+const SKIPPED: [&str; 3] = ["target", "node_modules", "vendor"];
+
+/// Adds a file, or all Scheme sources below a directory, in the order of their names.
+pub fn collect(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !fs::metadata(path)?.is_dir() {
+        found.push(path.to_owned());
+        return Ok(());
+    }
+    let mut entries: Vec<PathBuf> = fs::read_dir(path)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<_>>()?;
+    entries.sort();
+    for entry in entries {
+        let name = entry.file_name().unwrap_or_default().to_string_lossy();
+        // Neither hidden directories nor loops of links.
+        let is_directory = fs::symlink_metadata(&entry)?.is_dir();
+        if name.starts_with('.') || (is_directory && SKIPPED.contains(&name.as_ref())) {
+            continue;
+        }
+        let extension = entry.extension().and_then(|extension| extension.to_str());
+        if is_directory {
+            collect(&entry, found)?;
+        } else if extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) {
+            found.push(entry);
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a file's content as a whole: whoever reads it sees the old or the new text. Keeps the permissions; writes
+/// through a link to the file that it names.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let permissions = fs::metadata(&path)?.permissions();
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = fs::File::create_new(&temporary).and_then(|mut file| {
+        file.write_all(content)?;
+        file.set_permissions(permissions)?;
+        file.sync_all()
+    });
+    let replaced = written.and_then(|()| fs::rename(&temporary, &path));
+    if replaced.is_err() {
+        // The message about the first failure is the useful one.
+        let _ = fs::remove_file(&temporary);
+    }
+    replaced
+}

@@ -1,0 +1,2 @@
+(import (scheme base) (scheme wirte) (srfi 1000))
+(display 1)

@@ -1,0 +1,344 @@
+//! Writing tokens with their line ends and indentation.
+//!
+//! One pass from left to right with a stack of open lists. What a list looks like is known from its head; how much
+//! room a form takes up to its first line end is known beforehand ([`Extents`]), so that lines that would become too
+//! long are broken in front of a form rather than inside of it.
+
+use canny_syntax::pretty::body_operands;
+
+use crate::ErrorAt;
+use crate::extents::Extents;
+use crate::tokens::{Kind, Token};
+
+/// A text, and for each line with a comment behind its code: the line's number, where the comment begins, and how
+/// many columns the code takes.
+pub(crate) struct LaidOut {
+    pub text: String,
+    pub trailing: Vec<(usize, usize, usize)>,
+}
+
+/// What the elements of a list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// Nothing but elements, one below the other.
+    Elements,
+    /// An operator and operands.
+    Call,
+    /// A keyword, some operands, and a body.
+    Body(usize),
+}
+
+/// An open list.
+struct List {
+    /// The column of the paren, and of what follows it.
+    column: usize,
+    inner: usize,
+    shape: Shape,
+    /// Elements so far, comments not counted.
+    count: usize,
+    /// The column of the first operand, if it stands on the operator's line.
+    operand: Option<usize>,
+    /// An element of the body was brought to a line of its own: so are the others.
+    is_broken: bool,
+    /// Every element stands on a line of its own.
+    breaks_all: bool,
+}
+
+impl List {
+    /// The column of an element that begins a line.
+    fn indentation(&self) -> usize {
+        match self.shape {
+            _ if self.count == 0 => self.inner,
+            Shape::Elements => self.inner,
+            Shape::Body(beside) if self.count <= beside => self.column + 4,
+            Shape::Body(_) => self.column + 2,
+            Shape::Call => self.operand.unwrap_or(self.inner),
+        }
+    }
+
+    /// Whether the next element belongs to the body of a form.
+    fn is_at_body(&self) -> bool {
+        matches!(self.shape, Shape::Body(beside) if self.count > beside)
+    }
+}
+
+struct Writer<'t> {
+    source: &'t str,
+    tokens: &'t [Token],
+    extents: Extents,
+    text: String,
+    column: usize,
+    line: usize,
+    lists: Vec<List>,
+    trailing: Vec<(usize, usize, usize)>,
+    /// The token before.
+    before: Option<Kind>,
+    /// A quotation stands directly before the next token.
+    is_quoted: bool,
+    /// Prefixes since the last element; only the first of them begins it.
+    is_prefixed: bool,
+}
+
+/// Lays tokens out.
+pub(crate) fn layout(source: &str, tokens: &[Token]) -> Result<LaidOut, ErrorAt> {
+    let mut writer = Writer {
+        source,
+        tokens,
+        extents: Extents::of(source, tokens)?,
+        text: String::with_capacity(source.len() + source.len() / 8),
+        column: 0,
+        line: 0,
+        lists: Vec::new(),
+        trailing: Vec::new(),
+        before: None,
+        is_quoted: false,
+        is_prefixed: false,
+    };
+    for index in 0..tokens.len() {
+        writer.token(index);
+    }
+    if !writer.text.is_empty() {
+        writer.text.push('\n');
+    }
+    Ok(LaidOut {
+        text: writer.text,
+        trailing: writer.trailing,
+    })
+}
+
+impl Writer<'_> {
+    fn token(&mut self, index: usize) {
+        let token = self.tokens[index];
+        match token.kind {
+            Kind::Close => self.close(&token),
+            Kind::LineComment => self.line_comment(index),
+            Kind::BlockComment => {
+                self.begin(index);
+                self.write(&token);
+            }
+            Kind::Prefix => {
+                if !self.is_prefixed {
+                    self.begin(index);
+                    self.is_prefixed = true;
+                } else if self.before == Some(Kind::LineComment) {
+                    self.end_line(&token);
+                }
+                let text = &self.source[token.start..token.end];
+                self.is_quoted = text == "'";
+                self.write(&token);
+            }
+            Kind::Atom => {
+                self.begin_element(index);
+                self.write(&token);
+                self.count();
+            }
+            Kind::Open => self.open(index),
+        }
+        self.before = Some(token.kind);
+    }
+
+    /// Goes to where an element begins, unless a prefix went there.
+    fn begin_element(&mut self, index: usize) {
+        if !self.is_prefixed {
+            self.begin(index);
+        } else if matches!(self.before, Some(Kind::LineComment | Kind::BlockComment)) {
+            // A comment stands between the prefix and this.
+            let token = self.tokens[index];
+            if self.before == Some(Kind::LineComment) {
+                self.end_line(&token);
+            } else {
+                self.blank();
+            }
+        }
+        self.is_prefixed = false;
+    }
+
+    fn count(&mut self) {
+        self.is_quoted = false;
+        if let Some(list) = self.lists.last_mut() {
+            list.count += 1;
+        }
+    }
+
+    fn open(&mut self, index: usize) {
+        self.begin_element(index);
+        let token = self.tokens[index];
+        let column = self.column;
+        self.write(&token);
+        let inner = self.column;
+        let is_data = self.is_quoted || token.end - token.start > 1;
+        let shape = match self.tokens.get(index + 1) {
+            Some(head) if head.kind == Kind::Atom && !is_data => {
+                shape_of(&self.source[head.start..head.end])
+            }
+            _ => Shape::Elements,
+        };
+        let breaks_all = shape == Shape::Elements
+            && self
+                .tokens
+                .get(index + 1)
+                .is_some_and(|first| first.kind == Kind::Open)
+            && !self.extents.fits(index, column);
+        self.count();
+        // A named let has its name beside the keyword too.
+        let shape = match (
+            shape,
+            self.tokens.get(index + 1),
+            self.tokens.get(index + 2),
+        ) {
+            (Shape::Body(1), Some(head), Some(name))
+                if &self.source[head.start..head.end] == "let" && name.kind == Kind::Atom =>
+            {
+                Shape::Body(2)
+            }
+            _ => shape,
+        };
+        self.lists.push(List {
+            column,
+            inner,
+            shape,
+            count: 0,
+            operand: None,
+            is_broken: false,
+            breaks_all,
+        });
+    }
+
+    fn close(&mut self, token: &Token) {
+        if self.before == Some(Kind::LineComment) {
+            let column = self.lists.last().map_or(0, |list| list.inner);
+            self.start_line(column, false);
+        }
+        self.lists.pop();
+        self.write(token);
+        self.is_prefixed = false;
+        self.is_quoted = false;
+    }
+
+    fn line_comment(&mut self, index: usize) {
+        let token = self.tokens[index];
+        if self.before.is_none() {
+            self.write(&token);
+            return;
+        }
+        if token.newlines > 0 || self.before == Some(Kind::LineComment) {
+            self.end_line(&token);
+        } else {
+            self.trailing
+                .push((self.line, self.text.len() + 1, self.column));
+            self.blank();
+        }
+        self.write(&token);
+    }
+
+    /// Begins a line where the next element of the innermost list belongs.
+    fn end_line(&mut self, token: &Token) {
+        let column = self.lists.last().map_or(0, List::indentation);
+        self.start_line(column, token.newlines > 1);
+    }
+
+    fn start_line(&mut self, column: usize, with_empty_line: bool) {
+        if with_empty_line {
+            self.text.push('\n');
+            self.line += 1;
+        }
+        self.text.push('\n');
+        self.line += 1;
+        self.text.extend(std::iter::repeat_n(' ', column));
+        self.column = column;
+    }
+
+    fn blank(&mut self) {
+        self.text.push(' ');
+        self.column += 1;
+    }
+
+    /// Goes from the token before to an element or comment: on the same line or on a new one.
+    fn begin(&mut self, index: usize) {
+        let token = self.tokens[index];
+        let Some(before) = self.before else { return };
+        if before == Kind::LineComment {
+            self.end_line(&token);
+            return;
+        }
+        if before == Kind::Open {
+            // What follows a paren stands beside it.
+            return;
+        }
+        let Some(list) = self.lists.last() else {
+            if token.newlines > 0 {
+                self.start_line(0, token.newlines > 1);
+            } else {
+                self.blank();
+            }
+            return;
+        };
+        let must_break = token.newlines > 0
+            || (list.breaks_all && list.count > 0)
+            || (list.is_broken && list.is_at_body());
+        if must_break {
+            self.end_line(&token);
+            return;
+        }
+        if self.should_break(index, list) {
+            self.end_line(&token);
+            self.note_break();
+            return;
+        }
+        self.blank();
+        let column = self.column;
+        if let Some(list) = self.lists.last_mut()
+            && list.count == 1
+            && token.kind != Kind::BlockComment
+        {
+            list.operand = Some(column);
+        }
+    }
+
+    /// An element of the innermost list was brought to a line of its own.
+    fn note_break(&mut self) {
+        if let Some(list) = self.lists.last_mut()
+            && list.is_at_body()
+        {
+            list.is_broken = true;
+        }
+    }
+
+    /// Whether an element would make its line too long, and a line of its own helps.
+    fn should_break(&self, index: usize, list: &List) -> bool {
+        // The tail of a dotted list stays beside its dot.
+        if self.extents.fits(index, self.column + 1) || self.text.ends_with(" .") {
+            return false;
+        }
+        let column = list.indentation();
+        column < self.column + 1 && self.extents.fits(index, column)
+    }
+
+    fn write(&mut self, token: &Token) {
+        let text = &self.source[token.start..token.end];
+        let text = match token.kind {
+            Kind::LineComment => text.trim_end(),
+            _ => text,
+        };
+        self.text.push_str(text);
+        match text.rfind('\n') {
+            Some(end) => {
+                self.line += text.matches('\n').count();
+                self.column = text[end + 1..].chars().count();
+            }
+            None => self.column += text.chars().count(),
+        }
+    }
+}
+
+/// What a list with this head is.
+fn shape_of(head: &str) -> Shape {
+    let first = head.as_bytes()[0];
+    if first == b'"' || first == b'#' || first.is_ascii_digit() {
+        return Shape::Elements;
+    }
+    match body_operands(head) {
+        Some(beside) => Shape::Body(beside),
+        None => Shape::Call,
+    }
+}

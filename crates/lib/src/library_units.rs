@@ -1,0 +1,99 @@
+//! Compiled code of the libraries that were loaded from source or from the cache.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use canny_compiler::compile::compile_library;
+use canny_compiler::unit::CompiledUnit;
+use canny_syntax::core::LibraryKey;
+use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::library::Libraries;
+use canny_syntax::span::SourceMap;
+
+use crate::evaluation::compiler_options;
+use crate::library_cache::LibraryCache;
+
+/// The code of each library. It is kept, since the machine for macros may need it after the program's.
+pub(crate) struct LibraryUnits {
+    cache: Arc<LibraryCache>,
+    compiled: Mutex<HashMap<LibraryKey, Arc<CompiledUnit>>>,
+    /// People will look into frames.
+    is_interactive: bool,
+}
+
+impl LibraryUnits {
+    pub(crate) fn new(cache: Arc<LibraryCache>, is_interactive: bool) -> LibraryUnits {
+        LibraryUnits {
+            cache,
+            is_interactive,
+            compiled: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<LibraryKey, Arc<CompiledUnit>>> {
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The code of a library, unless it is a standard one.
+    pub(crate) fn get(&self, key: &LibraryKey) -> Option<Arc<CompiledUnit>> {
+        let mut compiled = self.lock();
+        if let Some(unit) = compiled.get(key) {
+            return Some(unit.clone());
+        }
+        let unit = Arc::new(self.cache.take_unit(key)?);
+        compiled.insert(key.clone(), unit.clone());
+        Some(unit)
+    }
+
+    /// Forgets a library that will be loaded again.
+    pub(crate) fn forget(&self, key: &LibraryKey) -> Option<Arc<CompiledUnit>> {
+        self.lock().remove(key)
+    }
+
+    /// Adds libraries that were compiled elsewhere, unless they are known.
+    pub(crate) fn adopt(&self, libraries: Vec<(LibraryKey, Arc<CompiledUnit>)>) {
+        let mut compiled = self.lock();
+        for (key, unit) in libraries {
+            compiled.entry(key).or_insert(unit);
+        }
+    }
+
+    /// Everything that a unit requires, directly or not, apart from standard libraries.
+    pub(crate) fn needed_by(&self, unit: &CompiledUnit) -> Vec<(LibraryKey, Arc<CompiledUnit>)> {
+        let mut seen = HashSet::new();
+        let mut needed = Vec::new();
+        let mut pending = unit.requires.clone();
+        while let Some(name) = pending.pop() {
+            let key = name.key();
+            if !seen.insert(key.clone()) {
+                continue;
+            }
+            if let Some(unit) = self.get(&key) {
+                pending.extend(unit.requires.iter().cloned());
+                needed.push((key, unit));
+            }
+        }
+        needed
+    }
+
+    /// Compiles the libraries that the expander met since the last time.
+    pub(crate) fn compile_expanded(
+        &self,
+        libraries: &mut Libraries,
+        sources: &SourceMap,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        for library in libraries.take_units() {
+            let options = compiler_options(sources, self.is_interactive);
+            match compile_library(libraries, &library, &options) {
+                Ok((compilation, interface)) => {
+                    diagnostics.extend(compilation.warnings);
+                    self.cache.keep(&library, &interface, &compilation.unit);
+                    self.lock()
+                        .insert(library.name.key(), Arc::new(compilation.unit));
+                }
+                Err(errors) => diagnostics.extend(errors),
+            }
+        }
+    }
+}

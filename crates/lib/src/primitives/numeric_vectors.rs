@@ -1,0 +1,316 @@
+//! Homogeneous numeric vectors. A bytevector is the vector of the first element type.
+
+use canny_number::elements::{
+    Element, ElementBytes, ElementType, decode_element, encode_element, encode_flonum,
+    encode_integer,
+};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::ELEMENT_TYPE_SHIFT;
+use canny_value::{ObjectRef, Value};
+use canny_vm::numbers::number_of;
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use crate::arguments::{Call, implementations};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%numeric-vector-type" => |_, call| Ok(match numeric_vector(call.at(0)) {
+        Some((_, element)) => Value::fixnum(element as i64),
+        None => Value::FALSE,
+    });
+    "%numeric-element?" => |thread, call| {
+        let element = type_at(thread, call, 0)?;
+        Ok(Value::boolean(encode(element, call.at(1)).is_some()))
+    };
+    "%numeric-element-description" => |thread, call| {
+        let element = type_at(thread, call, 0)?;
+        Ok(thread.literal_string(element.description()))
+    };
+    "%make-numeric-vector" => make;
+    "%numeric-vector-length" => |thread, call| {
+        let (vector, element) = vector_at(thread, call, 0)?;
+        Ok(Value::fixnum(length(vector, element) as i64))
+    };
+    "%numeric-vector-ref" => |thread, call| {
+        let (vector, element) = vector_at(thread, call, 0)?;
+        reference(thread, call, vector, element)
+    };
+    "%numeric-vector-set!" => |thread, call| {
+        let (vector, element) = vector_at(thread, call, 0)?;
+        set(thread, call, vector, element)
+    };
+    "%numeric-vector-copy!" => copy_into;
+    "%numeric-vector-fill!" => fill;
+    "s8vector?" => is_of_type::<1>;
+    "s8vector-length" => length_of_type::<1>;
+    "s8vector-ref" => ref_of_type::<1>;
+    "s8vector-set!" => set_of_type::<1>;
+    "u16vector?" => is_of_type::<2>;
+    "u16vector-length" => length_of_type::<2>;
+    "u16vector-ref" => ref_of_type::<2>;
+    "u16vector-set!" => set_of_type::<2>;
+    "s16vector?" => is_of_type::<3>;
+    "s16vector-length" => length_of_type::<3>;
+    "s16vector-ref" => ref_of_type::<3>;
+    "s16vector-set!" => set_of_type::<3>;
+    "u32vector?" => is_of_type::<4>;
+    "u32vector-length" => length_of_type::<4>;
+    "u32vector-ref" => ref_of_type::<4>;
+    "u32vector-set!" => set_of_type::<4>;
+    "s32vector?" => is_of_type::<5>;
+    "s32vector-length" => length_of_type::<5>;
+    "s32vector-ref" => ref_of_type::<5>;
+    "s32vector-set!" => set_of_type::<5>;
+    "u64vector?" => is_of_type::<6>;
+    "u64vector-length" => length_of_type::<6>;
+    "u64vector-ref" => ref_of_type::<6>;
+    "u64vector-set!" => set_of_type::<6>;
+    "s64vector?" => is_of_type::<7>;
+    "s64vector-length" => length_of_type::<7>;
+    "s64vector-ref" => ref_of_type::<7>;
+    "s64vector-set!" => set_of_type::<7>;
+    "f32vector?" => is_of_type::<8>;
+    "f32vector-length" => length_of_type::<8>;
+    "f32vector-ref" => ref_of_type::<8>;
+    "f32vector-set!" => set_of_type::<8>;
+    "f64vector?" => is_of_type::<9>;
+    "f64vector-length" => length_of_type::<9>;
+    "f64vector-ref" => ref_of_type::<9>;
+    "f64vector-set!" => set_of_type::<9>;
+    "c64vector?" => is_of_type::<10>;
+    "c64vector-length" => length_of_type::<10>;
+    "c64vector-ref" => ref_of_type::<10>;
+    "c64vector-set!" => set_of_type::<10>;
+    "c128vector?" => is_of_type::<11>;
+    "c128vector-length" => length_of_type::<11>;
+    "c128vector-ref" => ref_of_type::<11>;
+    "c128vector-set!" => set_of_type::<11>;
+};
+
+/// The element type of a numeric vector.
+#[inline]
+pub(crate) fn element_type(vector: ObjectRef) -> ElementType {
+    ElementType::from_code(vector.header().flags() >> ELEMENT_TYPE_SHIFT).unwrap_or(ElementType::U8)
+}
+
+/// The object as a numeric vector.
+#[inline]
+fn numeric_vector(value: Value) -> Option<(ObjectRef, ElementType)> {
+    let object = value.as_object()?;
+    match object.kind() {
+        Kind::NumericVector => Some((object, element_type(object))),
+        Kind::Bytevector => Some((object, ElementType::U8)),
+        _ => None,
+    }
+}
+
+fn type_at(thread: &mut Thread, call: Call, position: usize) -> Result<ElementType, Raise> {
+    let code = call.index(thread, position)?;
+    match u8::try_from(code).ok().and_then(ElementType::from_code) {
+        Some(element) => Ok(element),
+        None => Err(call.range_error(thread, position, "the code of an element type")),
+    }
+}
+
+fn vector_at(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<(ObjectRef, ElementType), Raise> {
+    match numeric_vector(call.at(position)) {
+        Some(found) => Ok(found),
+        None => Err(call.type_error(thread, position, "numeric vector")),
+    }
+}
+
+/// Argument `position`, which is a vector of one type.
+fn typed_at<const CODE: u8>(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<(ObjectRef, ElementType), Raise> {
+    match numeric_vector(call.at(position)) {
+        Some((vector, element)) if element as u8 == CODE => Ok((vector, element)),
+        _ => {
+            let name = ElementType::from_code(CODE).map_or("numeric", ElementType::name);
+            Err(call.type_error(thread, position, &format!("{name}vector")))
+        }
+    }
+}
+
+fn length(vector: ObjectRef, element: ElementType) -> usize {
+    vector.length() / element.bytes()
+}
+
+/// The bytes of an object as an element, if vectors of the type hold it.
+#[inline]
+fn encode(element: ElementType, value: Value) -> Option<ElementBytes> {
+    if let Some(fixnum) = value.as_fixnum() {
+        return match element {
+            ElementType::F32 | ElementType::F64 | ElementType::C64 | ElementType::C128 => {
+                encode_flonum(element, fixnum as f64)
+            }
+            _ => encode_integer(element, fixnum),
+        };
+    }
+    if let Some(flonum) = value.as_flonum() {
+        return encode_flonum(element, flonum);
+    }
+    number_of(value).and_then(|number| encode_element(element, &number))
+}
+
+#[inline]
+fn decode(vector: ObjectRef, element: ElementType, index: usize) -> Element {
+    vector.with_bytes(|bytes| decode_element(element, &bytes[index * element.bytes()..]))
+}
+
+fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let element = type_at(thread, call, 0)?;
+    let length = call.index(thread, 1)?;
+    let bytes = length.saturating_mul(element.bytes());
+    match element {
+        ElementType::U8 => thread.try_leaf(Kind::Bytevector, 0, bytes),
+        element => thread.numeric_vector(element, 0, bytes),
+    }
+}
+
+fn reference(
+    thread: &mut Thread,
+    call: Call,
+    vector: ObjectRef,
+    element: ElementType,
+) -> Result<Value, Raise> {
+    let index = call.index_below(thread, 1, length(vector, element))?;
+    Ok(match decode(vector, element, index) {
+        Element::Integer(value) => thread.integer(value),
+        Element::Flonum(value) => thread.flonum(value),
+        element => thread.number(&element.to_number())?,
+    })
+}
+
+fn element_at(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+    element: ElementType,
+) -> Result<ElementBytes, Raise> {
+    match encode(element, call.at(position)) {
+        Some(bytes) => Ok(bytes),
+        None => Err(call.type_error(thread, position, element.description())),
+    }
+}
+
+fn check_mutable(thread: &mut Thread, call: Call, vector: ObjectRef) -> Result<(), Raise> {
+    if vector.is_immutable() {
+        return Err(call.type_error(thread, 0, "mutable numeric vector, not a literal"));
+    }
+    Ok(())
+}
+
+fn set(
+    thread: &mut Thread,
+    call: Call,
+    vector: ObjectRef,
+    element: ElementType,
+) -> Result<Value, Raise> {
+    check_mutable(thread, call, vector)?;
+    let index = call.index_below(thread, 1, length(vector, element))?;
+    let bytes = element_at(thread, call, 2, element)?;
+    let size = element.bytes();
+    vector.copy_bytes_in(index * size, &bytes[..size]);
+    Ok(Value::UNSPECIFIED)
+}
+
+fn copy_into(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (target, target_type) = vector_at(thread, call, 0)?;
+    check_mutable(thread, call, target)?;
+    let (source, element) = vector_at(thread, call, 2)?;
+    if element != target_type {
+        return Err(call.type_error(thread, 2, "vector of the same element type"));
+    }
+    let at = call.index_up_to(thread, 1, length(target, element))?;
+    let range = call.range(thread, 3, length(source, element))?;
+    let room = length(target, element) - at;
+    if range.len() > room {
+        let expected = format!(
+            "{} elements do not fit, there is room for {room}",
+            range.len()
+        );
+        return Err(call.range_error(thread, 1, &expected));
+    }
+    let size = element.bytes();
+    thread.copy_bytes(
+        source,
+        range.start * size..range.end * size,
+        target,
+        at * size,
+    );
+    Ok(Value::UNSPECIFIED)
+}
+
+fn fill(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (vector, element) = vector_at(thread, call, 0)?;
+    check_mutable(thread, call, vector)?;
+    let bytes = element_at(thread, call, 1, element)?;
+    let range = call.range(thread, 2, length(vector, element))?;
+    let size = element.bytes();
+    for index in range {
+        vector.copy_bytes_in(index * size, &bytes[..size]);
+    }
+    Ok(Value::UNSPECIFIED)
+}
+
+fn is_of_type<const CODE: u8>(_: &mut Thread, call: Call) -> Result<Value, Raise> {
+    Ok(Value::boolean(
+        numeric_vector(call.at(0)).is_some_and(|(_, element)| element as u8 == CODE),
+    ))
+}
+
+fn length_of_type<const CODE: u8>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (vector, element) = typed_at::<CODE>(thread, call, 0)?;
+    Ok(Value::fixnum(length(vector, element) as i64))
+}
+
+fn ref_of_type<const CODE: u8>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (vector, element) = typed_at::<CODE>(thread, call, 0)?;
+    reference(thread, call, vector, element)
+}
+
+fn set_of_type<const CODE: u8>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (vector, element) = typed_at::<CODE>(thread, call, 0)?;
+    set(thread, call, vector, element)
+}
+
+/// The element at an index if it is given without an allocation; for leaf functions.
+#[inline]
+pub(crate) fn quick_ref(vector: Value, code: Option<u8>, index: Value) -> Option<Value> {
+    let (vector, element) = numeric_vector(vector)?;
+    let index = index.as_index()?;
+    if code.is_some_and(|code| element as u8 != code) || index >= length(vector, element) {
+        return None;
+    }
+    match decode(vector, element, index) {
+        Element::Integer(value) => Value::try_fixnum(value),
+        Element::Flonum(value) => Value::try_inline_flonum(value),
+        _ => None,
+    }
+}
+
+/// Stores an element and tells whether it did; for leaf functions.
+#[inline]
+pub(crate) fn quick_set(vector: Value, code: Option<u8>, index: Value, value: Value) -> bool {
+    let (Some((vector, element)), Some(index)) = (numeric_vector(vector), index.as_index()) else {
+        return false;
+    };
+    if code.is_some_and(|code| element as u8 != code)
+        || index >= length(vector, element)
+        || vector.is_immutable()
+    {
+        return false;
+    }
+    let Some(bytes) = encode(element, value) else {
+        return false;
+    };
+    let size = element.bytes();
+    vector.copy_bytes_in(index * size, &bytes[..size]);
+    true
+}

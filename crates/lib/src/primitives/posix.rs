@@ -1,0 +1,477 @@
+//! The operating system: clocks, the file system, the process.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use canny_io::port::EncodeOptions;
+use canny_io::{BinaryInput, BinaryOutput, DecodeOptions, Handle, TextInput, TextOutput};
+use canny_value::Value;
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
+use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::ports::table::{HostPort, make_port};
+use super::ports::{flag, on_binary_input, on_binary_output, on_text_input, on_text_output};
+use crate::arguments::{Call, implementations};
+use crate::host::Host;
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%clock-nanoseconds" => clock_nanoseconds;
+    "%system-names" => system_names;
+    "%script-file" => script_file;
+    "%set-environment-variable!" => set_environment_variable;
+    "%process-id" => |thread, _| Ok(thread.integer(i64::from(std::process::id())));
+    "%user-ids" => user_ids;
+    "%supplementary-groups" => supplementary_groups;
+    "%nice" => nice;
+    "%umask" => umask;
+    "%current-directory" => current_directory;
+    "%set-current-directory!" => |thread, call| {
+        on_file(thread, call, "change to the directory", |path| std::env::set_current_dir(path))
+    };
+    "%create-directory" => create_directory;
+    "%create-fifo" => create_fifo;
+    "%create-hard-link" => |thread, call| {
+        on_two_files(thread, call, "link the file", |old, new| fs::hard_link(old, new))
+    };
+    "%create-symlink" => |thread, call| {
+        on_two_files(thread, call, "make the symbolic link", |old, new| {
+            std::os::unix::fs::symlink(old, new)
+        })
+    };
+    "%read-symlink" => |thread, call| name_of(thread, call, "read the symbolic link", |path| {
+        fs::read_link(path)
+    });
+    "%rename-file" => |thread, call| {
+        on_two_files(thread, call, "rename the file", |old, new| fs::rename(old, new))
+    };
+    "%delete-directory" => |thread, call| {
+        on_file(thread, call, "delete the directory", |path| fs::remove_dir(path))
+    };
+    "%set-file-mode" => set_file_mode;
+    "%set-file-owner" => set_file_owner;
+    "%set-file-times" => set_file_times;
+    "%truncate-file" => truncate_file;
+    "%file-info" => file_info;
+    "%directory-files" => directory_files;
+    "%real-path" => |thread, call| name_of(thread, call, "resolve the name", |path| {
+        fs::canonicalize(path)
+    });
+    "%file-space" => file_space;
+    "%open-file" => open_file;
+    "%terminal?" => is_terminal;
+};
+
+const NANOSECONDS_IN_SECOND: i64 = 1_000_000_000;
+
+/// The text of a string argument.
+fn text(thread: &mut Thread, call: Call, position: usize) -> Result<String, Raise> {
+    let string = call.string(thread, position)?;
+    Ok(string_text(string.value()).unwrap_or_default())
+}
+
+/// A small number, such as permission bits.
+fn bits(thread: &mut Thread, call: Call, position: usize) -> Result<u32, Raise> {
+    let number = call.index(thread, position)?;
+    match u32::try_from(number) {
+        Ok(number) if number <= 0o7777 => Ok(number),
+        _ => Err(call.range_error(thread, position, "permission bits, at most #o7777")),
+    }
+}
+
+/// The condition: the system refused to do something with the arguments that are strings.
+fn refused(thread: &mut Thread, call: Call, what: &str, error: &io::Error) -> Raise {
+    let mut words = error.to_string();
+    if error.raw_os_error().is_some()
+        && let Some(start) = words.rfind(" (os error ")
+    {
+        words.truncate(start);
+    }
+    let names: Vec<Value> = (0..call.count())
+        .map(|position| call.at(position))
+        .filter(|&argument| string_text(argument).is_some())
+        .collect();
+    let message = format!("cannot {what}: {words}");
+    thread.raise(ConditionKind::File, &message, &names, Some(call.who))
+}
+
+/// Does something with the file that argument 0 names.
+fn on_file(
+    thread: &mut Thread,
+    call: Call,
+    what: &str,
+    operation: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<Value, Raise> {
+    let name = text(thread, call, 0)?;
+    match thread.outside_heap(|| operation(Path::new(&name))) {
+        Ok(()) => Ok(Value::UNSPECIFIED),
+        Err(error) => Err(refused(thread, call, what, &error)),
+    }
+}
+
+/// Does something with the files that arguments 0 and 1 name.
+fn on_two_files(
+    thread: &mut Thread,
+    call: Call,
+    what: &str,
+    operation: impl FnOnce(&Path, &Path) -> io::Result<()>,
+) -> Result<Value, Raise> {
+    let second = text(thread, call, 1)?;
+    on_file(thread, call, what, |first| {
+        operation(first, Path::new(&second))
+    })
+}
+
+/// The name that an operation on the file of argument 0 gives.
+fn name_of(
+    thread: &mut Thread,
+    call: Call,
+    what: &str,
+    operation: impl FnOnce(&Path) -> io::Result<std::path::PathBuf>,
+) -> Result<Value, Raise> {
+    let mut found = None;
+    on_file(thread, call, what, |path| {
+        found = Some(operation(path)?);
+        Ok(())
+    })?;
+    let name = found.unwrap_or_default();
+    Ok(thread.string(&name.to_string_lossy()))
+}
+
+/// A list of exact integers.
+fn integers(thread: &mut Thread, numbers: &[i64]) -> Value {
+    let mut list = Value::NIL;
+    for &number in numbers.iter().rev() {
+        let number = thread.integer(number);
+        list = thread.cons(number, list);
+    }
+    list
+}
+
+/// A list of strings.
+fn strings(thread: &mut Thread, texts: &[String]) -> Value {
+    let mut list = Value::NIL;
+    for text in texts.iter().rev() {
+        let text = thread.string(text);
+        list = thread.cons(text, list);
+    }
+    list
+}
+
+/// A number of the system's as one that Scheme has, saturating.
+fn count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn clock_nanoseconds(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let clock = match call.index(thread, 0)? {
+        0 => ClockId::Realtime,
+        1 => ClockId::Monotonic,
+        2 => ClockId::ProcessCPUTime,
+        3 => ClockId::ThreadCPUTime,
+        _ => return Err(call.range_error(thread, 0, "a clock, 0 to 3")),
+    };
+    let time = clock_gettime(clock);
+    let nanoseconds = time
+        .tv_sec
+        .saturating_mul(NANOSECONDS_IN_SECOND)
+        .saturating_add(time.tv_nsec);
+    Ok(thread.integer(nanoseconds))
+}
+
+fn system_names(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let names = rustix::system::uname();
+    let names = [
+        names.sysname(),
+        names.nodename(),
+        names.release(),
+        names.version(),
+        names.machine(),
+    ]
+    .map(|name| name.to_string_lossy().into_owned());
+    Ok(strings(thread, &names))
+}
+
+fn script_file(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    match Host::of(thread).script_file().map(str::to_owned) {
+        Some(name) => Ok(thread.string(&name)),
+        None => Ok(Value::FALSE),
+    }
+}
+
+/// The variables of the process stay as they are: the change is in what the program sees.
+fn set_environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = text(thread, call, 0)?;
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Err(call.range_error(thread, 0, "a name without = and null characters"));
+    }
+    let value = if call.at(1) == Value::FALSE {
+        None
+    } else {
+        let value = text(thread, call, 1)?;
+        if value.contains('\0') {
+            return Err(call.range_error(thread, 1, "a value without null characters"));
+        }
+        Some(value)
+    };
+    Host::of(thread).set_environment_variable(name, value);
+    Ok(Value::UNSPECIFIED)
+}
+
+fn user_ids(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let ids = [
+        rustix::process::getuid().as_raw(),
+        rustix::process::getgid().as_raw(),
+        rustix::process::geteuid().as_raw(),
+        rustix::process::getegid().as_raw(),
+    ];
+    Ok(integers(thread, &ids.map(i64::from)))
+}
+
+fn supplementary_groups(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match rustix::process::getgroups() {
+        Ok(groups) => {
+            let numbers: Vec<i64> = groups
+                .iter()
+                .map(|group| i64::from(group.as_raw()))
+                .collect();
+            Ok(integers(thread, &numbers))
+        }
+        Err(errno) => Err(refused(thread, call, "read the groups", &errno.into())),
+    }
+}
+
+fn nice(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let Some(increment) = call.at(0).as_fixnum() else {
+        return Err(call.type_error(thread, 0, "exact integer"));
+    };
+    let increment = increment.clamp(-100, 100) as i32;
+    match rustix::process::nice(increment) {
+        Ok(niceness) => Ok(thread.integer(i64::from(niceness))),
+        Err(errno) => Err(refused(thread, call, "change the niceness", &errno.into())),
+    }
+}
+
+fn umask(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mask = bits(thread, call, 0)?;
+    let before = rustix::process::umask(Mode::from_raw_mode(mask as _));
+    Ok(thread.integer(i64::from(before.as_raw_mode())))
+}
+
+fn current_directory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match std::env::current_dir() {
+        Ok(path) => Ok(thread.string(&path.to_string_lossy())),
+        Err(error) => Err(refused(thread, call, "find the current directory", &error)),
+    }
+}
+
+fn create_directory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mode = bits(thread, call, 1)?;
+    on_file(thread, call, "make the directory", |path| {
+        fs::DirBuilder::new().mode(mode).create(path)
+    })
+}
+
+fn create_fifo(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mode = Mode::from_raw_mode(bits(thread, call, 1)? as _);
+    on_file(thread, call, "make the named pipe", |path| {
+        Ok(rustix::fs::mknodat(CWD, path, FileType::Fifo, mode, 0)?)
+    })
+}
+
+fn set_file_mode(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mode = bits(thread, call, 1)?;
+    on_file(thread, call, "change the mode of the file", |path| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    })
+}
+
+fn set_file_owner(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mut ids = [None, None];
+    for (position, id) in ids.iter_mut().enumerate() {
+        let position = position + 1;
+        if call.at(position) != Value::FALSE {
+            let number = call.index(thread, position)?;
+            // The largest number means "no change" to the system.
+            match u32::try_from(number) {
+                Ok(number) if number != u32::MAX => *id = Some(number),
+                _ => return Err(call.range_error(thread, position, "a number of a user or group")),
+            }
+        }
+    }
+    let [user, group] = ids;
+    on_file(thread, call, "change the owner of the file", |path| {
+        let user = user.map(Uid::from_raw);
+        let group = group.map(Gid::from_raw);
+        Ok(rustix::fs::chown(path, user, group)?)
+    })
+}
+
+/// A time argument: nanoseconds since 1970, `#t` for now, `#f` for no change.
+fn file_time(thread: &mut Thread, call: Call, position: usize) -> Result<Timespec, Raise> {
+    let (tv_sec, tv_nsec) = match call.at(position) {
+        Value::TRUE => (0, rustix::fs::UTIME_NOW),
+        Value::FALSE => (0, rustix::fs::UTIME_OMIT),
+        number => match number.as_fixnum() {
+            Some(nanoseconds) => (
+                nanoseconds.div_euclid(NANOSECONDS_IN_SECOND),
+                nanoseconds.rem_euclid(NANOSECONDS_IN_SECOND),
+            ),
+            None => return Err(call.type_error(thread, position, "nanoseconds since 1970")),
+        },
+    };
+    Ok(Timespec { tv_sec, tv_nsec })
+}
+
+fn set_file_times(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let times = Timestamps {
+        last_access: file_time(thread, call, 1)?,
+        last_modification: file_time(thread, call, 2)?,
+    };
+    on_file(thread, call, "change the times of the file", |path| {
+        Ok(rustix::fs::utimensat(CWD, path, &times, AtFlags::empty())?)
+    })
+}
+
+fn truncate_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let length = call.index(thread, 1)? as u64;
+    on_file(thread, call, "truncate the file", |path| {
+        OpenOptions::new().write(true).open(path)?.set_len(length)
+    })
+}
+
+fn file_info(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let follow = call.at(1) != Value::FALSE;
+    let mut found = None;
+    on_file(thread, call, "get information on the file", |path| {
+        found = Some(if follow {
+            fs::metadata(path)?
+        } else {
+            fs::symlink_metadata(path)?
+        });
+        Ok(())
+    })?;
+    let Some(info) = found else {
+        return Ok(Value::FALSE);
+    };
+    let nanoseconds = |seconds: i64, rest: i64| {
+        seconds
+            .saturating_mul(NANOSECONDS_IN_SECOND)
+            .saturating_add(rest)
+    };
+    let numbers = [
+        count(info.dev()),
+        count(info.ino()),
+        i64::from(info.mode()),
+        count(info.nlink()),
+        i64::from(info.uid()),
+        i64::from(info.gid()),
+        count(info.rdev()),
+        count(info.size()),
+        count(info.blksize()),
+        count(info.blocks()),
+        nanoseconds(info.atime(), info.atime_nsec()),
+        nanoseconds(info.mtime(), info.mtime_nsec()),
+        nanoseconds(info.ctime(), info.ctime_nsec()),
+    ];
+    Ok(integers(thread, &numbers))
+}
+
+fn directory_files(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mut names = Vec::new();
+    on_file(thread, call, "read the directory", |path| {
+        for entry in fs::read_dir(path)? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        Ok(())
+    })?;
+    names.sort();
+    Ok(strings(thread, &names))
+}
+
+fn file_space(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mut free = 0;
+    on_file(thread, call, "find the free space", |path| {
+        let status = rustix::fs::statvfs(path)?;
+        free = status.f_bavail.saturating_mul(status.f_frsize);
+        Ok(())
+    })?;
+    Ok(thread.integer(count(free)))
+}
+
+/// What the flags of `%open-file` say.
+fn open_with(path: &Path, reads: bool, flags: usize, mode: u32) -> io::Result<File> {
+    let has = |flag: usize| flags & flag != 0;
+    let mut options = OpenOptions::new();
+    options.read(reads).mode(mode);
+    if !reads {
+        options.append(has(1)).write(!has(1));
+        options.create(has(2)).create_new(has(2) && has(4));
+        options.truncate(has(16));
+    }
+    if has(8) {
+        options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(rustix::io::Errno::ISDIR.into());
+    }
+    Ok(file)
+}
+
+fn open_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = text(thread, call, 0)?;
+    let kind = call.index(thread, 1)?;
+    let flags = call.index(thread, 2)?;
+    let mode = bits(thread, call, 3)?;
+    let reads = kind < 2;
+    let file = match thread.outside_heap(|| open_with(Path::new(&name), reads, flags, mode)) {
+        Ok(file) => file,
+        Err(error) => return Err(refused(thread, call, "open file", &error)),
+    };
+    let handle = Handle::from_descriptor(file, &name);
+    let (port, flags) = match kind {
+        0 => (
+            HostPort::binary_input(BinaryInput::new(handle)),
+            flag::BINARY | flag::INPUT,
+        ),
+        1 => (
+            HostPort::text_input(TextInput::new(handle, DecodeOptions::default())),
+            flag::TEXTUAL | flag::INPUT,
+        ),
+        2 => (
+            HostPort::binary_output(BinaryOutput::new(handle)),
+            flag::BINARY | flag::OUTPUT,
+        ),
+        3 => (
+            HostPort::text_output(TextOutput::new(handle, EncodeOptions::default())),
+            flag::TEXTUAL | flag::OUTPUT,
+        ),
+        _ => return Err(call.range_error(thread, 1, "a kind of port, 0 to 3")),
+    };
+    make_port(thread, port, flags, &name)
+}
+
+fn is_terminal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    fn terminal(handle: Option<&std::sync::Arc<Handle>>) -> bool {
+        handle.is_some_and(|handle| handle.is_terminal())
+    }
+    let port = call.object(thread, 0, canny_tables::kinds::Kind::Port, "port")?;
+    let port = port.value();
+    let flags = super::ports::flags_of(port);
+    let is_terminal = match (flags & flag::TEXTUAL != 0, flags & flag::INPUT != 0) {
+        (true, true) => on_text_input(thread, call, port, |port, _| {
+            Ok(terminal(port.text.handle()))
+        })?,
+        (true, false) => on_text_output(thread, call, port, |port, _| Ok(terminal(port.handle())))?,
+        (false, true) => {
+            on_binary_input(thread, call, port, |port, _| Ok(terminal(port.handle())))?
+        }
+        (false, false) => {
+            on_binary_output(thread, call, port, |port, _| Ok(terminal(port.handle())))?
+        }
+    };
+    Ok(Value::boolean(is_terminal))
+}

@@ -1,0 +1,158 @@
+//! Identifiers: what transformer procedures make and ask. The rest of syntax objects is pairs and vectors.
+
+use canny_syntax::core::LibraryKey;
+use canny_syntax::name::Name;
+use canny_syntax::procedural::{ClosedAlias, MacroIdentifier};
+use canny_syntax::syntax::Identifier;
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::symbols::symbol_name;
+use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
+
+use crate::arguments::{Call, implementations};
+use crate::host::Host;
+use crate::macros::identifiers::{field, identifier_object, identifier_of};
+use crate::macros::{IdentifierEquality, macro_value};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%identifier?" => |_, call: Call| Ok(Value::boolean(call.at(0).is_kind(Kind::Identifier)));
+    "%identifier-name" => identifier_name;
+    "%template-identifier" => template_identifier;
+    "%rename-identifier" => rename_identifier;
+    "%plain-identifier" => plain_identifier;
+    "%identifier-like" => identifier_like;
+    "%fresh-identifier" => fresh_identifier;
+    "%bound-identifier=?" => bound_identifier;
+    "%free-identifier=?" => free_identifier;
+    "%macro-value" => |thread, _| Ok(macro_value(thread.vm()));
+    "%macro-transformer" => macro_transformer;
+    "%note-violation" => note_violation;
+};
+
+fn symbol_at(thread: &mut Thread, call: Call, position: usize) -> Result<Name, Raise> {
+    let symbol = call.symbol(thread, position)?.value();
+    Ok(Name::new(&symbol_name(symbol).unwrap_or_default()))
+}
+
+/// The identifier that an argument is; a symbol counts as one of the program's own.
+fn identifier_at(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<MacroIdentifier, Raise> {
+    let argument = call.at(position);
+    if let Some(name) = symbol_name(argument) {
+        return Ok(plain(thread, Name::new(&name)));
+    }
+    call.object(thread, position, Kind::Identifier, "identifier")?;
+    let found = identifier_of(thread, argument);
+    Ok(found.unwrap_or_else(|| MacroIdentifier::Renamed(Name::new(""))))
+}
+
+fn plain(thread: &Thread, name: Name) -> MacroIdentifier {
+    let epoch = Host::of(thread)
+        .conversation()
+        .map_or(0, |conversation| conversation.epoch());
+    MacroIdentifier::Known {
+        epoch,
+        identifier: Identifier::plain(name),
+    }
+}
+
+fn identifier_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let object = call.object(thread, 0, Kind::Identifier, "identifier")?;
+    Ok(object.field(field::NAME))
+}
+
+/// Name, then either the name to look up and its library, or the number of a local one and its expansion.
+fn template_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = symbol_at(thread, call, 0)?;
+    let identifier = match (call.at(1).as_index(), call.at(2).as_index()) {
+        (Some(number), Some(epoch)) => MacroIdentifier::Live {
+            epoch: epoch as u64,
+            name,
+            number: number as u32,
+        },
+        _ => {
+            let lookup = symbol_at(thread, call, 1)?;
+            let library = string_text(call.string(thread, 2)?.value()).unwrap_or_default();
+            MacroIdentifier::Closed(ClosedAlias {
+                name,
+                lookup,
+                library: LibraryKey::new(&library),
+            })
+        }
+    };
+    identifier_object(thread, &identifier)
+}
+
+fn rename_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = symbol_at(thread, call, 0)?;
+    identifier_object(thread, &MacroIdentifier::Renamed(name))
+}
+
+fn plain_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = symbol_at(thread, call, 0)?;
+    let identifier = plain(thread, name);
+    identifier_object(thread, &identifier)
+}
+
+fn identifier_like(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let context = identifier_at(thread, call, 0)?;
+    let name = symbol_at(thread, call, 1)?;
+    identifier_object(thread, &MacroIdentifier::Like(Box::new(context), name))
+}
+
+fn fresh_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = symbol_at(thread, call, 0)?;
+    let number = Host::of(thread).identifiers.fresh();
+    identifier_object(thread, &MacroIdentifier::Fresh(name, number))
+}
+
+fn bound_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let left = identifier_at(thread, call, 0)?;
+    let right = identifier_at(thread, call, 1)?;
+    // What datum->syntax made may be an identifier that there is already; the expander knows.
+    let is_like = |identifier: &MacroIdentifier| matches!(identifier, MacroIdentifier::Like(..));
+    if left == right || !(is_like(&left) || is_like(&right)) {
+        return Ok(Value::boolean(left == right));
+    }
+    Ok(ask(thread, IdentifierEquality::Bound, left, right))
+}
+
+fn ask(
+    thread: &mut Thread,
+    equality: IdentifierEquality,
+    left: MacroIdentifier,
+    right: MacroIdentifier,
+) -> Value {
+    let vm = thread.vm().clone();
+    let same = thread.outside_heap(|| match Host::of_machine(&vm).conversation() {
+        Some(conversation) => conversation.compare(equality, left, right),
+        None => false,
+    });
+    Value::boolean(same)
+}
+
+fn free_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let left = identifier_at(thread, call, 0)?;
+    let right = identifier_at(thread, call, 1)?;
+    if left == right {
+        return Ok(Value::TRUE);
+    }
+    Ok(ask(thread, IdentifierEquality::Free, left, right))
+}
+
+fn macro_transformer(thread: &mut Thread, _: Call) -> Result<Value, Raise> {
+    let conversation = Host::of(thread).conversation();
+    let number = conversation.map_or(0, |conversation| conversation.transformer());
+    Ok(Value::fixnum(number as i64))
+}
+
+fn note_violation(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let message = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
+    if let Some(conversation) = Host::of(thread).conversation() {
+        conversation.note_violation(thread, message, call.at(1));
+    }
+    Ok(Value::UNSPECIFIED)
+}

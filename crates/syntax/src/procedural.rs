@@ -1,0 +1,152 @@
+//! Macros whose transformers are procedures: what the expander asks of the machine that runs them.
+//!
+//! The expander knows nothing of bytecode. It hands the expanded transformer expression to a
+//! [`MacroHost`], which compiles and runs it wherever it likes, and gets a [`ProcedureTransformer`] back. That
+//! machine does not share the expander's tables, so the identifiers that cross the border are
+//! [`MacroIdentifier`]s: descriptions that the expander turns into its own identifiers when they come back
+//! ([`Hygiene`]).
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::{LibraryKey, Unit};
+use crate::library::Libraries;
+use crate::name::Name;
+use crate::span::Span;
+use crate::syntax::{Identifier, Syntax};
+
+/// An identifier of a macro that outlives the expansion which made it: the symbol `name`, looked up as
+/// `lookup` among the globals of `library`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClosedAlias {
+    /// The symbol that `quote` gives.
+    pub name: Name,
+    /// The name to look up.
+    pub lookup: Name,
+    /// Where to look it up.
+    pub library: LibraryKey,
+}
+
+/// An identifier as a transformer procedure sees it. Equal ones are `bound-identifier=?` within one step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MacroIdentifier {
+    /// One of the use's own, in the numbering of the expansion `epoch`.
+    Known {
+        /// Which expansion it belongs to.
+        epoch: u64,
+        /// The identifier there.
+        identifier: Identifier,
+    },
+    /// What explicit renaming makes: a symbol as seen from the macro's definition.
+    Renamed(Name),
+    /// From a template: it means what it means at that top level.
+    Closed(ClosedAlias),
+    /// From a template that mentions local bindings; the number is the expansion's.
+    Live {
+        /// Which expansion it belongs to.
+        epoch: u64,
+        /// The symbol.
+        name: Name,
+        /// The place in that expansion's table.
+        number: u32,
+    },
+    /// What `datum->syntax` makes: a symbol as if it had been written where the first identifier was.
+    Like(Box<MacroIdentifier>, Name),
+    /// What `generate-temporaries` makes.
+    Fresh(Name, u64),
+}
+
+impl MacroIdentifier {
+    /// The symbol that `quote` gives.
+    pub fn name(&self) -> Name {
+        match self {
+            MacroIdentifier::Known { identifier, .. } => identifier.name,
+            MacroIdentifier::Renamed(name)
+            | MacroIdentifier::Live { name, .. }
+            | MacroIdentifier::Like(_, name)
+            | MacroIdentifier::Fresh(name, _) => *name,
+            MacroIdentifier::Closed(closed) => closed.name,
+        }
+    }
+}
+
+/// Why a transformer gave no expansion.
+#[derive(Clone, Debug, Default)]
+pub struct MacroFailure {
+    /// What went wrong.
+    pub message: String,
+    /// The part of the use that is wrong, if the transformer said so.
+    pub span: Option<Span>,
+    /// More about it, such as where in the transformer it happened.
+    pub notes: Vec<String>,
+}
+
+/// What a transformer may ask of the expander while it runs.
+pub trait Hygiene {
+    /// The number of this expansion, for [`MacroIdentifier::Known`].
+    fn epoch(&self) -> u64;
+
+    /// The identifier in this expansion's own numbering.
+    fn identifier(&mut self, identifier: &MacroIdentifier) -> Identifier;
+
+    /// Whether the two identifiers mean the same at the macro use (`free-identifier=?`).
+    fn compare(&mut self, left: &MacroIdentifier, right: &MacroIdentifier) -> bool;
+}
+
+/// A macro transformer that is a procedure.
+pub trait ProcedureTransformer: Send + Sync {
+    /// The expansion of the use `form`: a list that begins with the keyword, the keyword alone, or an assignment
+    /// to it.
+    fn transform(&self, form: &Syntax, hygiene: &mut dyn Hygiene) -> Result<Syntax, MacroFailure>;
+
+    /// Whether it takes the keyword alone, without parentheses.
+    fn takes_identifier(&self) -> bool;
+
+    /// Whether it takes assignments to the keyword.
+    fn takes_assignment(&self) -> bool;
+}
+
+impl fmt::Debug for dyn ProcedureTransformer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a procedural transformer")
+    }
+}
+
+/// A transformer, and its code in a form that can be kept in a library's interface.
+#[derive(Clone)]
+pub struct MadeTransformer {
+    /// The transformer.
+    pub transformer: Arc<dyn ProcedureTransformer>,
+    /// What [`MacroHost::load`] makes it from again.
+    pub code: Arc<[u8]>,
+}
+
+/// Where transformer expressions run.
+pub trait MacroHost: Send {
+    /// Compiles and evaluates a unit whose last form is a transformer expression.
+    fn make(
+        &mut self,
+        libraries: &mut Libraries,
+        unit: Unit,
+    ) -> Result<MadeTransformer, MacroFailure>;
+
+    /// Makes a transformer from its code.
+    fn load(
+        &mut self,
+        libraries: &mut Libraries,
+        code: &[u8],
+    ) -> Result<Arc<dyn ProcedureTransformer>, MacroFailure>;
+
+    /// Compiles and runs definitions that transformers need; gives their code.
+    fn define(&mut self, libraries: &mut Libraries, unit: Unit) -> Result<Arc<[u8]>, MacroFailure>;
+
+    /// Runs such definitions from their code, unless that was done before.
+    fn define_again(
+        &mut self,
+        libraries: &mut Libraries,
+        code: &[Vec<u8>],
+        library: &LibraryKey,
+    ) -> Result<(), MacroFailure>;
+}

@@ -1,0 +1,40 @@
+//! The operating system: clocks, the file system, the process. `(srfi 19)`, `(srfi 112)`, `(srfi 170)` and
+//! `(srfi 193)` are made of these.
+//!
+//! A failed operation is a `file` condition whose message ends with the system's words for the error and
+//! whose irritants are the names.
+
+use super::rows;
+
+rows! {
+    /// Clocks, files and the process.
+    ROWS:
+    "%clock-nanoseconds" (1) [] "index -> integer" "The nanoseconds on a clock: 0 since 1970 in UTC, 1 monotonic, 2 processor time of the process, 3 of the thread.";
+    "%system-names" (0) [] "-> list" "Strings: name of the operating system, of the machine in the network, release, version, hardware.";
+    "%script-file" (0) [NEVER_RAISES] "-> any" "The absolute name of the program that is run, or #f.";
+    "%set-environment-variable!" (2) [] "string any -> unspecified" "Gives an environment variable a value for this program, or takes it away with #f.";
+    "%process-id" (0) [NEVER_RAISES] "-> integer" "The number of the process.";
+    "%user-ids" (0) [NEVER_RAISES] "-> list" "Numbers of the user and group, and of the effective user and group.";
+    "%supplementary-groups" (0) [] "-> list" "The numbers of the further groups.";
+    "%nice" (1) [] "integer -> integer" "Adds to the niceness of the process; the new niceness.";
+    "%umask" (1) [] "index -> integer" "Replaces the mask of permission bits for new files; the mask before.";
+    "%current-directory" (0) [] "-> string" "The directory in which relative names are looked up.";
+    "%set-current-directory!" (1) [] "string -> unspecified" "Changes that directory.";
+    "%create-directory" (2) [] "string index -> unspecified" "Makes a directory with permission bits.";
+    "%create-fifo" (2) [] "string index -> unspecified" "Makes a named pipe with permission bits.";
+    "%create-hard-link" (2) [] "string string -> unspecified" "Gives the file of the first name a second name.";
+    "%create-symlink" (2) [] "string string -> unspecified" "Makes a symbolic link to the first name, under the second.";
+    "%read-symlink" (1) [] "string -> string" "The name in a symbolic link.";
+    "%rename-file" (2) [] "string string -> unspecified" "Changes the name of a file.";
+    "%delete-directory" (1) [] "string -> unspecified" "Removes an empty directory.";
+    "%set-file-mode" (2) [] "string index -> unspecified" "Changes the permission bits of a file.";
+    "%set-file-owner" (3) [] "string any any -> unspecified" "Changes user and group of a file; #f for no change.";
+    "%set-file-times" (3) [] "string any any -> unspecified" "Changes times of access and change: nanoseconds since 1970, #t for now, #f for no change.";
+    "%truncate-file" (2) [] "string index -> unspecified" "Makes a file as many bytes long.";
+    "%file-info" (2) [] "string boolean -> list" "Device, inode, mode, links, user, group, special device, size, block size, blocks, times of access, change and change of status in nanoseconds; of the target of a symbolic link when the flag is true.";
+    "%directory-files" (1) [] "string -> list" "The names in a directory, without `.` and `..`.";
+    "%real-path" (1) [] "string -> string" "The absolute name of a file without symbolic links.";
+    "%file-space" (1) [] "string -> integer" "The free bytes where a file is.";
+    "%open-file" (4) [] "string index index index -> port" "Opens a file: kind 0 binary input, 1 textual input, 2 binary output, 3 textual output; flags 1 append, 2 create, 4 exclusive, 8 no symbolic link, 16 truncate; permission bits.";
+    "%terminal?" (1) [] "port -> boolean" "Whether a port is connected to a terminal.";
+}

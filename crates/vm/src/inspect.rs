@@ -1,0 +1,176 @@
+//! Keeping what was in the frames of a thread: their descriptions and the values of their variables, for people
+//! who look into a failure after its frames are gone.
+//!
+//! A variable has a value as long as its register is live. Code that was compiled for people to look into
+//! (`keeps_variables` of the compiler's options) keeps the variables in scope live, as long as it is interpreted.
+
+use canny_compiler::unit::{VariablePlace, VariableScope};
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+
+use crate::code::CodeRef;
+use crate::frames::{FrameDescription, FrameWalk, Step, bytecode_of, hide_stand_ins};
+use crate::primitive::Raise;
+use crate::thread::Thread;
+
+/// A variable of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameVariable {
+    /// Its name.
+    pub name: String,
+    /// Index of its value among those that were kept; none when the code had let go of it.
+    pub index: Option<usize>,
+}
+
+/// A frame that was kept.
+#[derive(Clone, Debug)]
+pub struct KeptFrame {
+    /// What backtraces tell.
+    pub description: FrameDescription,
+    /// Its variables, innermost first.
+    pub variables: Vec<FrameVariable>,
+}
+
+impl Thread {
+    /// Keeps the newest `count_max` frames, newest first, and a vector with the values of their variables.
+    pub fn keep_frames(&mut self, count_max: usize) -> Result<(Vec<KeptFrame>, Value), Raise> {
+        let mut count = 0;
+        let frames = self.read_frames(count_max, &mut |_| {
+            count += 1;
+            count - 1
+        });
+        let vector = self.make_vector(count, Value::FALSE)?;
+        let mut next = 0;
+        let thread: &Thread = self;
+        let mut values = Vec::with_capacity(count);
+        // Making the vector may have moved the objects. From here on nothing does.
+        thread.read_frames(count_max, &mut |value| {
+            values.push(value);
+            next += 1;
+            next - 1
+        });
+        debug_assert_eq!(next, count);
+        for (index, value) in values.into_iter().enumerate().take(count) {
+            self.store(vector, index, value);
+        }
+        Ok((frames, vector))
+    }
+
+    /// Describes frames with their variables; `keep` gets each value and gives its index.
+    fn read_frames(
+        &self,
+        count_max: usize,
+        keep: &mut dyn FnMut(Value) -> usize,
+    ) -> Vec<KeptFrame> {
+        let mut kept = Vec::new();
+        let mut walk = FrameWalk::new(self);
+        while let Some(step) = walk.next() {
+            if kept.len() >= count_max {
+                break;
+            }
+            if step.is_trap {
+                continue;
+            }
+            self.read_frame(&step, &mut kept, keep);
+        }
+        self.each_sealed_frame(&mut |closure, pc| {
+            if kept.len() < count_max {
+                let mut frames = Vec::new();
+                self.describe_frame(closure, bytecode_of(pc), false, &mut None, &mut frames);
+                kept.extend(frames.into_iter().map(KeptFrame::without_variables));
+            }
+            kept.len() < count_max
+        });
+        let mut descriptions: Vec<FrameDescription> =
+            kept.iter().map(|frame| frame.description.clone()).collect();
+        hide_stand_ins(&mut descriptions);
+        for (frame, description) in kept.iter_mut().zip(descriptions) {
+            frame.description = description;
+        }
+        kept
+    }
+
+    fn read_frame(
+        &self,
+        step: &Step,
+        kept: &mut Vec<KeptFrame>,
+        keep: &mut dyn FnMut(Value) -> usize,
+    ) {
+        // SAFETY: the frame is live.
+        let closure = unsafe { Thread::closure_of(step.fp) };
+        let mut frames = Vec::new();
+        self.describe_frame(closure, step.pc, false, &mut None, &mut frames);
+        let first = kept.len();
+        kept.extend(frames.into_iter().map(KeptFrame::without_variables));
+        let code = CodeRef::of_closure(closure);
+        let Some((unit, index)) = code.and_then(|code| self.vm.metadata(code)) else {
+            return;
+        };
+        let (Some(code), Some(last)) = (code, kept.len().checked_sub(1)) else {
+            return;
+        };
+        let word = ((step.pc as usize).wrapping_sub(code.start() as usize) / 4).wrapping_sub(1);
+        let mut live = vec![false; code.frame_words() + 1];
+        step.live.each(|register| {
+            if let Some(place) = live.get_mut(register) {
+                *place = true;
+            }
+        });
+        for scope in unit.codes[index].variables.iter() {
+            let is_inside = (scope.start as usize..scope.end as usize).contains(&word);
+            if !is_inside || first > last {
+                continue;
+            }
+            let owner = (first..=last)
+                .find(|at| kept[*at].description.copy == Some(scope.inlining))
+                .unwrap_or(last);
+            let value = value_of(scope, step, closure, &live);
+            let variables = &mut kept[owner].variables;
+            let name = scope.name.as_str();
+            if variables.iter().any(|variable| variable.name == name) {
+                // A variable of the same name further in hides it.
+                continue;
+            }
+            variables.push(FrameVariable {
+                name: name.to_owned(),
+                index: value.map(&mut *keep),
+            });
+        }
+    }
+}
+
+/// The value of a variable in a frame, if it is still there.
+fn value_of(scope: &VariableScope, step: &Step, closure: Value, live: &[bool]) -> Option<Value> {
+    let value = match scope.place {
+        VariablePlace::Register(register) => {
+            let register = usize::from(register);
+            if !live.get(register).copied().unwrap_or(false) {
+                return None;
+            }
+            // SAFETY: a live register of a live frame.
+            unsafe { *step.fp.add(register) }
+        }
+        VariablePlace::Captured(slot) => {
+            let object = closure.as_kind(Kind::Closure)?;
+            let field = 1 + usize::from(slot);
+            if field >= object.length() {
+                return None;
+            }
+            object.field(field)
+        }
+    };
+    let value = match value.as_kind(Kind::Box) {
+        Some(holder) if scope.is_boxed => holder.field(0),
+        _ => value,
+    };
+    (value != Value::UNBOUND && value != Value::ABSENT).then_some(value)
+}
+
+impl KeptFrame {
+    fn without_variables(description: FrameDescription) -> KeptFrame {
+        KeptFrame {
+            description,
+            variables: Vec::new(),
+        }
+    }
+}

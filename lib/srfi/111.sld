@@ -1,0 +1,5 @@
+;;; (srfi 111): boxes.
+
+(define-library (srfi 111)
+  (export box box? unbox set-box!)
+  (import (canny boxes)))

@@ -1,0 +1,466 @@
+;;; (srfi 13): the string library.
+;;;
+;;; Nothing shares storage: the /shared procedures copy.  Case-insensitive comparison folds character
+;;; by character.  Searching goes through the machine's own search; the procedures of Knuth, Morris
+;;; and Pratt are there for streams.
+
+(define-library (srfi 13)
+  (export
+   ;; Predicates
+   string? string-null? string-every string-any
+   ;; Constructors
+   make-string string string-tabulate string-unfold string-unfold-right
+   ;; Conversion
+   string->list list->string reverse-list->string string-join
+   ;; Selection
+   string-length string-ref string-copy substring/shared string-copy!
+   string-take string-take-right string-drop string-drop-right
+   string-pad string-pad-right string-trim string-trim-right string-trim-both
+   ;; Modification
+   string-set! string-fill!
+   ;; Comparison
+   string-compare string-compare-ci
+   string= string< string> string<= string>= string<>
+   string-ci= string-ci< string-ci> string-ci<= string-ci>= string-ci<>
+   (rename ranged-string-hash string-hash) string-hash-ci
+   ;; Prefixes and suffixes
+   string-prefix-length string-suffix-length string-prefix-length-ci string-suffix-length-ci
+   string-prefix? string-suffix? string-prefix-ci? string-suffix-ci?
+   ;; Searching
+   string-index string-index-right string-skip string-skip-right string-count
+   string-contains string-contains-ci
+   ;; Case
+   string-titlecase string-upcase string-downcase
+   string-titlecase! string-upcase! string-downcase!
+   ;; Reverse and append
+   string-reverse string-reverse! string-append string-concatenate
+   (rename string-concatenate string-concatenate/shared)
+   (rename string-append string-append/shared)
+   string-concatenate-reverse
+   (rename string-concatenate-reverse string-concatenate-reverse/shared)
+   ;; Fold, unfold and map
+   string-map string-map! string-fold string-fold-right string-for-each string-for-each-index
+   ;; Replicate and rotate
+   xsubstring string-xcopy!
+   ;; Miscellaneous
+   string-replace string-tokenize
+   string-filter string-delete
+   ;; Low level
+   string-parse-start+end string-parse-final-start+end let-string-start+end
+   check-substring-spec substring-spec-ok?
+   make-kmp-restart-vector kmp-step string-kmp-partial-search)
+  (import (rename (except (canny primitives) string-prefix? string-suffix? string-reverse
+                          string-join string-trim string-trim-right string-trim-both
+                          string-null? string-pad-right)
+                  (string-contains contains) (string-hash hash-string))
+          (canny syntax)
+          (only (canny sequences) string-map string-for-each)
+          (rename (canny strings) (check-range check-indexes))
+          (only (srfi 14) char-set:graphic))
+  (begin
+
+    (define (string-null? string)
+      (check-string 'string-null? 1 string)
+      (eqv? (string-length string) 0))
+
+    (define-ranged (string-every (wanted? string) string start end)
+      (string-every-in (criterion 'string-every 1 wanted?) string start end))
+
+    (define-ranged (string-any (wanted? string) string start end)
+      (string-any-in (criterion 'string-any 1 wanted?) string start end))
+
+    (define string-join
+      (case-lambda
+        ((strings) (string-join-list strings " " 'infix))
+        ((strings delimiter) (string-join-list strings delimiter 'infix))
+        ((strings delimiter grammar) (string-join-list strings delimiter grammar))))
+
+    (define-ranged (substring/shared (string) string start end)
+      (substring string start end))
+
+    ;; Padding and trimming.
+
+    (define-ranged (pad (string length char) string start end)
+      (pad-left 'string-pad string length char start end))
+
+    (define-ranged (pad-at-right (string length char) string start end)
+      (pad-right 'string-pad-right string length char start end))
+
+    (define string-pad
+      (case-lambda
+        ((string length) (pad string length #\space))
+        ((string length char . range) (apply pad string length char range))))
+
+    (define string-pad-right
+      (case-lambda
+        ((string length) (pad-at-right string length #\space))
+        ((string length char . range) (apply pad-at-right string length char range))))
+
+    (define (outside wanted?)
+      (lambda (char) (not (wanted? char))))
+
+    (define-ranged (trim (string unwanted) string start end)
+      (let ((wanted? (outside (criterion 'string-trim 2 unwanted))))
+        (substring string (or (find-forward wanted? string start end) end) end)))
+
+    (define-ranged (trim-right (string unwanted) string start end)
+      (let* ((wanted? (outside (criterion 'string-trim-right 2 unwanted)))
+             (last (find-backward wanted? string start end)))
+        (substring string start (if last (+ last 1) start))))
+
+    (define-ranged (trim-both (string unwanted) string start end)
+      (let* ((wanted? (outside (criterion 'string-trim-both 2 unwanted)))
+             (first (find-forward wanted? string start end)))
+        (if first
+            (substring string first (+ 1 (find-backward wanted? string start end)))
+            "")))
+
+    (define string-trim
+      (case-lambda
+        ((string) (trim string char-whitespace?))
+        ((string unwanted . range) (apply trim string unwanted range))))
+
+    (define string-trim-right
+      (case-lambda
+        ((string) (trim-right string char-whitespace?))
+        ((string unwanted . range) (apply trim-right string unwanted range))))
+
+    (define string-trim-both
+      (case-lambda
+        ((string) (trim-both string char-whitespace?))
+        ((string unwanted . range) (apply trim-both string unwanted range))))
+
+    ;; Comparison.  `finish` is called with how the first range compares with the second, a number like
+    ;; -1, 0 or 1, and the index in the first string of the mismatch.
+
+    (define (compare-ranges fold string1 start1 end1 string2 start2 end2 finish)
+      (let loop ((i start1) (j start2))
+        (cond ((= i end1) (finish (if (= j end2) 0 -1) i))
+              ((= j end2) (finish 1 i))
+              (else
+               (let ((x (fold (string-ref string1 i)))
+                     (y (fold (string-ref string2 j))))
+                 (cond ((char<? x y) (finish -1 i))
+                       ((char<? y x) (finish 1 i))
+                       (else (loop (+ i 1) (+ j 1)))))))))
+
+    (define (itself char) char)
+
+    (define-syntax define-comparer
+      (syntax-rules ()
+        ((_ name fold)
+         (define (name string1 string2 less equal greater . range)
+           (check-procedure 'name 3 less)
+           (check-procedure 'name 4 equal)
+           (check-procedure 'name 5 greater)
+           (with-two-ranges 'name 6 string1 1 string2 2 range
+             (lambda (start1 end1 start2 end2)
+               (compare-ranges fold string1 start1 end1 string2 start2 end2
+                 (lambda (order index)
+                   ((cond ((negative? order) less)
+                          ((positive? order) greater)
+                          (else equal))
+                    index)))))))))
+
+    (define-comparer string-compare itself)
+    (define-comparer string-compare-ci char-foldcase)
+
+    (define-syntax define-comparisons
+      (syntax-rules ()
+        ((_ fold (name holds?) ...)
+         (begin
+           (define (name string1 string2 . range)
+             (with-two-ranges 'name 3 string1 1 string2 2 range
+               (lambda (start1 end1 start2 end2)
+                 (compare-ranges fold string1 start1 end1 string2 start2 end2
+                   (lambda (order index) (holds? order))))))
+           ...))))
+
+    (define (nonzero? order) (not (zero? order)))
+    (define (nonpositive? order) (not (positive? order)))
+    (define (nonnegative? order) (not (negative? order)))
+
+    (define-comparisons itself
+      (string= zero?) (string<> nonzero?) (string< negative?) (string> positive?)
+      (string<= nonpositive?) (string>= nonnegative?))
+
+    (define-comparisons char-foldcase
+      (string-ci= zero?) (string-ci<> nonzero?) (string-ci< negative?) (string-ci> positive?)
+      (string-ci<= nonpositive?) (string-ci>= nonnegative?))
+
+    (define (bounded who hash bound)
+      (if (not (exact-nonnegative-integer? bound))
+          (%type-error who 2 "exact non-negative integer" bound))
+      (if (eqv? bound 0) hash (modulo hash bound)))
+
+    (define-ranged (hash-range (string bound) string start end)
+      (bounded 'string-hash (hash-string (substring string start end)) bound))
+
+    (define-ranged (hash-range-ci (string bound) string start end)
+      (bounded 'string-hash-ci (string-ci-hash (substring string start end)) bound))
+
+    (define ranged-string-hash
+      (case-lambda
+        ((string) (hash-range string 0))
+        ((string bound . range) (apply hash-range string bound range))))
+
+    (define string-hash-ci
+      (case-lambda
+        ((string) (hash-range-ci string 0))
+        ((string bound . range) (apply hash-range-ci string bound range))))
+
+    ;; Prefixes and suffixes.
+
+    (define-syntax define-common
+      (syntax-rules ()
+        ((_ common same? length-name whole-name)
+         (begin
+           (define-two-ranged (length-name (s1 s2) s1 start1 end1 s2 start2 end2)
+             (common same? s1 start1 end1 s2 start2 end2))
+           (define-two-ranged (whole-name (s1 s2) s1 start1 end1 s2 start2 end2)
+             (= (- end1 start1) (common same? s1 start1 end1 s2 start2 end2)))))))
+
+    (define-common common-prefix-length char=? string-prefix-length string-prefix?)
+    (define-common common-suffix-length char=? string-suffix-length string-suffix?)
+    (define-common common-prefix-length char-ci=? string-prefix-length-ci string-prefix-ci?)
+    (define-common common-suffix-length char-ci=? string-suffix-length-ci string-suffix-ci?)
+
+    ;; Searching.
+
+    (define-ranged (string-index (string wanted) string start end)
+      (find-forward (criterion 'string-index 2 wanted) string start end))
+
+    (define-ranged (string-index-right (string wanted) string start end)
+      (find-backward (criterion 'string-index-right 2 wanted) string start end))
+
+    (define-ranged (string-skip (string unwanted) string start end)
+      (find-forward (outside (criterion 'string-skip 2 unwanted)) string start end))
+
+    (define-ranged (string-skip-right (string unwanted) string start end)
+      (find-backward (outside (criterion 'string-skip-right 2 unwanted)) string start end))
+
+    (define-ranged (string-count (string wanted) string start end)
+      (count-range (criterion 'string-count 2 wanted) string start end))
+
+    (define-two-ranged (string-contains (s1 s2) s1 start1 end1 s2 start2 end2)
+      (search-forward s1 start1 end1 s2 start2 end2))
+
+    ;; Folded character by character, both have the length that they had.
+    (define-two-ranged (string-contains-ci (s1 s2) s1 start1 end1 s2 start2 end2)
+      (let ((found (contains (map-range char-foldcase s1 start1 end1)
+                             (map-range char-foldcase s2 start2 end2))))
+        (and found (+ start1 found))))
+
+    ;; Case.
+
+    (define (map-range procedure string start end)
+      (let loop ((index (- end 1)) (chars '()))
+        (if (>= index start)
+            (loop (- index 1) (cons (procedure (string-ref string index)) chars))
+            (list->string chars))))
+
+    (define-ranged (string-upcase! (string) string start end)
+      (string-copy! string start (map-range char-upcase string start end)))
+
+    (define-ranged (string-downcase! (string) string start end)
+      (string-copy! string start (map-range char-downcase string start end)))
+
+    ;; The first letter of each run of letters is in title case, the others in lower case.
+    (define (titlecase string start end)
+      (let loop ((index start) (inside? #f) (chars '()))
+        (if (< index end)
+            (let ((char (string-ref string index)))
+              (if (char-alphabetic? char)
+                  (loop (+ index 1)
+                        #t
+                        (cons (if inside? (char-downcase char) (char-titlecase char)) chars))
+                  (loop (+ index 1) #f (cons char chars))))
+            (%reverse-list->string chars))))
+
+    (define-ranged (string-titlecase (string) string start end)
+      (titlecase string start end))
+
+    (define-ranged (string-titlecase! (string) string start end)
+      (string-copy! string start (titlecase string start end)))
+
+    (define-ranged (string-reverse (string) string start end)
+      (%reverse-list->string (string->list string start end)))
+
+    (define-ranged (string-reverse! (string) string start end)
+      (string-copy! string start (string-reverse string start end)))
+
+    ;; Mapping.
+
+    (define-ranged (string-map! (procedure string) string start end)
+      (check-procedure 'string-map! 1 procedure)
+      (let loop ((index start))
+        (if (< index end)
+            (let ((char (procedure (string-ref string index))))
+              (check-char 'string-map! 1 char)
+              (string-set! string index char)
+              (loop (+ index 1))))))
+
+    (define-ranged (string-fold (kons knil string) string start end)
+      (check-procedure 'string-fold 1 kons)
+      (string-fold-in kons knil string start end))
+
+    (define-ranged (string-fold-right (kons knil string) string start end)
+      (check-procedure 'string-fold-right 1 kons)
+      (string-fold-right-in kons knil string start end))
+
+    (define-ranged (string-for-each-index (procedure string) string start end)
+      (check-procedure 'string-for-each-index 1 procedure)
+      (let loop ((index start))
+        (if (< index end)
+            (begin
+              (procedure index)
+              (loop (+ index 1))))))
+
+    ;; Replication.
+
+    (define-ranged (replicated (string from to) string start end)
+      (replicate 'xsubstring string from (or to (+ from (- end start))) start end))
+
+    (define xsubstring
+      (case-lambda
+        ((string from) (replicated string from #f))
+        ((string from to . range) (apply replicated string from to range))))
+
+    (define (string-xcopy! target at string from . to+range)
+      (check-string 'string-xcopy! 1 target)
+      (let ((piece (apply xsubstring string from to+range)))
+        (if (not (and (exact-nonnegative-integer? at)
+                      (<= (+ at (string-length piece)) (string-length target))))
+            (%range-error 'string-xcopy! 2 "an index with room for the characters" at))
+        (string-copy! target at piece)))
+
+    (define (string-replace s1 s2 start1 end1 . range2)
+      (with-two-ranges 'string-replace 3 s1 1 s2 2 (cons* start1 end1 range2)
+        (lambda (start1 end1 start2 end2)
+          (replace-range s1 start1 end1 s2 start2 end2))))
+
+    (define-ranged (tokenize (string token) string start end)
+      (let* ((inside? (criterion 'string-tokenize 2 token))
+             (outside? (outside inside?)))
+        (let loop ((end end) (tokens '()))
+          (let ((last (find-backward inside? string start end)))
+            (if last
+                (let ((before (find-backward outside? string start last)))
+                  (let ((first (if before (+ before 1) start)))
+                    (loop first (cons (substring string first (+ last 1)) tokens))))
+                tokens)))))
+
+    (define string-tokenize
+      (case-lambda
+        ((string) (tokenize string char-set:graphic))
+        ((string token . range) (apply tokenize string token range))))
+
+    ;; Both orders of the first two arguments are in use.
+
+    (define-ranged (filter-string (wanted string) string start end)
+      (filter-range (criterion 'string-filter 1 wanted) string start end))
+
+    (define-ranged (delete-from-string (unwanted string) string start end)
+      (filter-range (outside (criterion 'string-delete 1 unwanted)) string start end))
+
+    (define (string-filter wanted string . range)
+      (if (string? wanted)
+          (apply filter-string string wanted range)
+          (apply filter-string wanted string range)))
+
+    (define (string-delete unwanted string . range)
+      (if (string? unwanted)
+          (apply delete-from-string string unwanted range)
+          (apply delete-from-string unwanted string range)))
+
+    ;; Low level.
+
+    (define (substring-spec-ok? string start end)
+      (and (string? string)
+           (exact-integer? start)
+           (exact-integer? end)
+           (<= 0 start end (string-length string))))
+
+    (define (check-substring-spec who string start end)
+      (check-string who 1 string)
+      (check-indexes who 2 start end (string-length string)))
+
+    ;; The rest of the arguments, start and end.
+    (define (string-parse-start+end who string arguments)
+      (check-string who 1 string)
+      (let* ((start (if (pair? arguments) (car arguments) 0))
+             (more (if (pair? arguments) (cdr arguments) '()))
+             (end (if (pair? more) (car more) (string-length string))))
+        (check-indexes who 2 start end (string-length string))
+        (values (if (pair? more) (cdr more) '()) start end)))
+
+    (define (string-parse-final-start+end who string arguments)
+      (let-values (((rest start end) (string-parse-start+end who string arguments)))
+        (if (pair? rest)
+            (%range-error who 4 "no further argument" (car rest)))
+        (values start end)))
+
+    (define-syntax let-string-start+end
+      (syntax-rules ()
+        ((_ (start end) who string arguments body ...)
+         (let-values (((start end) (string-parse-final-start+end who string arguments)))
+           body ...))
+        ((_ (start end rest) who string arguments body ...)
+         (let-values (((rest start end) (string-parse-start+end who string arguments)))
+           body ...))))
+
+    ;; Knuth, Morris and Pratt: element i of the vector is how much of the pattern is matched already
+    ;; when its character i does not match, or -1 for none, this character included.
+
+    (define-ranged (restart-vector (pattern same?) pattern start end)
+      (check-procedure 'make-kmp-restart-vector 2 same?)
+      (let* ((length (- end start))
+             (restarts (make-vector length -1)))
+        (if (> length 0)
+            (let loop ((i 0) (j -1))
+              (if (< (+ i 1) length)
+                  (let ((next-i (+ i 1)) (char (string-ref pattern (+ start i))))
+                    (let back ((j j))
+                      (if (or (= j -1) (same? char (string-ref pattern (+ start j))))
+                          (let ((j (+ j 1)))
+                            (vector-set! restarts
+                                         next-i
+                                         (if (same? (string-ref pattern (+ start next-i))
+                                                    (string-ref pattern (+ start j)))
+                                             (vector-ref restarts j)
+                                             j))
+                            (loop next-i j))
+                          (back (vector-ref restarts j))))))))
+        restarts))
+
+    (define make-kmp-restart-vector
+      (case-lambda
+        ((pattern) (restart-vector pattern char=?))
+        ((pattern same? . range) (apply restart-vector pattern same? range))))
+
+    (define (kmp-step pattern restarts char i same? pattern-start)
+      (let loop ((i i))
+        (cond ((same? char (string-ref pattern (+ i pattern-start))) (+ i 1))
+              ((= -1 (vector-ref restarts i)) 0)
+              (else (loop (vector-ref restarts i))))))
+
+    ;; How much of the pattern is matched at the end of the string, or the negated index in the string
+    ;; behind a whole match.
+    (define (string-kmp-partial-search pattern restarts string i . options)
+      (check-string 'string-kmp-partial-search 1 pattern)
+      (if (not (vector? restarts))
+          (%type-error 'string-kmp-partial-search 2 "vector" restarts))
+      (let* ((same? (if (pair? options) (car options) char=?))
+             (options (if (pair? options) (cdr options) '()))
+             (pattern-start (if (pair? options) (car options) 0))
+             (range (if (pair? options) (cdr options) '()))
+             (length (vector-length restarts)))
+        (check-count 'string-kmp-partial-search 4 i length)
+        (let-string-start+end (start end) 'string-kmp-partial-search string range
+          (let loop ((index start) (i i))
+            (cond ((= i length) (- index))
+                  ((= index end) i)
+                  (else
+                   (loop (+ index 1)
+                         (kmp-step pattern restarts (string-ref string index) i
+                                   same? pattern-start))))))))))

@@ -1,0 +1,199 @@
+;;; (srfi 143): fixnums.
+;;;
+;;; A fixnum has 62 bits.  An argument or a result that is no fixnum is an error that names the
+;;; procedure.
+
+(define-library (srfi 143)
+  (export
+   fx-width fx-greatest fx-least
+   fixnum? fx=? fx<? fx>? fx<=? fx>=? fxzero? fxpositive? fxnegative? fxodd? fxeven? fxmax fxmin
+   fx+ fx- fxneg fx* fxquotient fxremainder fxabs fxsquare fxsqrt
+   fx+/carry fx-/carry fx*/carry
+   fxnot fxand fxior fxxor fxarithmetic-shift fxarithmetic-shift-left
+   fxarithmetic-shift-right fxbit-count fxlength fxif fxbit-set? fxcopy-bit fxfirst-set-bit
+   fxbit-field fxbit-field-rotate fxbit-field-reverse)
+  (import (canny primitives) (canny syntax)
+          (only (srfi 141) balanced/)
+          (only (srfi 151) bit-field-rotate bit-field-reverse))
+  (begin
+
+    (define fx-width 62)
+    (define fx-greatest (- (expt 2 61) 1))
+    (define fx-least (- (expt 2 61)))
+
+    (define (check who position object)
+      (if (not (fixnum? object))
+          (%type-error who position "fixnum" object)))
+
+    (define (check-result who object)
+      (if (fixnum? object)
+          object
+          (%range-error who 1 "an operand whose result is a fixnum; it would be this" object)))
+
+    (define-syntax define-predicates
+      (syntax-rules ()
+        ((_ (name test) ...)
+         (begin
+           (define (name i)
+             (check 'name 1 i)
+             (test i))
+           ...))))
+
+    (define-predicates
+      (fxzero? zero?) (fxpositive? positive?) (fxnegative? negative?) (fxodd? odd?) (fxeven? even?))
+
+    (define (check-all who arguments)
+      (let loop ((rest arguments) (position 1))
+        (if (pair? rest)
+            (begin
+              (check who position (car rest))
+              (loop (cdr rest) (+ position 1))))))
+
+    ;; Of any number of fixnums; two are the usual case.
+    (define-syntax define-comparisons
+      (syntax-rules ()
+        ((_ (name operation) ...)
+         (begin
+           (define name
+             (case-lambda
+               ((i j)
+                (check 'name 1 i)
+                (check 'name 2 j)
+                (operation i j))
+               (() #t)
+               (arguments
+                (check-all 'name arguments)
+                (apply operation arguments))))
+           ...))))
+
+    (define-comparisons (fx=? =) (fx<? <) (fx>? >) (fx<=? <=) (fx>=? >=))
+
+    (define-syntax define-folds
+      (syntax-rules ()
+        ((_ (name operation) ...)
+         (begin
+           (define name
+             (case-lambda
+               ((i j)
+                (check 'name 1 i)
+                (check 'name 2 j)
+                (operation i j))
+               (arguments
+                (check-all 'name arguments)
+                (apply operation arguments))))
+           ...))))
+
+    (define-folds
+      (fxmax max) (fxmin min) (fxand bitwise-and) (fxior bitwise-ior) (fxxor bitwise-xor))
+
+    (define-syntax define-unary
+      (syntax-rules ()
+        ((_ (name operation) ...)
+         (begin
+           (define (name i)
+             (check 'name 1 i)
+             (check-result 'name (operation i)))
+           ...))))
+
+    (define (negate i) (- i))
+
+    (define-unary
+      (fxneg negate) (fxabs abs) (fxsquare square) (fxnot bitwise-not)
+      (fxbit-count bit-count) (fxlength integer-length) (fxfirst-set-bit first-set-bit))
+
+    (define-syntax define-binary
+      (syntax-rules ()
+        ((_ (name operation) ...)
+         (begin
+           (define (name i j)
+             (check 'name 1 i)
+             (check 'name 2 j)
+             (check-result 'name (operation i j)))
+           ...))))
+
+    (define-binary (fx+ +) (fx- -) (fx* *) (fxquotient quotient) (fxremainder remainder))
+
+    (define (fxsqrt i)
+      (check 'fxsqrt 1 i)
+      (exact-integer-sqrt i))
+
+    ;; The low and the high half of a result that may have twice the width.
+    (define-syntax define-carrying
+      (syntax-rules ()
+        ((_ (name i j k result) ...)
+         (begin
+           (define (name i j k)
+             (check 'name 1 i)
+             (check 'name 2 j)
+             (check 'name 3 k)
+             (let-values (((high low) (balanced/ result (expt 2 fx-width))))
+               (values low high)))
+           ...))))
+
+    (define-carrying
+      (fx+/carry i j k (+ i j k))
+      (fx-/carry i j k (- i j k))
+      (fx*/carry i j k (+ (* i j) k)))
+
+    (define (check-count who count least)
+      (if (not (and (fixnum? count) (<= least count (- fx-width 1))))
+          (%range-error who 2 "a number of bits below the width of a fixnum" count)))
+
+    (define (fxarithmetic-shift i count)
+      (check 'fxarithmetic-shift 1 i)
+      (check-count 'fxarithmetic-shift count (- 1 fx-width))
+      (check-result 'fxarithmetic-shift (arithmetic-shift i count)))
+
+    (define (fxarithmetic-shift-left i count)
+      (check 'fxarithmetic-shift-left 1 i)
+      (check-count 'fxarithmetic-shift-left count 0)
+      (check-result 'fxarithmetic-shift-left (arithmetic-shift i count)))
+
+    (define (fxarithmetic-shift-right i count)
+      (check 'fxarithmetic-shift-right 1 i)
+      (check-count 'fxarithmetic-shift-right count 0)
+      (arithmetic-shift i (- count)))
+
+    (define (fxif mask i j)
+      (check 'fxif 1 mask)
+      (check 'fxif 2 i)
+      (check 'fxif 3 j)
+      (bitwise-if mask i j))
+
+    (define (check-index who position index limit)
+      (if (not (and (fixnum? index) (<= 0 index limit)))
+          (%range-error who position "the index of a bit" index)))
+
+    (define (fxbit-set? index i)
+      (check-index 'fxbit-set? 1 index fx-greatest)
+      (check 'fxbit-set? 2 i)
+      (bit-set? index i))
+
+    (define (fxcopy-bit index i bit)
+      (check-index 'fxcopy-bit 1 index (- fx-width 1))
+      (check 'fxcopy-bit 2 i)
+      (if (eqv? index (- fx-width 1))
+          ;; The sign.
+          (if (eq? (if bit #t #f) (negative? i))
+              i
+              (if bit (+ i fx-least) (- i fx-least)))
+          (copy-bit index i bit)))
+
+    (define (check-field who position i start end)
+      (check who 1 i)
+      (check-index who position start fx-greatest)
+      (check-index who (+ position 1) end fx-greatest)
+      (if (> start end)
+          (%range-error who position "not above the end" start)))
+
+    (define (fxbit-field i start end)
+      (check-field 'fxbit-field 2 i start end)
+      (check-result 'fxbit-field (bit-field i start end)))
+
+    (define (fxbit-field-rotate i count start end)
+      (check-field 'fxbit-field-rotate 3 i start end)
+      (check-result 'fxbit-field-rotate (bit-field-rotate i count start end)))
+
+    (define (fxbit-field-reverse i start end)
+      (check-field 'fxbit-field-reverse 2 i start end)
+      (check-result 'fxbit-field-reverse (bit-field-reverse i start end)))))

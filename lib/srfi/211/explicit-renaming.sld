@@ -1,0 +1,5 @@
+;;; (srfi 211 explicit-renaming): er-macro-transformer.
+
+(define-library (srfi 211 explicit-renaming)
+  (export er-macro-transformer (rename er-identifier? identifier?))
+  (import (canny syntax-runtime)))

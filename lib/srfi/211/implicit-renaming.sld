@@ -1,0 +1,5 @@
+;;; (srfi 211 implicit-renaming): ir-macro-transformer.
+
+(define-library (srfi 211 implicit-renaming)
+  (export ir-macro-transformer (rename er-identifier? identifier?))
+  (import (canny syntax-runtime)))

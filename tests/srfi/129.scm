@@ -1,0 +1,17 @@
+(import (scheme base) (srfi 129) (canny test))
+
+(test '(#t #f #f) (map char-title-case? '(#\x1C5 #\A #\a)))
+(test '(#\x1C5 #\x1C5 #\A #\1) (map char-titlecase '(#\x1C4 #\x1C6 #\a #\1)))
+(test "Floo Powder" (string-titlecase "\xFB02;oo powDER"))
+(test "Strasse" (string-titlecase "STRASSE"))
+(test "Ssx" (string-titlecase "ßX"))
+(test "Hello World" (string-titlecase "hELLO wORLD"))
+(test "12A B" (string-titlecase "12a b"))
+(test "" (string-titlecase ""))
+(test "Σας" (string-titlecase "ΣΑΣ"))
+(test "\x1C5;x" (string-titlecase "\x1C4;X"))
+(test "\x1FBA;\x345;" (string-titlecase "\x1FB2;"))
+(test "\x2BC;N" (string-titlecase "\x149;"))
+(test-error (string-titlecase 'a))
+
+(test-finish)

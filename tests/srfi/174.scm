@@ -1,0 +1,30 @@
+;; SRFI 174: POSIX timespecs.
+
+(import (scheme base) (srfi 174) (canny test))
+
+(define t (timespec 10 20))
+(test-true (timespec? t))
+(test-false (timespec? '(10 . 20)))
+(test 10 (timespec-seconds t))
+(test 20 (timespec-nanoseconds t))
+(test-true (timespec=? t (timespec 10 20)))
+(test-false (timespec=? t (timespec 10 21)))
+(test-true (timespec<? t (timespec 10 21)))
+(test-true (timespec<? t (timespec 11 0)))
+(test-false (timespec<? t t))
+;; Before the epoch the nanoseconds go further back.
+(test-true (timespec<? (timespec -1 5) (timespec -1 0)))
+(test-false (timespec<? (timespec -1 0) (timespec -1 5)))
+(test 1.5 (timespec->inexact (timespec 1 500000000)))
+(test -1.5 (timespec->inexact (timespec -1 500000000)))
+(test '(1 500000000) (let ((t (inexact->timespec 1.5))) (list (timespec-seconds t) (timespec-nanoseconds t))))
+(test '(-1 500000000) (let ((t (inexact->timespec -1.5))) (list (timespec-seconds t) (timespec-nanoseconds t))))
+(test-true (= (timespec-hash t) (timespec-hash (timespec 10 20))))
+(test-true (exact-integer? (timespec-hash (timespec -5 1))))
+(test-error (timespec 1.5 0))
+(test-error (timespec 1 -1))
+(test-error (timespec 1 1000000000))
+(test-error (inexact->timespec +inf.0))
+(test-error (timespec-seconds 5))
+
+(test-finish)

@@ -1,0 +1,51 @@
+;; SRFI 234: topological sorting.
+
+(import (scheme base) (srfi 1) (srfi 234) (canny test))
+
+(define graph '((5 11) (7 11 8) (3 8 10) (11 2 9 10) (8 9)))
+;; Whether each node comes before its dependents, and each node comes once.
+(define (sorted-by? order graph)
+  (and (= (length order) (length (delete-duplicates order)))
+       (every (lambda (connection)
+                (every (lambda (dependent) (member dependent (cdr (member (car connection) order))))
+                       (cdr connection)))
+              graph)))
+
+(test-true (sorted-by? (topological-sort graph) graph))
+(test 8 (length (topological-sort graph)))
+(test '(a b d c) (topological-sort '((a b c) (b d) (c) (d c))))
+(test '() (topological-sort '()))
+(test '("a" "b") (topological-sort '(("a" "b")) string=?))
+(test '(1 2 3) (topological-sort '((2 3) (1 2)) =))
+(test '(x y) (topological-sort '((1 0)) eqv? #(y x)))
+(test #f (topological-sort '((a b) (b a))))
+(test-values ('(a b) #f #f) (topological-sort/details '((a b))))
+(test-values (#f "graph has circular dependency" '(b c d))
+  (topological-sort/details '((a b) (b c) (c d e) (d b) (e f))))
+(test-values (#f "graph has circular dependency" '(a)) (topological-sort/details '((a a))))
+(test-error (topological-sort '((a b) (a c))))
+(test-error (topological-sort '(a b)))
+(test-error (topological-sort '((a)) 5))
+(test-error (topological-sort '((a)) eq? '()))
+;; A long chain.
+(test 10000 (length (topological-sort (map (lambda (i) (list (+ i 1) i)) (iota 9999)))))
+(test 0 (last (topological-sort (map (lambda (i) (list (+ i 1) i)) (iota 9999)))))
+
+(test '((a b c) (b e)) (edgelist->graph '((a b) (a c) (b e))))
+(test '((a b c) (b e)) (edgelist->graph '((a b) (b e) (a c)) assq))
+(test '((a b c) (b e)) (edgelist/inverted->graph '((b a) (c a) (e b))))
+(test '((a b c) (b e)) (edgelist/inverted->graph '((b a) (c a) (e b)) assq))
+(test '((a b) (a c) (b e)) (graph->edgelist '((a b c) (b e) (c))))
+(test '((b a) (c a) (e b)) (graph->edgelist/inverted '((a b c) (b e))))
+(test-error (edgelist->graph '((a b c))))
+(test-error (graph->edgelist 'x))
+
+(define (same-components? a b)
+  (lset= (lambda (x y) (lset= equal? x y)) a b))
+(test-true (same-components? '((1) (2)) (connected-components '((1 2)))))
+(test-true (same-components? '((1 2)) (connected-components '((1 2) (2 1)))))
+(test-true (same-components? '((0 1 2) (3 4) (5 6) (7))
+             (connected-components '((0 1) (1 2) (2 0) (3 1 2 4) (4 3 5) (5 2 6) (6 5) (7 4 6 7)))))
+(test '() (connected-components '()))
+
+(test-finish)

@@ -1,0 +1,15 @@
+(import (except (scheme base) equal?) (srfi 47) (canny test))
+
+(define a (make-array (ar64 1.5) 2 3))
+(test #t (array? a))
+(test 2 (array-rank a))
+(test '(2 3) (array-dimensions a))
+(array-set! a 2 1 2)
+(test 2.0 (array-ref a 1 2))
+(test #f (array-in-bounds? a 2 0))
+(test 2.0 (array-ref (make-shared-array a (lambda (i) (list 1 i)) 3) 2))
+(test #t (equal? (make-array '#(1) 2 2) (make-array '#(1) 2 2)))
+(test '(#c128() #c64() #f32() #s64() #s32() #s16() #s8() #u64() #u32() #u16() #u8() #())
+      (map (lambda (p) (p)) (list ac64 ac32 ar32 as64 as32 as16 as8 au64 au32 au16 au8 at1)))
+
+(test-finish)

@@ -1,0 +1,43 @@
+(import (scheme base) (srfi 60) (canny test))
+
+(test-group "logic"
+  (test 8 (logand 12 10))
+  (test 8 (bitwise-and 12 10))
+  (test 14 (logior 12 10))
+  (test 14 (bitwise-ior 12 10))
+  (test 6 (logxor 12 10))
+  (test 6 (bitwise-xor 12 10))
+  (test -1 (lognot 0))
+  (test -129 (bitwise-not 128))
+  (test 9 (bitwise-if 3 1 8))
+  (test 9 (bitwise-merge 3 1 8))
+  (test #f (logtest #b0100 #b1011))
+  (test #t (any-bits-set? #b0100 #b0111))
+  (test 4 (logcount #b10101010))
+  (test 1 (bit-count -2))
+  (test 8 (integer-length 170)))
+
+(test-group "bits and fields"
+  (test 3 (log2-binary-factors 8))
+  (test 3 (first-set-bit 8))
+  (test #t (logbit? 0 13))
+  (test #f (bit-set? 1 13))
+  (test 4 (copy-bit 2 0 #t))
+  (test #b1010 (bit-field #b1101101010 0 4))
+  (test #b1101100000 (copy-bit-field #b1101101010 0 0 4))
+  (test #b1101101111 (copy-bit-field #b1101101010 -1 0 4))
+  (test #b110100111110000 (copy-bit-field #b110100100010000 -1 5 9))
+  (test 8 (ash 1 3))
+  (test 5 (arithmetic-shift 10 -1))
+  (test 2 (rotate-bit-field #b0100 3 0 4))
+  (test #b110100010010000 (rotate-bit-field #b110100100010000 -1 5 9))
+  (test #xe5 (reverse-bit-field #xa7 0 8)))
+
+(test-group "booleans"
+  (test '(#t #f) (integer->list 2))
+  (test '(#f #f #t #f) (integer->list 2 4))
+  (test '(#t #t) (integer->list -1 2))
+  (test 2 (list->integer '(#t #f)))
+  (test 4 (booleans->integer #t #f #f)))
+
+(test-finish)

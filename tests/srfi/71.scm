@@ -1,0 +1,38 @@
+;; SRFI 71: let, let*, letrec with multiple values.
+
+(import (except (scheme base) let let* letrec) (srfi 71) (canny test))
+
+(test '(1 2 3) (let ((a b (values 1 2)) (c 3)) (list a b c)))
+(test '(1 (2 3)) (let (((values a . b) (values 1 2 3))) (list a b)))
+(test '(1 2) (let (((values . all) (values 1 2))) all))
+(test 'none (let (((values) (values))) 'none))
+(test 5 (let (((values x) 5)) x))
+(test '(1 5) (let ((y 1) ((values x) 5)) (list y x)))
+(test 3 (let ((a 1) (b 2)) (define c (+ a b)) c))
+(test 1 (let () 1))
+(test '(1 2) (let ((a 1) (b 2)) (let ((b a (values a b)) (c 3)) (list b a))))
+(test '(0 1 2) (let loop ((i 2) ((values l) '())) (if (< i 0) l (loop (- i 1) (cons i l)))))
+(test '(1 2 3 6) (let* ((a b (values 1 2)) (c (+ a b)) ((values . d) (values (* 2 c)))) (list a b c (car d))))
+(test 7 (let* () 7))
+(test '(#t #f)
+  (letrec ((even odd
+             (values (lambda (n) (if (= n 0) #t (odd (- n 1))))
+                     (lambda (n) (if (= n 0) #f (even (- n 1)))))))
+    (list (even 10) (odd 10))))
+(test 24 (letrec ((f (lambda (n) (if (= n 0) 1 (* n (f (- n 1))))))) (f 4)))
+(test-error (let ((a b (values 1 2 3))) a))
+
+(test '(1 2) (values->list (values 1 2)))
+(test '() (values->list (values)))
+(test '(1) (values->list 1))
+(test '#(1 2) (values->vector (values 1 2)))
+(test-values (1 (quote (2))) (uncons '(1 2)))
+(test-values (1 2 (quote (3))) (uncons-2 '(1 2 3)))
+(test-values (1 2 3 4) (uncons-3 '(1 2 3 . 4)))
+(test-values (1 2 3 4 (quote ())) (uncons-4 '(1 2 3 4)))
+(test-values ((quote a) 1 (quote ((b . 2)))) (uncons-cons '((a . 1) (b . 2))))
+(test-values (1 2 3) (unlist '(1 2 3)))
+(test-values (1 2 3) (unvector '#(1 2 3)))
+(test-error (uncons '()))
+
+(test-finish)

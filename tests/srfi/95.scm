@@ -1,0 +1,40 @@
+(import (scheme base) (scheme char) (srfi 95) (canny test))
+
+(test-group "sort"
+  (test '(1 2 3) (sort '(3 1 2) <))
+  (test #(1 2 3) (sort #(3 1 2) <))
+  (test "abc" (sort "cab" char<?))
+  (test '(-3 2 1) (sort '(1 2 -3) > abs))
+  (test #(-1 1 2) (sort #(2 -1 1) < abs))
+  (test "aBc" (sort "caB" char<? char-downcase))
+  (test '((a . 1) (b . 1) (c . 2)) (sort '((a . 1) (c . 2) (b . 1)) < cdr))
+  (let ((calls 0))
+    (sort '(5 4 3 2 1) < (lambda (x) (set! calls (+ calls 1)) x))
+    (test 5 calls))
+  (test '() (sort '() <))
+  (test-error (sort 5 <))
+  (test-error (sort '(1) 5)))
+
+(test-group "sort!"
+  (let ((list (list 3 1 2)) (vector (vector 3 1 2)) (string (string #\c #\a)))
+    (test #t (eq? list (sort! list <)))
+    (test '(1 2 3) list)
+    (test #t (eq? vector (sort! vector <)))
+    (test #(1 2 3) vector)
+    (sort! string char<?)
+    (test "ac" string)
+    (sort! list < -)
+    (test '(3 2 1) list)))
+
+(test-group "merge and sorted?"
+  (test '(1 2 3 4) (merge '(1 4) '(2 3) <))
+  (test '(4 3 2 1) (merge '(4 1) '(3 2) < -))
+  (test '(1 2 3 4) (merge! (list 1 4) (list 2 3) <))
+  (test-error (merge #(1) '(2) <))
+  (test #t (sorted? '(1 1 2) <))
+  (test #f (sorted? #(1 2 1) <))
+  (test #t (sorted? "abc" char<?))
+  (test #t (sorted? '(3 2 1) < -))
+  (test #t (sorted? '() <)))
+
+(test-finish)

@@ -1,0 +1,17 @@
+;; The suite of SRFI 136's repository: $SRFI_SUITES/srfi-136.
+;;
+;; One test fails: it calls `make-record` with fewer values than there are fields, which the SRFI calls
+;; an error.
+
+(import (canny base) (srfi 64))
+(define runner (test-runner-simple))
+(test-runner-on-final! runner (lambda (runner) #f))
+(load (string-append (get-environment-variable "SRFI_SUITES") "/srfi-136/srfi/136/test.sld"))
+(eval '(import (srfi 136 test)) (interaction-environment))
+(test-with-runner runner
+  (eval '(run-tests) (interaction-environment)))
+(display (+ (test-runner-pass-count runner) (test-runner-xpass-count runner)))
+(display " passed, ")
+(display (test-runner-fail-count runner))
+(display " failed")
+(newline)
