@@ -396,21 +396,45 @@
                (entry-of (cdr entries) key))))
 
     ;; A call is about to be made for which its cache has nothing.  Only what the function's cache has goes
-    ;; there, so the first call with classes that are new comes here twice.
-    (define (%learn-at-call-site procedure state update! . keys)
+    ;; there.  That no method is applicable is said here, since the call itself may be the last one of a
+    ;; procedure, whose place in the program would be lost.
+    (define (%learn-at-call-site procedure state update! . arguments)
       (let ((object (%hash-table-ref objects procedure #f)))
-        (if (not object)
-            (update! #f #f #t)
-            (let* ((site (or state (add-call-site! object update!)))
-                   (entry (entry-of (object-entries object) (key-of-keys keys))))
-              (cond (entry
-                     (let ((classes (vector-ref entry 1)) (procedure (vector-ref entry 2)))
-                       (if (is-plain? object)
-                           (standard-cache-at-call-site! site classes procedure)
-                           (cache-at-call-site! object site classes procedure))))
-                    ((< (call-site-misses site) misses-max)
-                     (set-call-site-misses! site (+ (call-site-misses site) 1)))
-                    (else (close-call-site! site)))))))
+        (cond ((not object)
+               (update! #f #f #t))
+              ((takes? object arguments)
+               (let* ((classes (classes-of object arguments))
+                      (site (or state (add-call-site! object update!)))
+                      (entry (entry-for object classes)))
+                 (cond ((not (is-plain? object))
+                        (if entry
+                            (cache-at-call-site! object site classes (vector-ref entry 2))
+                            (miss-at-call-site! site)))
+                       (entry
+                        (standard-cache-at-call-site! site classes (vector-ref entry 2)))
+                       (else
+                        (let ((procedure (procedure-for object classes)))
+                          (if procedure
+                              (begin
+                                (standard-cache! object classes procedure)
+                                (if (entry-for object classes)
+                                    (standard-cache-at-call-site! site classes procedure)
+                                    (miss-at-call-site! site)))
+                              (standard-no-applicable-method object arguments))))))))))
+
+    (define (miss-at-call-site! site)
+      (if (< (call-site-misses site) misses-max)
+          (set-call-site-misses! site (+ (call-site-misses site) 1))
+          (close-call-site! site)))
+
+    (define (takes? object arguments)
+      (let ((count (length (object-parameters object))))
+        (or (= (length arguments) count)
+            (and (object-rest? object) (> (length arguments) count)))))
+
+    (define (entry-for object classes)
+      (let ((keys (keys-of object classes)))
+        (and keys (entry-of (object-entries object) (key-of-keys keys)))))
 
     (define (add-call-site! object update!)
       (let ((site (new-call-site object update! '() 0 0 #t)))
@@ -429,9 +453,7 @@
     ;; too large for the optimizer to copy it into all of them.
     (define (%miss object . arguments)
       (let* ((classes (classes-of object arguments))
-             (procedure (if (looks-behind-key? object)
-                            (dispatch-on-all-classes object)
-                            (effective-procedure object classes))))
+             (procedure (procedure-for object classes)))
         (cond ((not procedure)
                (no-applicable-method object arguments))
               ((is-plain? object)
@@ -440,6 +462,12 @@
               (else
                (cache-dispatch! object classes procedure)
                (%apply procedure arguments)))))
+
+    ;; What to cache for arguments of these classes, or #f if there is no method.
+    (define (procedure-for object classes)
+      (if (looks-behind-key? object)
+          (dispatch-on-all-classes object)
+          (effective-procedure object classes)))
 
     ;; The classes of the arguments that methods may specialize on.
     (define (classes-of object arguments)
@@ -786,7 +814,7 @@
                        (cond ((eq? place 0) (set-place! place0 new-keys procedure))
                              ((eq? place 1) (set-place! place1 new-keys procedure))
                              (else (set! state procedure))))
-                     . keys))
+                     . arguments))
                 ((begin operator) . arguments))))))
 
     (define-syntax keys-of-place-fit?

@@ -16,8 +16,7 @@
           call-with-prompt abort-to-prompt call-with-composable-continuation
           call-with-continuation-prompt abort-current-continuation
           reset shift reset0 shift0 prompt control prompt0 control0
-          reset-at shift-at reset0-at shift0-at prompt-at control-at prompt0-at control0-at
-          %call-with-receiver-prompt %shift %shift0 %control %control0)
+          reset-at shift-at reset0-at shift0-at prompt-at control-at prompt0-at control0-at)
   (import (canny primitives) (canny syntax)
           (rename (canny control) (call-with-composable-continuation %call-with-composable-continuation)))
   (begin

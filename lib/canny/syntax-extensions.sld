@@ -58,15 +58,6 @@
          (cute-clauses (binding ... (value expression)) (parameter ...) (operand ... value)
                        more ...))))
 
-    (define-syntax assert
-      (syntax-rules ()
-        ((_ expression message ...)
-         (if (not expression)
-             (assertion-failed 'expression (list message ...))))))
-
-    (define (assertion-failed expression irritants)
-      (raise (%make-condition 'assertion "assertion failed" (cons expression irritants) 'assert)))
-
     (define-syntax while
       (syntax-rules ()
         ((_ condition body ...)

@@ -175,13 +175,15 @@
 
     (define (flnormalized-fraction-exponent x)
       (check 'flnormalized-fraction-exponent 1 x)
-      (if (or (nan? x) (infinite? x) (zero? x))
-          (values x 0)
-          (let ((exponent (+ 1 (binary-exponent (abs x)))))
-            ;; In two steps: the scale of the smallest flonums is out of range.
-            (values (make-flonum (make-flonum x (- (quotient exponent 2)))
-                                 (- (quotient exponent 2) exponent))
-                    exponent))))
+      (cond ((or (nan? x) (zero? x)) (values x 0))
+            ;; Times two to that power it is infinite again.
+            ((infinite? x) (values (copy-sign 0.5 x) 1025))
+            (else
+             (let ((exponent (+ 1 (binary-exponent (abs x)))))
+               ;; In two steps: the scale of the smallest flonums is out of range.
+               (values (make-flonum (make-flonum x (- (quotient exponent 2)))
+                                    (- (quotient exponent 2) exponent))
+                       exponent)))))
 
     (define (flsign-bit x)
       (check 'flsign-bit 1 x)

@@ -1,10 +1,12 @@
 ;;; (srfi 190): coroutine generators with an implicit yield.
 ;;;
-;;; `yield` is a syntax parameter that is a call in the body of a coroutine generator.
+;;; `yield` is a syntax parameter that stands for a procedure in the body of a coroutine generator.
 
 (define-library (srfi 190)
   (export coroutine-generator define-coroutine-generator yield)
-  (import (canny syntax) (only (srfi 158) make-coroutine-generator))
+  (import (canny syntax)
+          (only (canny syntax-case) identifier-syntax)
+          (only (srfi 158) make-coroutine-generator))
   (begin
 
     (define-syntax yield
@@ -17,9 +19,7 @@
         ((_ body0 body ...)
          (make-coroutine-generator
           (lambda (give)
-            (syntax-parameterize
-                ((yield (syntax-rules ()
-                          ((_ value (... ...)) (give value (... ...))))))
+            (syntax-parameterize ((yield (identifier-syntax give)))
               (let () body0 body ...)))))))
 
     (define-syntax define-coroutine-generator

@@ -200,7 +200,7 @@
                    ((char=? char (string-ref last-digits 1)) 63)
                    (else (fail 'base64->bytevector "not a digit of base 64" char))))
            (define (finish group count padding)
-             (cond ((not (eqv? 0 (remainder (+ count padding) 4)))
+             (cond ((not (or (eqv? count 0) (eqv? (+ count padding) 4)))
                     (fail 'base64->bytevector "the text is cut off" string))
                    ((eqv? count 2)
                     (write-u8 (arithmetic-shift group -4) port))
@@ -208,13 +208,14 @@
                     (write-u8 (arithmetic-shift group -10) port)
                     (write-u8 (bitwise-and 255 (arithmetic-shift group -2)) port)))
              (get-output-bytevector port))
-           ;; `count` digits of a group of four have been seen.
+           ;; `count` digits of a group of four have been seen.  Padding where nothing is missing does
+           ;; no harm.
            (let loop ((index 0) (group 0) (count 0) (padding 0))
              (if (= index end)
                  (finish group count padding)
                  (let ((char (string-ref string index)))
                    (cond ((char-whitespace? char) (loop (+ index 1) group count padding))
-                         ((and (char=? char #\=) (>= count 2) (< (+ count padding) 4))
+                         ((and (char=? char #\=) (< padding 2))
                           (loop (+ index 1) group count (+ padding 1)))
                          ((> padding 0)
                           (fail 'base64->bytevector "a digit after the padding" char))
@@ -339,7 +340,7 @@
 
     (define (check-grammar who grammar)
       (if (not (memq grammar '(infix strict-infix prefix suffix)))
-          (%range-error who 3 "infix, strict-infix, suffix or prefix" grammar)))
+          (fail who "neither infix, strict-infix, suffix nor prefix" grammar)))
 
     (define bytestring-join
       (case-lambda
@@ -469,6 +470,7 @@
                    ((13) (write-string "\\r" port))
                    ((34) (write-string "\\\"" port))
                    ((92) (write-string "\\\\" port))
+                   ((124) (write-string "\\|" port))
                    (else
                     (if (<= 32 byte 126)
                         (write-char (integer->char byte) port)

@@ -42,14 +42,18 @@
 
     (define (format-string template arguments)
       (let* ((port (open-output-string))
-             (left (format-to port template arguments)))
+             (left (format-to port (vector #f) template arguments)))
         (if (pair? left)
             (%range-error 'format 2 "an argument for a directive; there is none for it" (car left)))
         (get-output-string port)))
 
-    ;; Gives the arguments that are left.
-    (define (format-to port template arguments)
+    ;; Gives the arguments that are left.  `last` holds the last character that was written.
+    (define (format-to port last template arguments)
       (let ((end (string-length template)))
+        (define (put text)
+          (write-string text port)
+          (if (> (string-length text) 0)
+              (vector-set! last 0 (string-ref text (- (string-length text) 1)))))
         (define (check-argument arguments)
           (if (null? arguments)
               (%range-error 'format 2 "an argument for each directive" template)))
@@ -59,6 +63,7 @@
               (let ((char (string-ref template index)))
                 (cond ((not (char=? char #\~))
                        (write-char char port)
+                       (vector-set! last 0 char)
                        (loop (+ index 1) arguments))
                       ((= (+ index 1) end)
                        (%range-error 'format 1 "a directive after the last tilde" template))
@@ -67,10 +72,12 @@
                              (next (+ index 2)))
                          (define (consume write-it)
                            (check-argument arguments)
-                           (write-it (car arguments) port)
-                           (loop next (cdr arguments)))
+                           (let ((part (open-output-string)))
+                             (write-it (car arguments) part)
+                             (put (get-output-string part))
+                             (loop next (cdr arguments))))
                          (define (emit text)
-                           (write-string text port)
+                           (put text)
                            (loop next arguments))
                          (case directive
                            ((#\a) (consume display))
@@ -91,7 +98,7 @@
                                 (%type-error 'format 2 "format string for ~?" (car arguments)))
                             (if (not (list? (cadr arguments)))
                                 (%type-error 'format 2 "list for ~?" (cadr arguments)))
-                            (let ((left (format-to port (car arguments) (cadr arguments))))
+                            (let ((left (format-to port last (car arguments) (cadr arguments))))
                               (if (pair? left)
                                   (%range-error 'format 2 "an argument for a directive"
                                                 (car left))))
@@ -102,13 +109,15 @@
                            ((#\_) (emit " "))
                            ((#\h) (emit help))
                            ((#\&)
-                            (fresh-line port)
+                            ;; At the very beginning nothing is known of what came before.
+                            (if (not (eq? (vector-ref last 0) #\newline))
+                                (put "\n"))
                             (loop next arguments))
                            ((#\f #\0 #\1 #\2 #\3 #\4 #\5 #\6 #\7 #\8 #\9)
                             (check-argument arguments)
                             (fixed template (+ index 1)
                               (lambda (width digits next)
-                                (write-string (fixed-text (car arguments) width digits) port)
+                                (put (fixed-text (car arguments) width digits))
                                 (loop next (cdr arguments)))))
                            (else
                             (%range-error 'format 1 "a known directive" template)))))))))))
@@ -163,20 +172,32 @@
             (string-append (make-string missing #\space) text)
             text)))
 
-    ;; A real number with so many digits after the point.  A number that is huge keeps its exponent.
+    ;; A real number with so many digits behind the point, which is always there.  It is rounded as it is
+    ;; written, halves to even; a number that is written with an exponent keeps it.
     (define (rounded number digits)
-      (cond ((not (finite? number)) (number->string number))
-            ((and (inexact? number) (>= (abs number) 1e21)) (number->string number))
-            (else
-             (let* ((scaled (exact-round (* (abs (exact number)) (expt 10 digits))))
-                    (text (number->string scaled))
-                    (text (if (<= (string-length text) digits)
-                              (string-append
-                               (make-string (- (+ digits 1) (string-length text)) #\0)
-                               text)
-                              text))
-                    (point (- (string-length text) digits)))
-               (string-append (if (and (negative? number) (positive? scaled)) "-" "")
-                              (substring text 0 point)
-                              (if (positive? digits) "." "")
-                              (substring text point (string-length text)))))))))
+      (if (not (finite? number))
+          (number->string number)
+          (let* ((text (number->string (inexact number)))
+                 (place (%string-index text #\e)))
+            (if (and place (inexact? number))
+                (string-append (fixed-point (string->number (string-append "#e" (substring text 0 place)))
+                                            digits)
+                               "e"
+                               (number->string
+                                (string->number (substring text (+ place 1) (string-length text)))))
+                (fixed-point (if (exact? number)
+                                 number
+                                 (string->number (string-append "#e" text)))
+                             digits)))))
+
+    (define (fixed-point number digits)
+      (let* ((scaled (exact-round (* (abs number) (expt 10 digits))))
+             (text (number->string scaled))
+             (text (if (<= (string-length text) digits)
+                       (string-append (make-string (- (+ digits 1) (string-length text)) #\0) text)
+                       text))
+             (point (- (string-length text) digits)))
+        (string-append (if (and (negative? number) (positive? scaled)) "-" "")
+                       (substring text 0 point)
+                       "."
+                       (substring text point (string-length text)))))))

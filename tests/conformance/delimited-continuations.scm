@@ -399,12 +399,15 @@
   (define (generate producer)
     (define (resume thunk)
       (call-with-prompt tag
-                        (lambda () (thunk) (eof-object))
+                        thunk
                         (lambda (k value)
                           (set! next (lambda () (resume (lambda () (k #f)))))
                           value)))
     (define next
-      (lambda () (resume (lambda () (producer (lambda (value) (abort-to-prompt tag value)))))))
+      (lambda ()
+        (resume (lambda ()
+                  (producer (lambda (value) (abort-to-prompt tag value)))
+                  (eof-object)))))
     (lambda () (next)))
   (define (generator->list g)
     (let loop ((value (g)) (result '()))

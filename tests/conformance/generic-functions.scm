@@ -16,7 +16,8 @@
     (define-method (other-size object) 'generic)
     (define (use-other procedure) (set! other-size procedure))))
 
-(import (scheme base) (scheme complex) (scheme eval) (canny generic) (canny test) (sizes))
+(import (scheme base) (scheme complex) (scheme eval) (canny generic) (canny test) (sizes)
+        (only (canny syntax-case) syntax-case syntax datum->syntax syntax->datum))
 
 (define-class <shape> () #f shape? (name shape-name set-shape-name!))
 (define-class <circle> (<shape>) (make-circle name radius) circle? (radius circle-radius))
@@ -399,6 +400,14 @@
   (test '(generic generic generic) (map call-changing '(1 2 3)))
   (set! changing (lambda (object) 'assigned))
   (test '(assigned assigned) (map call-changing '(1 2))))
+
+(define-syntax size-of-text
+  (lambda (form)
+    (syntax-case form ()
+      ((name text) (datum->syntax (syntax name) (size (syntax->datum (syntax text))))))))
+
+(test-group "calls by name in a transformer"
+  (test '(3 3) (list (size-of-text "abc") (size-of-text "cde"))))
 
 (test-group "calls by name of what a library exports"
   (define (measure object) (size object))

@@ -12,6 +12,7 @@
 (test "\x1C5;x" (string-titlecase "\x1C4;X"))
 (test "\x1FBA;\x345;" (string-titlecase "\x1FB2;"))
 (test "\x2BC;N" (string-titlecase "\x149;"))
+(test "\x1F88;" (string-titlecase "\x1F88;"))
 (test-error (string-titlecase 'a))
 
 (test-finish)

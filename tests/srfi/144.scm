@@ -60,6 +60,7 @@
   (test '(0.75 2) (both (flnormalized-fraction-exponent 3.0)))
   (test '(0.5 -1073) (both (flnormalized-fraction-exponent fl-least)))
   (test '(-0.5 1024) (both (flnormalized-fraction-exponent -8.98846567431158e307)))
+  (test '(-0.5 1025) (both (flnormalized-fraction-exponent -inf.0)))
   (test '(1 0 1) (map flsign-bit '(-1.0 0.0 -0.0)))
   (test-error (flexponent 1)))
 

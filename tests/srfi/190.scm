@@ -13,6 +13,8 @@
 (test '(0 1 2) (all (coroutine-generator (let loop ((i 0)) (if (< i 3) (begin (yield i) (loop (+ i 1))))))))
 (define-coroutine-generator letters (yield 'a) (for-each (lambda (x) (yield x)) '(b c)))
 (test '(a b c) (all letters))
+;; As a procedure.
+(test '(1 2 3) (all (coroutine-generator (for-each yield '(1 2 3)))))
 (define-coroutine-generator (count from . to)
   (do ((i from (+ i 1))) ((> i (car to))) (yield i)))
 (test '(2 3 4) (all (count 2 4)))

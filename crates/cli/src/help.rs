@@ -13,8 +13,11 @@ Usage:
                                      evaluate expressions and print their values
   canny [OPTION…] - [ARGUMENT…]      run a program from standard input
   canny [OPTION…]                    read, evaluate, print; a program when input is no terminal
+  canny repl [--listen HOST:PORT] [OPTION…]
+                                     the same in any case; with --listen also for editors
   canny expand FILE                  print the program fully expanded
   canny disasm FILE                  print the program's bytecode
+  canny compile FILE [-o PROGRAM]    make one executable file; more by 'canny compile --help'
   canny fmt [FILE|DIRECTORY…]        lay out source files; more by 'canny fmt --help'
   canny explain [CODE]               tell what the code of a message means; without CODE list all
 
@@ -43,7 +46,8 @@ colons), those of -A.
 Environment:
   CANNY_LIBRARY_PATH   directories to search for libraries
   CANNY_CACHE_DIR      where compiled libraries are kept (default: the user's cache directory)
-  NO_COLOR             do not colour messages
+  CANNY_HISTORY        file of the prompt's history (default: in the user's state directory)
+  NO_COLOR             do not colour messages and input
   CANNY_STATISTICS=FILE
                        write bytes allocated, collections and pauses to FILE at the end
   CANNY_GC_STRESS=N, CANNY_GC_VERIFY=1, CANNY_GC_POISON=1, CANNY_NURSERY=BYTES

@@ -39,6 +39,19 @@ mod exit_code {
 const STACK_BYTES: usize = 256 << 20;
 
 fn main() -> ExitCode {
+    match tools::compile::carried_program() {
+        Some(Ok(program)) => {
+            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            let command_line: Vec<String> = words.collect();
+            let run = move || tools::compile::run_carried(&program, command_line);
+            return ExitCode::from(on_large_stack(run));
+        }
+        Some(Err(message)) => {
+            eprintln!("{message}");
+            return ExitCode::from(exit_code::OS);
+        }
+        None => {}
+    }
     if let Some(code) = tools::run(std::env::args_os()) {
         return ExitCode::from(code);
     }
@@ -62,10 +75,15 @@ fn main() -> ExitCode {
         Action::Explain(code) => return explain::run(code.as_deref()),
         _ => {}
     }
+    ExitCode::from(on_large_stack(move || run(&options)))
+}
+
+/// Does the work of the command on a thread with room for nested code; gives the exit code.
+fn on_large_stack(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let worker = std::thread::Builder::new()
         .name("canny".into())
         .stack_size(STACK_BYTES)
-        .spawn(move || run(&options));
+        .spawn(work);
     let code = match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
         Ok(Err(_)) => exit_code::SOFTWARE,
@@ -75,7 +93,7 @@ fn main() -> ExitCode {
         }
     };
     // What the program wrote is flushed on every way out.
-    ExitCode::from(canny_lib::host::finish_output(i32::from(code)) as u8)
+    canny_lib::host::finish_output(i32::from(code)) as u8
 }
 
 fn run(options: &Options) -> u8 {

@@ -111,6 +111,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             Arg::Long("no-jit") => options.compiles = false,
             Arg::Long("spesh-report") => options.reports_specializer = true,
             Arg::Long("no-cache") => options.use_cache = false,
+            Arg::Long("listen") if wants_prompt => {
+                options.listen = Some(string(parser.value().map_err(text_of)?)?);
+            }
+            Arg::Value(word) if is_verb(&word, "repl") && !must_run && !wants_prompt => {
+                wants_prompt = true;
+            }
+            Arg::Value(word) if wants_prompt => {
+                let word = word.to_string_lossy().into_owned();
+                return Err(format!("'repl' takes options only, not '{word}'"));
+            }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
             Arg::Short('W') => options
                 .warnings
@@ -121,16 +131,6 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
                     Some("json") => MessageFormat::Json,
                     _ => return Err("--message-format wants 'text' or 'json'".to_owned()),
                 };
-            }
-            Arg::Long("listen") if wants_prompt => {
-                options.listen = Some(string(parser.value().map_err(text_of)?)?);
-            }
-            Arg::Value(word) if is_verb(&word, "repl") && !must_run && !wants_prompt => {
-                wants_prompt = true;
-            }
-            Arg::Value(word) if wants_prompt => {
-                let word = word.to_string_lossy().into_owned();
-                return Err(format!("'repl' takes options only, not '{word}'"));
             }
             Arg::Value(word) if is_verb(&word, "run") && !must_run => must_run = true,
             Arg::Value(first) => {

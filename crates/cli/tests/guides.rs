@@ -10,7 +10,14 @@ use std::fmt::Write as _;
 
 use support::{Canny, root, scratch};
 
-const PAGES: &[&str] = &["macros", "match", "delimited-continuations"];
+const PAGES: &[&str] = &[
+    "macros",
+    "match",
+    "delimited-continuations",
+    "loops",
+    "contracts",
+    "string-interpolation",
+];
 
 /// A program, and what it prints if the page is right.
 fn program_of(page: &str) -> (String, Vec<String>) {

@@ -91,8 +91,8 @@ fn names_are_completed() {
     terminal.keys(CONTROL_C);
     terminal.keys("(list-ta\t");
     terminal.wait_for("list-tabulate  list-tail");
-    terminal.keys("\x15(import (scheme cha\t)\r(char-upcase #\\a)\r");
-    terminal.wait_for("$1 = #\\A");
+    terminal.keys("\x15(import (scheme proc\t)\r(command-line)\r");
+    terminal.wait_for("$1 = (\"canny\")");
     terminal.keys(",disas\t car\r");
     terminal.wait_for("primitive-stub");
     terminal.keys(CONTROL_D);

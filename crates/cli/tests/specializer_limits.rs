@@ -430,3 +430,42 @@ fn code_memory_that_is_used_up_is_told_and_nothing_else_changes() {
     );
     report.0.complains("the memory for machine code is used up");
 }
+
+#[test]
+fn checks_that_fail_before_a_loop_go_back_into_it() {
+    // With no iteration nothing asks what the table is.
+    let text = "(import (scheme base) (scheme write))
+(define table (vector 1 2 3 4 5 6 7 8))
+(define sum-table #f)
+(set! sum-table
+  (lambda (from to)
+    (do ((i from (+ i 1)) (sum 0 (+ sum (vector-ref table i)))) ((= i to) sum))))
+(define (many n from to)
+  (do ((i 0 (+ i 1)) (sum 0 (+ sum (sum-table from to)))) ((= i n) sum)))
+(display (many 20000 0 8))
+(newline)
+(set! table 'none)
+(display (many 20000 3 3))
+(newline)
+(set! table (vector 1 2 3 4 5 6 7 8))
+(display (many 20000 0 8))
+(newline)";
+    let (report, log) = check(text, &[], "720000\n0\n720000\n");
+    let graphs: Vec<&str> = log
+        .split("graph of sum-table,")
+        .skip(1)
+        .map(|rest| {
+            rest.split("Candidate")
+                .next()
+                .expect("there is a first part")
+        })
+        .collect();
+    let is_asked_before = |graph: &str| {
+        let guard = graph.find("Guard(Kind(Vector)").expect("the check");
+        guard < graph.find(": loop").expect("the loop")
+    };
+    assert!(graphs.len() >= 2, "{:#?}", report.0);
+    assert!(is_asked_before(graphs[0]), "{}", graphs[0]);
+    let last = graphs[graphs.len() - 1];
+    assert!(!is_asked_before(last), "{last}");
+}

@@ -57,6 +57,7 @@ pub(crate) struct InlinedPlan {
 pub(crate) struct ExitPlan {
     pub(crate) state: StateId,
     pub(crate) bytecode: u64,
+    pub(crate) is_before_loop: bool,
 }
 
 /// Where a native call of the runtime goes on: pairs of the address that the runtime gives and the segment for it.

@@ -54,6 +54,8 @@ pub struct ExitInfo {
     pub address: usize,
     /// Where in the bytecode.
     pub bytecode: u64,
+    /// What failed was asked before the loop that begins there, not by the instruction there.
+    pub is_before_loop: bool,
 }
 
 /// Machine code in memory. Dropping it leaves code and descriptors where they are; see [`Installed::free`].
@@ -182,6 +184,7 @@ pub(crate) fn install(
                 state: plan.state,
                 address: data + layout.exit(index),
                 bytecode: plan.bytecode,
+                is_before_loop: plan.is_before_loop,
             })
             .collect(),
         code_address: code,

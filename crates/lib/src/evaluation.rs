@@ -4,6 +4,7 @@
 //! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards: a list of
 //! thunks to run in order, libraries first, is all that its callers see. No Scheme code runs here.
 
+mod bundle;
 mod modules;
 mod names;
 
@@ -85,10 +86,10 @@ struct Inner {
     environments: HashMap<u64, Environment>,
     next_environment: u64,
     programs: u64,
-    /// What was said of unbound variables, by their names.
-    hints: HashMap<String, (Option<String>, Option<String>)>,
     directories: Vec<std::path::PathBuf>,
     is_interactive: bool,
+    /// What was said of unbound variables, by their names.
+    hints: HashMap<String, (Option<String>, Option<String>)>,
 }
 
 impl Evaluation {

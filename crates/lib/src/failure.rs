@@ -97,10 +97,16 @@ pub(crate) fn keep(thread: &mut Thread, uncaught: &Uncaught, object: Value) {
     if !Host::of(thread).failures.is_on.load(Ordering::Relaxed) {
         return;
     }
-    let (frames, values) = match thread.keep_frames(FRAMES_MAX) {
+    let (mut frames, mut values) = match thread.keep_frames(FRAMES_MAX) {
         Ok((frames, values)) => (frames, values),
         Err(_) => (Vec::new(), Value::FALSE),
     };
+    if uncaught.kind.as_deref() == Some("memory") {
+        // What filled the heap must not fill it any longer.
+        values = Value::FALSE;
+        let variables = frames.iter_mut().flat_map(|frame| &mut frame.variables);
+        variables.for_each(|variable| variable.index = None);
+    }
     let Ok(entry) = thread.try_cons(object, values) else {
         return;
     };

@@ -13,7 +13,7 @@ use canny_vm::{InPlace, LeafFunction, numeric};
 use crate::equality::{is_equal, is_equal_alone, is_eqv, is_eqv_alone};
 use crate::list::{find_association, find_member, length_quickly};
 use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
-use crate::primitives::numeric_vectors::{quick_ref, quick_set};
+use crate::primitives::numeric_vectors::{quick_ref, quick_ref_of, quick_set, quick_set_of};
 use crate::text::{compare_text, same_text, with_both, with_units};
 use crate::unicode;
 
@@ -334,11 +334,11 @@ fn stored(done: bool) -> Value {
 }
 
 extern "C" fn any_element_ref(_: &mut InPlace, vector: Word, index: Word, _: Word) -> Word {
-    or_decline(quick_ref(vector, None, index))
+    or_decline(quick_ref(vector, index))
 }
 
 extern "C" fn any_element_set(_: &mut InPlace, vector: Word, index: Word, element: Word) -> Word {
-    stored(quick_set(vector, None, index, element))
+    stored(quick_set(vector, index, element))
 }
 
 extern "C" fn element_ref<const CODE: u8>(
@@ -347,7 +347,7 @@ extern "C" fn element_ref<const CODE: u8>(
     index: Word,
     _: Word,
 ) -> Word {
-    or_decline(quick_ref(vector, Some(CODE), index))
+    or_decline(quick_ref_of::<CODE>(vector, index))
 }
 
 extern "C" fn element_set<const CODE: u8>(
@@ -356,7 +356,7 @@ extern "C" fn element_set<const CODE: u8>(
     index: Word,
     element: Word,
 ) -> Word {
-    stored(quick_set(vector, Some(CODE), index, element))
+    stored(quick_set_of::<CODE>(vector, index, element))
 }
 
 #[cfg(test)]

@@ -385,6 +385,9 @@ pub struct Block {
     pub terminator: Terminator,
     /// Whether a back edge leads here.
     pub is_loop: bool,
+    /// At the head of a loop: the state in which the loop is entered, for checks that are made once before it; none if they
+    /// are not to be made there.
+    pub entry_state: Option<StateId>,
 }
 
 /// A frame that a state describes.
@@ -480,6 +483,7 @@ impl Graph {
             nodes: Vec::new(),
             terminator: Terminator::None,
             is_loop: false,
+            entry_state: None,
         });
         BlockId(self.blocks.len() as u32 - 1)
     }
@@ -643,6 +647,27 @@ impl Op {
             Op::FloatFunction(_, _, state) => *state,
             _ => None,
         }
+    }
+
+    /// The same with another state to leave to; what has none is unchanged.
+    pub fn with_state(mut self, new: StateId) -> Op {
+        match &mut self {
+            Op::Guard(_, _, state)
+            | Op::Require(_, state)
+            | Op::Poll(state)
+            | Op::Fixnum(_, _, _, state)
+            | Op::FloatToFixnum(_, state)
+            | Op::RequireMutable(_, state)
+            | Op::RequireIndex(_, _, state)
+            | Op::StringRef(_, _, state)
+            | Op::FixnumToCharacter(_, state)
+            | Op::Leaf(_, _, state)
+            | Op::Call(_, _, state)
+            | Op::Runtime(state)
+            | Op::FloatFunction(_, _, Some(state)) => *state = new,
+            _ => {}
+        }
+        self
     }
 
     /// Whether a collection may happen while the node runs, so that tagged values have to be loaded again.

@@ -8,6 +8,7 @@ pub mod code_map;
 pub mod display;
 pub mod dump;
 pub mod graph;
+pub mod hoist;
 pub mod log;
 pub mod passes;
 pub mod planner;

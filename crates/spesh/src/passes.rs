@@ -2,11 +2,17 @@
 
 use crate::graph::{BlockId, Graph, NodeId, Op, Terminator};
 
-/// Removes blocks that control cannot reach and nodes whose value nobody wants.
+/// Removes blocks that control cannot reach, and parameters that always get the same value. Afterwards blocks are in reverse
+/// postorder, and an edge to a block before is one back to a loop.
+pub fn settle(graph: &mut Graph) {
+    remove_unreachable(graph);
+    remove_parameters(graph);
+}
+
+/// Removes what a settled graph does not need: blocks that only jump, and nodes whose value nobody wants.
 pub fn clean(graph: &mut Graph) {
     thread_jumps(graph);
     remove_unreachable(graph);
-    remove_parameters(graph);
     remove_unused(graph);
 }
 

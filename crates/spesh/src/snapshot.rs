@@ -193,4 +193,8 @@ pub trait Profile {
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation at `pc` failed too often: the builder takes the general way there.
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
+    /// Whether checks that were made before the loop whose head is at `pc` failed too often: they are left in the loop.
+    fn fails_before_loop(&self, _code: CodeWord, _pc: usize) -> bool {
+        false
+    }
 }

@@ -34,6 +34,16 @@ pub const PASSES: &[Pass] = &[
         turn_off: |options| options.sinks_objects = false,
     },
     Pass {
+        name: "hoist",
+        effect: "asks and computes before a loop what the loop does not change",
+        turn_off: |options| options.hoists = false,
+    },
+    Pass {
+        name: "boxes",
+        effect: "keeps assigned variables as values where only the interpreter would need their boxes",
+        turn_off: |options| options.replaces_boxes = false,
+    },
+    Pass {
         name: "entries",
         effect: "compiles procedures for several types of arguments, chosen on entry",
         turn_off: |options| options.selects_at_entry = false,

@@ -299,8 +299,8 @@ impl Thread {
                 is_library: unit.is_library || row.is_hidden(),
                 is_program: false,
                 is_stand_in: stands_in,
-                tail_callers: Vec::new(),
                 copy: Some(number),
+                tail_callers: Vec::new(),
             });
             span = Some(row.call);
             number = row.call.inlining;
@@ -316,8 +316,8 @@ impl Thread {
             is_library: unit.is_library,
             is_program,
             is_stand_in: stands_in,
-            tail_callers: Vec::new(),
             copy: None,
+            tail_callers: Vec::new(),
         });
     }
 

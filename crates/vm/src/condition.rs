@@ -134,7 +134,7 @@ impl Thread {
     ) -> Value {
         let first = self.protect(kind);
         self.scratch.extend([message, irritants, who]);
-        let position = self.position_list();
+        let position = self.position_list(0);
         self.scratch.push(position);
         let condition = self.object(Kind::Condition, 0, 6, Value::FALSE);
         for index in 0..5 {
@@ -145,12 +145,22 @@ impl Thread {
         condition
     }
 
-    fn position_list(&mut self) -> Value {
+    /// Gives a condition the position of the call of the innermost user frame's procedure, if there is one.
+    pub fn move_to_caller(&mut self, condition: Value) {
+        let position = self.position_list(1);
+        if position.is_pair() {
+            self.store(condition, field::POSITION, position);
+        }
+    }
+
+    /// The position of a user frame, `skipped` frames below the innermost one.
+    fn position_list(&mut self, skipped: usize) -> Value {
         const FRAMES_LOOKED_AT: usize = 64;
         let frames = self.describe_frames(FRAMES_LOOKED_AT);
         let Some(position) = frames
             .into_iter()
             .filter(|frame| !frame.is_library)
+            .skip(skipped)
             .find_map(|frame| frame.position)
         else {
             return Value::FALSE;

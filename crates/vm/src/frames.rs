@@ -255,11 +255,11 @@ pub struct FrameDescription {
     pub is_program: bool,
     /// The name is that of the procedure around it: the library made this one, by inlining.
     pub is_stand_in: bool,
+    /// The unit's number of the copy, for a procedure that was inlined.
+    pub(crate) copy: Option<u32>,
     /// Procedures between this one and the one of the next older frame that ended with a tail call, the last one
     /// first, as far as they can be told.
     pub tail_callers: Vec<TailCaller>,
-    /// The unit's number of the copy, for a procedure that was inlined.
-    pub(crate) copy: Option<u32>,
 }
 
 /// A procedure that ended with a tail call and so has no frame.

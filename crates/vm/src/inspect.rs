@@ -9,7 +9,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 
 use crate::code::CodeRef;
-use crate::frames::{FrameDescription, FrameWalk, Step, bytecode_of, hide_stand_ins};
+use crate::frames::{FrameDescription, FrameWalk, Newer, Step, bytecode_of, hide_stand_ins};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -31,11 +31,20 @@ pub struct KeptFrame {
     pub variables: Vec<FrameVariable>,
 }
 
+/// Frames while they are read.
+#[derive(Default)]
+struct Kept {
+    frames: Vec<FrameDescription>,
+    /// By frame; shorter where the last ones have none.
+    variables: Vec<Vec<FrameVariable>>,
+    with_tail_calls: bool,
+}
+
 impl Thread {
     /// Keeps the newest `count_max` frames, newest first, and a vector with the values of their variables.
     pub fn keep_frames(&mut self, count_max: usize) -> Result<(Vec<KeptFrame>, Value), Raise> {
         let mut count = 0;
-        let frames = self.read_frames(count_max, &mut |_| {
+        let frames = self.read_frames(count_max, true, &mut |_| {
             count += 1;
             count - 1
         });
@@ -44,7 +53,7 @@ impl Thread {
         let thread: &Thread = self;
         let mut values = Vec::with_capacity(count);
         // Making the vector may have moved the objects. From here on nothing does.
-        thread.read_frames(count_max, &mut |value| {
+        thread.read_frames(count_max, false, &mut |value| {
             values.push(value);
             next += 1;
             next - 1
@@ -60,53 +69,63 @@ impl Thread {
     fn read_frames(
         &self,
         count_max: usize,
+        with_tail_calls: bool,
         keep: &mut dyn FnMut(Value) -> usize,
     ) -> Vec<KeptFrame> {
-        let mut kept = Vec::new();
+        let mut kept = Kept {
+            with_tail_calls,
+            ..Kept::default()
+        };
+        let mut newer = None;
         let mut walk = FrameWalk::new(self);
         while let Some(step) = walk.next() {
-            if kept.len() >= count_max {
+            if kept.frames.len() >= count_max {
                 break;
             }
             if step.is_trap {
+                newer = None;
                 continue;
             }
-            self.read_frame(&step, &mut kept, keep);
+            self.read_frame(&step, &mut newer, &mut kept, keep);
         }
         self.each_sealed_frame(&mut |closure, pc| {
-            if kept.len() < count_max {
-                let mut frames = Vec::new();
-                self.describe_frame(closure, bytecode_of(pc), false, &mut None, &mut frames);
-                kept.extend(frames.into_iter().map(KeptFrame::without_variables));
+            if kept.frames.len() < count_max {
+                let pc = bytecode_of(pc);
+                self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut kept.frames);
             }
-            kept.len() < count_max
+            kept.frames.len() < count_max
         });
-        let mut descriptions: Vec<FrameDescription> =
-            kept.iter().map(|frame| frame.description.clone()).collect();
-        hide_stand_ins(&mut descriptions);
-        for (frame, description) in kept.iter_mut().zip(descriptions) {
-            frame.description = description;
-        }
-        kept
+        hide_stand_ins(&mut kept.frames);
+        let variables = kept
+            .variables
+            .into_iter()
+            .chain(std::iter::repeat(Vec::new()));
+        let frames = kept.frames.into_iter().zip(variables);
+        let frames = frames.map(|(description, variables)| KeptFrame {
+            description,
+            variables,
+        });
+        frames.collect()
     }
 
     fn read_frame(
         &self,
         step: &Step,
-        kept: &mut Vec<KeptFrame>,
+        newer: &mut Option<Newer>,
+        kept: &mut Kept,
         keep: &mut dyn FnMut(Value) -> usize,
     ) {
         // SAFETY: the frame is live.
         let closure = unsafe { Thread::closure_of(step.fp) };
-        let mut frames = Vec::new();
-        self.describe_frame(closure, step.pc, false, &mut None, &mut frames);
-        let first = kept.len();
-        kept.extend(frames.into_iter().map(KeptFrame::without_variables));
+        let first = kept.frames.len();
+        let with_tail_calls = kept.with_tail_calls;
+        self.describe_frame(closure, step.pc, with_tail_calls, newer, &mut kept.frames);
+        kept.variables.resize(kept.frames.len(), Vec::new());
         let code = CodeRef::of_closure(closure);
         let Some((unit, index)) = code.and_then(|code| self.vm.metadata(code)) else {
             return;
         };
-        let (Some(code), Some(last)) = (code, kept.len().checked_sub(1)) else {
+        let (Some(code), Some(last)) = (code, kept.frames.len().checked_sub(1)) else {
             return;
         };
         let word = ((step.pc as usize).wrapping_sub(code.start() as usize) / 4).wrapping_sub(1);
@@ -122,10 +141,10 @@ impl Thread {
                 continue;
             }
             let owner = (first..=last)
-                .find(|at| kept[*at].description.copy == Some(scope.inlining))
+                .find(|at| kept.frames[*at].copy == Some(scope.inlining))
                 .unwrap_or(last);
             let value = value_of(scope, step, closure, &live);
-            let variables = &mut kept[owner].variables;
+            let variables = &mut kept.variables[owner];
             let name = scope.name.as_str();
             if variables.iter().any(|variable| variable.name == name) {
                 // A variable of the same name further in hides it.
@@ -164,13 +183,4 @@ fn value_of(scope: &VariableScope, step: &Step, closure: Value, live: &[bool]) -
         _ => value,
     };
     (value != Value::UNBOUND && value != Value::ABSENT).then_some(value)
-}
-
-impl KeptFrame {
-    fn without_variables(description: FrameDescription) -> KeptFrame {
-        KeptFrame {
-            description,
-            variables: Vec::new(),
-        }
-    }
 }

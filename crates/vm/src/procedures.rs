@@ -62,6 +62,26 @@ impl Vm {
         }
     }
 
+    /// The parameters of a procedure's clauses; none for primitives, which have no names for them.
+    pub fn procedure_parameters(&self, procedure: Value) -> Option<Vec<Parameters>> {
+        let (unit, index) = self.metadata(CodeRef::of_closure(procedure)?)?;
+        let metadata = &unit.codes[index];
+        metadata
+            .primitive
+            .is_none()
+            .then(|| metadata.clauses.clone())
+    }
+
+    /// The row of the primitive that a procedure is.
+    pub fn procedure_primitive(
+        &self,
+        procedure: Value,
+    ) -> Option<&'static canny_tables::primitives::Primitive> {
+        let (unit, index) = self.metadata(CodeRef::of_closure(procedure)?)?;
+        let id = unit.codes[index].primitive?;
+        Some(by_id(canny_tables::primitives::PrimitiveId(id)))
+    }
+
     /// How a procedure is called, such as `(list-tail list k)`, one text for each clause. The parameters of a
     /// primitive are called by their types.
     pub fn procedure_calls(&self, procedure: Value) -> Vec<String> {
@@ -90,26 +110,6 @@ impl Vm {
         clauses
             .flat_map(|clause| clause.keywords.iter().copied())
             .collect()
-    }
-
-    /// The parameters of a procedure's clauses; none for primitives, which have no names for them.
-    pub fn procedure_parameters(&self, procedure: Value) -> Option<Vec<Parameters>> {
-        let (unit, index) = self.metadata(CodeRef::of_closure(procedure)?)?;
-        let metadata = &unit.codes[index];
-        metadata
-            .primitive
-            .is_none()
-            .then(|| metadata.clauses.clone())
-    }
-
-    /// The row of the primitive that a procedure is.
-    pub fn procedure_primitive(
-        &self,
-        procedure: Value,
-    ) -> Option<&'static canny_tables::primitives::Primitive> {
-        let (unit, index) = self.metadata(CodeRef::of_closure(procedure)?)?;
-        let id = unit.codes[index].primitive?;
-        Some(by_id(canny_tables::primitives::PrimitiveId(id)))
     }
 
     /// The least number of arguments of a procedure and the greatest, if there is one; `None` for

@@ -54,6 +54,12 @@ pub fn backtrace(prompt: &Prompt) -> String {
         let mark = if number == prompt.frame { '*' } else { ' ' };
         let line = described(&frame.description);
         text.push_str(&format!("{mark}{number:3}  {line}\n"));
+        let callers = frame.description.tail_callers.iter();
+        for caller in callers.filter(|caller| !caller.is_library) {
+            let perhaps = if caller.is_certain { "" } else { "perhaps " };
+            let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
+            text.push_str(&format!("      {perhaps}by a tail call in {name}\n"));
+        }
     }
     if frames.len() > FRAMES_MAX {
         text.push_str(&format!("     … and {} more\n", frames.len() - FRAMES_MAX));

@@ -114,7 +114,7 @@ impl Lines {
         let mut scanner = Scanner::default();
         self.show(prompt);
         loop {
-            let Some(line) = self.line(prompt, interrupts)? else {
+            let Some(line) = self.line(interrupts)? else {
                 let is_terminal = self.is_terminal;
                 if is_terminal {
                     crate::print_all("\n");
@@ -151,11 +151,7 @@ impl Lines {
     }
 
     /// The next line with its end; nothing at the end of input.
-    fn line(
-        &mut self,
-        prompt: &str,
-        interrupts: &InterruptState,
-    ) -> std::io::Result<Option<String>> {
+    fn line(&mut self, interrupts: &InterruptState) -> std::io::Result<Option<String>> {
         let mut searched = self.at;
         loop {
             let end = self.bytes[searched..]
@@ -180,7 +176,7 @@ impl Lines {
             }
             while self.is_terminal && !editor::is_ready(Some(LOOK_EVERY)) {
                 if interrupts.take_interrupt() {
-                    crate::print_all(&format!("\n{prompt}"));
+                    crate::print_all("\n");
                     self.bytes.clear();
                     interrupts.interrupt();
                     return Ok(Some(String::new()));

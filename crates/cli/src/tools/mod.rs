@@ -1,5 +1,6 @@
 //! The tools beside running programs: `canny fmt` and its kin. Each has its own options.
 
+pub mod compile;
 mod files;
 mod fmt;
 
@@ -25,7 +26,7 @@ pub struct Tool {
 }
 
 /// Every tool.
-pub const TOOLS: &[Tool] = &[fmt::TOOL];
+pub const TOOLS: &[Tool] = &[compile::TOOL, fmt::TOOL];
 
 /// Runs the tool that the first word of a command line names; `None` if it names none.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<u8> {

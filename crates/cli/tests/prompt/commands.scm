@@ -21,8 +21,8 @@
 ,describe '(1 2)
 ,describe 1.5
 ,describe no-such-name
-,apropos vector-ma
-,apropos list-tab
+,apropos condition-po
+,apropos pretty-str
 ,apropos "no such name"
 ,apropos
 ,binding
@@ -31,7 +31,6 @@
 ,import (scheme nonsense)
 ,import (only (srfi 1) fold) (prefix (srfi 1) l:)
 (l:fold + 0 '(1 2 3))
-,gc nonsense
 ,load no-such-file.scm
 ,load
 ,time (error "inside")

@@ -4,7 +4,7 @@
 (geiser:eval '(scheme base) '(values 1 2))
 (geiser:eval '(no such library) '1)
 (geiser:eval #f '(geiser:completions "list-ta"))
-(geiser:eval #f '(geiser:module-completions "(scheme c"))
+(geiser:eval #f '(geiser:module-completions "(canny pretty"))
 (define* (keyed a #:optional b #:key c) a)
 (geiser:eval #f '(geiser:autodoc '(keyed car no-such-name if)))
 (geiser:eval #f '(geiser:symbol-location 'keyed))

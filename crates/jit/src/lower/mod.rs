@@ -15,7 +15,7 @@ mod segment;
 mod values;
 mod ways_out;
 
-use canny_spesh::code_map::FastMap;
+use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, StateId, Terminator};
 use canny_tables::layout::frame;
 use cranelift_codegen::Context;
@@ -147,12 +147,18 @@ fn lower(
     for &address in &output.inlined {
         compiled.inlined.push(inlined_plan(graph, address)?);
     }
+    let before_loops: FastSet<StateId> = graph
+        .blocks
+        .iter()
+        .filter_map(|block| block.entry_state)
+        .collect();
     for &state in &output.exits {
         compiled.exits.push(ExitPlan {
             state,
             bytecode: graph
                 .code_of(graph.state(state).frame)
                 .address(graph.state(state).pc),
+            is_before_loop: before_loops.contains(&state),
         });
     }
     for resumption in &output.resumptions {

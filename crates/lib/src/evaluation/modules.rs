@@ -77,7 +77,7 @@ impl Evaluation {
         let key = words.0.key();
         if standard_library(key.as_str()).is_some() {
             let message = format!("{} belongs to Canny and has no source to load", words.0);
-            return Err(vec![Diagnostic::error("reload", at, message)]);
+            return Err(vec![Diagnostic::error("no-source", at, message)]);
         }
         let mut inner = self.lock();
         let inner = &mut *inner;

@@ -1,8 +1,8 @@
 //! Homogeneous numeric vectors. A bytevector is the vector of the first element type.
 
 use canny_number::elements::{
-    Element, ElementBytes, ElementType, decode_element, encode_element, encode_flonum,
-    encode_integer,
+    ELEMENT_BYTES_MAX, Element, ElementBytes, ElementType, decode_element, encode_element,
+    encode_flonum, encode_integer,
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::ELEMENT_TYPE_SHIFT;
@@ -38,6 +38,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         let (vector, element) = vector_at(thread, call, 0)?;
         set(thread, call, vector, element)
     };
+    "%bytevector-element-ref" => bytevector_element_ref;
+    "%bytevector-element-set!" => bytevector_element_set;
     "%numeric-vector-copy!" => copy_into;
     "%numeric-vector-fill!" => fill;
     "s8vector?" => is_of_type::<1>;
@@ -137,12 +139,13 @@ fn typed_at<const CODE: u8>(
     }
 }
 
+#[inline(always)]
 fn length(vector: ObjectRef, element: ElementType) -> usize {
     vector.length() / element.bytes()
 }
 
 /// The bytes of an object as an element, if vectors of the type hold it.
-#[inline]
+#[inline(always)]
 fn encode(element: ElementType, value: Value) -> Option<ElementBytes> {
     if let Some(fixnum) = value.as_fixnum() {
         return match element {
@@ -158,7 +161,7 @@ fn encode(element: ElementType, value: Value) -> Option<ElementBytes> {
     number_of(value).and_then(|number| encode_element(element, &number))
 }
 
-#[inline]
+#[inline(always)]
 fn decode(vector: ObjectRef, element: ElementType, index: usize) -> Element {
     vector.with_bytes(|bytes| decode_element(element, &bytes[index * element.bytes()..]))
 }
@@ -259,6 +262,49 @@ fn fill(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(Value::UNSPECIFIED)
 }
 
+/// The bytes of an element in the machine's order, or in that order the bytes to store.
+fn reorder(bytes: &mut [u8], big_endian: bool) {
+    if big_endian != cfg!(target_endian = "big") {
+        bytes.reverse();
+    }
+}
+
+/// The index of the first byte, if so many fit behind it.
+fn element_place(
+    thread: &mut Thread,
+    call: Call,
+    bytes: ObjectRef,
+    size: usize,
+) -> Result<usize, Raise> {
+    let index = call.index(thread, 1)?;
+    match index.checked_add(size) {
+        Some(end) if end <= bytes.length() => Ok(index),
+        _ => Err(call.range_error(thread, 1, "an index with room for the number")),
+    }
+}
+
+fn bytevector_element_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let bytes = call.bytevector(thread, 0)?;
+    let element = type_at(thread, call, 2)?;
+    let size = element.bytes();
+    let index = element_place(thread, call, bytes, size)?;
+    let mut encoded: ElementBytes = [0; ELEMENT_BYTES_MAX];
+    bytes.with_bytes(|bytes| encoded[..size].copy_from_slice(&bytes[index..index + size]));
+    reorder(&mut encoded[..size], call.at(3).is_true());
+    thread.number(&decode_element(element, &encoded).to_number())
+}
+
+fn bytevector_element_set(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let bytes = call.mutable_bytevector(thread, 0)?;
+    let element = type_at(thread, call, 3)?;
+    let size = element.bytes();
+    let index = element_place(thread, call, bytes, size)?;
+    let mut encoded = element_at(thread, call, 2, element)?;
+    reorder(&mut encoded[..size], call.at(4).is_true());
+    bytes.copy_bytes_in(index, &encoded[..size]);
+    Ok(Value::UNSPECIFIED)
+}
+
 fn is_of_type<const CODE: u8>(_: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(Value::boolean(
         numeric_vector(call.at(0)).is_some_and(|(_, element)| element as u8 == CODE),
@@ -280,31 +326,39 @@ fn set_of_type<const CODE: u8>(thread: &mut Thread, call: Call) -> Result<Value,
     set(thread, call, vector, element)
 }
 
-/// The element at an index if it is given without an allocation; for leaf functions.
-#[inline]
-pub(crate) fn quick_ref(vector: Value, code: Option<u8>, index: Value) -> Option<Value> {
-    let (vector, element) = numeric_vector(vector)?;
-    let index = index.as_index()?;
-    if code.is_some_and(|code| element as u8 != code) || index >= length(vector, element) {
-        return None;
-    }
-    match decode(vector, element, index) {
+/// An element as a value, if that takes no allocation.
+#[inline(always)]
+fn quick_value(element: Element) -> Option<Value> {
+    match element {
         Element::Integer(value) => Value::try_fixnum(value),
         Element::Flonum(value) => Value::try_inline_flonum(value),
         _ => None,
     }
 }
 
-/// Stores an element and tells whether it did; for leaf functions.
+/// The element at an index of a vector of any type, if that takes no allocation; for leaf functions.
 #[inline]
-pub(crate) fn quick_set(vector: Value, code: Option<u8>, index: Value, value: Value) -> bool {
+pub(crate) fn quick_ref(vector: Value, index: Value) -> Option<Value> {
+    let (vector, element) = numeric_vector(vector)?;
+    let index = index.as_index()?;
+    if index >= length(vector, element) {
+        return None;
+    }
+    quick_value(decode(vector, element, index))
+}
+
+/// Stores an element of a vector of any type and tells whether it did; for leaf functions.
+#[inline]
+pub(crate) fn quick_set(vector: Value, index: Value, value: Value) -> bool {
     let (Some((vector, element)), Some(index)) = (numeric_vector(vector), index.as_index()) else {
         return false;
     };
-    if code.is_some_and(|code| element as u8 != code)
-        || index >= length(vector, element)
-        || vector.is_immutable()
-    {
+    index < length(vector, element) && store(vector, element, index, value)
+}
+
+#[inline(always)]
+fn store(vector: ObjectRef, element: ElementType, index: usize, value: Value) -> bool {
+    if vector.is_immutable() {
         return false;
     }
     let Some(bytes) = encode(element, value) else {
@@ -313,4 +367,35 @@ pub(crate) fn quick_set(vector: Value, code: Option<u8>, index: Value, value: Va
     let size = element.bytes();
     vector.copy_bytes_in(index * size, &bytes[..size]);
     true
+}
+
+/// The object as a vector of one type, with that type, which the compiler knows too.
+#[inline(always)]
+fn vector_of<const CODE: u8>(value: Value) -> Option<(ObjectRef, ElementType)> {
+    let vector = value.as_kind(Kind::NumericVector)?;
+    if vector.header().flags() >> ELEMENT_TYPE_SHIFT != CODE {
+        return None;
+    }
+    Some((vector, ElementType::ALL[CODE as usize]))
+}
+
+/// [`quick_ref`] for vectors of one type.
+#[inline]
+pub(crate) fn quick_ref_of<const CODE: u8>(vector: Value, index: Value) -> Option<Value> {
+    let (vector, element) = vector_of::<CODE>(vector)?;
+    let index = index.as_index()?;
+    if index >= length(vector, element) {
+        return None;
+    }
+    quick_value(decode(vector, element, index))
+}
+
+/// [`quick_set`] for vectors of one type.
+#[inline]
+pub(crate) fn quick_set_of<const CODE: u8>(vector: Value, index: Value, value: Value) -> bool {
+    let (Some((vector, element)), Some(index)) = (vector_of::<CODE>(vector), index.as_index())
+    else {
+        return false;
+    };
+    index < length(vector, element) && store(vector, element, index, value)
 }

@@ -100,7 +100,20 @@ fn plain_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn identifier_like(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let context = identifier_at(thread, call, 0)?;
     let name = symbol_at(thread, call, 1)?;
-    identifier_object(thread, &MacroIdentifier::Like(Box::new(context), name))
+    // Where an identifier of the source stands, the symbol is the identifier that could be written there,
+    // and the two must be the same to `bound-identifier=?`.
+    let identifier = match context {
+        MacroIdentifier::Known { epoch, identifier }
+            if identifier == Identifier::plain(identifier.name) =>
+        {
+            MacroIdentifier::Known {
+                epoch,
+                identifier: Identifier::plain(name),
+            }
+        }
+        context => MacroIdentifier::Like(Box::new(context), name),
+    };
+    identifier_object(thread, &identifier)
 }
 
 fn fresh_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

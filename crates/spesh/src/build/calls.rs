@@ -86,12 +86,17 @@ impl Builder<'_> {
         site: &Site,
         callee: Option<&CodeSnapshot>,
     ) {
-        let (base, closure) = (instruction.a(), site.closure);
-        let arguments: Vec<NodeId> = site
-            .arguments
-            .iter()
-            .map(|argument| self.tagged(*argument))
-            .collect();
+        let made = self.make_boxes(activation);
+        let now = |builder: &Self, node: NodeId| {
+            let new = made.get(&builder.graph.unchecked(node));
+            new.copied().unwrap_or(node)
+        };
+        let (base, closure) = (instruction.a(), now(self, site.closure));
+        let mut arguments = Vec::with_capacity(site.arguments.len());
+        for argument in &site.arguments {
+            let argument = now(self, *argument);
+            arguments.push(self.tagged(argument));
+        }
         let callee = match callee {
             Some(snapshot) if takes_directly(snapshot, arguments.len()) => Callee::Known {
                 closure,
@@ -102,7 +107,7 @@ impl Builder<'_> {
         if !site.is_tail {
             let state = self.call_state(activation, instruction);
             let value = self.push(Op::Call(callee, arguments, state), Type::ANY);
-            self.numbering.safepoint();
+            self.safepoint();
             self.expect(activation, value);
             activation.environment.set(base, value);
             return;
@@ -116,7 +121,7 @@ impl Builder<'_> {
             // The inlined frame's place is taken: a call from the frame that it was inlined into.
             Some(caller) => {
                 let value = self.push(Op::Call(callee, arguments, caller), Type::ANY);
-                self.numbering.safepoint();
+                self.safepoint();
                 self.expect(activation, value);
                 self.return_value(activation, value);
             }

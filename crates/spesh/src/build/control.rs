@@ -20,17 +20,24 @@ pub(super) struct OpenLoop {
     variables: Vec<Variable>,
     key: LoopKey,
     went_back: bool,
+    /// See [`super::environment::Numbering::epoch`].
+    epoch: u32,
 }
 
-/// A register that the loop changes.
+/// A register that the loop changes, or what is in a box that is not made.
 struct Variable {
+    /// A number above those of registers for a box.
     register: usize,
+    the_box: Option<NodeId>,
     parameter: NodeId,
     /// Type on entry.
     initial: Type,
     /// Types that came round, together.
     around: Type,
 }
+
+/// What a loop changes: the number of the register or box, its value on entry, and the box.
+type Carried = (usize, NodeId, Option<NodeId>);
 
 /// What one way of a branch tells of values.
 pub(super) type Facts = Vec<(NodeId, Type)>;
@@ -162,7 +169,9 @@ impl Builder<'_> {
             let node = self.join_values(block, &values, &mut arrivals, &mut arguments);
             environment.set(register, node);
         }
+        let boxes = self.join_boxes(block, &mut arrivals, &mut arguments);
         let mut numbering = arrivals[0].numbering.clone();
+        numbering.boxes = boxes;
         for arrival in &arrivals[1..] {
             numbering.intersect(&arrival.numbering, |value| self.graph.unchecked(value));
         }
@@ -300,6 +309,7 @@ impl Builder<'_> {
         target: usize,
         next: usize,
     ) {
+        self.make_boxes(activation);
         let state = self.state(activation);
         let [taken, fall] = [self.graph.add_block(), self.graph.add_block()];
         self.terminate(Terminator::RuntimeBranch {
@@ -307,7 +317,7 @@ impl Builder<'_> {
             taken: to(taken),
             fall: to(fall),
         });
-        self.numbering.safepoint();
+        self.safepoint();
         self.arrive(activation, taken, (target, Vec::new()));
         self.arrive(activation, fall, (next, Vec::new()));
         self.block = None;
@@ -377,19 +387,16 @@ impl Builder<'_> {
             .iter()
             .filter(|register| activation.environment.get(*register).is_some())
             .collect();
-        if !self.profile.is_unstable(activation.code.word, head)
-            && let Some(guards) = self.lessons.loop_guards.get(&key).cloned()
-        {
-            for register in &live {
-                if let Some(test) = guards.get(register).and_then(|ty| test_for(*ty))
-                    && let Some(value) = activation.environment.get(*register)
-                    && self.graph.representation(value) == Representation::Tagged
-                {
-                    self.guard(activation, test, value);
-                    if self.block.is_none() {
-                        return Ok(());
-                    }
-                }
+        let entry_state = (!self.profile.fails_before_loop(activation.code.word, head))
+            .then(|| self.state(activation));
+        let is_quiet = self.is_quiet(&key);
+        if !is_quiet {
+            self.numbering.boxes.clear();
+        }
+        if entry_state.is_some() {
+            self.guard_entry(activation, &key, &live);
+            if self.block.is_none() {
+                return Ok(());
             }
         }
         let invariants = live
@@ -401,20 +408,86 @@ impl Builder<'_> {
         let registers = live
             .into_iter()
             .filter(|register| changed.contains(register));
-        let learned = self
-            .lessons
-            .loop_types
-            .get(&key)
-            .cloned()
-            .unwrap_or_default();
         let block = self.graph.add_block();
         self.graph.blocks[block.index()].is_loop = true;
+        self.graph.blocks[block.index()].entry_state = entry_state;
+        let registers = registers.filter_map(|register| {
+            let value = activation.environment.get(register)?;
+            Some((register, value, None))
+        });
+        let boxes = self.numbering.boxes.iter();
+        let boxes =
+            boxes.map(|(object, content)| (self.box_register(*object), *content, Some(*object)));
+        let carried: Vec<Carried> = registers.chain(boxes).collect();
+        let (variables, arguments) = self.loop_variables(&key, block, carried);
+        self.terminate(Terminator::Jump(Edge {
+            target: block,
+            arguments,
+        }));
+        self.block = Some(block);
+        if is_quiet {
+            self.numbering.enter_quiet_loop();
+        } else {
+            self.safepoint();
+        }
+        for variable in &variables {
+            match variable.the_box {
+                Some(the_box) => {
+                    self.numbering.boxes.insert(the_box, variable.parameter);
+                }
+                None => activation
+                    .environment
+                    .set(variable.register, variable.parameter),
+            }
+        }
+        activation.loops.push(OpenLoop {
+            head,
+            last,
+            block,
+            variables,
+            key,
+            went_back: false,
+            epoch: self.numbering.epoch,
+        });
+        Ok(())
+    }
+
+    /// Checks before a loop what was found to deserve it: registers, and what is in boxes.
+    fn guard_entry(&mut self, activation: &mut Activation, key: &LoopKey, live: &[usize]) {
+        let Some(guards) = self.lessons.loop_guards.get(key).cloned() else {
+            return;
+        };
+        let registers = live.iter().filter_map(|register| {
+            let value = activation.environment.get(*register)?;
+            Some((*register, value))
+        });
+        let boxes = self.numbering.boxes.iter();
+        let boxes = boxes.map(|(object, content)| (self.box_register(*object), *content));
+        let values: Vec<(usize, NodeId)> = registers.chain(boxes).collect();
+        for (register, value) in values {
+            if let Some(test) = guards.get(&register).and_then(|ty| test_for(*ty))
+                && self.graph.representation(value) == Representation::Tagged
+            {
+                self.guard(activation, test, value);
+                if self.block.is_none() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Parameters of a loop's head for what the loop changes, and what it is entered with.
+    fn loop_variables(
+        &mut self,
+        key: &LoopKey,
+        block: BlockId,
+        carried: Vec<Carried>,
+    ) -> (Vec<Variable>, Vec<NodeId>) {
+        let learned = self.lessons.loop_types.get(key);
+        let learned = learned.cloned().unwrap_or_default();
         let mut variables = Vec::new();
         let mut arguments = Vec::new();
-        for register in registers {
-            let Some(value) = activation.environment.get(register) else {
-                continue;
-            };
+        for (register, value, the_box) in carried {
             let initial = self.ty(value);
             let mut ty = initial.or(learned.get(&register).copied().unwrap_or(Type::NONE));
             if self.lessons.give_up && learned.contains_key(&register) {
@@ -435,31 +508,13 @@ impl Builder<'_> {
             self.likely.insert(parameter, guess);
             variables.push(Variable {
                 register,
+                the_box,
                 parameter,
                 initial,
                 around: Type::NONE,
             });
         }
-        self.terminate(Terminator::Jump(Edge {
-            target: block,
-            arguments,
-        }));
-        self.block = Some(block);
-        self.numbering.safepoint();
-        for variable in &variables {
-            activation
-                .environment
-                .set(variable.register, variable.parameter);
-        }
-        activation.loops.push(OpenLoop {
-            head,
-            last,
-            block,
-            variables,
-            key,
-            went_back: false,
-        });
-        Ok(())
+        (variables, arguments)
     }
 
     /// The `loop` instruction.
@@ -480,9 +535,16 @@ impl Builder<'_> {
         };
         let mut open = activation.loops.remove(at);
         open.went_back = true;
+        if open.epoch != self.numbering.epoch {
+            self.learn_noisy(&open.key);
+        }
         let mut arguments = Vec::new();
         for variable in &mut open.variables {
-            let Some(value) = activation.environment.get(variable.register) else {
+            let value = match variable.the_box {
+                Some(the_box) => self.numbering.boxes.get(&the_box).copied(),
+                None => activation.environment.get(variable.register),
+            };
+            let Some(value) = value else {
                 arguments.push(variable.parameter);
                 continue;
             };

@@ -1,5 +1,7 @@
 //! Registers and equal computations at a point of the bytecode.
 
+use std::collections::BTreeMap;
+
 use crate::code_map::FastMap;
 use crate::graph::{BlockId, FixnumOperation, Memory, NodeId, Op, StateId};
 
@@ -48,6 +50,12 @@ pub(super) struct Arrival {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbering {
     values: FastMap<Key, NodeId>,
+    /// What is in boxes that are not made ([`super::boxes`]).
+    pub(super) boxes: BTreeMap<NodeId, NodeId>,
+    /// Objects as they are with these contents, for states.
+    pub(super) copies: FastMap<(NodeId, Vec<NodeId>), NodeId>,
+    /// Grows wherever something computed before may be lost.
+    pub(super) epoch: u32,
 }
 
 /// An operation with its states left out: whoever did it first has checked.
@@ -162,12 +170,34 @@ impl Numbering {
     }
 
     /// A call or another point where anything may happen and values have to be loaded again.
-    pub(super) fn safepoint(&mut self) {
+    pub(super) fn safepoint(&mut self, epoch: u32) {
         self.values.retain(|key, _| key.survives_safepoint());
+        self.boxes.clear();
+        self.copies.clear();
+        self.epoch = epoch;
     }
 
-    /// What both know; where they learned different things of one value that was loaded, the value `before` that.
+    /// The head of a loop without such points: what does not depend on memory that the loop may change is known in it.
+    pub(super) fn enter_quiet_loop(&mut self) {
+        self.values
+            .retain(|key, _| matches!(key.memory(), None | Some(Memory::Constant)));
+        self.copies.clear();
+    }
+
+    /// Puts `new` where `old` is in boxes that are not made: the same value, better known.
+    pub(super) fn replace_content(&mut self, old: NodeId, new: NodeId) {
+        for content in self.boxes.values_mut() {
+            if *content == old {
+                *content = new;
+            }
+        }
+    }
+
+    /// What both know; where they learned different things of one value that was loaded, the value `before` that. Boxes are
+    /// not looked at.
     pub(super) fn intersect(&mut self, other: &Numbering, before: impl Fn(NodeId) -> NodeId) {
+        self.epoch = self.epoch.max(other.epoch);
+        self.copies.clear();
         self.values.retain(|key, node| {
             let Some(there) = other.values.get(key) else {
                 return false;

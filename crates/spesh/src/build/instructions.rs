@@ -159,19 +159,26 @@ impl Builder<'_> {
             }
             MakeBox => {
                 let value = self.register(activation, instruction.b())?;
-                let value = self.tagged(value);
-                let object = self.allocate(Kind::Box, vec![value], Type::BOX);
+                let object = self.make_box(activation, value);
                 activation.environment.set(instruction.a(), object);
             }
             BoxRef => {
                 let object = self.register(activation, instruction.b())?;
-                let value = self.load(activation, object, FIELD0, Memory::Box);
+                let value = match self.content_of(object) {
+                    Some(content) => {
+                        self.expect(activation, content);
+                        content
+                    }
+                    None => self.load(activation, object, FIELD0, Memory::Box),
+                };
                 activation.environment.set(instruction.a(), value);
             }
             BoxSet => {
                 let object = self.register(activation, instruction.a())?;
                 let value = self.register(activation, instruction.b())?;
-                self.store(object, FIELD0, value, Memory::Box);
+                if !self.set_content(object, value) {
+                    self.store(object, FIELD0, value, Memory::Box);
+                }
             }
             CheckDefined => {
                 let value = self.register(activation, instruction.a())?;
@@ -206,9 +213,10 @@ impl Builder<'_> {
         instruction: &Instruction,
         ty: Type,
     ) {
+        self.make_boxes(activation);
         let state = self.state(activation);
         let value = self.push(Op::Runtime(state), ty);
-        self.numbering.safepoint();
+        self.safepoint();
         let mut defines = false;
         instruction.each_definition(|_| defines = true);
         if defines {
@@ -420,6 +428,11 @@ impl Builder<'_> {
             Type::NONE,
         );
         self.numbering.store(memory);
+        if memory == Memory::Constant {
+            // A loop around was entered with what it loaded before.
+            self.epochs += 1;
+            self.numbering.epoch = self.epochs;
+        }
         self.numbering.add(
             Op::Load {
                 object,

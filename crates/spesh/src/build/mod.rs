@@ -9,6 +9,7 @@
 //! what was learned ([`Lessons`]); a few attempts settle it.
 
 mod arithmetic;
+mod boxes;
 mod calls;
 mod case_entry;
 mod class_keys;
@@ -24,7 +25,7 @@ mod primitives;
 #[cfg(test)]
 mod tests;
 
-use crate::code_map::FastMap;
+use crate::code_map::{FastMap, FastSet};
 use std::sync::Arc;
 
 use crate::graph::{
@@ -68,6 +69,10 @@ pub struct Options {
     pub leaves_cold_code: bool,
     /// Make objects in exits that only exits need.
     pub sinks_objects: bool,
+    /// Keep what is in boxes of assigned variables as values, where only exits need the boxes.
+    pub replaces_boxes: bool,
+    /// Compute before a loop what it does not change.
+    pub hoists: bool,
     /// Copy procedures to calls that enter several.
     pub inline_several: bool,
     /// Who enters at the start has checked the types of arguments ([`Graph::required`]).
@@ -91,6 +96,8 @@ impl Default for Options {
             number_values: true,
             leaves_cold_code: true,
             sinks_objects: true,
+            replaces_boxes: true,
+            hoists: true,
             inline_several: true,
             selects_at_entry: true,
         }
@@ -133,7 +140,7 @@ pub fn build(
     source: &dyn CodeSource,
     options: &Options,
 ) -> Result<Graph, BuildError> {
-    const ATTEMPTS: usize = 12;
+    const ATTEMPTS: usize = 16;
     let mut lessons = Lessons::default();
     for attempt in 0..ATTEMPTS {
         lessons.give_up = attempt + 3 >= ATTEMPTS;
@@ -147,6 +154,9 @@ pub fn build(
             known_types: FastMap::default(),
             keywords: FastMap::default(),
             entry_slots: Vec::new(),
+            replaced_boxes: FastMap::default(),
+            copied_boxes: FastMap::default(),
+            epochs: 0,
             invariants: Vec::new(),
             profile,
             source,
@@ -154,11 +164,23 @@ pub fn build(
             lessons: &mut lessons,
         };
         builder.build_root(slot_types)?;
-        let Builder { mut graph, .. } = builder;
+        let Builder {
+            mut graph,
+            replaced_boxes,
+            copied_boxes,
+            ..
+        } = builder;
         if !lessons.changed {
+            crate::passes::settle(&mut graph);
+            if options.hoists {
+                crate::hoist::hoist(&mut graph);
+            }
             crate::passes::clean(&mut graph);
             if options.sinks_objects {
                 crate::sink::sink(&mut graph);
+            }
+            if lessons.learn_real_boxes(&graph, &replaced_boxes, &copied_boxes) {
+                continue;
             }
             let entry = &graph.blocks[0];
             if matches!(entry.terminator, Terminator::Exit(_)) {
@@ -180,6 +202,12 @@ struct Lessons {
     loop_types: FastMap<LoopKey, FastMap<usize, Type>>,
     /// Types worth a guard before the loop.
     loop_guards: FastMap<LoopKey, FastMap<usize, Type>>,
+    /// Loops in which values from before them may be lost, by calls above all.
+    noisy: FastSet<LoopKey>,
+    /// Boxes that are made where the bytecode makes them, by the calls that lead there and the instruction.
+    real_boxes: FastSet<LoopKey>,
+    /// Numbers of boxes.
+    box_numbers: FastMap<LoopKey, usize>,
     /// Something was added in this attempt.
     changed: bool,
     /// Take any type for what has still not settled.
@@ -210,6 +238,12 @@ struct Builder<'a> {
     keywords: FastMap<NodeId, Arc<str>>,
     /// What the first registers held when code with clauses was entered.
     entry_slots: Vec<NodeId>,
+    /// Boxes that are not made, with the calls that lead to the instruction for it.
+    replaced_boxes: FastMap<NodeId, LoopKey>,
+    /// What states name in their place.
+    copied_boxes: FastMap<NodeId, LoopKey>,
+    /// Counts where values may be lost.
+    epochs: u32,
     /// What the loops around leave alone, by node, with its register; outermost loop first.
     invariants: Vec<(LoopKey, FastMap<NodeId, usize>)>,
     profile: &'a dyn Profile,
@@ -231,7 +265,7 @@ struct Activation {
     /// The instruction at hand.
     pc: usize,
     /// State before that instruction, once it was needed.
-    state: Option<StateId>,
+    state: Option<(StateId, Option<BlockId>)>,
     environment: Environment,
     /// What reaches later instructions: block, registers, equal computations.
     pending: std::collections::BTreeMap<usize, Vec<environment::Arrival>>,
@@ -396,7 +430,9 @@ impl Builder<'_> {
 
     /// The state before the instruction at hand.
     fn state(&mut self, activation: &mut Activation) -> StateId {
-        if let Some(state) = activation.state {
+        if let Some((state, block)) = activation.state
+            && (block == self.block || self.numbering.boxes.is_empty())
+        {
             return state;
         }
         let live = activation
@@ -407,12 +443,14 @@ impl Builder<'_> {
             .iter()
             .filter_map(|register| Some((register as u32, activation.environment.get(register)?)))
             .collect();
-        let state = self.graph.add_state(State {
+        let state = State {
             frame: activation.frame,
             pc: activation.pc,
             registers,
-        });
-        activation.state = Some(state);
+        };
+        let state = self.with_contents(state);
+        let state = self.graph.add_state(state);
+        activation.state = Some((state, self.block));
         state
     }
 
@@ -465,6 +503,7 @@ impl Builder<'_> {
             self.known_code.insert(node, CodeWord(code));
         }
         activation.environment.replace(value, node);
+        self.numbering.replace_content(value, node);
         self.load_gives(value, node);
         node
     }
@@ -511,6 +550,7 @@ impl Builder<'_> {
             self.known_code.insert(node, *code);
         }
         activation.environment.replace(value, node);
+        self.numbering.replace_content(value, node);
         self.load_gives(value, node);
         node
     }

@@ -1,8 +1,12 @@
 //! Graphs of small hand-written procedures.
 
+mod boxes;
+mod hoisting;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
 
 mod called_objects;
@@ -85,6 +89,7 @@ struct World {
     codes: HashMap<CodeWord, Arc<CodeSnapshot>>,
     callees: HashMap<usize, CodeWord>,
     unstable: Vec<usize>,
+    fails_before: Vec<usize>,
     failed: HashMap<usize, Type>,
     cold: Vec<usize>,
     calls_per_run: HashMap<usize, f64>,
@@ -125,6 +130,10 @@ impl Profile for World {
 
     fn is_unstable(&self, _: CodeWord, pc: usize) -> bool {
         self.unstable.contains(&pc)
+    }
+
+    fn fails_before_loop(&self, _: CodeWord, pc: usize) -> bool {
+        self.fails_before.contains(&pc)
     }
 }
 

@@ -12,8 +12,8 @@
 //! `2 * (1 + the number of operands, 3 at most)` variables, and what the macro does not mention is not made. They
 //! are `#f` at first. `state` is `#t` if the unit assigns `name`, so that the macro must not rely on its value.
 //!
-//! Code at the prompt, in `eval` and in bodies has plain calls: its variables would never be freed. So has what stands
-//! in a macro's definition as `((begin name) operand …)`.
+//! Code at the prompt and in `eval` has plain calls, whose variables would never be freed, and so have transformers, which run
+//! elsewhere. `((begin name) operand …)` is a plain call everywhere.
 
 use std::sync::Arc;
 
@@ -63,10 +63,8 @@ pub(crate) fn call_syntax_of(
 
 impl Expander<'_> {
     fn has_call_variables(&self) -> bool {
-        matches!(
-            self.environment.kind(),
-            EnvironmentKind::Library | EnvironmentKind::Program
-        )
+        let kind = self.environment.kind();
+        self.phase == 0 && matches!(kind, EnvironmentKind::Library | EnvironmentKind::Program)
     }
 
     /// `(%define-call-syntax name transformer)`. In a body it says nothing.

@@ -155,6 +155,8 @@ impl Expander<'_> {
             CoreForm::Cond => self.cond(operands, scope, span),
             CoreForm::Case => self.case(operands, scope, span),
             CoreForm::Do => self.do_loop(operands, scope, span),
+            CoreForm::Assert => self.assert(operands, scope, span),
+            CoreForm::Interpolate => self.interpolate(operands, scope, span),
             CoreForm::Match => self.match_form(operands, scope, span),
             CoreForm::MatchLambda => self.match_lambda(operands, false, scope, span),
             CoreForm::MatchLambdaStar => self.match_lambda(operands, true, scope, span),

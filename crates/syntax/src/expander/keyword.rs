@@ -73,6 +73,8 @@ core_forms! {
     MatchLetStar "match-let*"
     MatchLetrec "match-letrec"
     MatchDefine "match-define"
+    Assert "assert"
+    Interpolate "%interpolate"
     CondExpand "cond-expand"
     Include "include"
     IncludeCi "include-ci"

@@ -26,6 +26,11 @@ rows! { Libraries:
 "A library file has `define-library` forms only. A program's text is brought in by `include` or `load`."
 "" => "";
 
+"no-source" []
+"A library of Canny's own cannot be loaded again"
+"`,reload` at the prompt reads a library's file again. The standard libraries are in the `canny` command and have no file."
+"" => "";
+
 "failed-import" []
 "A library has errors of its own"
 "The library that is imported has errors, which are shown before this message."

@@ -3,7 +3,7 @@
 //! A condition has a kind (a symbol), a message (a string), irritants (a list), the name of the
 //! procedure to blame (a symbol or #f) and a position (a list of file, line and column, or #f).
 //! Kinds made by the machine: `type`, `range`, `arity`, `arithmetic`, `unbound`, `not-procedure`, `escape`,
-//! `immutable`, `file`, `read`, `syntax`, `memory`, `stack`, `interrupt`, `system`, `match`. `error` makes
+//! `immutable`, `file`, `read`, `syntax`, `memory`, `stack`, `interrupt`, `system`, `match`, `assertion`, `contract`. `error` makes
 //! conditions of kind `error`. A condition of kind `file` satisfies `file-error?`, one of kind
 //! `read` satisfies `read-error?`; every condition satisfies `error-object?`.
 //!
@@ -28,5 +28,7 @@ rows! {
     "%type-error" (4) [NEVER_RETURNS] "symbol index string any -> never" "Raises a type condition: name to blame, argument position from 1, what was expected, what was given.";
     "%range-error" (4) [NEVER_RETURNS] "symbol index string any -> never" "Raises a range condition with the same arguments.";
     "%match-failure" (2) [NEVER_RETURNS] "any symbol -> never" "Raises a match condition: the value that no pattern took, and the form to blame.";
+    "%assertion-failure" (1) [NEVER_RETURNS] "list -> never" "Raises an assertion condition with these irritants.";
+    "%contract-violation" (4) [NEVER_RETURNS] "any any list boolean -> never" "Raises a contract condition: name to blame, message, irritants, whether the position is that of the caller.";
     "%uncaught" (2) [NEVER_RETURNS] "any boolean -> never" "Ends the program or REPL form: reports an object that no handler took; the flag says that it was raised by raise-continuable.";
 }

@@ -13,6 +13,8 @@ rows! {
     "%numeric-vector-length" (1) [PURE] "any -> index" "The number of elements.";
     "%numeric-vector-ref" (2) [PURE] "any index -> number" "Element k.";
     "%numeric-vector-set!" (3) [] "any index number -> unspecified" "Stores in element k.";
+    "%bytevector-element-ref" (4) [PURE] "bytevector index index boolean -> number" "The number of an element type that begins at a byte, big-endian or not.";
+    "%bytevector-element-set!" (5) [] "bytevector index number index boolean -> unspecified" "Stores such a number.";
     "%numeric-vector-copy!" (5) [] "any index any index index -> unspecified" "Copies a range into another vector of the same type; ranges may overlap.";
     "%numeric-vector-fill!" (4) [] "any number index index -> unspecified" "Fills a range with one element.";
     "s8vector?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a numeric vector of s8 elements.";

@@ -220,6 +220,11 @@ impl Specializer {
         self.lock().is_unstable(code, pc)
     }
 
+    /// Whether what was asked before the loop that begins at an instruction failed too often.
+    pub fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {
+        self.lock().fails_before_loop(code, pc)
+    }
+
     /// Types of the operands with which guesses at an instruction failed.
     pub fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
         self.lock().failed_operands(code, pc)

@@ -22,6 +22,10 @@ impl Profile for Failures<'_> {
         None
     }
 
+    fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {
+        self.0.fails_before_loop(code, pc)
+    }
+
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
         self.0.failed_operands(code, pc)
     }

@@ -88,6 +88,8 @@ struct Loop {
 struct Place {
     operands: Type,
     is_unstable: bool,
+    /// What was asked before the loop that begins here failed too often.
+    fails_before_loop: bool,
     /// Compiled code was given up for leaving at a call, the first time.
     was_cold_call: bool,
 }
@@ -341,7 +343,9 @@ impl Registry {
         candidate.exits_total += 1;
         let place = place_of(candidate, exit);
         let gives_up = !candidate.is_retired && candidate.exits_total > EXITS_MAX;
-        if let Some((code, pc, word)) = place {
+        if let Some((code, pc, word)) = place
+            && !is_before_loop(candidate, exit)
+        {
             let types = operand_types(word);
             let place = self.places.entry((code, pc)).or_default();
             place.operands = place.operands.or(types);
@@ -370,6 +374,10 @@ impl Registry {
                 && let Some((code, pc, word)) = place_of(candidate, exit)
             {
                 let place = self.places.entry((code, pc)).or_default();
+                if is_before_loop(candidate, exit) {
+                    place.fails_before_loop = true;
+                    continue;
+                }
                 // A call may have been left because nobody had seen it; guesses about it may be right all the same.
                 let is_call = Opcode::from_byte(opcode_byte(word)).is_some_and(is_call);
                 place.is_unstable = !is_call || place.was_cold_call;
@@ -499,6 +507,12 @@ impl Registry {
             .is_some_and(|place| place.is_unstable)
     }
 
+    pub(super) fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {
+        self.places
+            .get(&(code, pc))
+            .is_some_and(|place| place.fails_before_loop)
+    }
+
     pub(super) fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
         self.places
             .get(&(code, pc))
@@ -559,6 +573,12 @@ fn place_of(candidate: &Candidate, exit: usize) -> Option<(CodeWord, usize, u32)
         let word = *code.instructions.get(pc)?;
         Some((code.word, pc, word))
     })
+}
+
+/// Whether an exit is one of checks that are made before a loop.
+fn is_before_loop(candidate: &Candidate, exit: usize) -> bool {
+    let exit = candidate.installed.exits.get(exit);
+    exit.is_some_and(|exit| exit.is_before_loop)
 }
 
 fn mentions(snapshot: &CodeSnapshot, number: u32) -> bool {

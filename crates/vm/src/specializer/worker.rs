@@ -116,6 +116,10 @@ pub trait Machine: Send {
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation failed too often.
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
+    /// Whether checks before the loop whose head is at `pc` failed too often.
+    fn fails_before_loop(&self, _code: CodeWord, _pc: usize) -> bool {
+        false
+    }
     /// Whether compiled code was ever left at an instruction.
     fn was_left_at(&self, _code: CodeWord, _pc: usize) -> bool {
         false
@@ -141,6 +145,10 @@ impl Machine for Arc<super::Specializer> {
 
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
         super::Specializer::is_unstable(self, code, pc)
+    }
+
+    fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {
+        super::Specializer::fails_before_loop(self, code, pc)
     }
 
     fn was_left_at(&self, code: CodeWord, pc: usize) -> bool {
@@ -429,6 +437,10 @@ impl Profile for WorkerProfile<'_> {
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
         let failed = self.statistics.failed_operands(code, pc);
         failed.or(self.machine.failed_operands(code, pc))
+    }
+
+    fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {
+        self.machine.fails_before_loop(code, pc)
     }
 
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {

@@ -7,8 +7,6 @@ mod names;
 mod system;
 mod trace;
 
-pub use names::clause_text;
-
 use canny_syntax::syntax::Syntax;
 
 use super::frames;

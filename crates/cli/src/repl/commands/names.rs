@@ -1,6 +1,5 @@
 //! Names: finding them and telling what they mean.
 
-use canny_compiler::unit::Parameters;
 use canny_lib::evaluation::{NameInfo, NameKind};
 use canny_lib::printer::pretty_written;
 use canny_tables::kinds::Kind;
@@ -150,10 +149,10 @@ fn object_text(prompt: &Prompt, value: Value) -> String {
         return format!("{text}\n{}\n", kind_of(value));
     }
     let name = vm.procedure_name(value);
-    let shown = name.as_deref().unwrap_or("an anonymous procedure");
+    let shown = name.as_deref().unwrap_or("it");
     let mut text = String::new();
-    for clause in vm.procedure_parameters(value).unwrap_or_default() {
-        text.push_str(&format!("  {}\n", clause_text(name.as_deref(), &clause)));
+    for call in vm.procedure_calls(value) {
+        text.push_str(&format!("  {call}\n"));
     }
     if let Some(place) = prompt.session.thread.definition(value) {
         text.push_str(&format!(
@@ -161,22 +160,7 @@ fn object_text(prompt: &Prompt, value: Value) -> String {
             place.file, place.line, place.column
         ));
     }
-    if let Some(row) = vm.procedure_primitive(value) {
-        text = format!("  {shown}: {}\n", row.signature);
-    }
     text
-}
-
-/// A call with the names of the parameters.
-pub fn clause_text(name: Option<&str>, clause: &Parameters) -> String {
-    let mut words = vec![name.unwrap_or("_").to_owned()];
-    words.extend(clause.required.iter().map(ToString::to_string));
-    words.extend(clause.optional.iter().map(|name| format!("[{name}]")));
-    words.extend(clause.keywords.iter().map(|name| format!("[#:{name}]")));
-    if let Some(rest) = clause.rest {
-        words.push(format!(". {rest}"));
-    }
-    format!("({})", words.join(" "))
 }
 
 /// The kind of an object that is no procedure.

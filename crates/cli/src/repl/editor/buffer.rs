@@ -211,19 +211,19 @@ impl Buffer {
         self.move_to(self.word_after());
     }
 
-    pub fn to_line_start(&mut self) {
+    pub fn go_to_line_start(&mut self) {
         self.move_to(self.line_start());
     }
 
-    pub fn to_line_end(&mut self) {
+    pub fn go_to_line_end(&mut self) {
         self.move_to(self.line_end());
     }
 
-    pub fn to_end(&mut self) {
+    pub fn go_to_end(&mut self) {
         self.move_to(self.text.len());
     }
 
-    pub fn to_start(&mut self) {
+    pub fn go_to_start(&mut self) {
         self.move_to(0);
     }
 
@@ -288,7 +288,7 @@ mod tests {
         edited.left();
         edited.kill_word_before();
         assert_eq!(edited.text(), "(list-copy 'x)");
-        edited.to_start();
+        edited.go_to_start();
         edited.yank();
         assert_eq!(edited.text(), "αβγ (list-copy 'x)");
         edited.undo();
@@ -301,7 +301,7 @@ mod tests {
         let mut edited = buffer("ab\nλμνξ\nc");
         assert!(edited.up());
         assert_eq!(edited.after(), "μνξ\nc");
-        edited.to_line_end();
+        edited.go_to_line_end();
         assert!(edited.up());
         assert_eq!(edited.after(), "\nλμνξ\nc");
         assert!(!edited.up());
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(edited.before(), "ab\nλμ");
         edited.kill_to_line_start();
         assert_eq!(edited.text(), "ab\nνξ\nc");
-        edited.to_end();
+        edited.go_to_end();
         assert!(!edited.down());
     }
 

@@ -22,6 +22,8 @@ use super::history::History;
 const ESCAPE_WAIT: Duration = Duration::from_millis(40);
 /// While input keeps coming, the screen is drawn this seldom.
 const DRAW_EVERY: Duration = Duration::from_millis(60);
+/// And takes no more than one part in so many of the time.
+const DRAW_SHARE: u32 = 10;
 /// How often the window's size is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// A text longer than this is not looked at while more of it comes.
@@ -131,7 +133,7 @@ impl Editor {
         // The cursor goes below what was typed.
         self.search = None;
         self.below.clear();
-        self.buffer.to_end();
+        self.buffer.go_to_end();
         self.is_done = true;
         self.draw(prompt, assistant);
         self.is_done = false;
@@ -151,6 +153,7 @@ impl Editor {
         assistant: &dyn Assistant,
     ) -> std::io::Result<Input> {
         let mut drawn = Instant::now();
+        let mut pause = DRAW_EVERY;
         let mut is_changed = false;
         loop {
             let mut is_final = false;
@@ -170,10 +173,12 @@ impl Editor {
                 is_final = true;
             }
             let is_busy = terminal::is_ready(Some(Duration::ZERO));
-            if is_changed && (!is_busy || drawn.elapsed() > DRAW_EVERY) {
+            if is_changed && (!is_busy || drawn.elapsed() > pause) {
+                let start = Instant::now();
                 self.draw(prompt, assistant);
                 is_changed = false;
                 drawn = Instant::now();
+                pause = DRAW_EVERY.max(DRAW_SHARE * (drawn - start));
             }
             while !terminal::is_ready(Some(LOOK_EVERY)) {
                 let (columns, rows) = terminal::size();
@@ -274,10 +279,10 @@ impl Editor {
             Key::Right | Key::Control('f') => buffer.right(),
             Key::WordLeft | Key::Meta('b') => buffer.word_left(),
             Key::WordRight | Key::Meta('f') => buffer.word_right(),
-            Key::Home | Key::Control('a') => buffer.to_line_start(),
-            Key::End | Key::Control('e') => buffer.to_line_end(),
-            Key::Meta('<') => buffer.to_start(),
-            Key::Meta('>') => buffer.to_end(),
+            Key::Home | Key::Control('a') => buffer.go_to_line_start(),
+            Key::End | Key::Control('e') => buffer.go_to_line_end(),
+            Key::Meta('<') => buffer.go_to_start(),
+            Key::Meta('>') => buffer.go_to_end(),
             Key::Control('k') => buffer.kill_to_line_end(),
             Key::Control('u') => buffer.kill_to_line_start(),
             Key::Control('w') | Key::MetaBackspace => buffer.kill_word_before(),

@@ -18,7 +18,6 @@ use canny_value::Value;
 use super::Shared;
 use super::bencode::Bencode;
 use super::connection::Client;
-use crate::repl::commands::clause_text;
 use crate::repl::prompt::{Outcome, Prompt, evaluate_form};
 use crate::repl::results;
 use crate::report;
@@ -310,12 +309,7 @@ fn look(prompt: &mut Prompt, request: &Request, name: &str, answers_flatly: bool
     });
     let value = global.and_then(|global| prompt.session.thread.global_value(&global));
     if let Some(value) = value {
-        let clauses = prompt.session.vm.procedure_parameters(value);
-        let lines: Vec<String> = clauses
-            .unwrap_or_default()
-            .iter()
-            .map(|clause| clause_text(Some(name), clause))
-            .collect();
+        let lines = prompt.session.vm.procedure_calls(value);
         if !lines.is_empty() {
             entries.push(("arglists-str", Bencode::text(lines.join("\n"))));
         }

@@ -30,6 +30,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%type-error" => |thread, call| argument_error(thread, call, Thread::raise_type);
     "%range-error" => |thread, call| argument_error(thread, call, Thread::raise_range);
     "%match-failure" => match_failure;
+    "%assertion-failure" => assertion_failure;
+    "%contract-violation" => contract_violation;
     "%uncaught" => uncaught;
 };
 
@@ -182,6 +184,27 @@ fn match_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let who = symbol_name(call.at(1));
     let message = "no pattern takes the value";
     Err(thread.raise(ConditionKind::Match, message, &[call.at(0)], who.as_deref()))
+}
+
+/// `%assertion-failure`: the irritants, the first of which is the expression.
+fn assertion_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    call.list_length(thread, 0)?;
+    let kind = thread.symbol("assertion");
+    let message = thread.string("assertion failed");
+    let who = thread.symbol("assert");
+    let condition = thread.make_condition(kind, message, call.at(0), who);
+    Err(thread.raise_object(condition))
+}
+
+/// `%contract-violation`: name, message, irritants, whether the caller is to blame.
+fn contract_violation(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    call.list_length(thread, 2)?;
+    let kind = thread.symbol("contract");
+    let condition = thread.make_condition(kind, call.at(1), call.at(2), call.at(0));
+    if call.at(3).is_true() {
+        thread.move_to_caller(condition);
+    }
+    Err(thread.raise_object(condition))
 }
 
 fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use crate::core::{Expr, ExprKind, Lambda, VarId};
 use crate::datum::Datum;
 use crate::expander::Expander;
+use crate::expander::patterns::repetition::Place;
 use crate::expander::patterns::{Pattern, PatternKind, Repeated};
 use crate::name::Name;
 use crate::number;
@@ -78,11 +79,11 @@ pub(crate) struct Decider {
     pub called: HashSet<VarId>,
 }
 
-fn local(variable: VarId, span: Span) -> Expr {
+pub(super) fn local(variable: VarId, span: Span) -> Expr {
     Expr::new(span, ExprKind::LocalRef(variable))
 }
 
-fn bind(bindings: Vec<(VarId, Expr)>, body: Expr) -> Expr {
+pub(super) fn bind(bindings: Vec<(VarId, Expr)>, body: Expr) -> Expr {
     if bindings.is_empty() {
         return body;
     }
@@ -104,7 +105,7 @@ pub(crate) fn plain_lambda(required: Vec<VarId>, body: Expr) -> Lambda {
     }
 }
 
-fn procedure(required: Vec<VarId>, body: Expr) -> Expr {
+pub(super) fn procedure(required: Vec<VarId>, body: Expr) -> Expr {
     let span = body.span;
     let lambda = plain_lambda(required, body);
     Expr::new(span, ExprKind::Lambda(Box::new(lambda)))
@@ -230,7 +231,7 @@ impl Decider {
     }
 
     /// Goes on with the rows below.
-    fn fail(&mut self, failure: VarId, span: Span) -> Expr {
+    pub(super) fn fail(&mut self, failure: VarId, span: Span) -> Expr {
         self.called.insert(failure);
         Expr::call(span, local(failure, span), Vec::new())
     }
@@ -266,7 +267,7 @@ impl Decider {
         result
     }
 
-    fn fresh(&self, expander: &mut Expander<'_>, name: &str) -> VarId {
+    pub(super) fn fresh(&self, expander: &mut Expander<'_>, name: &str) -> VarId {
         expander.locals.add(Name::new(name), self.span)
     }
 
@@ -517,11 +518,23 @@ impl Decider {
                 bind(vec![(success, procedure(Vec::new(), body))], tests)
             }
             PatternKind::Repeated(repeated) => {
-                self.repeated(expander, value, others, row, *repeated, failure, span)
+                let place = Place {
+                    value,
+                    others,
+                    failure,
+                    span,
+                };
+                self.repeated(expander, place, row, *repeated)
             }
-            PatternKind::VectorRepeated(before, repeated) => self.vector_repeated(
-                expander, value, others, row, before, *repeated, failure, span,
-            ),
+            PatternKind::VectorRepeated(before, repeated) => {
+                let place = Place {
+                    value,
+                    others,
+                    failure,
+                    span,
+                };
+                self.vector_repeated(expander, place, row, before, *repeated)
+            }
             _ => self.fail(failure, self.span),
         }
     }
@@ -541,236 +554,6 @@ impl Decider {
                 variable
             })
             .collect()
-    }
-
-    /// `element … after … . tail`. A list that may be circular is measured first.
-    #[allow(clippy::too_many_arguments)]
-    fn repeated(
-        &mut self,
-        expander: &mut Expander<'_>,
-        value: VarId,
-        others: &[VarId],
-        mut row: Row,
-        repeated: Repeated,
-        failure: VarId,
-        span: Span,
-    ) -> Expr {
-        let at = |variable| local(variable, span);
-        let no = || Expr::constant(span, Datum::Boolean(false));
-        let integer = |number: usize| Expr::constant(span, Datum::integer(number as i64));
-        let is_list = repeated.tail.is_nil() && repeated.after.is_empty();
-        let counts = !is_list || repeated.least > 0;
-        // The whole value is the list of a variable's values.
-        let whole = match &repeated.element.kind {
-            PatternKind::Variable(number) => Some(Some(*number)),
-            PatternKind::Anything => Some(None),
-            _ => None,
-        };
-        if let (true, Some(number)) = (is_list, whole) {
-            if let Some(number) = number {
-                row.values[number] = Some(value);
-            }
-            let count = self.fresh(expander, "count");
-            let body = self.decide(expander, others, vec![row], failure);
-            let is_list = expander.primitive_call("list?", vec![at(value)], span);
-            if !counts {
-                return Expr::conditional(span, is_list, body, self.fail(failure, span));
-            }
-            let length = expander.primitive_call("length", vec![at(value)], span);
-            let test = self.fits(expander, count, &repeated, 0, span);
-            let inner = Expr::conditional(span, test, body, self.fail(failure, span));
-            let inner = bind(vec![(count, length)], inner);
-            return Expr::conditional(span, is_list, inner, self.fail(failure, span));
-        }
-        let rest = self.fresh(expander, "rest");
-        let left = self.fresh(expander, "left");
-        let next = self.fresh(expander, "loop");
-        let behind = repeated.after.len();
-        // The loop's way on: the parts behind the repeated ones, then the other values.
-        let accumulators: Vec<VarId> = repeated
-            .variables
-            .iter()
-            .map(|_| self.fresh(expander, "reversed"))
-            .collect();
-        let mut finished = Vec::new();
-        let mut after_row = row;
-        for (number, list) in repeated.variables.iter().zip(&accumulators) {
-            let variable = self.fresh(expander, "values");
-            finished.push((
-                variable,
-                expander.primitive_call("reverse", vec![at(*list)], span),
-            ));
-            after_row.values[*number] = Some(variable);
-        }
-        let element_row = Row {
-            patterns: vec![repeated.element],
-            later: Vec::new(),
-            values: after_row.values.clone(),
-            action: Action::Call {
-                procedure: next,
-                leading: vec![
-                    expander.primitive_call("cdr", vec![at(rest)], span),
-                    match counts {
-                        true => expander.primitive_call("-", vec![at(left), integer(1)], span),
-                        false => integer(0),
-                    },
-                ],
-                variables: repeated.variables.clone(),
-                accumulators: accumulators.clone(),
-            },
-        };
-        let tail = repeated
-            .after
-            .into_iter()
-            .rev()
-            .fold(repeated.tail, |cdr, car| {
-                Pattern::new(car.span, PatternKind::Pair(Box::new([car, cdr])))
-            });
-        // What follows a proper list has been looked at.
-        let mut inner = others.to_vec();
-        if !is_list {
-            after_row.patterns.push(tail);
-            inner.push(rest);
-        }
-        let after = self.decide(expander, &inner, vec![after_row], failure);
-        let after = bind(finished, after);
-        let element = self.fresh(expander, "element");
-        let car = expander.primitive_call("car", vec![at(rest)], span);
-        let step = self.decide(expander, &[element], vec![element_row], failure);
-        let step = bind(vec![(element, car)], step);
-        let at_end = match counts {
-            true => expander.primitive_call("eq?", vec![at(left), integer(0)], span),
-            false => expander.primitive_call("null?", vec![at(rest)], span),
-        };
-        let body = Expr::conditional(span, at_end, after, step);
-        let mut parameters = vec![rest, left];
-        parameters.extend(&accumulators);
-        let count = self.fresh(expander, "count");
-        let first = match counts {
-            true => expander.primitive_call("-", vec![at(count), integer(behind)], span),
-            false => integer(0),
-        };
-        let mut operands = vec![at(value), first];
-        operands.extend(
-            accumulators
-                .iter()
-                .map(|_| Expr::constant(span, Datum::Nil)),
-        );
-        let loops = expander.loop_expression(next, parameters, body, operands, span, span);
-        if !counts {
-            let is_list = expander.primitive_call("list?", vec![at(value)], span);
-            return Expr::conditional(span, is_list, loops, self.fail(failure, span));
-        }
-        let measured = expander.primitive_call("%pair-count", vec![at(value)], span);
-        let exact = Repeated {
-            element: Pattern::anything(span),
-            variables: Vec::new(),
-            after: Vec::new(),
-            tail: Pattern::anything(span),
-            ..repeated
-        };
-        let fits = self.fits(expander, count, &exact, behind, span);
-        let test = Expr::conditional(span, at(count), fits, no());
-        let result = Expr::conditional(span, test, loops, self.fail(failure, span));
-        bind(vec![(count, measured)], result)
-    }
-
-    /// Whether so many elements, of which `behind` belong to other patterns, are as many as there should be.
-    fn fits(
-        &self,
-        expander: &mut Expander<'_>,
-        count: VarId,
-        repeated: &Repeated,
-        behind: usize,
-        span: Span,
-    ) -> Expr {
-        let least = Expr::constant(span, Datum::integer((repeated.least + behind) as i64));
-        let name = if repeated.exactly { "=" } else { ">=" };
-        expander.primitive_call(name, vec![local(count, span), least], span)
-    }
-
-    /// A vector with repeated elements, which are visited from the last one on.
-    #[allow(clippy::too_many_arguments)]
-    fn vector_repeated(
-        &mut self,
-        expander: &mut Expander<'_>,
-        value: VarId,
-        others: &[VarId],
-        mut row: Row,
-        before: Vec<Pattern>,
-        repeated: Repeated,
-        failure: VarId,
-        span: Span,
-    ) -> Expr {
-        let at = |variable| local(variable, span);
-        let integer = |number: usize| Expr::constant(span, Datum::integer(number as i64));
-        let count = self.fresh(expander, "count");
-        let next = self.fresh(expander, "loop");
-        let index = self.fresh(expander, "index");
-        let first = before.len();
-        let behind = repeated.after.len();
-        let test = self.fits(expander, count, &repeated, first + behind, span);
-        let accumulators: Vec<VarId> = repeated
-            .variables
-            .iter()
-            .map(|_| self.fresh(expander, "values"))
-            .collect();
-        for (number, list) in repeated.variables.iter().zip(&accumulators) {
-            row.values[*number] = Some(*list);
-        }
-        let element_row = Row {
-            patterns: vec![repeated.element],
-            later: Vec::new(),
-            values: row.values.clone(),
-            action: Action::Call {
-                procedure: next,
-                leading: vec![expander.primitive_call("-", vec![at(index), integer(1)], span)],
-                variables: repeated.variables,
-                accumulators: accumulators.clone(),
-            },
-        };
-        // The other elements are bound when the repeated ones have fitted.
-        let mut bindings = Vec::new();
-        let mut inner = others.to_vec();
-        for (number, pattern) in repeated.after.into_iter().enumerate().rev() {
-            let variable = self.fresh(expander, "element");
-            let distance = integer(behind - number);
-            let place = expander.primitive_call("-", vec![at(count), distance], span);
-            let access = expander.primitive_call("vector-ref", vec![at(value), place], span);
-            bindings.push((variable, access));
-            inner.push(variable);
-            row.patterns.push(pattern);
-        }
-        for (number, pattern) in before.into_iter().enumerate().rev() {
-            let variable = self.fresh(expander, "element");
-            let access =
-                expander.primitive_call("vector-ref", vec![at(value), integer(number)], span);
-            bindings.push((variable, access));
-            inner.push(variable);
-            row.patterns.push(pattern);
-        }
-        let after = bind(bindings, self.decide(expander, &inner, vec![row], failure));
-        let element = self.fresh(expander, "element");
-        let access = expander.primitive_call("vector-ref", vec![at(value), at(index)], span);
-        let step = self.decide(expander, &[element], vec![element_row], failure);
-        let step = bind(vec![(element, access)], step);
-        let at_end = expander.primitive_call("<", vec![at(index), integer(first)], span);
-        let body = Expr::conditional(span, at_end, after, step);
-        let mut parameters = vec![index];
-        parameters.extend(&accumulators);
-        let last = expander.primitive_call("-", vec![at(count), integer(behind + 1)], span);
-        let mut operands = vec![last];
-        operands.extend(
-            accumulators
-                .iter()
-                .map(|_| Expr::constant(span, Datum::Nil)),
-        );
-        let loops = expander.loop_expression(next, parameters, body, operands, span, span);
-        let length = expander.primitive_call("vector-length", vec![at(value)], span);
-        let inner = Expr::conditional(span, test, loops, self.fail(failure, span));
-        let is_vector = expander.primitive_call("vector?", vec![at(value)], span);
-        let inner = bind(vec![(count, length)], inner);
-        Expr::conditional(span, is_vector, inner, self.fail(failure, span))
     }
 }
 

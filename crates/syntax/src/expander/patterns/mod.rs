@@ -7,6 +7,7 @@
 
 pub(crate) mod decide;
 pub(crate) mod parse;
+mod repetition;
 
 use crate::core::Expr;
 use crate::datum::Datum;

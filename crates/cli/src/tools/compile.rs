@@ -1,0 +1,302 @@
+//! `canny compile`: a program with its libraries and the machine as one executable file.
+//!
+//! The file is a copy of `canny` itself with the compiled program behind it, and at the very end a *trailer* that
+//! says how long the program is. A start looks there before anything else. Of the copy, only what the system loads is
+//! taken: symbols and debug information stay behind.
+
+use std::fs;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use canny_compiler::image;
+use canny_lib::evaluation::{Evaluation, EvaluationConfig};
+use lexopt::{Arg, Parser, ValueExt};
+
+use super::Tool;
+use crate::options::{Options, Source};
+use crate::session::Session;
+use crate::{exit_code, report};
+
+pub const TOOL: Tool = Tool {
+    name: "compile",
+    operands: "[OPTION…] FILE [-o PROGRAM]",
+    summary: "Makes one executable file of a program, its libraries and the machine",
+    options: &[
+        (
+            "-o PROGRAM",
+            "the file to write; FILE without its ending unless given",
+        ),
+        (
+            "-A DIR, -I DIR",
+            "search DIR for libraries, after or before the others",
+        ),
+        ("-D FEATURE", "let cond-expand know FEATURE"),
+    ],
+    details: "The file runs on machines of the same kind without Canny and without the sources. All its arguments\n\
+              are the program's. Files that the program loads or includes while it runs are not part of it.",
+    run,
+};
+
+/// The end of an executable file that carries a program.
+const MAGIC: [u8; 16] = *b"canny program 1\n";
+
+/// Bytes of the trailer: length, checksum, [`MAGIC`].
+const TRAILER_BYTES: usize = 8 + 8 + MAGIC.len();
+
+fn run(mut parser: Parser) -> Result<u8, String> {
+    let text_of = |error: lexopt::Error| error.to_string();
+    let mut options = crate::options::parse([std::ffi::OsString::from("canny")])?;
+    let mut file: Option<PathBuf> = None;
+    let mut output: Option<PathBuf> = None;
+    while let Some(argument) = parser.next().map_err(text_of)? {
+        match argument {
+            Arg::Short('o') => output = Some(parser.value().map_err(text_of)?.into()),
+            Arg::Short('A') => options
+                .last_directories
+                .push(parser.value().map_err(text_of)?.into()),
+            Arg::Short('I') => options
+                .first_directories
+                .push(parser.value().map_err(text_of)?.into()),
+            Arg::Short('D') => options.features.push(
+                parser
+                    .value()
+                    .and_then(|value| value.string())
+                    .map_err(text_of)?,
+            ),
+            Arg::Value(path) if file.is_none() => file = Some(path.into()),
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    let file = file.ok_or("which file?")?;
+    let output = match output {
+        Some(output) => output,
+        None if file.extension().is_some() => {
+            PathBuf::from(file.with_extension("").file_name().unwrap_or_default())
+        }
+        None => return Err("a file without an ending needs -o".to_owned()),
+    };
+    Ok(crate::on_large_stack(move || {
+        compile(&options, &file, &output)
+    }))
+}
+
+fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
+    let bytes = match fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            eprintln!("canny compile: cannot read {}: {error}", file.display());
+            return exit_code::NO_INPUT;
+        }
+    };
+    let evaluation = Evaluation::new(&EvaluationConfig {
+        directories: crate::session::directories(options, Some(file)),
+        features: options.features.clone(),
+        ..EvaluationConfig::default()
+    });
+    let name = file.display().to_string();
+    let (program, warnings) = match evaluation.bundle_program(&name, &bytes) {
+        Ok(bundle) => bundle,
+        Err(diagnostics) => {
+            report::diagnostics(&diagnostics, evaluation.sources());
+            return exit_code::DATA;
+        }
+    };
+    report::diagnostics(&warnings, evaluation.sources());
+    match write_executable(output, &program) {
+        Ok(bytes) => {
+            eprintln!(
+                "{}: {:.1} MB, {} kB of them the program",
+                output.display(),
+                bytes as f64 / 1e6,
+                program.len().div_ceil(1000)
+            );
+            0
+        }
+        Err(error) => {
+            eprintln!("canny compile: cannot write {}: {error}", output.display());
+            exit_code::OS
+        }
+    }
+}
+
+/// Writes the machine and the program; gives the file's size. There is never a half-written file of that name.
+fn write_executable(output: &Path, program: &[u8]) -> io::Result<usize> {
+    let mut content = fs::read(std::env::current_exe()?)?;
+    if let Some(carried) = carried_bytes(&content) {
+        content.truncate(content.len() - TRAILER_BYTES - carried);
+    }
+    keep_loadable(&mut content);
+    content.extend_from_slice(program);
+    content.extend_from_slice(&(program.len() as u64).to_le_bytes());
+    content.extend_from_slice(&image::checksum(program).to_le_bytes());
+    content.extend_from_slice(&MAGIC);
+    if output.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    let mut name = output.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let temporary = output.with_file_name(name);
+    let written = fs::File::create_new(&temporary).and_then(|mut file| {
+        file.write_all(&content)?;
+        make_executable(&file)?;
+        file.sync_all()
+    });
+    let replaced = written.and_then(|()| fs::rename(&temporary, output));
+    if replaced.is_err() {
+        // The message about the first failure is the useful one.
+        let _ = fs::remove_file(&temporary);
+    }
+    replaced.map(|()| content.len())
+}
+
+#[cfg(unix)]
+fn make_executable(file: &fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut permissions = file.metadata()?.permissions();
+    // Who may read it may run it.
+    let mode = permissions.mode();
+    permissions.set_mode(mode | ((mode & 0o444) >> 2));
+    file.set_permissions(permissions)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &fs::File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Cuts off what the system does not load, if this is a 64-bit little-endian ELF file: sections with symbols and
+/// debug information, and the table of sections.
+fn keep_loadable(content: &mut Vec<u8>) {
+    let Some(end) = loadable_end(content) else {
+        return;
+    };
+    content.truncate(end);
+    // No table of sections any more: its place, its length, and the section with the names.
+    content[40..48].fill(0);
+    content[60..64].fill(0);
+}
+
+/// Where the last part ends that the headers of an ELF file tell the system to load.
+fn loadable_end(content: &[u8]) -> Option<usize> {
+    let is_elf = content.starts_with(b"\x7fELF\x02\x01");
+    let word = |at: usize, bytes: usize| -> Option<usize> {
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(content.get(at..at + bytes)?);
+        usize::try_from(u64::from_le_bytes(word)).ok()
+    };
+    let (headers, size, count) = (word(32, 8)?, word(54, 2)?, word(56, 2)?);
+    let mut end = headers.checked_add(size * count)?;
+    for index in 0..count {
+        let header = headers + index * size;
+        end = end.max(word(header + 8, 8)?.checked_add(word(header + 32, 8)?)?);
+    }
+    (is_elf && count > 0 && end >= 64 && end <= content.len()).then_some(end)
+}
+
+/// Length and checksum in a trailer.
+fn read_trailer(trailer: &[u8]) -> Option<(u64, u64)> {
+    let (numbers, magic) = trailer.split_at_checked(16)?;
+    if magic != MAGIC {
+        return None;
+    }
+    let (length, checksum) = numbers.split_at(8);
+    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).ok();
+    Some((number(length)?, number(checksum)?))
+}
+
+fn carried_bytes(content: &[u8]) -> Option<usize> {
+    let start = content.len().checked_sub(TRAILER_BYTES)?;
+    let (length, _) = read_trailer(&content[start..])?;
+    usize::try_from(length)
+        .ok()
+        .filter(|length| *length <= start)
+}
+
+/// The program that this executable file carries, or why it cannot be used; `None` when it is just `canny`.
+pub fn carried_program() -> Option<Result<Vec<u8>, String>> {
+    let mut file = fs::File::open(std::env::current_exe().ok()?).ok()?;
+    let mut trailer = [0; TRAILER_BYTES];
+    file.seek(SeekFrom::End(-(TRAILER_BYTES as i64))).ok()?;
+    file.read_exact(&mut trailer).ok()?;
+    let (length, checksum) = read_trailer(&trailer)?;
+    Some(read_program(&mut file, length, checksum))
+}
+
+fn read_program(file: &mut fs::File, length: u64, checksum: u64) -> Result<Vec<u8>, String> {
+    let damaged = || "the program in this file is damaged".to_owned();
+    let behind = i64::try_from(length)
+        .ok()
+        .and_then(|length| length.checked_add(TRAILER_BYTES as i64));
+    file.seek(SeekFrom::End(-behind.ok_or_else(damaged)?))
+        .map_err(|_| damaged())?;
+    let mut program = Vec::new();
+    file.take(length)
+        .read_to_end(&mut program)
+        .map_err(|error| format!("cannot read the program: {error}"))?;
+    if image::checksum(&program) != checksum {
+        return Err(damaged());
+    }
+    Ok(program)
+}
+
+/// Runs a program that came with the executable file; all arguments are the program's.
+pub fn run_carried(program: &[u8], command_line: Vec<String>) -> u8 {
+    let options = crate::options::parse([std::ffi::OsString::from("canny")]);
+    let mut options = match options {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::USAGE;
+        }
+    };
+    options.action = crate::options::Action::Program(Source::StandardInput);
+    let name = command_line.first().cloned().unwrap_or_default();
+    options.command_line = command_line;
+    let mut session = match Session::new(&options, None) {
+        Ok(session) => session,
+        Err(message) => {
+            eprintln!("{name}: {message}");
+            return exit_code::OS;
+        }
+    };
+    let prepared = match session.evaluation().prepare_bundle(program) {
+        Ok(prepared) => prepared,
+        Err(message) => {
+            eprintln!("{name}: {message}");
+            return exit_code::OS;
+        }
+    };
+    let result = session.run(Ok(prepared));
+    session.finish(&options);
+    match result {
+        Ok(_) => 0,
+        Err(failure) => failure.exit_code(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_trailers_count() {
+        let mut content = vec![7; 100];
+        assert_eq!(carried_bytes(&content), None);
+        content.extend_from_slice(&40_u64.to_le_bytes());
+        content.extend_from_slice(&0_u64.to_le_bytes());
+        content.extend_from_slice(&MAGIC);
+        assert_eq!(carried_bytes(&content), Some(40));
+        content[100..108].copy_from_slice(&400_u64.to_le_bytes());
+        assert_eq!(carried_bytes(&content), None);
+        assert_eq!(carried_bytes(b"short"), None);
+    }
+
+    #[test]
+    fn what_is_no_elf_file_stays_whole() {
+        for text in [&b""[..], b"#!/bin/sh", b"\x7fELF\x02\x01 and too short"] {
+            let mut content = text.to_vec();
+            keep_loadable(&mut content);
+            assert_eq!(content, text);
+        }
+    }
+}

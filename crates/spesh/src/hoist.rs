@@ -1,0 +1,419 @@
+//! Asking and computing before a loop what the loop does not change.
+//!
+//! A check of a value that a loop leaves alone, its length, a captured variable or what a global variable holds are the same
+//! in each iteration. They move to the end of the block from which the loop is entered, and leave from there in the state
+//! in which the loop is entered ([`crate::graph::Block::entry_state`]): the interpreter then takes the loop from its start. Where
+//! such checks failed too often, the profile says so, there is no such state, and checks stay where they are.
+//!
+//! In a loop with a call nothing that was computed before is at hand behind it, except for what has a slot. There only checks
+//! of values that were there before move: what passed is the value itself.
+//!
+//! That an operation may stand before the loop has to follow from its operands, since the branches that lead to it
+//! are left out: a load from a pair needs a value that is known to be one in itself. What is only known because of an
+//! earlier question without a value (an index inside of a vector, a record of a type) moves only if that question
+//! moved, or was asked before.
+
+use crate::code_map::{FastMap, FastSet};
+use crate::graph::{Condition, Graph, Memory, NodeId, Op, StateId, Terminator, Test};
+use crate::passes::replace_nodes;
+use crate::types::Type;
+
+/// Nodes that are looked at to find an equal one before a loop.
+const LOOK_BACK: usize = 200;
+
+/// Moves what can be moved out of each loop, inner loops first. The graph is settled ([`crate::passes::settle`]).
+pub fn hoist(graph: &mut Graph) {
+    if !graph.blocks.iter().any(|block| block.is_loop) {
+        return;
+    }
+    let predecessors = predecessors(graph);
+    let mut loops = loops(graph, &predecessors);
+    if loops.is_empty() {
+        return;
+    }
+    loops.sort_by_key(|one| one.body.len());
+    let dominators = dominators(&predecessors);
+    let mut replaced = FastMap::default();
+    for one in &loops {
+        let hoister = Hoister::new(graph, one, &predecessors, &dominators, &mut replaced);
+        hoister.run();
+    }
+    if !replaced.is_empty() {
+        replace_nodes(graph, |id| resolve(&replaced, id));
+    }
+}
+
+/// The node that is used in place of one: what replaced it may be replaced itself, by a loop around.
+fn resolve(replaced: &FastMap<NodeId, NodeId>, mut id: NodeId) -> NodeId {
+    while let Some(other) = replaced.get(&id) {
+        id = *other;
+    }
+    id
+}
+
+/// A loop that one edge enters.
+struct Loop {
+    head: usize,
+    /// The block before it.
+    entry: usize,
+    /// Its blocks in order, the head first.
+    body: Vec<usize>,
+    /// Those that go back to the head.
+    latches: Vec<usize>,
+}
+
+fn predecessors(graph: &Graph) -> Vec<Vec<usize>> {
+    let mut predecessors = vec![Vec::new(); graph.blocks.len()];
+    for (from, block) in graph.blocks.iter().enumerate() {
+        for edge in block.terminator.edges() {
+            predecessors[edge.target.index()].push(from);
+        }
+    }
+    predecessors
+}
+
+fn loops(graph: &Graph, predecessors: &[Vec<usize>]) -> Vec<Loop> {
+    let mut loops = Vec::new();
+    for (head, block) in graph.blocks.iter().enumerate() {
+        if !block.is_loop {
+            continue;
+        }
+        let (entries, latches): (Vec<usize>, Vec<usize>) =
+            predecessors[head].iter().partition(|from| **from < head);
+        let [entry] = entries[..] else { continue };
+        if latches.is_empty() || !matches!(graph.blocks[entry].terminator, Terminator::Jump(_)) {
+            continue;
+        }
+        let mut body = FastSet::from_iter([head as u32]);
+        let mut work = latches.clone();
+        while let Some(block) = work.pop() {
+            if body.insert(block as u32) {
+                work.extend(&predecessors[block]);
+            }
+        }
+        let mut body: Vec<usize> = body.into_iter().map(|block| block as usize).collect();
+        body.sort_unstable();
+        if body[0] == head {
+            loops.push(Loop {
+                head,
+                entry,
+                body,
+                latches,
+            });
+        }
+    }
+    loops
+}
+
+/// The block through which every way to a block goes last; the entry's is itself. Blocks are in reverse postorder.
+fn dominators(predecessors: &[Vec<usize>]) -> Vec<usize> {
+    let mut dominators: Vec<Option<usize>> = vec![None; predecessors.len()];
+    dominators[0] = Some(0);
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in 1..predecessors.len() {
+            let mut new = None;
+            for &from in &predecessors[block] {
+                if dominators[from].is_some() {
+                    new = Some(new.map_or(from, |other| common(&dominators, other, from)));
+                }
+            }
+            if new != dominators[block] {
+                dominators[block] = new;
+                changed = true;
+            }
+        }
+    }
+    dominators
+        .into_iter()
+        .map(|block| block.unwrap_or(0))
+        .collect()
+}
+
+fn common(dominators: &[Option<usize>], mut x: usize, mut y: usize) -> usize {
+    while x != y {
+        if x < y {
+            (x, y) = (y, x);
+        }
+        x = dominators[x].unwrap_or(0);
+    }
+    x
+}
+
+/// Moves what one loop does not change.
+struct Hoister<'a> {
+    graph: &'a mut Graph,
+    one: &'a Loop,
+    predecessors: &'a [Vec<usize>],
+    /// Nodes in whose place others are used.
+    replaced: &'a mut FastMap<NodeId, NodeId>,
+    /// Where checks leave.
+    state: Option<StateId>,
+    /// Nodes that are computed in the loop.
+    inside: FastSet<NodeId>,
+    /// Blocks through which each iteration goes.
+    always: FastSet<u32>,
+    has_safepoint: bool,
+    stored: Vec<Memory>,
+    /// What is asked of a value by guards; nothing if they differ.
+    tests: FastMap<NodeId, Option<Test>>,
+    /// Values of whose record types something is asked in the loop.
+    asked: FastSet<NodeId>,
+    /// Indices that are checked in the loop.
+    indices: FastSet<NodeId>,
+}
+
+impl<'a> Hoister<'a> {
+    fn new(
+        graph: &'a mut Graph,
+        one: &'a Loop,
+        predecessors: &'a [Vec<usize>],
+        dominators: &[usize],
+        replaced: &'a mut FastMap<NodeId, NodeId>,
+    ) -> Hoister<'a> {
+        let mut hoister = Hoister {
+            state: graph.blocks[one.head].entry_state,
+            always: always(one, dominators),
+            graph,
+            one,
+            predecessors,
+            replaced,
+            inside: FastSet::default(),
+            has_safepoint: false,
+            stored: Vec::new(),
+            tests: FastMap::default(),
+            asked: FastSet::default(),
+            indices: FastSet::default(),
+        };
+        hoister.look_around();
+        hoister
+    }
+
+    /// Finds out what the loop does.
+    fn look_around(&mut self) {
+        let graph = &*self.graph;
+        for &block in &self.one.body {
+            let block = &graph.blocks[block];
+            self.inside.extend(&block.parameters);
+            for &id in &block.nodes {
+                let op = &graph.node(id).op;
+                if !is_constant(op) {
+                    self.inside.insert(id);
+                }
+                self.has_safepoint |= op.is_safepoint();
+                match op {
+                    Op::Store { memory, .. } => self.stored.push(*memory),
+                    Op::StoreElement(..) => self.stored.push(Memory::Vector),
+                    Op::ClassKey(x) => {
+                        self.asked.insert(graph.unchecked(*x));
+                    }
+                    Op::Guard(test, x, _) => {
+                        let known = self.tests.entry(graph.unchecked(*x)).or_insert(Some(*test));
+                        if *known != Some(*test) {
+                            *known = None;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            match &block.terminator {
+                Terminator::RuntimeBranch { .. } => self.has_safepoint = true,
+                Terminator::Branch {
+                    condition: Condition::RecordOf(x, _),
+                    ..
+                } => {
+                    self.asked.insert(graph.unchecked(*x));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn run(mut self) {
+        for &block in &self.one.body {
+            let is_always = self.always.contains(&(block as u32));
+            let nodes = std::mem::take(&mut self.graph.blocks[block].nodes);
+            let mut stay = Vec::with_capacity(nodes.len());
+            for id in nodes {
+                if !self.moves(id, is_always) {
+                    stay.push(id);
+                }
+            }
+            self.graph.blocks[block].nodes = stay;
+        }
+    }
+
+    /// Moves a node before the loop, if it can be.
+    fn moves(&mut self, id: NodeId, is_always: bool) -> bool {
+        let mut op = self.graph.node(id).op.clone();
+        let mut is_inside = false;
+        op.map_inputs(|input| {
+            let input = resolve(self.replaced, input);
+            is_inside |= self.inside.contains(&input);
+            input
+        });
+        if is_inside || !self.may_move(&op, is_always) {
+            self.note_question(&op);
+            return false;
+        }
+        self.inside.remove(&id);
+        if let Some(equal) = self.equal_before(&op, self.graph.node(id).ty) {
+            self.replaced.insert(id, equal);
+            if self.asked.contains(&id) {
+                self.asked.insert(self.graph.unchecked(equal));
+            }
+            return true;
+        }
+        if let Some(state) = self.state {
+            op = op.with_state(state);
+        }
+        self.graph.nodes[id.index()].op = op;
+        self.graph.blocks[self.one.entry].nodes.push(id);
+        true
+    }
+
+    /// Notes what stays in the loop and makes something safe there.
+    fn note_question(&mut self, op: &Op) {
+        match op {
+            Op::RequireIndex(index, length, _) => {
+                self.indices.insert(*index);
+                if let Op::Length(object) = self.graph.node(*length).op {
+                    self.asked.insert(self.graph.unchecked(object));
+                }
+            }
+            Op::Require(Condition::RecordOf(record, _), _) => {
+                self.asked.insert(self.graph.unchecked(*record));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether an operation on values from before the loop can be done before it.
+    fn may_move(&self, op: &Op, is_always: bool) -> bool {
+        let ty = |id: NodeId| self.graph.node(id).ty;
+        // A check that not every iteration makes might fail for a value that the loop does not use.
+        let leaves = self.state.is_some() && is_always;
+        let keeps = !self.has_safepoint;
+        match op {
+            Op::Guard(_, x, _) => {
+                let is_only_test = || {
+                    let tests = self.tests.get(&self.graph.unchecked(*x));
+                    tests.is_some_and(Option::is_some)
+                };
+                self.state.is_some() && (is_always || is_only_test())
+            }
+            Op::Require(..) | Op::RequireIndex(..) => leaves,
+            // What relies on a global variable may change at any time.
+            Op::RequireMutable(x, _) => leaves && keeps && !ty(*x).may_be(Type::CELL),
+            Op::Fixnum(..)
+            | Op::FloatToFixnum(..)
+            | Op::FixnumToCharacter(..)
+            | Op::FloatFunction(_, _, Some(_)) => leaves && keeps,
+            Op::Load { object, memory, .. } => {
+                let is_safe = match memory {
+                    Memory::Car | Memory::Cdr => ty(*object).is(Type::PAIR),
+                    Memory::Box => is_always || ty(*object).is(Type::BOX),
+                    Memory::Record => {
+                        is_always && !self.asked.contains(&self.graph.unchecked(*object))
+                    }
+                    Memory::Cell | Memory::Constant => true,
+                    Memory::Vector => false,
+                };
+                keeps && is_safe && !self.stored.contains(memory)
+            }
+            Op::LoadElement(x, index) => {
+                let is_safe = ty(*x).is(Type::VECTOR) && !self.indices.contains(index);
+                keeps && is_always && is_safe && !self.stored.contains(&Memory::Vector)
+            }
+            Op::Unbox(x) => keeps && ty(*x).is(Type::FLONUM),
+            Op::NumberToFloat(x) => keeps && ty(*x).is(Type::FIXNUM.or(Type::FLONUM)),
+            Op::Length(_)
+            | Op::StringLength(_)
+            | Op::FixnumToFloat(_)
+            | Op::FloatArithmetic(..)
+            | Op::FloatFunction(_, _, None)
+            | Op::CharacterToFixnum(_) => keeps,
+            _ => false,
+        }
+    }
+
+    /// An equal computation at hand at the end of the block before the loop.
+    fn equal_before(&self, op: &Op, ty: Type) -> Option<NodeId> {
+        let graph = &*self.graph;
+        let wanted = op.clone().with_state(NO_STATE);
+        let kind = std::mem::discriminant(&wanted);
+        let memory = memory(op);
+        let mut block = self.one.entry;
+        let mut left = LOOK_BACK;
+        loop {
+            for &id in graph.blocks[block].nodes.iter().rev() {
+                let node = graph.node(id);
+                let is_equal = std::mem::discriminant(&node.op) == kind
+                    && node.ty.is(ty)
+                    && node.op.clone().with_state(NO_STATE) == wanted;
+                if is_equal {
+                    return Some(id);
+                }
+                let may_change = memory.is_some() && stores(&node.op) == memory;
+                if may_change || node.op.is_safepoint() {
+                    return None;
+                }
+                left = left.checked_sub(1)?;
+            }
+            let [from] = self.predecessors[block][..] else {
+                return None;
+            };
+            if matches!(
+                graph.blocks[from].terminator,
+                Terminator::RuntimeBranch { .. }
+            ) {
+                return None;
+            }
+            block = from;
+        }
+    }
+}
+
+/// A placeholder, to compare operations without their states.
+const NO_STATE: StateId = StateId(0);
+
+fn memory(op: &Op) -> Option<Memory> {
+    match op {
+        Op::Load { memory, .. } => Some(*memory),
+        Op::LoadElement(..) => Some(Memory::Vector),
+        _ => None,
+    }
+}
+
+fn stores(op: &Op) -> Option<Memory> {
+    match op {
+        Op::Store { memory, .. } => Some(*memory),
+        Op::StoreElement(..) => Some(Memory::Vector),
+        _ => None,
+    }
+}
+
+fn is_constant(op: &Op) -> bool {
+    matches!(op, Op::Word(_) | Op::PoolSlot(_) | Op::Float(_))
+}
+
+/// The blocks of a loop through which every way from its head back to it goes.
+fn always(one: &Loop, dominators: &[usize]) -> FastSet<u32> {
+    let mut times: FastMap<u32, usize> = FastMap::default();
+    for &latch in &one.latches {
+        let mut block = latch;
+        loop {
+            *times.entry(block as u32).or_default() += 1;
+            if block == one.head || block == dominators[block] {
+                break;
+            }
+            block = dominators[block];
+        }
+    }
+    times
+        .into_iter()
+        .filter(|(_, times)| *times == one.latches.len())
+        .map(|(block, _)| block)
+        .collect()
+}

@@ -1,0 +1,16 @@
+; Positions are inside of the literal, also behind escapes and in other lines.
+(import (canny syntax) (canny primitives))
+(define name "x")
+(define ok (%interpolate list "a ~name b ~(car '(1)) ~~ ~{name}"))
+(%interpolate list "a\t\x41; ~(if)")
+(%interpolate list "two
+  lines ~(let x)")
+(%interpolate list "a ~(car")
+(%interpolate list "a ~{car")
+(%interpolate list "a ~{car cdr}")
+(%interpolate list "a ~")
+(%interpolate list "a ~{}")
+(%interpolate list name)
+(%interpolate "a")
+(assert)
+(assert (< name ok))
