@@ -167,7 +167,11 @@ pub fn uncaught(
     if let Some(similar) = &uncaught.similar_name {
         object.string("did_you_mean", similar);
     }
-    let frames = uncaught.frames.iter().filter(|frame| !frame.is_library);
+    // A frame of the library shows only if it took the place of a procedure of the program.
+    let has_callers = |frame: &&FrameDescription| {
+        !frame.is_library || frame.tail_callers.iter().any(|one| !one.is_library)
+    };
+    let frames = uncaught.frames.iter().filter(has_callers);
     object.array("frames", frames.map(frame));
     object.finish() + "\n"
 }
@@ -175,11 +179,13 @@ pub fn uncaught(
 fn frame(frame: &FrameDescription) -> String {
     let mut object = Object::new();
     match &frame.name {
+        _ if frame.is_library => object.json("library", "true"),
         _ if frame.is_program => object.json("program", "true"),
         Some(name) => object.string("procedure", name),
         None => object.json("procedure", "null"),
     }
-    object.place(frame.position.as_ref());
+    let position = frame.position.as_ref().filter(|_| !frame.is_library);
+    object.place(position);
     let callers = frame.tail_callers.iter().filter(|one| !one.is_library);
     let callers: Vec<String> = callers.map(tail_caller).collect();
     if !callers.is_empty() {

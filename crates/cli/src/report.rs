@@ -305,9 +305,18 @@ fn source_line(sources: &SourceMap, file: &str, line: u32) -> Option<String> {
 
 fn backtrace(frames: &[FrameDescription]) -> String {
     let mut text = String::new();
-    let shown = frames.iter().filter(|frame| !frame.is_library);
-    let total = shown.clone().count();
-    for frame in shown.take(FRAMES_MAX) {
+    let total = frames.iter().filter(|frame| !frame.is_library).count();
+    let mut left = FRAMES_MAX;
+    for frame in frames {
+        if frame.is_library {
+            // A procedure of the library may have taken the place of one of the program's.
+            text.push_str(&tail_callers(frame));
+            continue;
+        }
+        if left == 0 {
+            break;
+        }
+        left -= 1;
         let name = match frame.name.as_deref() {
             _ if frame.is_program => "the program",
             Some(name) => name,
@@ -322,21 +331,28 @@ fn backtrace(frames: &[FrameDescription]) -> String {
             }
             None => text.push_str(&format!("  in {name}\n")),
         }
-        for caller in frame.tail_callers.iter().filter(|one| !one.is_library) {
-            let perhaps = if caller.is_certain { "" } else { "perhaps " };
-            let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
-            text.push_str(&format!("  {perhaps}by a tail call in {name}"));
-            if let Some(place) = &caller.position {
-                text.push_str(&format!(
-                    " at {}:{}:{}",
-                    place.file, place.line, place.column
-                ));
-            }
-            text.push('\n');
-        }
+        text.push_str(&tail_callers(frame));
     }
     if total > FRAMES_MAX {
         text.push_str(&format!("  … and {} more\n", total - FRAMES_MAX));
+    }
+    text
+}
+
+/// The procedures of the program that a frame has replaced.
+fn tail_callers(frame: &FrameDescription) -> String {
+    let mut text = String::new();
+    for caller in frame.tail_callers.iter().filter(|one| !one.is_library) {
+        let perhaps = if caller.is_certain { "" } else { "perhaps " };
+        let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
+        text.push_str(&format!("  {perhaps}by a tail call in {name}"));
+        if let Some(Position {
+            file, line, column, ..
+        }) = &caller.position
+        {
+            text.push_str(&format!(" at {file}:{line}:{column}"));
+        }
+        text.push('\n');
     }
     text
 }

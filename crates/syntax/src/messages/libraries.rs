@@ -114,6 +114,11 @@ rows! { Libraries:
 "(include \"example.scm\")"
 => "(display 1)";
 
+"reload" []
+"A library cannot be loaded again"
+"The library belongs to Canny: it is in the binary, and there is no source to load."
+"" => "";
+
 "image" []
 "A library of Canny cannot be loaded"
 "The standard library inside of `canny` is damaged, or is not that of this build. This is a fault of the installation."

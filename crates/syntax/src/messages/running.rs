@@ -146,6 +146,11 @@ rows! { Running:
 (leave 1)"
 => "(display (call/ec (lambda (leave) (leave 1))))";
 
+"missing-prompt" ["prompt"]
+"There is no prompt with this tag"
+"`abort-to-prompt` and the operators made of it need a call of `call-with-prompt` with the same tag around them."
+"" => "";
+
 "stack-overflow" ["stack"]
 "The calls are nested too deeply"
 "A procedure calls itself without end, or so often that the frames exceed the limit; `--stack-limit` sets it. A call in tail position needs no frame."

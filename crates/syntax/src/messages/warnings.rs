@@ -79,6 +79,18 @@ rows! { Warnings:
       x))
 (display (check 1))";
 
+"unreachable-clause" []
+"A clause of `match` is never reached"
+"The patterns of the clauses before it take everything that it takes."
+"(import (scheme base) (scheme write) (canny match))
+(define (kind x)
+  (match x (_ 'other) (2 'two)))
+(display (kind 2))"
+=> "(import (scheme base) (scheme write) (canny match))
+(define (kind x)
+  (match x (2 'two) (_ 'other)))
+(display (kind 2))";
+
 "shadowed-call" []
 "A variable is called that hides a standard procedure"
 "A parameter or variable has the name of a standard procedure, which then means the variable, and what is called is hardly the variable's value."
