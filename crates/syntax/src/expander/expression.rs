@@ -165,10 +165,9 @@ impl Expander<'_> {
             CoreForm::MatchLetrec => self.match_letrec(operands, scope, span),
             CoreForm::Begin => self.begin(operands, scope, span),
             CoreForm::Set => match operands.first() {
-                Some(keyword) => match self.assignment_macro(keyword, syntax, scope) {
-                    Some(result) => result,
-                    None => self.set(operands, scope, span),
-                },
+                Some(keyword) => self
+                    .assignment_macro(keyword, syntax, scope)
+                    .unwrap_or_else(|| self.set(operands, scope, span)),
                 None => self.set(operands, scope, span),
             },
             CoreForm::SyntaxCase => self.syntax_case(operands, scope, span),
@@ -192,20 +191,9 @@ impl Expander<'_> {
             | CoreForm::DefineCallSyntax
             | CoreForm::MatchDefine
             | CoreForm::Import
-            | CoreForm::DefineLibrary => {
-                let place = if form.is_definition() {
-                    "a definition stands at the top level or in a body, not where an expression is expected"
-                } else {
-                    "it stands at the top level only"
-                };
-                self.bad_form(form, span, place);
-                Expr::unspecified(span)
-            }
-            CoreForm::SyntaxRules => {
-                self.bad_form(form, span, "it stands only where a macro is defined");
-                Expr::unspecified(span)
-            }
-            CoreForm::Underscore
+            | CoreForm::DefineLibrary
+            | CoreForm::SyntaxRules
+            | CoreForm::Underscore
             | CoreForm::Ellipsis
             | CoreForm::Arrow
             | CoreForm::Else
@@ -213,11 +201,7 @@ impl Expander<'_> {
             | CoreForm::UnquoteSplicing
             | CoreForm::Unsyntax
             | CoreForm::UnsyntaxSplicing => {
-                self.bad_form(
-                    form,
-                    span,
-                    "the keyword only has a meaning inside other forms",
-                );
+                self.bad_form(form, span, misplaced(form));
                 Expr::unspecified(span)
             }
         }
@@ -273,6 +257,18 @@ impl Expander<'_> {
                 Diagnostic::error("bad-syntax", syntax.span, message)
             }
         }
+    }
+}
+
+/// What is wrong with a form where an expression is expected.
+fn misplaced(form: CoreForm) -> &'static str {
+    match form {
+        _ if form.is_definition() => {
+            "a definition stands at the top level or in a body, not where an expression is expected"
+        }
+        _ if form.is_auxiliary() => "the keyword only has a meaning inside other forms",
+        CoreForm::SyntaxRules => "it stands only where a macro is defined",
+        _ => "it stands at the top level only",
     }
 }
 
