@@ -166,9 +166,10 @@ impl Runner {
     }
 }
 
-/// `12 passed, 0 failed`
+/// `12 passed, 0 failed`, perhaps with the suite's name and a colon before.
 fn counts_of(line: &str) -> Option<Counts> {
-    let (passed, failed) = line
+    let counts = line.rsplit_once(": ").map_or(line, |(_, counts)| counts);
+    let (passed, failed) = counts
         .trim()
         .strip_suffix(" failed")?
         .split_once(" passed, ")?;
@@ -273,6 +274,7 @@ mod tests {
             failed: 3,
         };
         assert_eq!(counts_of("12 passed, 3 failed"), Some(counts));
+        assert_eq!(counts_of("srfi-1: 12 passed, 3 failed"), Some(counts));
         assert_eq!(counts_of("12 passed"), None);
         assert_eq!(counts_of("FAIL 1 passed, 0 failed"), None);
     }

@@ -24,6 +24,8 @@ pub fn scratch() -> PathBuf {
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("canny-{}-{count}", std::process::id());
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // An earlier process with the same number may have left one.
+    let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).expect("the scratch directory can be made");
     directory
 }
