@@ -40,6 +40,7 @@ fn entry(name: &str, kind: Kind) -> Entry {
         signatures: Vec::new(),
         text: String::new(),
         examples: Vec::new(),
+        section: String::new(),
         origin: None,
         place: None,
     }

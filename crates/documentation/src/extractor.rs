@@ -14,7 +14,7 @@ use canny_syntax::syntax::Syntax;
 use crate::built_in;
 use crate::definitions::{self, Definition, Meaning};
 use crate::exports::{self, Declarations, Export};
-use crate::model::{Document, Entry, Kind, Origin, Place, Signature};
+use crate::model::{Document, Entry, Kind, Origin, Place};
 use crate::text::{self, DocText};
 
 /// Files that include each other more deeply are not followed.
@@ -200,7 +200,7 @@ impl Extractor {
         if starts_with_definition && lines.last().map(|line| line.number + 1) == below {
             lines.clear();
         }
-        let text = text::doc_text(&lines);
+        let text = text::doc_text(file, &lines);
         Document {
             name: file.to_owned(),
             is_library: false,
@@ -264,7 +264,7 @@ impl Extractor {
                 None => String::new(),
             };
         }
-        text::doc_text(&lines)
+        text::doc_text(&source.name, &lines)
     }
 
     /// Sorts declarations into exports, imports and body.
@@ -403,7 +403,7 @@ impl Extractor {
                 place: self.place(export.at),
                 ..empty_entry(&export.internal)
             });
-        rename(&mut entry, &export.external);
+        entry.rename(&export.external);
         entry
     }
 
@@ -429,7 +429,7 @@ impl Extractor {
                     library: document.name.clone(),
                     name: inner,
                 }));
-                rename(&mut entry, name);
+                entry.rename(name);
                 return Some(entry);
             }
         }
@@ -437,7 +437,7 @@ impl Extractor {
         let (form, at) = scope.forms.iter().find_map(|form| {
             definitions::possible_definition(form, name).map(|at| (form.span, at))
         })?;
-        let text = text::doc_text(&self.comment_above(form));
+        let text = text::doc_text(&self.file_of(form), &self.comment_above(form));
         Some(Entry {
             text: text.text,
             examples: text.examples,
@@ -467,7 +467,7 @@ impl Extractor {
                 }
                 .unwrap_or_else(|| empty_entry(name));
                 entry.origin = None;
-                rename(&mut entry, name);
+                entry.rename(name);
                 entry
             }
         };
@@ -481,7 +481,7 @@ impl Extractor {
             (None, None) => Vec::new(),
         };
         if !lines.is_empty() {
-            let text = text::doc_text(&lines);
+            let text = text::doc_text(&self.file_of(definition.at), &lines);
             entry.text = text.text;
             entry.examples = text.examples;
         }
@@ -496,6 +496,11 @@ impl Extractor {
             }
             None => Vec::new(),
         }
+    }
+
+    fn file_of(&self, span: Span) -> String {
+        let source = self.sources.get(span.source);
+        source.map(|source| source.name.clone()).unwrap_or_default()
     }
 
     fn place(&self, span: Span) -> Option<Place> {
@@ -528,20 +533,10 @@ fn empty_entry(name: &str) -> Entry {
         signatures: Vec::new(),
         text: String::new(),
         examples: Vec::new(),
+        section: String::new(),
         origin: None,
         place: None,
     }
-}
-
-/// Gives an entry another name, in its signatures too.
-fn rename(entry: &mut Entry, name: &str) {
-    for Signature { text, .. } in &mut entry.signatures {
-        let end = text.find([' ', ')']).unwrap_or(text.len());
-        if text.starts_with('(') {
-            text.replace_range(1..end, name);
-        }
-    }
-    entry.name = name.to_owned();
 }
 
 fn is_form(parts: &[Syntax], word: &str) -> bool {

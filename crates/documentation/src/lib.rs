@@ -17,6 +17,9 @@
 //! Texts are Markdown. Code is fenced or, in sources, indented by two blanks or more. In code, `; => VALUE` behind a form
 //! or on the line below says what it gives, and `; error: TEXT` which condition it raises; these are the [`Example`]s.
 //!
+//! A [`Page`] is documentation in a file of its own, for libraries whose sources are not the place for it: those whose names
+//! are built in or come from elsewhere. What it says comes before what the source says.
+//!
 //! This crate touches no file: sources come through a `LibraryLoader`.
 //!
 //! ```
@@ -37,6 +40,7 @@ mod definitions;
 mod exports;
 mod extractor;
 mod model;
+mod page;
 mod records;
 mod signature;
 mod text;
@@ -45,6 +49,7 @@ pub use extractor::Extractor;
 pub use model::{
     Document, Entry, Example, Expectation, Kind, Origin, Parameter, Part, Place, Role, Signature,
 };
+pub use page::{Page, PageEntry, complete};
 
 #[cfg(test)]
 mod tests;

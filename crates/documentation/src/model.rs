@@ -34,6 +34,8 @@ pub struct Entry {
     pub text: String,
     /// The examples in the text, in order.
     pub examples: Vec<Example>,
+    /// The heading that it stands under in a page of documentation; empty without a page.
+    pub section: String,
     /// Where an export that the library does not define itself is defined.
     pub origin: Option<Origin>,
     /// Where it is defined.
@@ -125,6 +127,8 @@ pub struct Example {
     pub form: String,
     /// What it gives; nothing for a form that the ones behind it need, such as a definition.
     pub expectation: Option<Expectation>,
+    /// The file.
+    pub file: String,
     /// The line of the file that the form begins on.
     pub line: u32,
 }
@@ -182,6 +186,19 @@ impl Entry {
     /// The first sentence of the text, without line ends; may be empty.
     pub fn summary(&self) -> &str {
         summary(&self.text)
+    }
+}
+
+impl Entry {
+    /// Gives it another name, in its signatures too.
+    pub(crate) fn rename(&mut self, name: &str) {
+        for Signature { text, .. } in &mut self.signatures {
+            let end = text.find([' ', ')']).unwrap_or(text.len());
+            if text.starts_with('(') {
+                text.replace_range(1..end, name);
+            }
+        }
+        name.clone_into(&mut self.name);
     }
 }
 

@@ -213,3 +213,30 @@ fn broken_sources_give_what_can_be_read() {
     let nested = format!("(define x {}1{})", "(f ".repeat(50_000), ")".repeat(50_000));
     assert_eq!(document(&nested).entries.len(), 1);
 }
+
+#[test]
+fn pages_complete_libraries_and_what_hands_out_the_same() {
+    let page = "# (inner)\n\nFor tests.\n\n## Some\n\nAbout some.\n\n### `(f a [b] c ...)`, `(f)`, `g`\n\nBoth.\n\n```scheme\n(f 1)\n; => 1\n```\n\n### `nothing`\n";
+    let page = Page::read("inner.md", page).unwrap();
+    let inner = "(define-library (inner) (export f g) (import (canny primitives)) (begin (define (f) 1) (define g 2)))";
+    let outer = "(define-library (outer) (export (rename f eff)) (import (inner)))";
+    let mut extractor = Extractor::new(Box::new(Texts(Vec::new())), &[]);
+    let mut documents: Vec<Document> = extractor
+        .source("inner.sld", inner)
+        .into_iter()
+        .chain(extractor.source("outer.sld", outer))
+        .map(|document| (*document).clone())
+        .collect();
+    let complaints = complete(&mut documents, &[page]);
+    assert_eq!(complaints, ["inner.md:18: (inner) does not export nothing"]);
+    assert_eq!(documents[0].text, "For tests.");
+    let entry = documents[0].entry("g").unwrap();
+    assert_eq!((entry.section.as_str(), entry.summary()), ("Some", "Both."));
+    assert_eq!(entry.examples[0].line, 14);
+    let entry = documents[1].entry("eff").unwrap();
+    let signatures: Vec<&str> = entry.signatures.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(signatures, ["(eff a [b] c ...)", "(eff)"]);
+    assert_eq!(entry.signatures[0].parameters[1].role, Role::Optional);
+    assert_eq!(entry.summary(), "Both.");
+    assert_eq!(Page::read("x.md", "# Title\n"), None);
+}

@@ -102,8 +102,11 @@ fn uncommented(line: &str) -> &str {
 }
 
 /// Makes a text of lines: code becomes fenced blocks, rules of dashes go, the examples are found.
-pub(crate) fn doc_text(lines: &[Line]) -> DocText {
-    let mut writer = Writer::default();
+pub(crate) fn doc_text(file: &str, lines: &[Line]) -> DocText {
+    let mut writer = Writer {
+        file: file.to_owned(),
+        ..Writer::default()
+    };
     for line in lines {
         writer.line(line);
     }
@@ -112,6 +115,7 @@ pub(crate) fn doc_text(lines: &[Line]) -> DocText {
 
 #[derive(Default)]
 struct Writer {
+    file: String,
     done: DocText,
     /// The lines of a block of code that has not ended.
     block: Vec<Line>,
@@ -215,7 +219,9 @@ impl Writer {
             .push_str(&format!("```{word}\n{code}\n```\n"));
         if is_scheme {
             let numbers: Vec<u32> = block.iter().map(|line| line.number).collect();
-            self.done.examples.extend(examples(&code, &numbers));
+            self.done
+                .examples
+                .extend(examples(&self.file, &code, &numbers));
         }
     }
 
@@ -232,7 +238,7 @@ impl Writer {
 
 /// The forms of a block of code. A comment `; => VALUE` or `; error: TEXT` behind a form or on the line below it says
 /// what it gives. `numbers` are the lines of the file.
-pub(crate) fn examples(code: &str, numbers: &[u32]) -> Vec<Example> {
+pub(crate) fn examples(file: &str, code: &str, numbers: &[u32]) -> Vec<Example> {
     let line_at = |offset: usize| {
         let index = code[..offset].matches('\n').count();
         numbers.get(index).or(numbers.last()).copied().unwrap_or(1)
@@ -250,6 +256,7 @@ pub(crate) fn examples(code: &str, numbers: &[u32]) -> Vec<Example> {
             .map(|offset| Example {
                 form: code.to_owned(),
                 expectation: Some(Expectation::Unreadable(message)),
+                file: file.to_owned(),
                 line: line_at(offset),
             })
             .into_iter()
@@ -268,6 +275,7 @@ pub(crate) fn examples(code: &str, numbers: &[u32]) -> Vec<Example> {
             Example {
                 form: code[start..end].to_owned(),
                 expectation: code.get(end..next).and_then(expectation),
+                file: file.to_owned(),
                 line: line_at(start),
             }
         })

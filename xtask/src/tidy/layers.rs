@@ -14,6 +14,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("syntax", &["tables", "number"]),
     ("format", &["syntax"]),
     ("documentation", &["tables", "syntax"]),
+    // Its build reads the sources of libraries.
+    ("reference", &["syntax", "documentation"]),
     ("compiler", &["tables", "number", "syntax"]),
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables"]),
@@ -38,7 +40,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "tables", "number", "value", "heap", "syntax", "format", "documentation", "compiler", "vm", "io",
+            "tables",
+            "number",
+            "value",
+            "heap",
+            "syntax",
+            "format",
+            "documentation",
+            "compiler",
+            "vm",
+            "io",
             "lib",
         ],
     ),
