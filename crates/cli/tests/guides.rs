@@ -17,6 +17,7 @@ const PAGES: &[&str] = &[
     "loops",
     "contracts",
     "string-interpolation",
+    "testing",
 ];
 
 /// A program, and what it prints if the page is right.
