@@ -8,6 +8,7 @@ mod fmt;
 mod man;
 pub mod programs;
 pub mod table;
+mod test;
 
 use std::ffi::OsString;
 
@@ -38,6 +39,7 @@ pub const TOOLS: &[Tool] = &[
     programs::EXPAND,
     programs::DISASM,
     compile::TOOL,
+    test::TOOL,
     fmt::TOOL,
     programs::EXPLAIN,
     completions::TOOL,
