@@ -1,6 +1,7 @@
 //! The tools beside running programs: `canny fmt` and its kin. Each has its own options.
 
 pub mod compile;
+mod doc;
 mod files;
 mod fmt;
 
@@ -26,7 +27,7 @@ pub struct Tool {
 }
 
 /// Every tool.
-pub const TOOLS: &[Tool] = &[compile::TOOL, fmt::TOOL];
+pub const TOOLS: &[Tool] = &[compile::TOOL, doc::TOOL, fmt::TOOL];
 
 /// Runs the tool that the first word of a command line names; `None` if it names none.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<u8> {
