@@ -9,13 +9,13 @@ mod markdown;
 mod site;
 mod terminal;
 
-use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use lexopt::{Arg, Parser, ValueExt};
 
+use super::table::{LIBRARY_OPTIONS, joined};
 use super::{Tool, files};
 use crate::exit_code;
 use crate::options::Options;
@@ -24,25 +24,20 @@ pub const TOOL: Tool = Tool {
     name: "doc",
     operands: "[OPTION…] [LIBRARY|NAME|FILE|DIRECTORY]…",
     summary: "Shows documentation of libraries, names and source files, or tests its examples",
-    options: &[
-        (
-            "--test",
-            "run the examples; those of files and directories, or of libraries",
-        ),
-        (
-            "--html DIR",
-            "write a site about the libraries of files and directories into DIR",
-        ),
-        (
-            "--markdown DIR",
-            "write a page about each standard library into DIR",
-        ),
-        (
-            "-A DIR, -I DIR",
-            "search DIR for libraries, after or before the others",
-        ),
-        ("-D FEATURE", "let cond-expand know FEATURE"),
-    ],
+    options: &joined::<6>(
+        &[
+            (
+                "--test",
+                "run the examples, and tell which do not give what they say",
+            ),
+            (
+                "--html DIR",
+                "write a site about the libraries of files and directories",
+            ),
+            ("--markdown DIR", "write a page about each standard library"),
+        ],
+        LIBRARY_OPTIONS,
+    ),
     details: "Without operands it lists the standard libraries. A library is '(scheme base)' or its words,\n\
               scheme base. --test and --html take the current directory then. Exit code 1: an example does not\n\
               give what it says; 66: there is no such library, name or file.",
@@ -59,7 +54,7 @@ enum Task {
 
 fn run(mut parser: Parser) -> Result<u8, String> {
     let text_of = |error: lexopt::Error| error.to_string();
-    let mut options = crate::options::parse([OsString::from("canny")])?;
+    let mut options = Options::default();
     let mut task = Task::Show;
     let mut operands: Vec<String> = Vec::new();
     while let Some(argument) = parser.next().map_err(text_of)? {
