@@ -3,7 +3,7 @@
 
 pub mod compile;
 mod completions;
-mod doc;
+pub mod doc;
 mod files;
 mod fmt;
 mod man;

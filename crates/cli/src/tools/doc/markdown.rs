@@ -59,6 +59,13 @@ pub fn entry_page(entry: &Entry, libraries: &[String]) -> String {
         let _ = write!(kind, " of {}", names.join(", "));
     }
     let _ = writeln!(text, "{kind}\n");
+    text.push_str(&entry_text(entry));
+    text
+}
+
+/// How a name is used, and the text about it.
+pub fn entry_text(entry: &Entry) -> String {
+    let mut text = String::new();
     let uses = uses(entry);
     if !uses.is_empty() {
         let _ = writeln!(text, "```text\n{}\n```\n", uses.join("\n"));
@@ -71,6 +78,14 @@ pub fn entry_page(entry: &Entry, libraries: &[String]) -> String {
 /// A page of a site about a document, with everything about every name.
 pub fn full_page(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", document.name, document.text);
+    if let Some(number) = srfi_number(&document.name)
+        && !document.text.contains("srfi.schemers.org")
+    {
+        let _ = write!(
+            text,
+            "\nIts document: [SRFI {number}](https://srfi.schemers.org/srfi-{number}/).\n"
+        );
+    }
     for (section, entries) in sections(document) {
         if !section.is_empty() {
             let _ = write!(text, "\n## {section}\n");
@@ -97,6 +112,12 @@ pub fn full_page(document: &Document) -> String {
         }
     }
     text
+}
+
+/// The number of the SRFI that a library is of.
+fn srfi_number(name: &str) -> Option<u32> {
+    let words = name.strip_prefix("(srfi ")?.trim_end_matches(')');
+    words.split(' ').next()?.parse().ok()
 }
 
 /// The code spans of an entry's heading.
@@ -182,16 +203,67 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a page about each public standard library: `scheme/base.md` and the like.
+/// Writes a page about each public standard library, `scheme/base.md` and the like, and one that lists them.
 pub fn write_reference(directory: &Path) -> Result<u8, Failure> {
-    for document in public_libraries() {
-        let words = document.name.trim_matches(['(', ')']).replace(' ', "/");
-        let path = directory.join(format!("{words}.md"));
-        let write = || {
-            std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
-            std::fs::write(&path, full_page(document))
-        };
-        write().map_err(|error| Failure::of_file("write", &path, &error))?;
+    let mut index = String::from(
+        "# Reference\n\nEvery standard library, with every name that it exports. `canny doc` shows the same at the terminal.\n",
+    );
+    let titles = [
+        (
+            "(scheme ",
+            "R7RS",
+            "Those of R7RS-small, and the names that R7RS-large gives to SRFIs.",
+        ),
+        ("(canny ", "Canny", "What goes beyond the standard."),
+        ("(srfi ", "SRFIs", "Scheme Requests for Implementation."),
+    ];
+    for (prefix, title, text) in titles {
+        let _ = write!(
+            index,
+            "\n## {title}\n\n{text}\n\n| library | |\n|---|---|\n"
+        );
+        for document in public_libraries().filter(|it| it.name.starts_with(prefix)) {
+            let path = page_path(&document.name);
+            let summary = one_line(document.summary()).replace('|', "\\|");
+            // A link in a summary begins at the library's own page.
+            let summary = without_links(&summary);
+            let _ = writeln!(index, "| [`{}`]({path}) | {summary} |", document.name);
+            write_page(directory, &path, &full_page(document))?;
+        }
     }
+    write_page(directory, "README.md", &index)?;
     Ok(0)
+}
+
+/// The path of a library's page.
+pub fn page_path(name: &str) -> String {
+    let words = name.trim_matches(['(', ')']).replace(' ', "/");
+    format!("{words}.md")
+}
+
+/// A text whose links are their labels.
+fn without_links(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((label, behind)) = after.split_once("](") else {
+            break;
+        };
+        let Some((_, behind)) = behind.split_once(')') else {
+            break;
+        };
+        plain.push_str(before);
+        plain.push_str(label);
+        rest = behind;
+    }
+    plain + rest
+}
+
+fn write_page(directory: &Path, path: &str, text: &str) -> Result<(), Failure> {
+    let path = directory.join(path);
+    let write = || {
+        std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
+        std::fs::write(&path, text)
+    };
+    write().map_err(|error| Failure::of_file("write", &path, &error))
 }

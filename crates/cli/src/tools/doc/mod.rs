@@ -124,6 +124,22 @@ fn show(options: &Options, operands: &[String]) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// What the documentation says about a name that a standard library exports, in lines of that width; nothing if it says
+/// nothing.
+pub fn description(library: &str, name: &str, width: usize) -> Option<String> {
+    let entry = canny_reference::document(library)?.entry(name)?;
+    if entry.text.is_empty() {
+        return None;
+    }
+    let text = markdown::entry_text(entry);
+    let lines = terminal::render(&text, width.clamp(20, 100) - 2, false);
+    let indented = lines.lines().map(|line| match line {
+        "" => "\n".to_owned(),
+        line => format!("  {line}\n"),
+    });
+    Some(indented.collect())
+}
+
 /// Prints Markdown, on a terminal page by page if it is longer than the window.
 fn print(text: &str) {
     let is_terminal = std::io::stdout().is_terminal();
