@@ -3,6 +3,7 @@
 
 pub mod compile;
 mod completions;
+pub mod doc;
 mod files;
 mod fmt;
 mod man;
@@ -40,6 +41,7 @@ pub const TOOLS: &[Tool] = &[
     programs::DISASM,
     compile::TOOL,
     test::TOOL,
+    doc::TOOL,
     fmt::TOOL,
     programs::EXPLAIN,
     completions::TOOL,
