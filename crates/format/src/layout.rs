@@ -15,7 +15,7 @@ use crate::extents::Extents;
 use crate::tokens::{Kind, Token};
 
 /// An operand that does not fit any line gets one of its own if that gives it as many columns more.
-const WORTHWHILE_GAIN: usize = 20;
+const WORTHWHILE_GAIN: usize = 8;
 
 /// A text, and for each line with a comment behind its code: the line's number, where the comment begins, and how
 /// many columns the code takes.
@@ -53,6 +53,8 @@ struct List<'t> {
     breaks_from: usize,
     /// No element began a line in the source yet.
     is_first_line: bool,
+    /// How many line ends had been made before the last element.
+    breaks_before: usize,
 }
 
 impl List<'_> {
@@ -88,6 +90,8 @@ struct Writer<'t> {
     source_end: usize,
     source_column: usize,
     trailing: Vec<(usize, usize, usize)>,
+    /// Line ends that are not in the source.
+    breaks: usize,
     /// The token before.
     before: Option<Kind>,
     /// A quotation stands directly before the next token.
@@ -109,6 +113,7 @@ pub(crate) fn layout(source: &str, tokens: &[Token]) -> Result<LaidOut, ErrorAt>
         source_end: 0,
         source_column: 0,
         trailing: Vec::new(),
+        breaks: 0,
         before: None,
         is_quoted: false,
         is_prefixed: false,
@@ -221,17 +226,14 @@ impl<'t> Writer<'t> {
             _ => shape_of(head),
         };
         self.count();
-        // A named let has its name beside the keyword too.
-        let shape = match (
-            shape,
-            self.tokens.get(index + 1),
-            self.tokens.get(index + 2),
-        ) {
-            (Shape::Body(1), Some(head), Some(name))
-                if &self.source[head.start..head.end] == "let" && name.kind == Kind::Atom =>
-            {
-                Shape::Body(2)
-            }
+        // A named let has its name beside the keyword too; a variable of a macro for all bindings stands alone.
+        let is_named = head == "let"
+            && matches!(
+                self.tokens.get(index + 2..index + 4),
+                Some([name, next]) if name.kind == Kind::Atom && next.newlines == 0
+            );
+        let shape = match shape {
+            Shape::Body(1) if is_named => Shape::Body(2),
             _ => shape,
         };
         let fits = self.extents.fits(index, column);
@@ -252,6 +254,7 @@ impl<'t> Writer<'t> {
             operand: None,
             breaks_from,
             is_first_line: true,
+            breaks_before: self.breaks,
         });
     }
 
@@ -292,6 +295,7 @@ impl<'t> Writer<'t> {
     /// Begins a line where the next element of the innermost list belongs.
     fn end_line(&mut self, token: &Token) {
         let column = self.lists.last().map_or(0, List::indentation);
+        self.breaks += usize::from(token.newlines == 0);
         self.start_line(column, token.newlines > 1);
     }
 
@@ -313,6 +317,14 @@ impl<'t> Writer<'t> {
 
     /// Goes from the token before to an element or comment: on the same line or on a new one.
     fn begin(&mut self, index: usize) {
+        self.go_to(index);
+        let breaks = self.breaks;
+        if let Some(list) = self.lists.last_mut() {
+            list.breaks_before = breaks;
+        }
+    }
+
+    fn go_to(&mut self, index: usize) {
         let token = self.tokens[index];
         let Some(before) = self.before else { return };
         if before == Kind::LineComment {
@@ -331,11 +343,16 @@ impl<'t> Writer<'t> {
             }
             return;
         };
-        if token.newlines > 0 || list.count >= list.breaks_from {
+        // Behind an element that had to be broken nothing stands.
+        let is_behind_broken = list.breaks_before < self.breaks;
+        // The tail of a dotted list stays beside its dot.
+        let is_tail = self.text.ends_with(" .");
+        let must_break = list.count >= list.breaks_from || is_behind_broken;
+        if token.newlines > 0 || must_break && !is_tail {
             self.end_line(&token);
             return;
         }
-        if self.should_break(index, list) {
+        if !is_tail && self.should_break(index, list) {
             self.end_line(&token);
             self.note_break();
             return;
@@ -361,8 +378,13 @@ impl<'t> Writer<'t> {
 
     /// Whether an element would make its line too long, and a line of its own helps.
     fn should_break(&self, index: usize, list: &List) -> bool {
-        // The tail of a dotted list stays beside its dot.
-        if self.extents.fits(index, self.column + 1) || self.text.ends_with(" .") {
+        if self.extents.fits(index, self.column + 1) {
+            return false;
+        }
+        // The first operand tells what a form is about.
+        let is_known = is_call_always(list.head)
+            || matches!(list.shape, Shape::Body(_)) && !is_guessed(list.head);
+        if is_known && (list.count == 1 || list.head == "let" && !list.is_at_body()) {
             return false;
         }
         let column = list.indentation();

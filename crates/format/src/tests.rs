@@ -35,6 +35,8 @@ fn indentation_follows_the_form() {
     check("#(1\n2)", "#(1\n  2)\n");
     check("(list \"a\nb\" c\nd)", "(list \"a\nb\" c\n      d)\n");
     check("(with-thing x\ny)", "(with-thing x\n  y)\n");
+    check("(let bindings\n(f))", "(let bindings\n  (f))\n");
+    check("(named-lambda (f x)\n(g))", "(named-lambda (f x)\n  (g))\n");
 }
 
 #[test]
@@ -145,6 +147,19 @@ fn long_lines_are_broken() {
     check(
         &format!("(define long-name (lambda (x) (g {word}) (g {word}) (h)))"),
         &format!("(define long-name\n  (lambda (x) (g {word}) (g {word}) (h)))\n"),
+    );
+    // Nothing stands behind what was broken, and a keyword not alone.
+    check(
+        &format!("(g (lambda (x) {word} (f {word} {word})) {word})"),
+        &format!("(g (lambda (x)\n     {word}\n     (f {word} {word}))\n   {word})\n"),
+    );
+    check(
+        &format!("(x (if (f {word} {word} {word}) 1 2))"),
+        &format!("(x (if (f {word} {word}\n          {word})\n       1\n       2))\n"),
+    );
+    check(
+        &format!("(let ((a {word})) (f {word} {word}) . body)"),
+        &format!("(let ((a {word}))\n  (f {word} {word})\n  . body)\n"),
     );
     // What fits nowhere begins where it has more room.
     check(

@@ -31,8 +31,8 @@ pub fn distinguished_operands(head: &str) -> Option<usize> {
         "define" | "define*" | "lambda" | "lambda*" | "let" | "let*" | "letrec" | "letrec*"
         | "let-values" | "let*-values" | "when" | "unless" | "case" | "define-syntax"
         | "define-record-type" | "let-syntax" | "letrec-syntax" | "syntax-rules"
-        | "define-library" => Some(1),
-        "do" | "receive" | "named-lambda" => Some(2),
+        | "define-library" | "named-lambda" => Some(1),
+        "do" | "receive" => Some(2),
         _ => None,
     }
 }
