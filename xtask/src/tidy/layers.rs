@@ -34,10 +34,12 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "io",
         ],
     ),
+    ("lsp", &["tables", "syntax", "format", "lib"]),
     (
         "cli",
         &[
             "tables", "number", "value", "heap", "syntax", "format", "compiler", "vm", "io", "lib",
+            "lsp",
         ],
     ),
 ];

@@ -3,6 +3,7 @@
 pub mod compile;
 mod files;
 mod fmt;
+mod lsp;
 
 use std::ffi::OsString;
 
@@ -26,7 +27,7 @@ pub struct Tool {
 }
 
 /// Every tool.
-pub const TOOLS: &[Tool] = &[compile::TOOL, fmt::TOOL];
+pub const TOOLS: &[Tool] = &[compile::TOOL, fmt::TOOL, lsp::TOOL];
 
 /// Runs the tool that the first word of a command line names; `None` if it names none.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<u8> {
