@@ -28,11 +28,6 @@ pub struct Catalog {
     libraries: Vec<(Arc<str>, Vec<String>)>,
 }
 
-/// Libraries that are of no use to programs.
-fn is_internal(key: &str) -> bool {
-    matches!(key, "(canny primitives)" | "(canny syntax)" | "(canny control)" | "(canny sequences)" | "(canny arguments)")
-}
-
 /// The order in which libraries are proposed.
 fn rank(key: &str) -> (u32, usize) {
     let class = match key {
@@ -55,17 +50,21 @@ impl Catalog {
         });
         for interface in interfaces {
             let key: Arc<str> = interface.name.to_string().into();
-            if is_internal(&key) {
+            if canny_reference::is_internal(&key) {
                 continue;
             }
             let names = interface.exports.keys().map(|name| name.to_string());
             let names: Vec<String> = names.filter(|name| !name.starts_with('%')).collect();
             for name in &names {
                 let binding = &interface.exports[&canny_syntax::name::Name::new(name)];
-                catalog.exports.entry(name.clone()).or_default().push(Export {
-                    library: key.clone(),
-                    meaning: Some(Meaning::of(binding)),
-                });
+                catalog
+                    .exports
+                    .entry(name.clone())
+                    .or_default()
+                    .push(Export {
+                        library: key.clone(),
+                        meaning: Some(Meaning::of(binding)),
+                    });
             }
             catalog.libraries.push((key, names));
         }
@@ -103,7 +102,10 @@ impl Catalog {
                 if depth < DEPTH_MAX {
                     self.add_directory(root, &path, depth + 1, left);
                 }
-            } else if path.extension().is_some_and(|ending| ending == "sld" || ending == "sls") {
+            } else if path
+                .extension()
+                .is_some_and(|ending| ending == "sld" || ending == "sls")
+            {
                 self.add_file(root, &path);
             }
         }
@@ -116,10 +118,16 @@ impl Catalog {
         };
         // A library is found by its path only.
         let relative = path.with_extension("");
-        let relative = relative.strip_prefix(root).unwrap_or(&relative).to_string_lossy().into_owned();
+        let relative = relative
+            .strip_prefix(root)
+            .unwrap_or(&relative)
+            .to_string_lossy()
+            .into_owned();
         let expected = format!("({})", relative.replace('/', " "));
         for form in read_text(&text, SourceId::NONE, false).forms {
-            let Some((key, names)) = declared(&form) else { continue };
+            let Some((key, names)) = declared(&form) else {
+                continue;
+            };
             if key != expected || self.libraries.iter().any(|(known, _)| **known == *key) {
                 continue;
             }
@@ -141,7 +149,9 @@ impl Catalog {
 
     /// Every exported name.
     pub fn names(&self) -> impl Iterator<Item = (&str, &[Export])> {
-        self.exports.iter().map(|(name, exports)| (name.as_str(), exports.as_slice()))
+        self.exports
+            .iter()
+            .map(|(name, exports)| (name.as_str(), exports.as_slice()))
     }
 
     /// Every library.
@@ -171,7 +181,9 @@ fn declared(form: &Syntax) -> Option<(String, Vec<String>)> {
     if parts.first()?.as_identifier()?.name.as_str() != "define-library" {
         return None;
     }
-    let key = canny_syntax::library::library_name_of(parts.get(1)?).ok()?.to_string();
+    let key = canny_syntax::library::library_name_of(parts.get(1)?)
+        .ok()?
+        .to_string();
     let mut names = Vec::new();
     for declaration in &parts[2..] {
         let elements = declaration.parts().elements;

@@ -19,9 +19,12 @@ pub struct Description {
 
 /// The forms around a place, outermost first; the last is the innermost.
 pub fn path_to(forms: &[Syntax], start: usize, end: usize) -> Vec<Syntax> {
-    let covers = |form: &&Syntax| form.span.start as usize <= start && end <= form.span.end as usize;
+    let covers =
+        |form: &&Syntax| form.span.start as usize <= start && end <= form.span.end as usize;
     let mut path: Vec<Syntax> = Vec::new();
-    let mut next = forms.iter().find(covers).cloned();
+    // Forms at top level stand in their order.
+    let begun = forms.partition_point(|form| form.span.start as usize <= start);
+    let mut next = forms[..begun].iter().next_back().filter(covers).cloned();
     while let Some(form) = next {
         let form = form.unlabelled().clone();
         let parts = match form.as_vector() {
@@ -55,7 +58,11 @@ const SIGNATURE_CHARACTERS_MAX: usize = 300;
 fn shown(form: &Syntax) -> String {
     let mut text = form.to_datum().to_string();
     if text.chars().count() > SIGNATURE_CHARACTERS_MAX {
-        text = text.chars().take(SIGNATURE_CHARACTERS_MAX).chain(['…']).collect();
+        text = text
+            .chars()
+            .take(SIGNATURE_CHARACTERS_MAX)
+            .chain(['…'])
+            .collect();
     }
     text
 }
@@ -86,10 +93,9 @@ pub fn describe(text: &str, forms: &[Syntax], span: Span, name: &str) -> Descrip
     if let Some(parent) = parent {
         from_parent(&mut description, parent, grandparent, span, name);
     }
-    let definition = path
-        .iter()
-        .rev()
-        .find(|form| head(form).is_some_and(|head| head.starts_with("define") && head != "define-library"));
+    let definition = path.iter().rev().find(|form| {
+        head(form).is_some_and(|head| head.starts_with("define") && head != "define-library")
+    });
     if let Some(definition) = definition {
         let belongs = is_defined_by(definition, span);
         if belongs {
@@ -133,7 +139,10 @@ fn from_parent(
     let position = parts.elements.iter().position(|part| is_at(part, span));
     let above = grandparent.and_then(head).unwrap_or_default();
     let is_second = grandparent.is_some_and(|form| {
-        form.parts().elements.get(1).is_some_and(|second| is_at(second, parent.span))
+        form.parts()
+            .elements
+            .get(1)
+            .is_some_and(|second| is_at(second, parent.span))
     });
     let own = head(parent).unwrap_or_default();
     match position {
@@ -168,7 +177,9 @@ fn from_parent(
                 None => shown(field),
             });
             let fields: Vec<String> = fields.collect();
-            description.signatures.push(format!("({name} {})", fields.join(" ")));
+            description
+                .signatures
+                .push(format!("({name} {})", fields.join(" ")));
         }
         Some(3) if own == "define-record-type" => {
             description.kind = "procedure";
@@ -182,14 +193,20 @@ fn from_parent(
                 None => shown(binding),
             });
             let words: Vec<String> = std::iter::once(name.to_owned()).chain(names).collect();
-            description.signatures.push(format!("({})", words.join(" ")));
+            description
+                .signatures
+                .push(format!("({})", words.join(" ")));
         }
         Some(1) if own.starts_with("define") => {
             if let Some(value) = parts.elements.get(2) {
                 from_value(description, value, name);
             }
             if description.kind.is_empty() {
-                description.kind = if own.contains("syntax") { "macro" } else { "variable" };
+                description.kind = if own.contains("syntax") {
+                    "macro"
+                } else {
+                    "variable"
+                };
             }
         }
         Some(0) if parts.elements.len() == 2 => from_value(description, &parts.elements[1], name),
@@ -219,7 +236,12 @@ fn from_value(description: &mut Description, value: &Syntax, name: &str) {
                 }
             }
         }
-        Some("syntax-rules" | "er-macro-transformer" | "ir-macro-transformer" | "sc-macro-transformer") => {
+        Some(
+            "syntax-rules"
+            | "er-macro-transformer"
+            | "ir-macro-transformer"
+            | "sc-macro-transformer",
+        ) => {
             description.kind = "macro";
             let first = match elements.get(1) {
                 Some(ellipsis) if ellipsis.as_identifier().is_some() => 3,
@@ -245,7 +267,7 @@ fn from_value(description: &mut Description, value: &Syntax, name: &str) {
 /// So many rules of a macro are shown.
 const RULES_MAX: usize = 8;
 
-/// The lines of comment that end right above a form.
+/// The doc comment that ends right above a form: lines with two semicolons or more, as `canny doc` has it.
 pub fn comment_above(text: &str, start: usize) -> Option<String> {
     let before = &text[..start];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -255,7 +277,7 @@ pub fn comment_above(text: &str, start: usize) -> Option<String> {
     }
     let mut lines: Vec<&str> = Vec::new();
     for line in before[..line_start].lines().rev() {
-        match line.trim_start().strip_prefix(';') {
+        match line.trim_start().strip_prefix(";;") {
             Some(rest) => lines.push(rest.trim_start_matches(';')),
             None => break,
         }
@@ -293,14 +315,26 @@ pub fn core_form(name: &str) -> &'static [&'static str] {
         "quasiquote" => &["(quasiquote template)", "`template"],
         "unquote" => &["(unquote expression)", ",expression"],
         "unquote-splicing" => &["(unquote-splicing expression)", ",@expression"],
-        "lambda" => &["(lambda (parameter ...) body ...)", "(lambda (parameter ... . rest) body ...)"],
-        "lambda*" => &["(lambda* (parameter ... #:optional (name default) ... #:key (name default) ... . rest) body ...)"],
+        "lambda" => &[
+            "(lambda (parameter ...) body ...)",
+            "(lambda (parameter ... . rest) body ...)",
+        ],
+        "lambda*" => &[
+            "(lambda* (parameter ... #:optional (name default) ... #:key (name default) ... . rest) body ...)",
+        ],
         "case-lambda" => &["(case-lambda ((parameter ...) body ...) ...)"],
         "named-lambda" => &["(named-lambda (name parameter ...) body ...)"],
-        "define" => &["(define name value)", "(define (name parameter ...) body ...)"],
-        "define*" => &["(define* (name parameter ... #:optional (name default) ... #:key (name default) ...) body ...)"],
+        "define" => &[
+            "(define name value)",
+            "(define (name parameter ...) body ...)",
+        ],
+        "define*" => &[
+            "(define* (name parameter ... #:optional (name default) ... #:key (name default) ...) body ...)",
+        ],
         "define-values" => &["(define-values (name ...) expression)"],
-        "define-record-type" => &["(define-record-type name (constructor field ...) predicate (field accessor [modifier]) ...)"],
+        "define-record-type" => &[
+            "(define-record-type name (constructor field ...) predicate (field accessor [modifier]) ...)",
+        ],
         "define-syntax" => &["(define-syntax keyword transformer)"],
         "let-syntax" => &["(let-syntax ((keyword transformer) ...) body ...)"],
         "letrec-syntax" => &["(letrec-syntax ((keyword transformer) ...) body ...)"],
@@ -308,7 +342,10 @@ pub fn core_form(name: &str) -> &'static [&'static str] {
         "syntax-case" => &["(syntax-case expression (literal ...) (pattern [fender] output) ...)"],
         "syntax" => &["(syntax template)", "#'template"],
         "syntax-error" => &["(syntax-error message irritant ...)"],
-        "let" => &["(let ((name value) ...) body ...)", "(let loop ((name value) ...) body ...)"],
+        "let" => &[
+            "(let ((name value) ...) body ...)",
+            "(let loop ((name value) ...) body ...)",
+        ],
         "let*" => &["(let* ((name value) ...) body ...)"],
         "letrec" => &["(letrec ((name value) ...) body ...)"],
         "letrec*" => &["(letrec* ((name value) ...) body ...)"],
@@ -319,7 +356,10 @@ pub fn core_form(name: &str) -> &'static [&'static str] {
         "or" => &["(or expression ...)"],
         "when" => &["(when test expression ...)"],
         "unless" => &["(unless test expression ...)"],
-        "cond" => &["(cond (test expression ...) ... [(else expression ...)])", "(cond (test => receiver) ...)"],
+        "cond" => &[
+            "(cond (test expression ...) ... [(else expression ...)])",
+            "(cond (test => receiver) ...)",
+        ],
         "case" => &["(case key ((datum ...) expression ...) ... [(else expression ...)])"],
         "do" => &["(do ((name value step) ...) (test result ...) command ...)"],
         "begin" => &["(begin form ...)"],
@@ -352,13 +392,19 @@ mod tests {
 
     #[test]
     fn procedures_and_their_comments() {
-        let found = at(";; Adds.\n;;; Twice.\n(define (add a . b) \"doc\" a)", "add");
+        let found = at(
+            ";; Adds.\n;;; Twice.\n(define (add a . b) \"doc\" a)",
+            "add",
+        );
         assert_eq!(found.signatures, ["(add a . b)"]);
         assert_eq!(found.text, "Adds.\nTwice.");
-        let found = at("; no\n\n(define add (case-lambda ((a) a) ((a b) b)))", "add");
+        let found = at("; no\n(define add (case-lambda ((a) a) ((a b) b)))", "add");
         assert_eq!(found.signatures, ["(add a)", "(add a b)"]);
         assert_eq!(found.text, "");
-        assert_eq!(at("(define (f x) \"doc\" (define (g y) y) x)", "f ").text, "");
+        assert_eq!(
+            at("(define (f x) \"doc\" (define (g y) y) x)", "f ").text,
+            ""
+        );
         assert_eq!(at("(define (foo x) \"doc\" x)", "foo").text, "doc");
     }
 
@@ -368,8 +414,14 @@ mod tests {
         assert_eq!(at(record, "make").signatures, ["(make x y)"]);
         assert_eq!(at(record, "set-x!").signatures, ["(set-x! point x)"]);
         assert_eq!(at(record, "point?").signatures, ["(point? object)"]);
-        let found = at("(define-syntax swap! (syntax-rules () ((_ a b) 1)))", "swap!");
-        assert_eq!((found.kind, found.signatures), ("macro", vec!["(swap! a b)".to_owned()]));
+        let found = at(
+            "(define-syntax swap! (syntax-rules () ((_ a b) 1)))",
+            "swap!",
+        );
+        assert_eq!(
+            (found.kind, found.signatures),
+            ("macro", vec!["(swap! a b)".to_owned()])
+        );
         assert_eq!(at("(let loop ((i 0)) i)", "loop").signatures, ["(loop i)"]);
     }
 }

@@ -98,7 +98,9 @@ impl LibrarySources {
         if let Some(parent) = library.path.parent() {
             fs::create_dir_all(parent)?;
         }
-        let temporary = library.path.with_extension(format!("{}", std::process::id()));
+        let temporary = library
+            .path
+            .with_extension(format!("{}", std::process::id()));
         fs::write(&temporary, library.text.as_bytes())?;
         let mut permissions = fs::metadata(&temporary)?.permissions();
         permissions.set_readonly(true);
@@ -120,10 +122,18 @@ mod tests {
     #[test]
     fn every_standard_library_can_be_looked_at() {
         let sources = LibrarySources::new(Path::new("/nowhere"));
-        for key in ["(scheme base)", "(srfi 1)", "(canny control)", "(canny match)"] {
+        for key in [
+            "(scheme base)",
+            "(srfi 1)",
+            "(canny control)",
+            "(canny match)",
+        ] {
             let found = sources.find(key).unwrap_or_else(|| panic!("{key}"));
             let exports = found.recording.occurrences.iter();
-            assert!(exports.filter(|one| one.role == Role::Export).count() > 0, "{key}");
+            assert!(
+                exports.filter(|one| one.role == Role::Export).count() > 0,
+                "{key}"
+            );
         }
         assert!(sources.find("(no such)").is_none());
     }

@@ -7,7 +7,8 @@ use canny_syntax::recording::Meaning;
 use serde_json::{Value, json};
 
 use crate::features::{
-    actions, completion, formatting, hover, navigation, rename, signature, structure, symbols, tokens,
+    actions, completion, formatting, hover, navigation, rename, signature, structure, symbols,
+    tokens,
 };
 use crate::server::{Event, Server, TEXT_BYTES_MAX};
 use crate::snapshot::Snapshot;
@@ -33,7 +34,9 @@ pub enum Needs {
 pub fn needs(method: &str) -> Option<Needs> {
     Some(match method {
         "workspace/symbol" | "workspace/executeCommand" => Needs::Nothing,
-        "textDocument/formatting" | "textDocument/rangeFormatting" | "textDocument/foldingRange" => Needs::Text,
+        "textDocument/formatting"
+        | "textDocument/rangeFormatting"
+        | "textDocument/foldingRange" => Needs::Text,
         "textDocument/completion" | "textDocument/signatureHelp" => Needs::AnySnapshot,
         "textDocument/hover"
         | "textDocument/definition"
@@ -57,15 +60,20 @@ pub fn of_document(server: &mut Server, id: Value, uri: &str, method: &str, para
     };
     let text = document.text.clone();
     let path = document.path.clone();
-    let snapshot = document.snapshot.as_ref().map(|(_, snapshot)| snapshot.clone());
+    let snapshot = document
+        .snapshot
+        .as_ref()
+        .map(|(_, snapshot)| snapshot.clone());
     let result = match (method, snapshot) {
         ("textDocument/formatting", _) => formatting::whole(&text),
-        ("textDocument/rangeFormatting", _) => {
-            text.offsets(&params["range"]).and_then(|(start, end)| formatting::range(&text, start, end))
-        }
+        ("textDocument/rangeFormatting", _) => text
+            .offsets(&params["range"])
+            .and_then(|(start, end)| formatting::range(&text, start, end)),
         ("textDocument/foldingRange", _) => Ok(structure::folding(&text)),
         (_, None) => Err(Failure::refused("nothing is known of the document")),
-        (_, Some(snapshot)) if snapshot.text.content.is_empty() && text.content.len() > TEXT_BYTES_MAX => {
+        (_, Some(snapshot))
+            if snapshot.text.content.is_empty() && text.content.len() > TEXT_BYTES_MAX =>
+        {
             drop(snapshot);
             Ok(Value::Null)
         }
@@ -94,7 +102,10 @@ fn answer(
         "textDocument/hover" => hover::hover(snapshot, offset()?),
         "textDocument/definition" => navigation::definition(snapshot, uri, offset()?),
         "textDocument/documentHighlight" => navigation::highlights(snapshot, offset()?),
-        "textDocument/documentSymbol" => symbols::outline(snapshot),
+        "textDocument/documentSymbol" => snapshot
+            .outline
+            .get_or_init(|| symbols::outline(snapshot))
+            .clone(),
         "textDocument/prepareRename" => rename::prepare(snapshot, offset()?)?,
         "textDocument/completion" => {
             let catalog = server.catalog(path);
@@ -104,14 +115,19 @@ fn answer(
         "textDocument/codeAction" => {
             let (start, end) = text.offsets(&params["range"])?;
             let catalog = server.catalog(path);
-            actions::actions(snapshot, uri, start, end, &catalog)
+            actions::actions(snapshot, uri, (start, end), &params["context"], &catalog)
         }
         "textDocument/selectionRange" => {
             let positions = params["positions"].as_array().into_iter().flatten();
-            let offsets: Vec<usize> = positions.map(|one| text.offset(one)).collect::<Result<_, _>>()?;
+            let offsets: Vec<usize> = positions
+                .map(|one| text.offset(one))
+                .collect::<Result<_, _>>()?;
             structure::selections(text, &snapshot.forms, &offsets)
         }
-        "textDocument/semanticTokens/full" => tokens::tokens_between(snapshot, 0, text.content.len()),
+        "textDocument/semanticTokens/full" => {
+            let all = || tokens::tokens_between(snapshot, 0, text.content.len());
+            snapshot.colours.get_or_init(all).clone()
+        }
         "textDocument/semanticTokens/range" => {
             let (start, end) = text.offsets(&params["range"])?;
             tokens::tokens_between(snapshot, start, end)
@@ -143,7 +159,10 @@ pub fn of_workspace(server: &mut Server, id: Value, method: &str, params: &Value
         }
         found.truncate(SYMBOLS_MAX);
         let result = Ok(Value::Array(found));
-        let _ = events.send(Event::Answered { id: answer_id, result });
+        let _ = events.send(Event::Answered {
+            id: answer_id,
+            result,
+        });
     };
     server.enqueue(id, Job::Run(Box::new(run)));
 }
@@ -155,21 +174,33 @@ fn command(server: &mut Server, params: &Value) -> Result<Value, Failure> {
     if params["command"] != actions::EXPAND {
         return Err(Failure::parameters("there is no such command"));
     }
-    let [uri, position] = params["arguments"].as_array().map_or(&[][..], Vec::as_slice) else {
-        return Err(Failure::parameters("the command takes an address and a position"));
+    let [uri, position] = params["arguments"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice)
+    else {
+        return Err(Failure::parameters(
+            "the command takes an address and a position",
+        ));
     };
     let uri = uri.as_str().unwrap_or_default();
-    let document = server.documents.get(uri).ok_or_else(|| Failure::parameters("the document is not open"))?;
+    let document = server
+        .documents
+        .get(uri)
+        .ok_or_else(|| Failure::parameters("the document is not open"))?;
     let Some((_, snapshot)) = document.snapshot.clone() else {
         return Err(Failure::refused("nothing is known of the document"));
     };
     let offset = snapshot.text.offset(position)?;
-    let used = actions::macro_use_at(&snapshot, offset).ok_or_else(|| Failure::refused("there is no macro use here"))?;
+    let used = actions::macro_use_at(&snapshot, offset)
+        .ok_or_else(|| Failure::refused("there is no macro use here"))?;
     let text = actions::expansion(used);
     if server.shows_documents {
         let file = std::env::temp_dir().join(format!("canny-expansion-{}.scm", std::process::id()));
         if std::fs::write(&file, format!("{text}\n")).is_ok() {
-            server.request("window/showDocument", json!({"uri": uri::of_path(&file), "takeFocus": false}));
+            server.request(
+                "window/showDocument",
+                json!({"uri": uri::of_path(&file), "takeFocus": false}),
+            );
         }
     }
     Ok(text.into())
@@ -195,7 +226,10 @@ impl Files {
         for root in &server.roots {
             collect(root, &mut paths, 0);
         }
-        let open = server.documents.iter().filter(|(uri, _)| uri.starts_with("file:"));
+        let open = server
+            .documents
+            .iter()
+            .filter(|(uri, _)| uri.starts_with("file:"));
         paths.extend(open.map(|(_, document)| document.path.clone()));
         paths.sort_unstable();
         paths.dedup();
@@ -225,7 +259,11 @@ impl Files {
             return None;
         }
         let content = String::from_utf8(bytes).ok()?;
-        if self.word.as_ref().is_some_and(|word| !content.contains(word.as_str())) {
+        if self
+            .word
+            .as_ref()
+            .is_some_and(|word| !content.contains(word.as_str()))
+        {
             return None;
         }
         Some(self.look_at_text(worker, path, content))
@@ -284,7 +322,11 @@ fn word_of(meaning: &Meaning) -> String {
     match meaning {
         Meaning::Global(name) => name.name.to_string(),
         Meaning::Macro(name) => name.name.to_string(),
-        Meaning::Library(name) => name.parts().last().map(ToString::to_string).unwrap_or_default(),
+        Meaning::Library(name) => name
+            .parts()
+            .last()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         _ => String::new(),
     }
 }
@@ -321,14 +363,23 @@ fn references(server: &mut Server, id: Value, uri: &str, snapshot: &Arc<Snapshot
             if file == own_path {
                 continue;
             }
-            let Some(snapshot) = files.look_at(worker, &file) else { continue };
+            let Some(snapshot) = files.look_at(worker, &file) else {
+                continue;
+            };
             let address = uri::of_path(&file);
             let ranges = navigation::references(&snapshot, &meaning, with_definition);
-            found.extend(ranges.into_iter().map(|range| json!({"uri": address, "range": range})));
+            found.extend(
+                ranges
+                    .into_iter()
+                    .map(|range| json!({"uri": address, "range": range})),
+            );
             worker.evaluation.release(snapshot.analysis.source);
         }
         let result = Ok(found.into());
-        let _ = events.send(Event::Answered { id: answer_id, result });
+        let _ = events.send(Event::Answered {
+            id: answer_id,
+            result,
+        });
     };
     server.enqueue(id, Job::Run(Box::new(run)));
 }
@@ -349,7 +400,10 @@ fn renaming(server: &mut Server, id: Value, uri: &str, snapshot: &Arc<Snapshot>,
     let (own, own_uri) = (snapshot.clone(), uri.to_owned());
     let run = move |worker: &Worker| {
         let result = rename_everywhere(worker, &files, &target, &new, &own, &own_uri);
-        let _ = events.send(Event::Answered { id: answer_id, result });
+        let _ = events.send(Event::Answered {
+            id: answer_id,
+            result,
+        });
     };
     server.enqueue(id, Job::Run(Box::new(run)));
 }
@@ -370,7 +424,9 @@ fn rename_everywhere(
             if file == own.path {
                 continue;
             }
-            let Some(snapshot) = files.look_at(worker, &file) else { continue };
+            let Some(snapshot) = files.look_at(worker, &file) else {
+                continue;
+            };
             let places = rename::places(&snapshot, target);
             if !places.is_empty() {
                 touched.push((Arc::new(snapshot), places));
@@ -379,8 +435,10 @@ fn rename_everywhere(
     }
     let mut changes = serde_json::Map::new();
     for (snapshot, places) in &touched {
-        let edits: Vec<Value> =
-            places.iter().map(|(start, end)| snapshot.text.edit(*start, *end, new)).collect();
+        let edits: Vec<Value> = places
+            .iter()
+            .map(|(start, end)| snapshot.text.edit(*start, *end, new))
+            .collect();
         changes.insert(address(&snapshot.path, &own.path, own_uri), edits.into());
     }
     // All texts have their new names while each one is looked at.
@@ -390,7 +448,13 @@ fn rename_everywhere(
         .collect();
     let before: Vec<Option<Vec<u8>>> = touched
         .iter()
-        .map(|(snapshot, _)| files.open.is_open(&snapshot.path).then(|| files.open.read(&snapshot.path).ok()).flatten())
+        .map(|(snapshot, _)| {
+            files
+                .open
+                .is_open(&snapshot.path)
+                .then(|| files.open.read(&snapshot.path).ok())
+                .flatten()
+        })
         .collect();
     for ((snapshot, _), text) in touched.iter().zip(&new_texts) {
         files.open.set(&snapshot.path, text.as_str().into());

@@ -30,7 +30,11 @@ pub struct Token {
 
 /// Whether a character can be part of a symbol without bars.
 pub fn is_constituent(character: char) -> bool {
-    !character.is_whitespace() && !matches!(character, '(' | ')' | '[' | ']' | '"' | ';' | '\'' | '`' | ',')
+    !character.is_whitespace()
+        && !matches!(
+            character,
+            '(' | ')' | '[' | ']' | '"' | ';' | '\'' | '`' | ','
+        )
 }
 
 /// All tokens of a text.
@@ -223,8 +227,11 @@ pub fn surroundings(text: &str, tokens: &[Token], place: usize) -> Surroundings 
         if token.start >= place {
             break;
         }
-        let is_inside = place < token.end || (place == token.end && (token.is_open || is_word(token.kind)))
-            || (place == token.end && token.kind == Kind::Comment && text[token.start..].starts_with(';'));
+        let is_inside = place < token.end
+            || (place == token.end && (token.is_open || is_word(token.kind)))
+            || (place == token.end
+                && token.kind == Kind::Comment
+                && text[token.start..].starts_with(';'));
         if is_inside && !matches!(token.kind, Kind::Open | Kind::Close | Kind::Prefix) {
             found.token = Some(*token);
         }
@@ -232,7 +239,8 @@ pub fn surroundings(text: &str, tokens: &[Token], place: usize) -> Surroundings 
             Kind::Open => {
                 count_element(text, &mut found.lists, token);
                 let is_quoted = before.is_some_and(|before| {
-                    before.kind == Kind::Prefix && text[before.start..before.end].starts_with(['\'', '`'])
+                    before.kind == Kind::Prefix
+                        && text[before.start..before.end].starts_with(['\'', '`'])
                 });
                 found.lists.push(OpenList {
                     start: token.start,
@@ -290,16 +298,39 @@ mod tests {
 
     #[test]
     fn open_lists_are_found() {
-        assert_eq!(heads("(define (f x) (g 1 \"(\" ; (\n #| ( |# #\\( ^"), ["define/3", "g/4"]);
+        assert_eq!(
+            heads("(define (f x) (g 1 \"(\" ; (\n #| ( |# #\\( ^"),
+            ["define/3", "g/4"]
+        );
         assert_eq!(heads("(a) ^"), Vec::<String>::new());
         assert_eq!(heads(") (a '(b ^"), ["a/2", "b/1"]);
     }
 
     #[test]
     fn nothing_is_too_strange() {
-        for text in ["", "\"", "#|", "#", "#\\", "|", "\\", "#(", "#;", "a|b c", "\u{a0}x", "#\"", ",@", "é\u{3000}"] {
+        for text in [
+            "",
+            "\"",
+            "#|",
+            "#",
+            "#\\",
+            "|",
+            "\\",
+            "#(",
+            "#;",
+            "a|b c",
+            "\u{a0}x",
+            "#\"",
+            ",@",
+            "é\u{3000}",
+        ] {
             let found = tokens(text);
-            assert!(found.iter().all(|token| token.start < token.end && token.end <= text.len()), "{text}");
+            assert!(
+                found
+                    .iter()
+                    .all(|token| token.start < token.end && token.end <= text.len()),
+                "{text}"
+            );
             surroundings(text, &found, text.len());
         }
     }

@@ -57,7 +57,10 @@ pub enum Event {
     /// The worker has done something else.
     Idle,
     /// A request was answered elsewhere.
-    Answered { id: Value, result: Result<Value, Failure> },
+    Answered {
+        id: Value,
+        result: Result<Value, Failure>,
+    },
     /// The standard libraries have been looked through.
     Catalog(Arc<Catalog>),
 }
@@ -83,7 +86,9 @@ pub struct Document {
 
 impl Document {
     fn is_current(&self) -> bool {
-        self.snapshot.as_ref().is_some_and(|(generation, _)| *generation == self.generation)
+        self.snapshot
+            .as_ref()
+            .is_some_and(|(generation, _)| *generation == self.generation)
     }
 }
 
@@ -167,16 +172,21 @@ pub fn serve(
     Ok(server.stage == Stage::ShutDown)
 }
 
-fn read_in_background(input: impl Read + Send + 'static, events: Sender<Event>) -> std::io::Result<()> {
-    std::thread::Builder::new().name("reader".into()).spawn(move || {
-        let mut messages = MessageReader::new(BufReader::new(input));
-        while let Ok(Some(incoming)) = messages.read() {
-            if events.send(Event::Incoming(incoming)).is_err() {
-                return;
+fn read_in_background(
+    input: impl Read + Send + 'static,
+    events: Sender<Event>,
+) -> std::io::Result<()> {
+    std::thread::Builder::new()
+        .name("reader".into())
+        .spawn(move || {
+            let mut messages = MessageReader::new(BufReader::new(input));
+            while let Ok(Some(incoming)) = messages.read() {
+                if events.send(Event::Incoming(incoming)).is_err() {
+                    return;
+                }
             }
-        }
-        let _ = events.send(Event::End);
-    })?;
+            let _ = events.send(Event::End);
+        })?;
     Ok(())
 }
 
@@ -184,7 +194,9 @@ impl Server {
     fn run(&mut self, received: &Receiver<Event>) {
         while self.is_alive {
             self.start_work();
-            let wait = self.next_deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let wait = self
+                .next_deadline()
+                .map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let event = match wait {
                 Some(wait) => match received.recv_timeout(wait) {
                     Ok(event) => event,
@@ -207,11 +219,18 @@ impl Server {
         match event {
             Event::Incoming(Incoming::Message(message)) => self.message(message),
             Event::Incoming(Incoming::Malformed(problem)) => {
-                let failure = Failure { code: code::PARSE, message: problem };
+                let failure = Failure {
+                    code: code::PARSE,
+                    message: problem,
+                };
                 self.send(&response(&Value::Null, Err(failure)));
             }
             Event::End => self.is_alive = false,
-            Event::Analyzed { uri, generation, snapshot } => self.analyzed(&uri, generation, snapshot),
+            Event::Analyzed {
+                uri,
+                generation,
+                snapshot,
+            } => self.analyzed(&uri, generation, snapshot),
             Event::Idle => self.running = None,
             Event::Answered { id, result } => {
                 match self.cancelled.iter().position(|one| *one == id) {
@@ -272,7 +291,9 @@ impl Server {
         };
         let params = message.get("params").cloned().unwrap_or(Value::Null);
         match id {
-            Some(id @ (Value::Number(_) | Value::String(_))) => self.incoming_request(id, method, params),
+            Some(id @ (Value::Number(_) | Value::String(_))) => {
+                self.incoming_request(id, method, params)
+            }
             Some(_) => self.refuse_message(&Value::Null),
             None => self.notification(method, &params),
         }
@@ -299,9 +320,13 @@ impl Server {
                 self.stage = Stage::Running;
                 Ok(result)
             }
-            (Stage::Fresh, _) => failure(code::NOT_INITIALIZED, "the session begins with initialize"),
+            (Stage::Fresh, _) => {
+                failure(code::NOT_INITIALIZED, "the session begins with initialize")
+            }
             (Stage::ShutDown, _) => failure(code::INVALID_REQUEST, "the session was shut down"),
-            (Stage::Running, "initialize") => failure(code::INVALID_REQUEST, "the session has begun already"),
+            (Stage::Running, "initialize") => {
+                failure(code::INVALID_REQUEST, "the session has begun already")
+            }
             (Stage::Running, "shutdown") => {
                 self.stage = Stage::ShutDown;
                 self.stop_running();
@@ -320,12 +345,17 @@ impl Server {
         if self.stage != Stage::Running {
             return;
         }
-        let uri = params["textDocument"]["uri"].as_str().unwrap_or_default().to_owned();
+        let uri = params["textDocument"]["uri"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         let done = match method {
             "textDocument/didOpen" => self.opened(&uri, params),
             "textDocument/didChange" => self.changed(&uri, params),
             "textDocument/didClose" => self.closed(&uri),
-            "textDocument/didSave" | "workspace/didChangeWatchedFiles" | "workspace/didChangeConfiguration" => {
+            "textDocument/didSave"
+            | "workspace/didChangeWatchedFiles"
+            | "workspace/didChangeConfiguration" => {
                 self.full_catalog = None;
                 let uris: Vec<String> = self.documents.keys().cloned().collect();
                 uris.iter().for_each(|uri| self.touch(uri, PAUSE));
@@ -350,16 +380,23 @@ impl Server {
         if offered.clone().any(|one| one == "utf-8") {
             self.encoding = Encoding::Utf8;
         }
-        self.shows_documents = params["capabilities"]["window"]["showDocument"]["support"] == true;
+        // A client may show expansions itself.
+        self.shows_documents = params["capabilities"]["window"]["showDocument"]["support"] == true
+            && params["initializationOptions"]["showsExpansions"] != true;
         let folders = params["workspaceFolders"].as_array().into_iter().flatten();
         let folders = folders.filter_map(|folder| folder["uri"].as_str());
-        self.roots = folders.chain(params["rootUri"].as_str()).map(uri::to_path).collect();
+        self.roots = folders
+            .chain(params["rootUri"].as_str())
+            .map(uri::to_path)
+            .collect();
         self.roots.dedup();
         let events = self.events.clone();
         // Completion of names that are not imported needs all of them.
-        let made = std::thread::Builder::new().name("catalog".into()).spawn(move || {
-            let _ = events.send(Event::Catalog(Arc::new(Catalog::of_image())));
-        });
+        let made = std::thread::Builder::new()
+            .name("catalog".into())
+            .spawn(move || {
+                let _ = events.send(Event::Catalog(Arc::new(Catalog::of_image())));
+            });
         if made.is_err() {
             self.catalog = Some(Arc::default());
         }
@@ -434,7 +471,10 @@ impl Server {
             .documents
             .iter()
             .filter(|(other, document)| {
-                let files = document.snapshot.as_ref().map(|(_, snapshot)| &snapshot.analysis.files);
+                let files = document
+                    .snapshot
+                    .as_ref()
+                    .map(|(_, snapshot)| &snapshot.analysis.files);
                 *other != uri && files.is_some_and(|files| files.contains(&path))
             })
             .map(|(other, _)| other.clone())
@@ -451,7 +491,10 @@ impl Server {
             return Err(Failure::parameters("the document is not open"));
         };
         self.open.remove(&document.path);
-        self.notify("textDocument/publishDiagnostics", json!({"uri": uri, "diagnostics": []}));
+        self.notify(
+            "textDocument/publishDiagnostics",
+            json!({"uri": uri, "diagnostics": []}),
+        );
         Ok(())
     }
 
@@ -507,7 +550,11 @@ impl Server {
                 true => Instant::now() + PAUSE,
                 false => running.since + ANALYSIS_TIME_MAX,
             }),
-            None => self.documents.values().filter_map(|document| document.due).min(),
+            None => self
+                .documents
+                .values()
+                .filter_map(|document| document.due)
+                .min(),
         }
     }
 
@@ -548,7 +595,10 @@ impl Server {
     fn give(&mut self, job: Job) {
         if self.jobs.send(job).is_err() {
             // Its thread has ended, which only a defect of ours can do.
-            self.notify("window/logMessage", json!({"type": 1, "message": "the expander has ended"}));
+            self.notify(
+                "window/logMessage",
+                json!({"type": 1, "message": "the expander has ended"}),
+            );
             self.is_alive = false;
         }
     }
@@ -585,13 +635,21 @@ impl Server {
     /// Where to look for libraries of a document: where the command line says, then beside the document and above it.
     pub fn directories(&self, path: &std::path::Path) -> Vec<PathBuf> {
         let mut found = self.options.first_directories.clone();
-        let root = self.roots.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
+        let root = self
+            .roots
+            .iter()
+            .filter(|root| path.starts_with(root))
+            .max_by_key(|root| root.as_os_str().len());
         for directory in path.ancestors().skip(1) {
             let is_inside = root.is_some_and(|root| directory.starts_with(root));
             if found.len() > self.options.first_directories.len() && !is_inside {
                 break;
             }
-            for place in [directory.to_owned(), directory.join("lib"), directory.join("src")] {
+            for place in [
+                directory.to_owned(),
+                directory.join("lib"),
+                directory.join("src"),
+            ] {
                 if place == directory || place.is_dir() {
                     found.push(place);
                 }
@@ -602,7 +660,10 @@ impl Server {
     }
 
     fn analyzed(&mut self, uri: &str, generation: u64, snapshot: Arc<Snapshot>) {
-        let took = self.running.take().map(|running| (running.since.elapsed(), running.generation));
+        let took = self
+            .running
+            .take()
+            .map(|running| (running.since.elapsed(), running.generation));
         let was_late = took.is_some_and(|(time, _)| time >= ANALYSIS_TIME_MAX);
         let source = snapshot.analysis.source;
         let Some(document) = self.documents.get_mut(uri) else {
@@ -628,10 +689,15 @@ impl Server {
         let zero = snapshot.text.range(0, 0);
         let remark = |message: String| json!({"range": zero, "severity": 3, "source": "canny", "message": message});
         if is_too_large {
-            shown = vec![remark(format!("a text of more than {} MiB is not looked at", TEXT_BYTES_MAX >> 20))];
+            shown = vec![remark(format!(
+                "a text of more than {} MiB is not looked at",
+                TEXT_BYTES_MAX >> 20
+            ))];
         } else if was_late {
             let seconds = ANALYSIS_TIME_MAX.as_secs();
-            shown.push(remark(format!("after {seconds} seconds the expansion was stopped: perhaps a macro does not end")));
+            shown.push(remark(format!(
+                "after {seconds} seconds the expansion was stopped: perhaps a macro does not end"
+            )));
         }
         let mut params = json!({"uri": uri, "diagnostics": shown});
         if version.is_number() {
@@ -680,7 +746,10 @@ impl Server {
         if needs == requests::Needs::Nothing {
             return requests::of_workspace(self, id, method, &params);
         }
-        let uri = params["textDocument"]["uri"].as_str().unwrap_or_default().to_owned();
+        let uri = params["textDocument"]["uri"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
         let Some(document) = self.documents.get_mut(&uri) else {
             return self.answer(&id, Err(Failure::parameters("the document is not open")));
         };
@@ -693,7 +762,12 @@ impl Server {
             let method = method.to_owned();
             document.waiting.push(Waiting { id, method, params });
             // It may rest on a text that is being looked at already.
-            if document.due.is_none() && self.running.as_ref().is_none_or(|one| one.uri.as_deref() != Some(uri.as_str())) {
+            if document.due.is_none()
+                && self
+                    .running
+                    .as_ref()
+                    .is_none_or(|one| one.uri.as_deref() != Some(uri.as_str()))
+            {
                 document.due = Some(Instant::now());
             }
             return;

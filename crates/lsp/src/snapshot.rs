@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use canny_lib::evaluation::Analysis;
 use canny_syntax::core::{LibraryKey, LibraryName};
@@ -11,6 +11,7 @@ use canny_syntax::reader::read_text_leniently;
 use canny_syntax::recording::{LocalKind, Meaning, Occurrence, Recording, Role, TopName};
 use canny_syntax::span::{SourceMap, Span};
 use canny_syntax::syntax::Syntax;
+use serde_json::Value;
 
 use crate::describe::{Description, describe};
 use crate::library_sources::{LibrarySource, LibrarySources};
@@ -29,7 +30,7 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Foreign {
     pub recording: Arc<Recording>,
-    forms: std::sync::OnceLock<Vec<Syntax>>,
+    forms: OnceLock<Vec<Syntax>>,
 }
 
 /// An analysed version.
@@ -44,6 +45,9 @@ pub struct Snapshot {
     pub foreign: HashMap<LibraryKey, Foreign>,
     pub sources: Arc<SourceMap>,
     pub library_sources: Arc<LibrarySources>,
+    /// Answers that take the whole text, once they were asked for.
+    pub outline: OnceLock<Value>,
+    pub colours: OnceLock<Value>,
 }
 
 /// Whether the text at a span is that name, which a macro's insertion is not.
@@ -70,9 +74,21 @@ pub fn occurrences_in<'r>(
         .collect();
     let rank = |one: &Occurrence| match (&one.meaning, one.role) {
         // What is known better comes first.
-        (Meaning::Local { kind: LocalKind::Field, .. }, _) => 0,
+        (
+            Meaning::Local {
+                kind: LocalKind::Field,
+                ..
+            },
+            _,
+        ) => 0,
         (Meaning::Unbound(_), _) => 9,
-        (Meaning::Local { kind: LocalKind::Pattern, .. }, _) => 1,
+        (
+            Meaning::Local {
+                kind: LocalKind::Pattern,
+                ..
+            },
+            _,
+        ) => 1,
         (_, Role::Definition) => 2,
         (_, Role::Template) => 4,
         _ => 3,
@@ -96,11 +112,12 @@ impl Snapshot {
         library_sources: Arc<LibrarySources>,
     ) -> Snapshot {
         let forms = read_text_leniently(&text.content, analysis.source, false).forms;
-        let occurrences = occurrences_in(analysis.recordings.iter(), analysis.source, &text.content);
+        let occurrences =
+            occurrences_in(analysis.recordings.iter(), analysis.source, &text.content);
         let foreign = foreign
             .into_iter()
             .map(|(key, recording)| {
-                let forms = std::sync::OnceLock::new();
+                let forms = OnceLock::new();
                 (key, Foreign { recording, forms })
             })
             .collect();
@@ -113,14 +130,19 @@ impl Snapshot {
             foreign,
             sources,
             library_sources,
+            outline: OnceLock::new(),
+            colours: OnceLock::new(),
         }
     }
 
-
     /// The name at a place, or right before it.
     pub fn occurrence_at(&self, offset: usize) -> Option<&Occurrence> {
-        let covers = |one: &&Occurrence| one.span.start as usize <= offset && offset <= one.span.end as usize;
-        let end = self.occurrences.partition_point(|one| one.span.start as usize <= offset);
+        let covers = |one: &&Occurrence| {
+            one.span.start as usize <= offset && offset <= one.span.end as usize
+        };
+        let end = self
+            .occurrences
+            .partition_point(|one| one.span.start as usize <= offset);
         // Names do not nest, apart from libraries' names in import sets.
         let candidates = self.occurrences[..end].iter().rev().take(64).filter(covers);
         candidates.min_by_key(|one| {
@@ -131,8 +153,13 @@ impl Snapshot {
     }
 
     /// Every occurrence of a meaning in this text.
-    pub fn occurrences_of<'s>(&'s self, meaning: &'s Meaning) -> impl Iterator<Item = &'s Occurrence> {
-        self.occurrences.iter().filter(move |one| one.meaning == *meaning)
+    pub fn occurrences_of<'s>(
+        &'s self,
+        meaning: &'s Meaning,
+    ) -> impl Iterator<Item = &'s Occurrence> {
+        self.occurrences
+            .iter()
+            .filter(move |one| one.meaning == *meaning)
     }
 
     /// The names of the top level that a place belongs to: a library's, or the program's.
@@ -170,7 +197,10 @@ impl Snapshot {
 
     /// A name of the top level around a place.
     pub fn top_name(&self, offset: usize, name: Name) -> Option<&TopName> {
-        self.unit_at(offset)?.names.iter().find(|one| one.name == name)
+        self.unit_at(offset)?
+            .names
+            .iter()
+            .find(|one| one.name == name)
     }
 
     fn owner(meaning: &Meaning) -> Option<(&LibraryKey, Name)> {
@@ -199,7 +229,9 @@ impl Snapshot {
     /// Where a meaning is defined.
     pub fn definition(&self, meaning: &Meaning, imported_from: Option<&LibraryName>) -> Vec<Place> {
         if let Meaning::Local { .. } = meaning {
-            let definitions = self.occurrences_of(meaning).filter(|one| one.role == Role::Definition);
+            let definitions = self
+                .occurrences_of(meaning)
+                .filter(|one| one.role == Role::Definition);
             return definitions.filter_map(|one| self.place(one.span)).collect();
         }
         if let Meaning::Library(name) = meaning {
@@ -227,16 +259,19 @@ impl Snapshot {
             }
         }
         // What is not written in Scheme is found where it is exported.
-        let Some(library) = imported_from.and_then(|name| self.library_sources.find(name.key().as_str())) else {
+        let Some(library) =
+            imported_from.and_then(|name| self.library_sources.find(name.key().as_str()))
+        else {
             return Vec::new();
         };
-        let export = library
-            .recording
-            .occurrences
-            .iter()
-            .find(|one| matches!(one.role, Role::Export | Role::ExportAs) && one.meaning == *meaning);
+        let export = library.recording.occurrences.iter().find(|one| {
+            matches!(one.role, Role::Export | Role::ExportAs) && one.meaning == *meaning
+        });
         match export {
-            Some(export) => self.standard_place(&library, export.span).into_iter().collect(),
+            Some(export) => self
+                .standard_place(&library, export.span)
+                .into_iter()
+                .collect(),
             None => Vec::new(),
         }
     }
@@ -244,7 +279,9 @@ impl Snapshot {
     fn library_place(&self, name: &LibraryName) -> Option<Place> {
         let key = name.key();
         let own = self.own_recordings(&key);
-        let recording = own.chain(self.foreign.get(&key).map(|foreign| &foreign.recording)).next();
+        let recording = own
+            .chain(self.foreign.get(&key).map(|foreign| &foreign.recording))
+            .next();
         if let Some(recording) = recording {
             let named = recording.occurrences.iter().find(|one| {
                 one.role == Role::Definition && one.meaning == Meaning::Library(name.clone())
@@ -285,6 +322,20 @@ impl Snapshot {
         })
     }
 
+    /// What is known of a name: what the reference of the standard libraries says, or else its definition.
+    pub fn describe_name(&self, one: &Occurrence) -> Description {
+        let top = self.top_name(one.span.start as usize, one.name);
+        let from = top
+            .filter(|top| top.meaning == one.meaning)
+            .and_then(|top| top.imported_from.as_ref());
+        let exported = from.and_then(|library| from_reference(&library.to_string(), one.name));
+        let found = exported.unwrap_or_else(|| self.describe(&one.meaning));
+        match found.signatures.is_empty() && found.text.is_empty() {
+            true => self.describe(&one.meaning),
+            false => found,
+        }
+    }
+
     /// What a meaning's definition says about it.
     pub fn describe(&self, meaning: &Meaning) -> Description {
         match meaning {
@@ -298,7 +349,9 @@ impl Snapshot {
             },
             Meaning::Primitive(name) => primitive(*name),
             Meaning::Local { name, kind, .. } => {
-                let definition = self.occurrences_of(meaning).find(|one| one.role == Role::Definition);
+                let definition = self
+                    .occurrences_of(meaning)
+                    .find(|one| one.role == Role::Definition);
                 let mut found = match definition {
                     Some(one) => describe(&self.text.content, &self.forms, one.span, name.as_str()),
                     None => Description::default(),
@@ -349,13 +402,16 @@ impl Snapshot {
                     found = match span.source == main {
                         true => {
                             let forms = foreign.forms.get_or_init(|| {
-                                canny_syntax::reader::read_text(&source.text, span.source, false).forms
+                                canny_syntax::reader::read_text(&source.text, span.source, false)
+                                    .forms
                             });
                             describe(&source.text, forms, *span, name.as_str())
                         }
                         false => self.describe_elsewhere(*span, name),
                     };
                 }
+            } else if let Some(known) = from_reference(key.as_str(), name) {
+                found = known;
             } else if let Some(library) = self.library_sources.find(key.as_str())
                 && let Some(span) = definitions(&library.recording, meaning, name).first()
             {
@@ -394,7 +450,9 @@ impl Snapshot {
             return String::new();
         };
         let form = place.text.content[..place.start].rfind('(').unwrap_or(0);
-        let form = place.text.content[..form].rfind("(define-library").unwrap_or(form);
+        let form = place.text.content[..form]
+            .rfind("(define-library")
+            .unwrap_or(form);
         let trimmed = place.text.content[..form].trim_end_matches(['\n', ' ']);
         let text = format!("{trimmed}\n");
         crate::describe::comment_above(&text, text.len()).unwrap_or_default()
@@ -408,11 +466,49 @@ fn definitions(recording: &Recording, meaning: &Meaning, name: Name) -> Vec<Span
         .iter()
         .filter(|one| one.role == Role::Definition && one.meaning == *meaning)
         .collect();
-    let named: Vec<Span> = all.iter().filter(|one| one.name == name).map(|one| one.span).collect();
+    let named: Vec<Span> = all
+        .iter()
+        .filter(|one| one.name == name)
+        .map(|one| one.span)
+        .collect();
     match named.is_empty() {
         true => all.iter().map(|one| one.span).take(1).collect(),
         false => named,
     }
+}
+
+/// What the reference says of a name of a standard library.
+fn from_reference(library: &str, name: Name) -> Option<Description> {
+    use canny_documentation::{Kind, Part};
+    let entry = canny_reference::document(library)?.definition(name.as_str())?;
+    let kind = match &entry.kind {
+        Kind::Procedure => "procedure",
+        Kind::Syntax => match canny_syntax::expander::CoreForm::ALL
+            .iter()
+            .any(|form| form.name() == name.as_str())
+        {
+            true => "keyword",
+            false => "macro",
+        },
+        Kind::RecordType { .. } => "record type",
+        Kind::RecordPart {
+            part: Part::Constructor | Part::Predicate,
+            ..
+        } => "procedure",
+        Kind::RecordPart { .. } => "procedure",
+        Kind::Parameter => "parameter",
+        Kind::Constant { .. } => "constant",
+        Kind::Variable => "variable",
+    };
+    let signatures = entry.signatures.iter().map(|one| match &one.result {
+        Some(result) => format!("{} → {result}", one.text),
+        None => one.text.clone(),
+    });
+    Some(Description {
+        signatures: signatures.collect(),
+        kind,
+        text: entry.text.clone(),
+    })
 }
 
 /// What the table says of a primitive.

@@ -3,10 +3,11 @@
 //! A client counts lines from zero and, within a line, UTF-16 units or bytes, whichever was agreed on. Inside of the
 //! server a place is a byte offset.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
+use crate::scan::{Token, tokens};
 use crate::transport::Failure;
 
 /// What a client counts within a line.
@@ -24,6 +25,7 @@ pub struct Text {
     /// The text.
     pub content: Arc<str>,
     starts: Arc<[u32]>,
+    tokens: Arc<OnceLock<Vec<Token>>>,
     encoding: Encoding,
 }
 
@@ -41,6 +43,7 @@ impl Text {
         Text {
             content,
             starts: starts.into(),
+            tokens: Arc::default(),
             encoding,
         }
     }
@@ -48,6 +51,11 @@ impl Text {
     /// Another text for the same client.
     pub fn like(&self, content: impl Into<Arc<str>>) -> Text {
         Text::new(content, self.encoding)
+    }
+
+    /// Its tokens.
+    pub fn tokens(&self) -> &[Token] {
+        self.tokens.get_or_init(|| tokens(&self.content))
     }
 
     /// How many lines there are; a text that ends with a line end has an empty one behind it.
@@ -189,7 +197,10 @@ mod tests {
         assert_eq!(wide.position(content.find('b').unwrap()), at(2, 0));
         assert_eq!(wide.line_count(), 4);
         // Behind the end of a line is its end, not the next line.
-        assert_eq!(wide.offset(&at(0, 99)).unwrap(), content.find('\r').unwrap());
+        assert_eq!(
+            wide.offset(&at(0, 99)).unwrap(),
+            content.find('\r').unwrap()
+        );
         assert_eq!(wide.offset(&at(99, 0)).unwrap(), content.len());
         assert!(wide.offset(&json!({"line": -1, "character": 0})).is_err());
     }

@@ -212,9 +212,17 @@ mod tests {
     fn garbage_costs_no_other_message() {
         let good = "Content-Length: 2\r\n\r\n{}";
         let short = "Content-Length: 3\r\n\r\n{\"a\":1}";
-        for bad in ["what is this\n\n", short, "Content-Length: 2\r\n\r\n}{", "Content-Length: x\r\n\r\n"] {
+        for bad in [
+            "what is this\n\n",
+            short,
+            "Content-Length: 2\r\n\r\n}{",
+            "Content-Length: x\r\n\r\n",
+        ] {
             let found = read_all(format!("{bad}{good}").as_bytes());
-            assert!(matches!(found[0], Incoming::Malformed(_)), "{bad}: {found:?}");
+            assert!(
+                matches!(found[0], Incoming::Malformed(_)),
+                "{bad}: {found:?}"
+            );
             assert_eq!(found.last(), Some(&Incoming::Message(json!({}))), "{bad}");
         }
     }

@@ -73,7 +73,11 @@ impl Worker {
                         Job::Analyze(task) => {
                             let (uri, generation) = (task.uri.clone(), task.generation);
                             let snapshot = Arc::new(self.analyze(task));
-                            let event = Event::Analyzed { uri, generation, snapshot };
+                            let event = Event::Analyzed {
+                                uri,
+                                generation,
+                                snapshot,
+                            };
                             if events.send(event).is_err() {
                                 return;
                             }
@@ -93,10 +97,16 @@ impl Worker {
     /// Looks at a text.
     pub fn analyze(&self, task: Task) -> Snapshot {
         self.documents.set_directories(task.directories);
-        let analysis = self.evaluation.analyze(&task.path, &task.text.content, task.stop);
+        let analysis = self
+            .evaluation
+            .analyze(&task.path, &task.text.content, task.stop);
         let mut foreign: HashMap<LibraryKey, Arc<Recording>> = HashMap::new();
         let mut pending: Vec<LibraryKey> = Vec::new();
-        let own: Vec<&LibraryKey> = analysis.recordings.iter().filter_map(|one| one.key.as_ref()).collect();
+        let own: Vec<&LibraryKey> = analysis
+            .recordings
+            .iter()
+            .filter_map(|one| one.key.as_ref())
+            .collect();
         let owners = |recording: &Recording, pending: &mut Vec<LibraryKey>| {
             for one in &recording.occurrences {
                 match &one.meaning {
@@ -113,7 +123,10 @@ impl Worker {
         pending.sort_unstable();
         pending.dedup();
         while let Some(key) = pending.pop() {
-            if self.library_sources.has(key.as_str()) || foreign.contains_key(&key) || own.contains(&&key) {
+            if self.library_sources.has(key.as_str())
+                || foreign.contains_key(&key)
+                || own.contains(&&key)
+            {
                 continue;
             }
             if let Some(recording) = self.evaluation.library_recording(&key) {

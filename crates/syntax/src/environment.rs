@@ -119,7 +119,10 @@ impl Environment {
     }
 
     fn is_unit(&self) -> bool {
-        matches!(self.kind, EnvironmentKind::Library | EnvironmentKind::Program)
+        matches!(
+            self.kind,
+            EnvironmentKind::Library | EnvironmentKind::Program
+        )
     }
 
     /// Notes that the text mentions a name.

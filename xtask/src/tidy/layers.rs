@@ -13,6 +13,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heap", &["tables", "value"]),
     ("syntax", &["tables", "number"]),
     ("format", &["syntax"]),
+    ("documentation", &["tables", "syntax"]),
+    // Its build reads the sources of libraries.
+    ("reference", &["syntax", "documentation"]),
     ("compiler", &["tables", "number", "syntax"]),
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables"]),
@@ -34,11 +37,31 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "io",
         ],
     ),
-    ("lsp", &["tables", "syntax", "format", "lib"]),
+    (
+        "lsp",
+        &[
+            "tables",
+            "syntax",
+            "format",
+            "documentation",
+            "reference",
+            "lib",
+        ],
+    ),
     (
         "cli",
         &[
-            "tables", "number", "value", "heap", "syntax", "format", "compiler", "vm", "io", "lib",
+            "tables",
+            "number",
+            "value",
+            "heap",
+            "syntax",
+            "format",
+            "documentation",
+            "compiler",
+            "vm",
+            "io",
+            "lib",
             "lsp",
         ],
     ),

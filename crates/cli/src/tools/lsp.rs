@@ -9,13 +9,19 @@ use crate::exit_code;
 
 pub const TOOL: Tool = Tool {
     name: "lsp",
-    operands: "[-I DIR]… [-A DIR]… [-D FEATURE]…",
+    operands: "",
     summary: "Serves editors: errors as you type, completion, definitions, renaming and more",
     options: &[
-        ("-I DIR", "search DIR for libraries before the directories of the document"),
+        (
+            "-I DIR",
+            "search DIR for libraries before the directories of the document",
+        ),
         ("-A DIR", "search DIR for libraries after them"),
         ("-D FEATURE", "let cond-expand know FEATURE"),
-        ("--stdio", "talk on standard input and output, as it always does"),
+        (
+            "--stdio",
+            "talk on standard input and output, as it always does",
+        ),
     ],
     details: "It speaks the Language Server Protocol 3.17. Editors start it; docs/howto says how.\n\
               Exit code 1: the client went away without `shutdown`.",
@@ -27,10 +33,17 @@ fn run(mut parser: Parser) -> Result<u8, String> {
     let mut options = canny_lsp::Options::default();
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {
-            Arg::Short('I') => options.first_directories.push(parser.value().map_err(text_of)?.into()),
-            Arg::Short('A') => options.last_directories.push(parser.value().map_err(text_of)?.into()),
+            Arg::Short('I') => options
+                .first_directories
+                .push(parser.value().map_err(text_of)?.into()),
+            Arg::Short('A') => options
+                .last_directories
+                .push(parser.value().map_err(text_of)?.into()),
             Arg::Short('D') => {
-                let feature = parser.value().and_then(|value| value.string()).map_err(text_of)?;
+                let feature = parser
+                    .value()
+                    .and_then(|value| value.string())
+                    .map_err(text_of)?;
                 options.features.push(feature);
             }
             Arg::Long("stdio") => {}
@@ -49,7 +62,11 @@ fn run(mut parser: Parser) -> Result<u8, String> {
             *path = found;
         }
     };
-    options.first_directories.iter_mut().chain(&mut options.last_directories).for_each(absolute);
+    options
+        .first_directories
+        .iter_mut()
+        .chain(&mut options.last_directories)
+        .for_each(absolute);
     match canny_lsp::serve(std::io::stdin(), std::io::stdout(), options) {
         Ok(true) => Ok(0),
         Ok(false) => Ok(1),

@@ -236,7 +236,12 @@ impl Evaluation {
                 form.source == at.source && form.start <= at.start && at.start <= form.end
             })
         };
-        diagnostics.extend(expansion.diagnostics.into_iter().filter(|one| !is_guess(one)));
+        diagnostics.extend(
+            expansion
+                .diagnostics
+                .into_iter()
+                .filter(|one| !is_guess(one)),
+        );
         let stopped = |one: &Diagnostic| one.code == "expansion-stopped";
         let is_stopped = diagnostics.iter().any(stopped);
         diagnostics.retain(|one| !stopped(one));
@@ -338,7 +343,8 @@ impl Inner {
                 let found = find_file(&documents, &known.name).ok();
                 found.as_ref() != known.files.first().map(|(file, _)| file)
             };
-            let changed = |(file, stamp): &(PathBuf, Option<Stamp>)| documents.stamp(file) != *stamp;
+            let changed =
+                |(file, stamp): &(PathBuf, Option<Stamp>)| documents.stamp(file) != *stamp;
             if moved() || known.files.iter().any(changed) {
                 stale.insert(known.name.clone());
             }

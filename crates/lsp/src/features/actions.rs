@@ -18,7 +18,13 @@ pub const EXPAND: &str = "canny.expandMacro";
 const LIBRARIES_MAX: usize = 5;
 
 /// The answer to `textDocument/codeAction`.
-pub fn actions(snapshot: &Snapshot, own_uri: &str, start: usize, end: usize, catalog: &Catalog) -> Value {
+pub fn actions(
+    snapshot: &Snapshot,
+    own_uri: &str,
+    (start, end): (usize, usize),
+    context: &Value,
+    catalog: &Catalog,
+) -> Value {
     let mut found: Vec<Value> = Vec::new();
     let edit = |edits: Vec<Value>| json!({"changes": {own_uri: edits}});
     for one in &snapshot.analysis.diagnostics {
@@ -28,8 +34,8 @@ pub fn actions(snapshot: &Snapshot, own_uri: &str, start: usize, end: usize, cat
         if last < start || first > end {
             continue;
         }
-        for library in importable(snapshot, one, catalog) {
-            let importer = Importer::new(snapshot, &snapshot.text, first);
+        for library in importable(one, catalog) {
+            let importer = Importer::new(&snapshot.text, first);
             if let Some(import) = importer.edit(&library) {
                 found.push(json!({
                     "title": format!("Import {library}"),
@@ -64,7 +70,9 @@ pub fn actions(snapshot: &Snapshot, own_uri: &str, start: usize, end: usize, cat
         .filter_map(|one| diagnostics::range(snapshot, one))
         .collect();
     if !unused.is_empty() {
-        let edits = unused.iter().map(|(first, last)| removal(snapshot, *first, *last));
+        let edits = unused
+            .iter()
+            .map(|(first, last)| removal(snapshot, *first, *last));
         found.push(json!({
             "title": "Remove all unused imports",
             "kind": "source.organizeImports",
@@ -82,20 +90,33 @@ pub fn actions(snapshot: &Snapshot, own_uri: &str, start: usize, end: usize, cat
             },
         }));
     }
+    // A client may ask for some kinds only; a kind contains those whose names go on with a dot.
+    if let Some(only) = context["only"].as_array() {
+        let is_wanted = |action: &Value| {
+            let kind = action["kind"].as_str().unwrap_or_default();
+            only.iter().filter_map(Value::as_str).any(|only| {
+                kind.strip_prefix(only)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+        };
+        found.retain(is_wanted);
+    }
     found.into()
 }
 
 /// Libraries that would give an unbound name a meaning.
-fn importable(snapshot: &Snapshot, one: &Diagnostic, catalog: &Catalog) -> Vec<String> {
+fn importable(one: &Diagnostic, catalog: &Catalog) -> Vec<String> {
     if one.code != "unbound-variable" && one.code != "misspelt-keyword" {
         return Vec::new();
     }
     let Some(name) = one.message.split('`').nth(1) else {
         return Vec::new();
     };
-    let _ = snapshot;
     let exporters = catalog.exporters(name).iter();
-    exporters.map(|export| export.library.to_string()).take(LIBRARIES_MAX).collect()
+    exporters
+        .map(|export| export.library.to_string())
+        .take(LIBRARIES_MAX)
+        .collect()
 }
 
 /// Takes an import set or a name away, with the blanks before it, or those behind it at the beginning of a line's list.
@@ -106,9 +127,13 @@ fn removal(snapshot: &Snapshot, first: usize, last: usize) -> Value {
     if before.ends_with(['(', '[']) {
         start = first;
         end = last + (content[last..].len() - content[last..].trim_start().len());
-    } else if before.ends_with(|c: char| !is_constituent(c)) || content[last..].starts_with([' ', '\n', '\r', ')']) {
+    } else if before.ends_with(|c: char| !is_constituent(c))
+        || content[last..].starts_with([' ', '\n', '\r', ')'])
+    {
         // A comment at the end of the line before must keep its line end.
-        let line = before.rfind('\n').map_or(before, |newline| &before[newline..]);
+        let line = before
+            .rfind('\n')
+            .map_or(before, |newline| &before[newline..]);
         if line.contains(';') {
             start = first;
         }
@@ -118,7 +143,11 @@ fn removal(snapshot: &Snapshot, first: usize, last: usize) -> Value {
 
 /// The innermost macro use around a place.
 pub fn macro_use_at(snapshot: &Snapshot, offset: usize) -> Option<&MacroUse> {
-    let uses = snapshot.analysis.recordings.iter().flat_map(|recording| recording.uses.iter());
+    let uses = snapshot
+        .analysis
+        .recordings
+        .iter()
+        .flat_map(|recording| recording.uses.iter());
     uses.filter(|one| {
         let span = one.span;
         span.source == snapshot.analysis.source

@@ -9,7 +9,7 @@ use canny_syntax::recording::{LocalKind, Meaning};
 use serde_json::{Value, json};
 
 use crate::catalog::Catalog;
-use crate::scan::{Kind, Surroundings, surroundings, tokens};
+use crate::scan::{Kind, Surroundings, surroundings};
 use crate::snapshot::Snapshot;
 use crate::text::Text;
 
@@ -24,7 +24,13 @@ pub fn carried_back(known: &str, present: &str, offset: usize) -> usize {
         return offset;
     }
     let limit = known.len().min(present.len()) - before;
-    let behind = known.bytes().rev().zip(present.bytes().rev()).take_while(same).count().min(limit);
+    let behind = known
+        .bytes()
+        .rev()
+        .zip(present.bytes().rev())
+        .take_while(same)
+        .count()
+        .min(limit);
     let found = match present.len() - offset {
         rest if rest <= behind => known.len() - rest,
         _ => before,
@@ -35,8 +41,7 @@ pub fn carried_back(known: &str, present: &str, offset: usize) -> usize {
 /// The answer to `textDocument/completion`.
 pub fn complete(snapshot: &Snapshot, text: &Text, offset: usize, catalog: &Catalog) -> Value {
     let content = &*text.content;
-    let scanned = tokens(content);
-    let around = surroundings(content, &scanned, offset);
+    let around = surroundings(content, text.tokens(), offset);
     if let Some(token) = around.token {
         match token.kind {
             Kind::Comment => return Value::Array(Vec::new()),
@@ -63,17 +68,17 @@ pub fn complete(snapshot: &Snapshot, text: &Text, offset: usize, catalog: &Catal
     }
     let known = carried_back(&snapshot.text.content, content, start);
     for (name, meaning) in snapshot.locals_at(known) {
-        items.bound(snapshot, name, meaning, None, '1');
+        items.bound(name, meaning, None, '1');
     }
     if let Some(unit) = snapshot.unit_at(known) {
         for top in &unit.names {
             let from = top.imported_from.as_ref().map(ToString::to_string);
             let order = if from.is_some() { '3' } else { '2' };
-            items.bound(snapshot, top.name, &top.meaning, from, order);
+            items.bound(top.name, &top.meaning, from, order);
         }
     }
     if !word.is_empty() {
-        let importer = Importer::new(snapshot, text, offset);
+        let importer = Importer::new(text, offset);
         for (name, exports) in catalog.names() {
             items.importable(name, exports, &importer);
         }
@@ -94,14 +99,13 @@ struct Items<'t> {
 impl Items<'_> {
     /// How well a name fits what was typed; `None` if it does not.
     fn quality(&self, name: &str) -> Option<char> {
-        let small = name.to_lowercase();
-        if small.starts_with(&self.word) {
+        let begins = name
+            .get(..self.word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(&self.word));
+        if begins {
             return Some('a');
         }
-        if self.word.len() > 1 && small.contains(&self.word) {
-            return Some('b');
-        }
-        None
+        (self.word.len() > 1 && name.to_lowercase().contains(&self.word)).then_some('b')
     }
 
     fn add(&mut self, name: &str, order: char, quality: char, mut item: Value) {
@@ -112,7 +116,7 @@ impl Items<'_> {
         self.found.push((format!("{quality}{order}{name}"), item));
     }
 
-    fn bound(&mut self, snapshot: &Snapshot, name: Name, meaning: &Meaning, from: Option<String>, order: char) {
+    fn bound(&mut self, name: Name, meaning: &Meaning, from: Option<String>, order: char) {
         let text = name.as_str();
         // What begins with these belongs to the system.
         if text.starts_with(['%', ' ']) && !self.word.starts_with('%') {
@@ -124,16 +128,26 @@ impl Items<'_> {
         if !self.seen.insert(text.to_owned()) {
             return;
         }
-        let kind = kind_of(meaning, snapshot.is_own(meaning));
+        let kind = kind_of(meaning);
         let detail = match (&from, meaning) {
             (Some(library), _) => library.clone(),
             (None, Meaning::Local { .. }) => "local".to_owned(),
             (None, _) => String::new(),
         };
-        self.add(text, order, quality, json!({"kind": kind, "detail": detail}));
+        self.add(
+            text,
+            order,
+            quality,
+            json!({"kind": kind, "detail": detail}),
+        );
     }
 
-    fn importable(&mut self, name: &str, exports: &[crate::catalog::Export], importer: &Importer<'_>) {
+    fn importable(
+        &mut self,
+        name: &str,
+        exports: &[crate::catalog::Export],
+        importer: &Importer<'_>,
+    ) {
         let Some(quality @ 'a') = self.quality(name) else {
             return;
         };
@@ -141,7 +155,7 @@ impl Items<'_> {
             return;
         }
         for export in exports.iter().take(2) {
-            let kind = export.meaning.as_ref().map_or(3, |meaning| kind_of(meaning, false));
+            let kind = export.meaning.as_ref().map_or(3, kind_of);
             let Some(edit) = importer.edit(&export.library) else {
                 continue;
             };
@@ -168,13 +182,19 @@ impl Items<'_> {
 }
 
 /// The protocol's number for a kind of thing.
-fn kind_of(meaning: &Meaning, _is_own: bool) -> u32 {
+fn kind_of(meaning: &Meaning) -> u32 {
     match meaning {
         Meaning::Core(_) => 14,
         Meaning::Macro(_) => 15,
         Meaning::Primitive(_) | Meaning::Global(_) => 3,
-        Meaning::Local { kind: LocalKind::Keyword, .. } => 15,
-        Meaning::Local { kind: LocalKind::Field, .. } => 5,
+        Meaning::Local {
+            kind: LocalKind::Keyword,
+            ..
+        } => 15,
+        Meaning::Local {
+            kind: LocalKind::Field,
+            ..
+        } => 5,
         Meaning::Local { .. } => 6,
         Meaning::Library(_) => 9,
         Meaning::Unbound(_) => 1,
@@ -184,12 +204,20 @@ fn kind_of(meaning: &Meaning, _is_own: bool) -> u32 {
 /// The position of the `import` form among the open lists, if the place is inside of one.
 fn import_depth(content: &str, around: &Surroundings) -> Option<usize> {
     around.lists.iter().position(|list| {
-        list.head.is_some_and(|(start, end)| &content[start..end] == "import") && !list.is_quoted
+        list.head
+            .is_some_and(|(start, end)| &content[start..end] == "import")
+            && !list.is_quoted
     })
 }
 
 /// The words of library names, or names that an import set can list.
-fn imports(items: &mut Items<'_>, content: &str, around: &Surroundings, depth: usize, catalog: &Catalog) {
+fn imports(
+    items: &mut Items<'_>,
+    content: &str,
+    around: &Surroundings,
+    depth: usize,
+    catalog: &Catalog,
+) {
     let inner = &around.lists[depth + 1..];
     let head = |list: &crate::scan::OpenList| list.head.map(|(start, end)| &content[start..end]);
     // Inside of `(only (library) …)` behind the library.
@@ -216,14 +244,22 @@ fn imports(items: &mut Items<'_>, content: &str, around: &Surroundings, depth: u
         true => format!("({typed} "),
         false => format!("({typed}"),
     };
-    let prefix = if inner.is_empty() { "(" } else { prefix.as_str() };
+    let prefix = if inner.is_empty() {
+        "("
+    } else {
+        prefix.as_str()
+    };
     for library in catalog.libraries() {
         if !library.starts_with(prefix) || !items.seen.insert(library.to_owned()) {
             continue;
         }
         // The closing paren may be there.
         let closed = content[items.offset..].trim_start().starts_with(')') && !inner.is_empty();
-        let new = if closed { &library[..library.len() - 1] } else { library };
+        let new = if closed {
+            &library[..library.len() - 1]
+        } else {
+            library
+        };
         let edit = items.text.edit(words, items.offset, new);
         let item = json!({
             "label": library,
@@ -249,24 +285,39 @@ fn library_text(content: &str, start: usize) -> Option<String> {
     let inside = &rest[open + 1..close];
     match inside.contains('(') {
         true => library_text(content, start + 1 + open),
-        false => Some(format!("({})", inside.split_whitespace().collect::<Vec<_>>().join(" "))),
+        false => Some(format!(
+            "({})",
+            inside.split_whitespace().collect::<Vec<_>>().join(" ")
+        )),
     }
 }
 
 /// Files, in a string of `include`, `load` and the like.
-fn files(snapshot: &Snapshot, text: &Text, around: &Surroundings, string: usize, offset: usize) -> Value {
+fn files(
+    snapshot: &Snapshot,
+    text: &Text,
+    around: &Surroundings,
+    string: usize,
+    offset: usize,
+) -> Value {
     let content = &*text.content;
     let head = around.lists.last().and_then(|list| list.head);
     let is_file = head.is_some_and(|(start, end)| {
         let head = &content[start..end];
-        head.starts_with("include") || matches!(head, "load" | "open-input-file" | "call-with-input-file" | "with-input-from-file")
+        head.starts_with("include")
+            || matches!(
+                head,
+                "load" | "open-input-file" | "call-with-input-file" | "with-input-from-file"
+            )
     });
     let empty = Value::Array(Vec::new());
     if !is_file || string + 1 > offset {
         return empty;
     }
     let typed = &content[string + 1..offset];
-    let (directory, word) = typed.rsplit_once('/').map_or(("", typed), |(directory, word)| (directory, word));
+    let (directory, word) = typed
+        .rsplit_once('/')
+        .map_or(("", typed), |(directory, word)| (directory, word));
     let Some(base) = snapshot.path.parent() else {
         return empty;
     };
@@ -299,14 +350,14 @@ pub struct Importer<'t> {
 
 impl<'t> Importer<'t> {
     /// For the unit that a place belongs to.
-    pub fn new(snapshot: &Snapshot, text: &'t Text, offset: usize) -> Importer<'t> {
+    pub fn new(text: &'t Text, offset: usize) -> Importer<'t> {
         let content = &*text.content;
-        let scanned = tokens(content);
-        let around = surroundings(content, &scanned, offset);
+        let scanned = text.tokens();
+        let around = surroundings(content, scanned, offset);
         let library = around.lists.first().filter(|list| {
-            list.head.is_some_and(|(start, end)| &content[start..end] == "define-library")
+            list.head
+                .is_some_and(|(start, end)| &content[start..end] == "define-library")
         });
-        let _ = snapshot;
         // The import form is found in the text as it is now.
         let (mut depth, wanted) = (0usize, usize::from(library.is_some()));
         let from = library.map_or(0, |list| list.start);
@@ -356,7 +407,11 @@ impl<'t> Importer<'t> {
         }
         // A program without imports has those of (canny base); a library has a place only if it imports something.
         let first = scanned.iter().find(|token| token.kind != Kind::Comment);
-        let top = (wanted == 0).then(|| first.map_or(content.len(), |token| text.line_start(text.line_of(token.start))));
+        let top = (wanted == 0).then(|| {
+            first.map_or(content.len(), |token| {
+                text.line_start(text.line_of(token.start))
+            })
+        });
         Importer { text, last, top }
     }
 
@@ -384,7 +439,10 @@ mod tests {
         let (known, present) = ("(a b c)", "(a xyz b c)");
         assert_eq!(carried_back(known, present, 2), 2);
         assert_eq!(carried_back(known, present, 5), 3);
-        assert_eq!(carried_back(known, present, present.len() - 2), known.len() - 2);
+        assert_eq!(
+            carried_back(known, present, present.len() - 2),
+            known.len() - 2
+        );
         assert_eq!(carried_back("", "λ", 2), 0);
     }
 }

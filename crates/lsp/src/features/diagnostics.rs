@@ -8,7 +8,12 @@ use crate::snapshot::Snapshot;
 use crate::uri;
 
 /// Warnings that are hints only: what is greyed out.
-const UNNECESSARY: [&str; 4] = ["unused-import", "unused-variable", "unused-definition", "unreachable-code"];
+const UNNECESSARY: [&str; 4] = [
+    "unused-import",
+    "unused-variable",
+    "unused-definition",
+    "unreachable-code",
+];
 
 /// Warnings that the command line gives only when it is asked, and an editor too.
 const NOT_SHOWN: [&str; 2] = ["shadowed-name", "unused-parameter"];
@@ -37,7 +42,10 @@ fn shown_at(snapshot: &Snapshot, own_uri: &str, one: &Diagnostic) -> Option<Valu
         message.push_str(&format!("\n{note}"));
     }
     if let Some(similar) = &one.similar {
-        message.push_str(&format!("\n{}", canny_syntax::diagnostic::did_you_mean(similar)));
+        message.push_str(&format!(
+            "\n{}",
+            canny_syntax::diagnostic::did_you_mean(similar)
+        ));
     }
     let mut related: Vec<(Value, String)> = Vec::new();
     let place_of = |span| {
@@ -103,7 +111,8 @@ fn import_of(snapshot: &Snapshot, one: &Diagnostic) -> Option<(usize, usize)> {
     });
     let found = imports.find(|(_, name)| {
         let foreign = snapshot.foreign.get(&name.key());
-        let source = foreign.and_then(|foreign| snapshot.sources.get(foreign.recording.span.source));
+        let source =
+            foreign.and_then(|foreign| snapshot.sources.get(foreign.recording.span.source));
         source.is_some_and(|source| source.name == file)
     });
     found.map(|(span, _)| (span.start as usize, span.end as usize))

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scan::{Kind, tokens};
+use crate::scan::Kind;
 use crate::text::Text;
 use crate::transport::Failure;
 
@@ -19,7 +19,7 @@ pub fn range(text: &Text, start: usize, end: usize) -> Result<Value, Failure> {
     let mut depth = 0usize;
     let mut form_start = 0;
     let mut chosen: Option<(usize, usize)> = None;
-    for token in tokens(content) {
+    for token in text.tokens() {
         if depth == 0 && token.kind != Kind::Close {
             form_start = token.start;
         }
@@ -48,7 +48,10 @@ pub fn range(text: &Text, start: usize, end: usize) -> Result<Value, Failure> {
 /// A piece of a text in its layout, with the line ends that the text has.
 fn laid_out(piece: &str, whole: &str) -> Result<String, Failure> {
     let refused = |error: canny_format::FormatError| {
-        Failure::refused(format!("{}:{}: {}", error.line, error.column, error.message))
+        Failure::refused(format!(
+            "{}:{}: {}",
+            error.line, error.column, error.message
+        ))
     };
     let crlf = whole.contains("\r\n");
     let new = match crlf {
@@ -67,8 +70,13 @@ fn edits(text: &Text, start: usize, end: usize, new: &str) -> Value {
     if old == new {
         return Value::Array(Vec::new());
     }
-    let line_ends = |text: &str, same: usize| text[..same].rfind('\n').map_or(0, |newline| newline + 1);
-    let same = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
+    let line_ends =
+        |text: &str, same: usize| text[..same].rfind('\n').map_or(0, |newline| newline + 1);
+    let same = old
+        .bytes()
+        .zip(new.bytes())
+        .take_while(|(old, new)| old == new)
+        .count();
     let before = line_ends(old, old.floor_char_boundary(same));
     let (old_rest, new_rest) = (&old[before..], &new[before..]);
     let same = old_rest

@@ -11,13 +11,15 @@ pub fn hover(snapshot: &Snapshot, offset: usize) -> Value {
         return Value::Null;
     };
     let text = markdown(snapshot, one);
-    let range = snapshot.text.range(one.span.start as usize, one.span.end as usize);
+    let range = snapshot
+        .text
+        .range(one.span.start as usize, one.span.end as usize);
     json!({"contents": {"kind": "markdown", "value": text}, "range": range})
 }
 
 /// A name in Markdown.
 fn markdown(snapshot: &Snapshot, one: &Occurrence) -> String {
-    let description = snapshot.describe(&one.meaning);
+    let description = snapshot.describe_name(one);
     let mut code = description.signatures.join("\n");
     if code.is_empty() {
         code = match &one.meaning {

@@ -62,7 +62,11 @@ pub fn references(snapshot: &Snapshot, meaning: &Meaning, with_definition: bool)
     snapshot
         .occurrences_of(meaning)
         .filter(|one| with_definition || one.role != Role::Definition)
-        .map(|one| snapshot.text.range(one.span.start as usize, one.span.end as usize))
+        .map(|one| {
+            snapshot
+                .text
+                .range(one.span.start as usize, one.span.end as usize)
+        })
         .collect()
 }
 
@@ -76,7 +80,9 @@ pub fn highlights(snapshot: &Snapshot, offset: usize) -> Value {
         _ => 2,
     };
     let same = snapshot.occurrences_of(&one.meaning).map(|one| {
-        let range = snapshot.text.range(one.span.start as usize, one.span.end as usize);
+        let range = snapshot
+            .text
+            .range(one.span.start as usize, one.span.end as usize);
         json!({"range": range, "kind": kind(one)})
     });
     same.collect::<Vec<Value>>().into()

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use canny_syntax::datum::Datum;
 use canny_syntax::reader::read_text;
-use canny_syntax::recording::{LocalKind, Meaning, Occurrence};
+use canny_syntax::recording::{Meaning, Occurrence};
 use canny_syntax::span::SourceId;
 use serde_json::{Value, json};
 
@@ -28,18 +28,31 @@ pub fn target(snapshot: &Snapshot, offset: usize) -> Result<(Target, (usize, usi
     let one = snapshot
         .occurrence_at(offset)
         .ok_or_else(|| Failure::refused("there is no name here"))?;
-    let standard = |what: &str| Err(Failure::refused(format!("`{}` is {what} and keeps its name", one.name)));
+    let standard = |what: &str| {
+        Err(Failure::refused(format!(
+            "`{}` is {what} and keeps its name",
+            one.name
+        )))
+    };
     match &one.meaning {
         Meaning::Core(_) => return standard("a standard keyword"),
         Meaning::Primitive(_) => return standard("a standard procedure"),
         Meaning::Library(_) => {
             return Err(Failure::refused("a library has its name from its file"));
         }
-        Meaning::Unbound(_) => return Err(Failure::refused(format!("`{}` is not bound", one.name))),
-        Meaning::Global(name) if snapshot.library_sources.has(name.library.as_str()) && !snapshot.is_own(&one.meaning) => {
+        Meaning::Unbound(_) => {
+            return Err(Failure::refused(format!("`{}` is not bound", one.name)));
+        }
+        Meaning::Global(name)
+            if snapshot.library_sources.has(name.library.as_str())
+                && !snapshot.is_own(&one.meaning) =>
+        {
             return standard(&format!("a name of {}", name.library));
         }
-        Meaning::Macro(name) if snapshot.library_sources.has(name.library.as_str()) && !snapshot.is_own(&one.meaning) => {
+        Meaning::Macro(name)
+            if snapshot.library_sources.has(name.library.as_str())
+                && !snapshot.is_own(&one.meaning) =>
+        {
             return standard(&format!("a name of {}", name.library));
         }
         _ => {}
@@ -51,7 +64,8 @@ pub fn target(snapshot: &Snapshot, offset: usize) -> Result<(Target, (usize, usi
         _ => None,
     };
     // An import may have given it a name of its own, which no other file knows.
-    let is_exported = own.is_some_and(|(name, library)| name == one.name && library.as_str().starts_with('('));
+    let is_exported =
+        own.is_some_and(|(name, library)| name == one.name && library.as_str().starts_with('('));
     let target = Target {
         meaning: one.meaning.clone(),
         old: snapshot.text.content[span.0..span.1].to_owned(),
@@ -71,7 +85,9 @@ pub fn check_name(new: &str) -> Result<(), Failure> {
     let read = read_text(new, SourceId::NONE, false);
     let is_symbol = match (read.diagnostics.is_empty(), read.forms.as_slice()) {
         (true, [form]) => {
-            matches!(form.to_datum(), Datum::Symbol(_)) && form.span.start == 0 && form.span.end as usize == new.len()
+            matches!(form.to_datum(), Datum::Symbol(_))
+                && form.span.start == 0
+                && form.span.end as usize == new.len()
         }
         _ => false,
     };
@@ -83,8 +99,6 @@ pub fn check_name(new: &str) -> Result<(), Failure> {
 
 /// The places in a text that get the new name, in order.
 pub fn places(snapshot: &Snapshot, target: &Target) -> Vec<(usize, usize)> {
-    let is_field = matches!(&target.meaning, Meaning::Local { kind: LocalKind::Field, .. });
-    let _ = is_field;
     snapshot
         .occurrences_of(&target.meaning)
         .map(|one| (one.span.start as usize, one.span.end as usize))
@@ -116,9 +130,25 @@ pub fn renamed(content: &str, places: &[(usize, usize)], new: &str) -> String {
 }
 
 /// Whether every name means after the renaming what it meant before; the places are those that changed.
-pub fn check(before: &Snapshot, after: &Snapshot, places: &[(usize, usize)], new: &str) -> Result<(), Failure> {
-    let clash = || Failure::refused(format!("`{new}` has another meaning in this place; nothing was renamed"));
-    let errors = |snapshot: &Snapshot| snapshot.analysis.diagnostics.iter().filter(|one| one.is_error()).count();
+pub fn check(
+    before: &Snapshot,
+    after: &Snapshot,
+    places: &[(usize, usize)],
+    new: &str,
+) -> Result<(), Failure> {
+    let clash = || {
+        Failure::refused(format!(
+            "`{new}` has another meaning in this place; nothing was renamed"
+        ))
+    };
+    let errors = |snapshot: &Snapshot| {
+        snapshot
+            .analysis
+            .diagnostics
+            .iter()
+            .filter(|one| one.is_error())
+            .count()
+    };
     if errors(after) > errors(before) {
         return Err(clash());
     }
@@ -129,8 +159,16 @@ pub fn check(before: &Snapshot, after: &Snapshot, places: &[(usize, usize)], new
         })
     };
     // A keyword of the same length as what a macro inserted may look like a name.
-    let old: Vec<&Occurrence> = before.occurrences.iter().filter(|one| is_bound(one)).collect();
-    let now: Vec<&Occurrence> = after.occurrences.iter().filter(|one| is_bound(one)).collect();
+    let old: Vec<&Occurrence> = before
+        .occurrences
+        .iter()
+        .filter(|one| is_bound(one))
+        .collect();
+    let now: Vec<&Occurrence> = after
+        .occurrences
+        .iter()
+        .filter(|one| is_bound(one))
+        .collect();
     if old.len() != now.len() {
         return Err(clash());
     }

@@ -7,17 +7,20 @@ use canny_syntax::syntax::Syntax;
 use serde_json::{Value, json};
 
 use crate::features::completion::carried_back;
-use crate::scan::{Kind, surroundings, tokens};
+use crate::scan::{Kind, surroundings};
 use crate::snapshot::Snapshot;
 use crate::text::Text;
 
 /// The answer to `textDocument/signatureHelp`.
 pub fn help(snapshot: &Snapshot, text: &Text, offset: usize) -> Value {
     let content = &*text.content;
-    let around = surroundings(content, &tokens(content), offset);
+    let around = surroundings(content, text.tokens(), offset);
     let mut lists = around.lists.iter().rev();
     // A string or comment belongs to the call around it; data do not.
-    let Some(list) = lists.find(|list| list.head.is_some()).filter(|list| !list.is_quoted) else {
+    let Some(list) = lists
+        .find(|list| list.head.is_some())
+        .filter(|list| !list.is_quoted)
+    else {
         return Value::Null;
     };
     let Some((start, end)) = list.head else {
@@ -31,8 +34,15 @@ pub fn help(snapshot: &Snapshot, text: &Text, offset: usize) -> Value {
     else {
         return typed_anew(snapshot, name, known, list, &around, content, offset);
     };
-    let description = snapshot.describe(&one.meaning);
-    answer(&description.signatures, &description.text, list, &around, content, offset)
+    let description = snapshot.describe_name(one);
+    answer(
+        &description.signatures,
+        &description.text,
+        list,
+        &around,
+        content,
+        offset,
+    )
 }
 
 /// For a call that was written since the text was looked at.
@@ -51,12 +61,23 @@ fn typed_anew(
         .into_iter()
         .find(|(name, _)| *name == wanted)
         .map(|(_, meaning)| meaning.clone());
-    let meaning = local.or_else(|| snapshot.top_name(known, wanted).map(|top| top.meaning.clone()));
+    let meaning = local.or_else(|| {
+        snapshot
+            .top_name(known, wanted)
+            .map(|top| top.meaning.clone())
+    });
     let Some(meaning) = meaning else {
         return Value::Null;
     };
     let description = snapshot.describe(&meaning);
-    answer(&description.signatures, &description.text, list, around, content, offset)
+    answer(
+        &description.signatures,
+        &description.text,
+        list,
+        around,
+        content,
+        offset,
+    )
 }
 
 fn answer(
@@ -71,9 +92,17 @@ fn answer(
         return Value::Null;
     }
     // The operand that the place is in or that comes next.
-    let is_inside = around.token.is_some_and(|token| token.kind != Kind::Comment)
-        && around.lists.last().is_some_and(|last| last.start == list.start);
-    let behind = around.lists.last().is_some_and(|last| last.start != list.start);
+    let is_inside = around
+        .token
+        .is_some_and(|token| token.kind != Kind::Comment)
+        && around
+            .lists
+            .last()
+            .is_some_and(|last| last.start == list.start);
+    let behind = around
+        .lists
+        .last()
+        .is_some_and(|last| last.start != list.start);
     let written = list.elements.saturating_sub(1);
     let position = match is_inside || behind {
         true => written.saturating_sub(1),
@@ -85,16 +114,26 @@ fn answer(
         .rev()
         .find(|(index, _)| *index == position || *index == position + 1 && *index > 0)
         .and_then(|(_, start)| content[*start..offset].get(2..))
-        .map(|text| text.split_whitespace().next().unwrap_or_default().to_owned());
+        .map(|text| {
+            text.split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        });
     let mut shown = Vec::new();
     let mut active_signature = None;
     for (index, signature) in signatures.iter().enumerate() {
         let parameters = parameters(signature);
         let active = active(&parameters, position, keyword.as_deref());
-        if active_signature.is_none() && (active.is_some() || parameters.is_empty() && position == 0) {
+        if active_signature.is_none()
+            && (active.is_some() || parameters.is_empty() && position == 0)
+        {
             active_signature = Some(index);
         }
-        let labels: Vec<Value> = parameters.iter().map(|one| json!({"label": one.label})).collect();
+        let labels: Vec<Value> = parameters
+            .iter()
+            .map(|one| json!({"label": one.label}))
+            .collect();
         let mut item = json!({"label": signature, "parameters": labels});
         if let Some(active) = active {
             item["activeParameter"] = active.into();
@@ -175,13 +214,17 @@ fn parameters(signature: &str) -> Vec<Parameter> {
 }
 
 fn is_ellipsis(element: &Syntax) -> bool {
-    element.as_identifier().is_some_and(|name| name.name.as_str() == "...")
+    element
+        .as_identifier()
+        .is_some_and(|name| name.name.as_str() == "...")
 }
 
 /// The number of the parameter for an operand.
 fn active(parameters: &[Parameter], position: usize, keyword: Option<&str>) -> Option<usize> {
     if let Some(keyword) = keyword {
-        let found = parameters.iter().position(|one| one.keyword.as_deref() == Some(keyword));
+        let found = parameters
+            .iter()
+            .position(|one| one.keyword.as_deref() == Some(keyword));
         if found.is_some() {
             return found;
         }

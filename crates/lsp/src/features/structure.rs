@@ -3,7 +3,7 @@
 use canny_syntax::syntax::Syntax;
 use serde_json::{Value, json};
 
-use crate::scan::{Kind, tokens};
+use crate::scan::Kind;
 use crate::text::Text;
 
 /// The answer to `textDocument/foldingRange`: lists and comments of several lines.
@@ -19,12 +19,14 @@ pub fn folding(text: &Text) -> Value {
         }
     };
     let mut line_folded = usize::MAX;
-    for token in tokens(content) {
+    for token in text.tokens() {
         let line = text.line_of(token.start);
         match token.kind {
             Kind::Comment => {
                 let last = text.line_of(token.end.saturating_sub(1).max(token.start));
-                let is_alone = content[text.line_start(line)..token.start].trim().is_empty();
+                let is_alone = content[text.line_start(line)..token.start]
+                    .trim()
+                    .is_empty();
                 if last > line {
                     found.push(json!({"startLine": line, "endLine": last, "kind": "comment"}));
                 } else if is_alone {

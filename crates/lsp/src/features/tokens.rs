@@ -3,13 +3,22 @@
 use canny_syntax::recording::{LocalKind, Meaning, Occurrence, Role};
 use serde_json::{Value, json};
 
-use crate::scan::{Kind, tokens};
+use crate::scan::Kind;
 use crate::snapshot::Snapshot;
 
 /// The kinds of tokens, by number.
 pub const TYPES: [&str; 11] = [
-    "keyword", "macro", "function", "variable", "parameter", "property", "namespace", "string",
-    "number", "comment", "operator",
+    "keyword",
+    "macro",
+    "function",
+    "variable",
+    "parameter",
+    "property",
+    "namespace",
+    "string",
+    "number",
+    "comment",
+    "operator",
 ];
 
 /// What is told beside the kind, by bit.
@@ -33,15 +42,19 @@ pub fn legend() -> Value {
 /// The answer to `textDocument/semanticTokens/full` and `…/range`.
 pub fn tokens_between(snapshot: &Snapshot, start: usize, end: usize) -> Value {
     let text = &snapshot.text;
-    let content = &*text.content;
     let mut found: Vec<(usize, usize, usize, usize)> = Vec::new();
     for one in &snapshot.occurrences {
         let Some((kind, modifiers)) = kind_of(snapshot, one) else {
             continue;
         };
-        found.push((one.span.start as usize, one.span.end as usize, kind, modifiers));
+        found.push((
+            one.span.start as usize,
+            one.span.end as usize,
+            kind,
+            modifiers,
+        ));
     }
-    for token in tokens(content) {
+    for token in text.tokens() {
         let kind = match token.kind {
             Kind::String => STRING,
             Kind::Comment => COMMENT,

@@ -46,9 +46,7 @@ impl Expander<'_> {
     fn meaning(&self, denotation: &Denotation) -> Meaning {
         match denotation {
             Denotation::Core(form) => Meaning::Core(*form),
-            Denotation::Primitive(primitive) => {
-                Meaning::Primitive(Name::new(primitive.row().name))
-            }
+            Denotation::Primitive(primitive) => Meaning::Primitive(Name::new(primitive.row().name)),
             Denotation::Local(variable) => {
                 let variable = &self.locals[*variable];
                 Meaning::Local {
@@ -101,7 +99,12 @@ impl Expander<'_> {
     /// Notes that an identifier that is known to mean a core form stands somewhere.
     pub(super) fn note_keyword_at(&mut self, syntax: &Syntax, form: CoreForm) {
         if let Some(identifier) = syntax.as_identifier() {
-            self.note(identifier, syntax.span, Role::Reference, &Denotation::Core(form));
+            self.note(
+                identifier,
+                syntax.span,
+                Role::Reference,
+                &Denotation::Core(form),
+            );
         }
     }
 

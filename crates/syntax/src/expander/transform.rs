@@ -15,8 +15,8 @@ use crate::expander::transcribe::{TranscribeError, Transcriber};
 use crate::expander::{EXPANSION_STEPS_MAX, Expander, STEP_NODES_MAX, Step, StepId};
 use crate::library::SYNTAX_LIBRARY;
 use crate::name::Name;
-use crate::recording::Role;
 use crate::procedural::ClosedAlias;
+use crate::recording::Role;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
 impl Expander<'_> {
