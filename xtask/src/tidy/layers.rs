@@ -40,6 +40,17 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "lsp",
+        &[
+            "tables",
+            "syntax",
+            "format",
+            "documentation",
+            "reference",
+            "lib",
+        ],
+    ),
+    (
         "cli",
         &[
             "tables",
@@ -53,6 +64,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "vm",
             "io",
             "lib",
+            "lsp",
         ],
     ),
 ];

@@ -6,6 +6,7 @@ mod completions;
 pub mod doc;
 mod files;
 mod fmt;
+mod lsp;
 mod man;
 pub mod programs;
 pub mod table;
@@ -43,6 +44,7 @@ pub const TOOLS: &[Tool] = &[
     test::TOOL,
     doc::TOOL,
     fmt::TOOL,
+    lsp::TOOL,
     programs::EXPLAIN,
     completions::TOOL,
     man::TOOL,
