@@ -13,6 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heap", &["tables", "value"]),
     ("syntax", &["tables", "number"]),
     ("format", &["syntax"]),
+    ("packages", &["syntax"]),
     ("compiler", &["tables", "number", "syntax"]),
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables"]),
@@ -37,7 +38,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "tables", "number", "value", "heap", "syntax", "format", "compiler", "vm", "io", "lib",
+            "tables", "number", "value", "heap", "syntax", "format", "packages", "compiler", "vm",
+            "io", "lib",
         ],
     ),
 ];
