@@ -42,12 +42,48 @@ use crate::macros::MacroBridge;
 pub struct EvaluationConfig {
     /// Directories to search for libraries, in order.
     pub directories: Vec<std::path::PathBuf>,
+    /// Libraries of the project's packages.
+    pub project: Option<Arc<ProjectLibraries>>,
     /// Features beyond the built-in ones.
     pub features: Vec<String>,
     /// Where compiled libraries are kept; `None` for nowhere.
     pub cache: Option<std::path::PathBuf>,
     /// People will look into libraries and frames: keep the names that this needs.
     pub is_interactive: bool,
+}
+
+/// The libraries of the packages that a project uses.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectLibraries {
+    /// How many of the directories are searched before them.
+    pub directories_before: usize,
+    /// Libraries by their printed names, with their files.
+    pub files: HashMap<String, std::path::PathBuf>,
+    /// Libraries of packages that cannot be used, by their printed names, with a sentence about each.
+    pub unusable: HashMap<String, String>,
+    /// Sentences for somebody whose library was not found.
+    pub advice: Vec<String>,
+}
+
+impl ProjectLibraries {
+    pub(crate) fn advice(&self, key: &str) -> Vec<String> {
+        match (self.unusable.get(key), self.files.get(key)) {
+            (Some(sentence), _) => vec![sentence.clone()],
+            (None, Some(path)) => {
+                let sentence = format!(
+                    "the lockfile says that it is `{}`: `canny lock --check` tells what is missing",
+                    path.display()
+                );
+                vec![sentence]
+            }
+            (None, None) => self.advice.clone(),
+        }
+    }
+}
+
+/// Whether a library, by its printed name, is one of Canny's own.
+pub fn is_standard_library(key: &str) -> bool {
+    standard_library(key).is_some()
 }
 
 /// The number of an environment.
@@ -87,6 +123,7 @@ struct Inner {
     next_environment: u64,
     programs: u64,
     directories: Vec<std::path::PathBuf>,
+    project: Option<Arc<ProjectLibraries>>,
     is_interactive: bool,
     /// What was said of unbound variables, by their names.
     hints: HashMap<String, (Option<String>, Option<String>)>,
@@ -102,7 +139,11 @@ impl Evaluation {
             compiled_for.push("(interactive)".to_owned());
         }
         let cache = Arc::new(LibraryCache::new(config.cache.clone(), compiled_for));
-        let loader = StandardLoader::new(config.directories.clone(), cache.clone());
+        let loader = StandardLoader::new(
+            config.directories.clone(),
+            config.project.clone(),
+            cache.clone(),
+        );
         let mut libraries = Libraries::new(sources.clone(), Box::new(loader), FEATURES);
         for feature in &config.features {
             libraries.add_feature(feature);
@@ -120,6 +161,7 @@ impl Evaluation {
         )));
         let inner = Inner {
             directories: config.directories.clone(),
+            project: config.project.clone(),
             is_interactive: config.is_interactive,
             libraries,
             units,

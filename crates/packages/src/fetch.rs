@@ -4,6 +4,8 @@
 //! unpacked like any other: no file of a package is checked out by `git`, no program of it is run. Neither program asks
 //! anything of the user.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -25,7 +27,7 @@ const DOWNLOAD_BYTES_MAX: u64 = 256 << 20;
 const DOWNLOAD_SECONDS_MAX: u32 = 600;
 
 /// How packages are fetched.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Fetcher {
     /// Where they are kept.
     pub store: Store,
@@ -33,6 +35,8 @@ pub struct Fetcher {
     pub root: PathBuf,
     /// Nothing may be fetched from elsewhere, nor from repositories.
     pub is_offline: bool,
+    /// The newest of what was asked for, which one command looks up once.
+    newest: RefCell<HashMap<String, Fetched>>,
 }
 
 /// Files of a package.
@@ -56,6 +60,16 @@ pub struct Known<'a> {
 }
 
 impl Fetcher {
+    /// A fetcher for the project in a directory.
+    pub fn new(store: Store, root: PathBuf, is_offline: bool) -> Fetcher {
+        Fetcher {
+            store,
+            root,
+            is_offline,
+            newest: RefCell::default(),
+        }
+    }
+
     /// The files of a package. What a lockfile says is taken, if there is something; else what is newest.
     pub fn fetch(&self, source: &Source, known: Option<Known<'_>>) -> Fallible<Fetched> {
         if let Source::Directory { path } = source {
@@ -85,6 +99,12 @@ impl Fetcher {
                 sha256: known.sha256.to_owned(),
                 revision: known.revision.map(str::to_owned),
             });
+        }
+        let key = source.to_datum().to_string();
+        if known.is_none()
+            && let Some(fetched) = self.newest.borrow().get(&key)
+        {
+            return Ok(fetched.clone());
         }
         let incoming = self.store.incoming()?;
         let files = incoming.path().join("files");
@@ -127,11 +147,15 @@ impl Fetcher {
                 known.sha256
             )));
         }
-        Ok(Fetched {
+        let fetched = Fetched {
             tree: self.store.tree(&sha256),
             sha256,
             revision,
-        })
+        };
+        if known.is_none() {
+            self.newest.borrow_mut().insert(key, fetched.clone());
+        }
+        Ok(fetched)
     }
 
     /// The file of an archive; it is downloaded if it is elsewhere.

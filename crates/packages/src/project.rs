@@ -163,13 +163,17 @@ pub fn read_vendored(
 #[derive(Debug)]
 pub struct Places<'a> {
     root: &'a Path,
-    store: &'a Store,
+    store: Option<&'a Store>,
     vendored: Option<Vec<(String, String, String)>>,
 }
 
 impl<'a> Places<'a> {
     /// Looks whether the project has copies.
-    pub fn of(sources: &SourceMap, root: &'a Path, store: &'a Store) -> Fallible<Places<'a>> {
+    pub fn of(
+        sources: &SourceMap,
+        root: &'a Path,
+        store: Option<&'a Store>,
+    ) -> Fallible<Places<'a>> {
         Ok(Places {
             root,
             store,
@@ -223,15 +227,15 @@ impl<'a> Places<'a> {
             }
             return Ok(tree);
         }
-        let tree = self.store.tree(&package.sha256);
-        if !tree.is_dir() {
+        let tree = self.store.map(|store| store.tree(&package.sha256));
+        let Some(tree) = tree.filter(|tree| tree.is_dir()) else {
             let message = format!(
                 "{} is locked, but was not fetched on this machine",
                 package.title()
             );
             return Err(Problem::plain("missing-package", message)
                 .note("run `canny lock` in the project; it fetches what is locked"));
-        }
+        };
         Ok(tree)
     }
 }
@@ -240,7 +244,7 @@ impl<'a> Places<'a> {
 pub fn open(
     sources: &SourceMap,
     root: &Path,
-    store: &Store,
+    store: Option<&Store>,
     platform: &Platform,
 ) -> Fallible<Project> {
     let manifest = read_manifest(sources, root, platform)?;

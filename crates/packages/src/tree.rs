@@ -211,6 +211,23 @@ pub fn libraries(root: &Path, manifest: &Manifest) -> Fallible<LibraryList> {
     } else {
         files(root)?
     };
+    // Packages inside of the package have their own libraries.
+    let is_manifest =
+        |name: &str| matches!(name, crate::MANIFEST_FILE | crate::akku::MANIFEST_FILE);
+    let packages: Vec<&str> = all
+        .keys()
+        .filter_map(|path| path.rsplit_once('/'))
+        .filter(|(_, name)| is_manifest(name))
+        .map(|(directory, _)| directory)
+        .collect();
+    let is_theirs = |relative: &str| {
+        let below = |package: &&str| {
+            relative
+                .strip_prefix(*package)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        packages.iter().any(below)
+    };
     for directory in &directories {
         if directory != "." && !root.join(directory).is_dir() {
             let span = manifest
@@ -232,7 +249,7 @@ pub fn libraries(root: &Path, manifest: &Manifest) -> Fallible<LibraryList> {
                     .is_some_and(|rest| rest.starts_with('/'));
             let extension = relative.rsplit_once('.').map(|(_, extension)| extension);
             let first = relative.split('/').next().unwrap_or_default();
-            if directory == "." && BESIDE.contains(&first) {
+            if directory == "." && (BESIDE.contains(&first) || is_theirs(relative)) {
                 continue;
             }
             if !is_inside || !matches!(extension, Some("sld" | "sls")) {

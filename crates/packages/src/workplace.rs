@@ -82,11 +82,7 @@ impl Workplace {
         Ok(Workplace {
             sources: Arc::new(SourceMap::new()),
             platform,
-            fetcher: Fetcher {
-                store,
-                root: root.clone(),
-                is_offline,
-            },
+            fetcher: Fetcher::new(store, root.clone(), is_offline),
             root,
         })
     }
@@ -164,6 +160,10 @@ impl Workplace {
         let is_wanted = lock::is_needed(manifest) || self.lock_path().exists();
         if !is_same && is_wanted {
             changes.add(&self.lock_path(), text.as_bytes())?;
+            if done.changes.is_empty() {
+                done.changes
+                    .push(format!("`{LOCK_FILE}` was written, with the same packages"));
+            }
         }
         if let Some(new_text) = new_text {
             changes.add(&self.manifest_path(), new_text.as_bytes())?;
@@ -288,7 +288,7 @@ impl Workplace {
 
     /// Whether the copies are those of this lockfile.
     fn copies_agree(&self, lock: &Lock) -> bool {
-        let places = Places::of(&self.sources, &self.root, &self.fetcher.store);
+        let places = Places::of(&self.sources, &self.root, Some(&self.fetcher.store));
         let copies = project::read_vendored(&self.sources, &self.root)
             .ok()
             .flatten()
@@ -363,7 +363,7 @@ impl Workplace {
     pub fn check(&self) -> Fallible<Done> {
         let manifest = project::read_manifest(&self.sources, &self.root, &self.platform)?;
         let lock = project::read_lock(&self.sources, &self.root, &manifest)?;
-        let places = Places::of(&self.sources, &self.root, &self.fetcher.store)?;
+        let places = Places::of(&self.sources, &self.root, Some(&self.fetcher.store))?;
         let mut diagnostics = Vec::new();
         for package in &lock.packages {
             let checked = places.tree(package).and_then(|tree| {

@@ -14,6 +14,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("syntax", &["tables", "number"]),
     ("format", &["syntax"]),
     ("packages", &["syntax"]),
+    ("documentation", &["tables", "syntax"]),
+    // Its build reads the sources of libraries.
+    ("reference", &["syntax", "documentation"]),
     ("compiler", &["tables", "number", "syntax"]),
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables"]),
@@ -38,8 +41,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "tables", "number", "value", "heap", "syntax", "format", "packages", "compiler", "vm",
-            "io", "lib",
+            "tables",
+            "number",
+            "value",
+            "heap",
+            "syntax",
+            "format",
+            "packages",
+            "documentation",
+            "compiler",
+            "vm",
+            "io",
+            "lib",
         ],
     ),
 ];

@@ -9,29 +9,28 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use canny_compiler::image;
-use canny_lib::evaluation::{Evaluation, EvaluationConfig};
-use lexopt::{Arg, Parser, ValueExt};
+use canny_lib::evaluation::Evaluation;
+use lexopt::{Arg, Parser};
 
 use super::Tool;
+use super::table::{LIBRARY_OPTIONS, Row, joined};
 use crate::options::{Options, Source};
 use crate::session::Session;
 use crate::{exit_code, report};
+
+const OUTPUT_OPTIONS: &[Row] = &[(
+    "-o PROGRAM",
+    "the file to write; FILE without its ending unless given",
+)];
 
 pub const TOOL: Tool = Tool {
     name: "compile",
     operands: "[OPTION…] FILE [-o PROGRAM]",
     summary: "Makes one executable file of a program, its libraries and the machine",
-    options: &[
-        (
-            "-o PROGRAM",
-            "the file to write; FILE without its ending unless given",
-        ),
-        (
-            "-A DIR, -I DIR",
-            "search DIR for libraries, after or before the others",
-        ),
-        ("-D FEATURE", "let cond-expand know FEATURE"),
-    ],
+    options: &joined::<{ LIBRARY_OPTIONS.len() + OUTPUT_OPTIONS.len() }>(
+        LIBRARY_OPTIONS,
+        OUTPUT_OPTIONS,
+    ),
     details: "The file runs on machines of the same kind without Canny and without the sources. All its arguments\n\
               are the program's. Files that the program loads or includes while it runs are not part of it.",
     run,
@@ -45,24 +44,16 @@ const TRAILER_BYTES: usize = 8 + 8 + MAGIC.len();
 
 fn run(mut parser: Parser) -> Result<u8, String> {
     let text_of = |error: lexopt::Error| error.to_string();
-    let mut options = crate::options::parse([std::ffi::OsString::from("canny")])?;
+    let mut options = Options::default();
     let mut file: Option<PathBuf> = None;
     let mut output: Option<PathBuf> = None;
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {
             Arg::Short('o') => output = Some(parser.value().map_err(text_of)?.into()),
-            Arg::Short('A') => options
-                .last_directories
-                .push(parser.value().map_err(text_of)?.into()),
-            Arg::Short('I') => options
-                .first_directories
-                .push(parser.value().map_err(text_of)?.into()),
-            Arg::Short('D') => options.features.push(
-                parser
-                    .value()
-                    .and_then(|value| value.string())
-                    .map_err(text_of)?,
-            ),
+            Arg::Short(option @ ('A' | 'I' | 'D')) => {
+                options.take_library_option(option, &mut parser)?;
+            }
+            Arg::Long("no-project") => options.uses_project = false,
             Arg::Value(path) if file.is_none() => file = Some(path.into()),
             other => return Err(other.unexpected().to_string()),
         }
@@ -88,11 +79,14 @@ fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
             return exit_code::NO_INPUT;
         }
     };
-    let evaluation = Evaluation::new(&EvaluationConfig {
-        directories: crate::session::directories(options, Some(file)),
-        features: options.features.clone(),
-        ..EvaluationConfig::default()
-    });
+    let config = match crate::project::configuration(options, file) {
+        Ok(config) => config,
+        Err(message) => {
+            eprintln!("canny compile: {message}");
+            return exit_code::DATA;
+        }
+    };
+    let evaluation = Evaluation::new(&config);
     let name = file.display().to_string();
     let (program, warnings) = match evaluation.bundle_program(&name, &bytes) {
         Ok(bundle) => bundle,
@@ -241,15 +235,10 @@ fn read_program(file: &mut fs::File, length: u64, checksum: u64) -> Result<Vec<u
 
 /// Runs a program that came with the executable file; all arguments are the program's.
 pub fn run_carried(program: &[u8], command_line: Vec<String>) -> u8 {
-    let options = crate::options::parse([std::ffi::OsString::from("canny")]);
-    let mut options = match options {
-        Ok(options) => options,
-        Err(message) => {
-            eprintln!("canny: {message}");
-            return exit_code::USAGE;
-        }
-    };
+    let mut options = Options::default();
     options.action = crate::options::Action::Program(Source::StandardInput);
+    // All its libraries are in it.
+    options.uses_project = false;
     let name = command_line.first().cloned().unwrap_or_default();
     options.command_line = command_line;
     let mut session = match Session::new(&options, None) {

@@ -83,13 +83,16 @@ impl Libraries {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<ExpandedLibrary> {
         let outer_files = std::mem::take(&mut self.files);
+        let outer_asked = std::mem::take(&mut self.asked);
         let result = self.expand_library_inside(name, form, diagnostics);
         let mut files = std::mem::replace(&mut self.files, outer_files);
+        let asked = std::mem::replace(&mut self.asked, outer_asked);
         result.map(|mut library| {
             if let Some(source) = self.sources.get(form.span.source) {
                 files.insert(0, PathBuf::from(&source.name));
             }
             library.files = files;
+            library.asked = asked;
             library
         })
     }
@@ -153,6 +156,7 @@ impl Libraries {
             unit,
             interface: Arc::new(interface),
             files: Vec::new(),
+            asked: Vec::new(),
         })
     }
 

@@ -50,6 +50,8 @@ pub struct ExpandedLibrary {
     pub interface: Arc<Interface>,
     /// The files it was made from: the one with its `define-library` form, then the included ones.
     pub files: Vec<PathBuf>,
+    /// The libraries of which `cond-expand` asked whether they exist, and what the answer was.
+    pub asked: Vec<(LibraryName, bool)>,
 }
 
 /// A `define-library` form that was seen but not expanded yet.
@@ -83,6 +85,8 @@ pub struct Libraries {
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
+    /// The libraries of whose existence was asked since the innermost library began.
+    asked: Vec<(LibraryName, bool)>,
     /// Interfaces tell every name of the library's top level, and each global may be defined anew.
     keeps_internals: bool,
 }
@@ -107,6 +111,7 @@ impl Libraries {
             macro_host: None,
             included_from: HashMap::new(),
             files: Vec::new(),
+            asked: Vec::new(),
             keeps_internals: false,
         };
         for interface in [syntax_library(), primitives_library()] {
@@ -302,7 +307,9 @@ impl Libraries {
                 Loaded::NotFound { searched } => {
                     let known = self.loader.known_libraries();
                     let known = known.iter().map(|name| Name::new(name));
-                    diagnostics.push(not_found(name, at, &searched, known));
+                    let diagnostic = not_found(name, at, &searched, known);
+                    let advice = self.loader.advice(name).into_iter();
+                    diagnostics.push(advice.fold(diagnostic, Diagnostic::note));
                     return None;
                 }
                 Loaded::Failed(message) => {
@@ -370,10 +377,12 @@ impl Libraries {
     /// Whether a library exists, for `cond-expand`.
     pub(crate) fn exists(&mut self, name: &LibraryName) -> bool {
         let key = name.key();
-        self.interfaces.contains_key(&key)
+        let exists = self.interfaces.contains_key(&key)
             || self.declared.contains_key(&key)
             || self.loading.iter().any(|loading| loading.name == *name)
-            || self.loader.exists(name)
+            || self.loader.exists(name);
+        self.asked.push((name.clone(), exists));
+        exists
     }
 }
 
