@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heap", &["tables", "value"]),
     ("syntax", &["tables", "number"]),
     ("format", &["syntax"]),
+    ("packages", &["syntax"]),
     ("documentation", &["tables", "syntax"]),
     // Its build reads the sources of libraries.
     ("reference", &["syntax", "documentation"]),
@@ -59,6 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heap",
             "syntax",
             "format",
+            "packages",
             "documentation",
             "compiler",
             "vm",

@@ -8,6 +8,7 @@ mod files;
 mod fmt;
 mod lsp;
 mod man;
+pub mod packages;
 pub mod programs;
 pub mod table;
 mod test;
@@ -45,6 +46,12 @@ pub const TOOLS: &[Tool] = &[
     doc::TOOL,
     fmt::TOOL,
     lsp::TOOL,
+    packages::ADD,
+    packages::REMOVE,
+    packages::LOCK,
+    packages::UPDATE,
+    packages::VENDOR,
+    packages::TREE,
     programs::EXPLAIN,
     completions::TOOL,
     man::TOOL,

@@ -419,7 +419,7 @@ pub fn analyze_standard_library(
         }
     }
     let sources = Arc::new(SourceMap::new());
-    let standard = StandardLoader::new(Vec::new(), Arc::default());
+    let standard = StandardLoader::new(Vec::new(), None, Arc::default());
     let mut libraries = Libraries::new(sources.clone(), Box::new(ImageOnly(standard)), FEATURES);
     let shown = path.display().to_string();
     let (source, forms) = read_source(&sources, &shown, text.as_bytes(), false);
