@@ -342,9 +342,14 @@ fn libraries_of_r6rs_are_called_so() {
         .canny(&["old.scm"])
         .run()
         .exits_with(65)
-        .complains("the package json has it, but in the form of R6RS");
+        .complains("old.sls:1:1: error[not-a-library]: this library is in the form of R6RS");
     // A library that is locked and lost.
     world.canny(&["vendor"]).run().exits_with(0);
+    world
+        .canny(&["old.scm"])
+        .run()
+        .exits_with(65)
+        .complains("the package json has it, but in the form of R6RS");
     fs::remove_file(world.directory.join("app/vendor/json/json.sld")).unwrap();
     world
         .canny(&[MAIN])

@@ -1,8 +1,8 @@
 //! Getting the files of a package: from directories and archives here, through `curl` and `git` from elsewhere.
 //!
 //! `git` gets the revisions into a bare repository of ours, without hooks, and hands out their files as an archive, which is
-//! unpacked like any other: no file of a package is checked out by `git`, no program of it is run. Neither program asks
-//! anything of the user.
+//! unpacked like any other: no file of a package is checked out by `git`, no program of it is run. `git` asks for no
+//! password.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -114,7 +114,11 @@ pub fn read_file(path: &Path, code: &'static str) -> Fallible<Vec<u8>> {
         Problem::plain(code, format!("cannot read `{}`: {error}", path.display()))
     };
     let metadata = std::fs::metadata(path).map_err(failed)?;
-    if metadata.is_file() && metadata.len() > DATA_BYTES_MAX {
+    if !metadata.is_file() {
+        let message = format!("`{}` is not a file", path.display());
+        return Err(Problem::plain(code, message));
+    }
+    if metadata.len() > DATA_BYTES_MAX {
         let message = format!(
             "`{}` has {} bytes; more than {DATA_BYTES_MAX} are not read",
             path.display(),

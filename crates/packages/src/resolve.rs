@@ -20,6 +20,7 @@ use crate::lock::{Lock, Locked};
 use crate::manifest::{self, Kind, Manifest};
 use crate::name::PackageName;
 use crate::problem::{Fallible, Problem};
+use crate::project::inside;
 use crate::source::{Base, Dependency, Source, Wish};
 use crate::tree;
 use crate::version::{Range, Version};
@@ -235,7 +236,15 @@ impl<'a> Resolver<'a> {
                 ));
             }
             if let [candidate] = candidates.as_slice() {
-                self.choose(&mut state, &mut pending, &ask, candidate)?;
+                match self.choose(&mut state, &mut pending, &ask, candidate) {
+                    Err(Stuck::Fatal(problem)) if ask.is_optional => {
+                        state.notes.push(format!(
+                            "{} asks for {}, but {problem}",
+                            ask.asker, ask.name
+                        ));
+                    }
+                    chosen => chosen?,
+                }
                 continue;
             }
             let mut first = None;
@@ -467,7 +476,7 @@ impl<'a> Resolver<'a> {
             revision: locked.revision.as_deref(),
         });
         let fetched = self.fetcher.fetch(source, known)?;
-        let root = fetched.tree.join(source.inner().unwrap_or("."));
+        let root = inside(&fetched.tree, source.inner().unwrap_or("."));
         if !root.is_dir() {
             let message = format!(
                 "`{}` has no directory `{}`",
@@ -521,7 +530,7 @@ impl<'a> Resolver<'a> {
             let Some(fetched) = looked.fetched.clone() else {
                 continue;
             };
-            let root = fetched.tree.join(choice.source.inner().unwrap_or("."));
+            let root = inside(&fetched.tree, choice.source.inner().unwrap_or("."));
             let mut list = tree::libraries(&root, &looked.manifest)?;
             list.usable
                 .retain(|(name, _)| !(self.platform.has_library)(name.key().as_str()));

@@ -9,6 +9,7 @@ use canny_syntax::core::LibraryName;
 use canny_syntax::library::library_name_of;
 use canny_syntax::reader::read_source;
 use canny_syntax::span::SourceMap;
+use canny_syntax::syntax::Syntax;
 use sha2::{Digest, Sha256};
 
 use crate::archive::Limits;
@@ -298,33 +299,73 @@ fn look_into(path: &Path) -> Vec<(LibraryName, Option<&'static str>)> {
         _ => return Vec::new(),
     };
     let (_, source) = read_source(&SourceMap::new(), "", &bytes, false);
-    let library = |form: &canny_syntax::syntax::Syntax| {
-        let form = Form::of(form)?;
-        let name = form.operands.first()?;
-        match form.head.as_str() {
-            "define-library" => {
-                let is_native = |part: &canny_syntax::syntax::Syntax| {
-                    Form::of(part).is_some_and(|part| part.head == "include-shared")
-                };
-                let reason = form.operands.iter().any(is_native).then_some(NATIVE);
-                Some((library_name_of(name).ok()?, reason))
-            }
-            "library" => {
-                // A version may stand behind the name.
-                let mut parts = name.elements()?;
-                if parts
-                    .last()
-                    .is_some_and(|last| last.is_nil() || last.as_pair().is_some())
-                {
-                    parts.pop();
-                }
-                let name = canny_syntax::syntax::Syntax::list(name.span, parts);
-                Some((library_name_of(&name).ok()?, Some(R6RS)))
-            }
-            _ => None,
-        }
-    };
+    if source.has_errors() {
+        return headers(&String::from_utf8_lossy(&bytes));
+    }
     source.forms.iter().filter_map(library).collect()
+}
+
+/// The library that a form defines.
+fn library(form: &Syntax) -> Option<(LibraryName, Option<&'static str>)> {
+    let form = Form::of(form)?;
+    let name = form.operands.first()?;
+    match form.head.as_str() {
+        "define-library" => {
+            let is_native =
+                |part: &Syntax| Form::of(part).is_some_and(|part| part.head == "include-shared");
+            let reason = form.operands.iter().any(is_native).then_some(NATIVE);
+            Some((library_name_of(name).ok()?, reason))
+        }
+        "library" => {
+            // A version may stand behind the name.
+            let mut parts = name.elements()?;
+            if parts
+                .last()
+                .is_some_and(|last| last.is_nil() || last.as_pair().is_some())
+            {
+                parts.pop();
+            }
+            let name = Syntax::list(name.span, parts);
+            Some((library_name_of(&name).ok()?, Some(R6RS)))
+        }
+        _ => None,
+    }
+}
+
+/// The libraries of a text that the reader does not understand as a whole, as those of other Schemes: by the first lines of
+/// the forms. When such a library is imported, the message says what is wrong.
+fn headers(text: &str) -> Vec<(LibraryName, Option<&'static str>)> {
+    const NAME_BYTES_MAX: usize = 300;
+    let mut found = Vec::new();
+    for word in ["(define-library", "(library"] {
+        for (start, _) in text.match_indices(word) {
+            let is_first = text[..start].is_empty() || text[..start].ends_with('\n');
+            let rest = &text[start + word.len()..];
+            let rest = &rest[..rest.floor_char_boundary(NAME_BYTES_MAX)];
+            // The name may have a list inside of it, the version.
+            let closings = rest
+                .match_indices(')')
+                .map(|(end, _)| &rest[..=end])
+                .take(3);
+            let read = |name: &str| {
+                let (_, source) = read_source(
+                    &SourceMap::new(),
+                    "",
+                    format!("{word}{name})").as_bytes(),
+                    false,
+                );
+                if source.has_errors() {
+                    None
+                } else {
+                    library(source.forms.first()?)
+                }
+            };
+            if is_first {
+                found.extend(closings.into_iter().find_map(read));
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -394,7 +435,12 @@ mod tests {
                 "e.sld",
                 "(define-library (e) (export))\r\n(define-library (e inner) (export))",
             ),
-            ("broken.sld", "(define-library (broken"),
+            ("broken.sld", "(define-library (broken)\n#<what>"),
+            (
+                "vector.sls",
+                "#!r6rs\n(library (vector (1))\n  (export) (import (rnrs)) #vu8(1))",
+            ),
+            ("lost.sld", "(define-library (lost"),
             ("text.scm", "(define-library (text))"),
         ]);
         let list = libraries(package.path(), &Manifest::default()).unwrap();
@@ -403,12 +449,20 @@ mod tests {
             .iter()
             .map(|(name, path)| format!("{name} {path}"))
             .collect();
-        assert_eq!(shown, ["(a b) a/b.sld", "(e inner) e.sld", "(e) e.sld"]);
+        assert_eq!(
+            shown,
+            [
+                "(a b) a/b.sld",
+                "(broken) broken.sld",
+                "(e inner) e.sld",
+                "(e) e.sld"
+            ]
+        );
         let shown: Vec<String> = list
             .unusable
             .iter()
             .map(|(name, reason)| format!("{name} {reason}"))
             .collect();
-        assert_eq!(shown, ["(c) r6rs", "(d) c"]);
+        assert_eq!(shown, ["(c) r6rs", "(d) c", "(vector) r6rs"]);
     }
 }

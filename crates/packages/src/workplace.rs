@@ -486,7 +486,7 @@ impl Workplace {
     /// The name that a package has for itself, at a source relative to the project; else one made of the source.
     pub fn own_name(&self, source: &Source) -> Fallible<PackageName> {
         let fetched = self.fetcher.fetch(source, None)?;
-        let root = fetched.tree.join(source.inner().unwrap_or("."));
+        let root = inside(&fetched.tree, source.inner().unwrap_or("."));
         if let Some(name) = crate::resolve::read_package(&self.sources, &root, &self.platform)?
             .0
             .name
