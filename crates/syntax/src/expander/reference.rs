@@ -263,6 +263,8 @@ impl Expander<'_> {
             let names = names.chain(locals);
             if let Some(similar) = crate::library::similar_name(symbol, names) {
                 diagnostic = diagnostic.similar(similar.as_str());
+                // Whoever meant it uses its import.
+                self.environment.use_name(similar);
                 let meant = self.environment.entry(similar).map(|entry| &entry.binding);
                 if matches!(meant, Some(Binding::Core(_) | Binding::Macro(_))) {
                     diagnostic.code = "misspelt-keyword";
