@@ -3,11 +3,14 @@
 
 pub mod compile;
 mod completions;
+pub mod doc;
 mod files;
 mod fmt;
+mod lsp;
 mod man;
 pub mod programs;
 pub mod table;
+mod test;
 
 use std::ffi::OsString;
 
@@ -38,7 +41,10 @@ pub const TOOLS: &[Tool] = &[
     programs::EXPAND,
     programs::DISASM,
     compile::TOOL,
+    test::TOOL,
+    doc::TOOL,
     fmt::TOOL,
+    lsp::TOOL,
     programs::EXPLAIN,
     completions::TOOL,
     man::TOOL,
