@@ -10,6 +10,7 @@ use crate::expander::binding::{Binding, Denotation, MacroName, lookup_primitive}
 use crate::expander::keyword::CoreForm;
 use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::scope::{ScopeId, ScopeKind};
+use crate::foreign_names;
 use crate::name::Name;
 use crate::recording::{Meaning, Role};
 use crate::span::Span;
@@ -255,6 +256,8 @@ impl Expander<'_> {
             .any(|form| form.name() == symbol.as_str())
         {
             diagnostic = diagnostic.note("it is a standard keyword: is an `import` missing?");
+        } else if let Some(note) = foreign_names::replacement(symbol.as_str()) {
+            diagnostic = diagnostic.note(note);
         } else if let Some(note) = self.libraries.exporters_note(symbol) {
             diagnostic = diagnostic.note(note);
         } else {
