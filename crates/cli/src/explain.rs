@@ -1,7 +1,5 @@
 //! `canny explain`: what the codes of messages mean.
 
-use std::process::ExitCode;
-
 use canny_syntax::library::similar_name;
 use canny_syntax::messages::{self, Message, Stage};
 use canny_syntax::name::Name;
@@ -9,16 +7,16 @@ use canny_syntax::name::Name;
 use crate::exit_code;
 
 /// Explains a code, or lists all codes.
-pub fn run(code: Option<&str>) -> ExitCode {
+pub fn run(code: Option<&str>) -> u8 {
     let Some(code) = code else {
         crate::print_all(&list());
-        return ExitCode::SUCCESS;
+        return 0;
     };
     // As it stands in a message.
     let word = code.trim_start_matches('[').trim_end_matches(']');
     if let Some(row) = messages::find(word) {
         crate::print_all(&explanation(row));
-        return ExitCode::SUCCESS;
+        return 0;
     }
     let codes = messages::all().map(|row| Name::new(row.code));
     let hint = match similar_name(Name::new(word), codes) {
@@ -26,7 +24,7 @@ pub fn run(code: Option<&str>) -> ExitCode {
         None => "'canny explain' lists all codes.".to_owned(),
     };
     eprintln!("canny: no message has the code '{code}'; {hint}");
-    ExitCode::from(exit_code::USAGE)
+    exit_code::USAGE
 }
 
 fn list() -> String {

@@ -2,60 +2,137 @@
 
 use canny_lib::features::FEATURES;
 
-/// The text of `--help`.
-pub const TEXT: &str = "\
-Canny, an R7RS Scheme.
+use crate::tools::programs::RUN;
+use crate::tools::table::{COMMON_OPTIONS, Row};
+use crate::tools::{TOOLS, Tool};
 
-Usage:
-  canny [run] [OPTION…] FILE [ARGUMENT…]
-                                     run a program
-  canny [OPTION…] -e EXPR [ARGUMENT…]
-                                     evaluate expressions and print their values
-  canny [OPTION…] - [ARGUMENT…]      run a program from standard input
-  canny [OPTION…]                    read, evaluate, print; a program when input is no terminal
-  canny repl [--listen HOST:PORT] [OPTION…]
-                                     the same in any case; with --listen also for editors
-  canny expand FILE                  print the program fully expanded
-  canny disasm FILE                  print the program's bytecode
-  canny compile FILE [-o PROGRAM]    make one executable file; more by 'canny compile --help'
-  canny fmt [FILE|DIRECTORY…]        lay out source files; more by 'canny fmt --help'
-  canny explain [CODE]               tell what the code of a message means; without CODE list all
+/// Ways to run programs without naming a command.
+pub const FORMS: &[Row] = &[
+    ("[OPTION…] FILE [ARGUMENT…]", "run a program"),
+    (
+        "[OPTION…] -e EXPR [ARGUMENT…]",
+        "evaluate expressions and print their values",
+    ),
+    (
+        "[OPTION…] - [ARGUMENT…]",
+        "run a program from standard input",
+    ),
+    (
+        "[OPTION…]",
+        "read, evaluate, print; a program when input is no terminal",
+    ),
+    (
+        "COMMAND …",
+        "one of those below; more by 'canny COMMAND --help'",
+    ),
+];
 
-Options:
-  -A DIR            search DIR for libraries after the other directories
-  -I DIR            search DIR for libraries before the other directories
-  -D FEATURE        let cond-expand know FEATURE
-  -e EXPR           evaluate EXPR; may be given several times
-  --heap-limit N    use at most N bytes of heap (suffixes K, M, G)
-  --stack-limit N   use at most N bytes of frames; 1G unless given
-  --no-jit          do not compile code that runs often; so does CANNY_JIT=0
-  --spesh-report    tell at the end what was compiled to machine code, what was not, and why
-  --no-cache        neither read nor write compiled libraries in the cache directory
-  -W WORD           show a warning (its code), or not (no-CODE); all, none; error: refuse such programs
-  --no-warnings     as -W none
-  --message-format FORMAT
-                    write messages as text or json
-  -V, --version     print the version and what SRFI 176 asks for
-  -h, --help        print this
-
+pub const DESCRIPTION: &str = "\
 A program is a file of R7RS Scheme; one that does not begin with an import gets the bindings of the
 prompt. Libraries are .sld or .sls files: (my lib) is my/lib.sld in a directory searched. Directories are
-searched in this order: those of -I, that of the program, those of CANNY_LIBRARY_PATH (separated by
-colons), those of -A.
-
-Environment:
-  CANNY_LIBRARY_PATH   directories to search for libraries
-  CANNY_CACHE_DIR      where compiled libraries are kept (default: the user's cache directory)
-  CANNY_HISTORY        file of the prompt's history (default: in the user's state directory)
-  NO_COLOR             do not colour messages and input
-  CANNY_STATISTICS=FILE
-                       write bytes allocated, collections and pauses to FILE at the end
-  CANNY_GC_STRESS=N, CANNY_GC_VERIFY=1, CANNY_GC_POISON=1, CANNY_NURSERY=BYTES
-                       test modes of the collector
-
-Exit codes: what the program gives to (exit), else 0; 64 for a wrong command line, 65 for syntax errors, 66
-for a file that cannot be read, 70 for an error that no handler took, 130 after Ctrl-C.
+searched in this order: those of -I, that of the program, those of the project around it (with its packages),
+those of CANNY_LIBRARY_PATH (separated by colons), those of -A.
 ";
+
+/// Variables that every command looks at.
+pub const ENVIRONMENT: &[Row] = &[
+    ("CANNY_LIBRARY_PATH", "directories to search for libraries"),
+    (
+        "CANNY_CACHE_DIR",
+        "where compiled libraries and packages are kept (default: the user's cache directory)",
+    ),
+    (
+        "CANNY_HISTORY",
+        "file of the prompt's history (default: in the user's state directory)",
+    ),
+    ("CANNY_JIT=0", "as --no-jit"),
+    ("NO_COLOR", "do not colour messages and input"),
+    (
+        "CANNY_STATISTICS=FILE",
+        "write bytes allocated, collections and pauses to FILE at the end",
+    ),
+    (
+        "CANNY_GC_STRESS=N, CANNY_GC_VERIFY=1, CANNY_GC_POISON=1, CANNY_NURSERY=BYTES",
+        "test modes of the collector",
+    ),
+];
+
+pub const EXIT_CODES: &[Row] = &[
+    ("N", "what the program gives to (exit), else 0"),
+    ("64", "the command line is wrong"),
+    ("65", "syntax errors"),
+    ("66", "a file cannot be read"),
+    ("70", "an error that no handler took"),
+    ("71", "the operating system refused something"),
+    ("130", "Ctrl-C"),
+];
+
+/// Columns of what stands on the left.
+const LEFT_COLUMNS: usize = 26;
+
+/// A list in two columns; what is too wide for the left one has a line of its own.
+fn list(rows: impl Iterator<Item = (String, String)>) -> String {
+    let mut text = String::new();
+    for (left, right) in rows {
+        if left.chars().count() >= LEFT_COLUMNS {
+            text.push_str(&format!("  {left}\n  {:LEFT_COLUMNS$} {right}\n", ""));
+        } else {
+            text.push_str(&format!("  {left:LEFT_COLUMNS$} {right}\n"));
+        }
+    }
+    text
+}
+
+fn rows(rows: &[Row]) -> String {
+    list(
+        rows.iter()
+            .map(|&(left, right)| (left.to_owned(), right.to_owned())),
+    )
+}
+
+/// The text of `canny --help`.
+pub fn text() -> String {
+    let forms = FORMS
+        .iter()
+        .map(|(form, meaning)| (format!("canny {form}"), (*meaning).to_owned()));
+    let tools = TOOLS.iter().map(|tool| {
+        let mut summary = tool.summary.to_owned();
+        summary[..1].make_ascii_lowercase();
+        (format!("{} {}", tool.name, tool.operands), summary)
+    });
+    format!(
+        "Canny, an R7RS Scheme.\n\nUsage:\n{}\nCommands:\n{}\nOptions:\n{}{}\n{DESCRIPTION}\nEnvironment:\n{}\n\
+        Exit codes:\n{}",
+        list(forms),
+        list(tools),
+        rows(RUN.options),
+        rows(COMMON_OPTIONS),
+        rows(ENVIRONMENT),
+        rows(EXIT_CODES),
+    )
+}
+
+/// The text of `canny COMMAND --help`.
+pub fn of_command(tool: &Tool) -> String {
+    let Tool {
+        name,
+        operands,
+        summary,
+        options,
+        details,
+        ..
+    } = tool;
+    let mut text = format!("Usage: canny {name} {operands}\n\n{summary}.\n");
+    text.push_str(&format!(
+        "\nOptions:\n{}{}",
+        rows(options),
+        rows(COMMON_OPTIONS)
+    ));
+    if !details.is_empty() {
+        text.push_str(&format!("\n{details}\n"));
+    }
+    text
+}
 
 /// The text of `-V`: SRFI 176 data.
 pub fn version() -> String {

@@ -9,15 +9,18 @@ mod help;
 mod inspect;
 mod json;
 mod options;
+mod project;
 mod repl;
 mod report;
 mod session;
 mod tools;
 mod warnings;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use options::{Action, Options};
+use tools::table::Checked;
 
 /// Exit codes of sysexits that the command uses.
 mod exit_code {
@@ -55,27 +58,36 @@ fn main() -> ExitCode {
     if let Some(code) = tools::run(std::env::args_os()) {
         return ExitCode::from(code);
     }
-    let options = match options::parse(std::env::args_os()) {
-        Ok(options) => options,
+    // Without a command, the options are those of `run`.
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let checked = tools::table::check(&tools::programs::RUN, &words);
+    let options = match checked {
+        Ok(Checked::Help) => {
+            print_all(&help::text());
+            return ExitCode::SUCCESS;
+        }
+        Ok(Checked::Fine) => options::parse(std::env::args_os()),
+        Err(message) => Err(message),
+    };
+    match options {
+        Ok(options) => ExitCode::from(perform(options)),
         Err(message) => {
             eprintln!("canny: {message}\nTry 'canny --help'.");
-            return ExitCode::from(exit_code::USAGE);
+            ExitCode::from(exit_code::USAGE)
         }
-    };
+    }
+}
+
+/// Does what a command line asks for; gives the exit code.
+fn perform(options: Options) -> u8 {
     report::set(options.message_format, &options.warnings);
     match &options.action {
-        Action::Help => {
-            print_all(help::TEXT);
-            return ExitCode::SUCCESS;
-        }
-        Action::Version => {
-            print_all(&help::version());
-            return ExitCode::SUCCESS;
-        }
+        Action::Help => print_all(&help::text()),
+        Action::Version => print_all(&help::version()),
         Action::Explain(code) => return explain::run(code.as_deref()),
-        _ => {}
+        _ => return on_large_stack(move || run(&options)),
     }
-    ExitCode::from(on_large_stack(move || run(&options)))
+    0
 }
 
 /// Does the work of the command on a thread with room for nested code; gives the exit code.

@@ -46,6 +46,8 @@ pub struct Options {
     pub heap_limit_bytes: Option<usize>,
     pub stack_limit_bytes: Option<usize>,
     pub use_cache: bool,
+    /// Look for a project around the program.
+    pub uses_project: bool,
     pub warnings: Warnings,
     pub message_format: MessageFormat,
     /// Compile code that runs often.
@@ -56,29 +58,91 @@ pub struct Options {
     pub reports_specializer: bool,
 }
 
+/// The commands that take the options of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Run,
+    Repl,
+    Expand,
+    Disassemble,
+    Explain,
+}
+
+impl Verb {
+    const ALL: [Verb; 5] = [
+        Verb::Run,
+        Verb::Repl,
+        Verb::Expand,
+        Verb::Disassemble,
+        Verb::Explain,
+    ];
+
+    fn word(self) -> &'static str {
+        match self {
+            Verb::Run => "run",
+            Verb::Repl => "repl",
+            Verb::Expand => "expand",
+            Verb::Disassemble => "disasm",
+            Verb::Explain => "explain",
+        }
+    }
+
+    /// The verb that an operand is.
+    fn of(word: &OsString) -> Option<Verb> {
+        Verb::ALL.into_iter().find(|verb| word == verb.word())
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            action: Action::Repl,
+            command_line: vec!["canny".to_owned()],
+            first_directories: Vec::new(),
+            last_directories: Vec::new(),
+            features: Vec::new(),
+            heap_limit_bytes: None,
+            stack_limit_bytes: None,
+            use_cache: true,
+            uses_project: true,
+            warnings: Warnings::default(),
+            message_format: MessageFormat::Text,
+            compiles: true,
+            reports_specializer: false,
+            listen: None,
+        }
+    }
+}
+
+impl Options {
+    /// Takes `-A`, `-I` or `-D`, which every command that compiles has; false if it is none of them.
+    pub fn take_library_option(
+        &mut self,
+        option: char,
+        parser: &mut Parser,
+    ) -> Result<bool, String> {
+        let mut value = || parser.value().map_err(|error| error.to_string());
+        match option {
+            'A' => self.last_directories.push(value()?.into()),
+            'I' => self.first_directories.push(value()?.into()),
+            'D' => self.features.push(string(value()?)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
 /// Parses the command line; the message says what is wrong with it.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, String> {
-    let mut options = Options {
-        action: Action::Repl,
-        command_line: Vec::new(),
-        first_directories: Vec::new(),
-        last_directories: Vec::new(),
-        features: Vec::new(),
-        heap_limit_bytes: None,
-        stack_limit_bytes: None,
-        use_cache: true,
-        warnings: Warnings::default(),
-        message_format: MessageFormat::Text,
-        compiles: true,
-        reports_specializer: false,
-        listen: None,
-    };
-    // After the word `repl`.
-    let mut wants_prompt = false;
-    // After the word `run`.
-    let mut must_run = false;
+    parse_rest(Parser::from_iter(arguments), None)
+}
+
+/// Parses what is behind a verb, or a whole command line, which may name the verb behind options.
+pub fn parse_rest(mut parser: Parser, verb: Option<Verb>) -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut verb = verb;
     let mut expressions: Vec<String> = Vec::new();
-    let mut parser = Parser::from_iter(arguments);
+    let mut operands: Vec<OsString> = Vec::new();
     let text_of = |error: lexopt::Error| error.to_string();
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {
@@ -90,15 +154,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
                 options.action = Action::Version;
                 return Ok(options);
             }
-            Arg::Short('A') => options
-                .last_directories
-                .push(parser.value().map_err(text_of)?.into()),
-            Arg::Short('I') => options
-                .first_directories
-                .push(parser.value().map_err(text_of)?.into()),
-            Arg::Short('D') => options
-                .features
-                .push(string(parser.value().map_err(text_of)?)?),
+            Arg::Short(option @ ('A' | 'I' | 'D')) => {
+                options.take_library_option(option, &mut parser)?;
+            }
             Arg::Short('e') => expressions.push(string(parser.value().map_err(text_of)?)?),
             Arg::Long("heap-limit") => {
                 options.heap_limit_bytes =
@@ -111,15 +169,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
             Arg::Long("no-jit") => options.compiles = false,
             Arg::Long("spesh-report") => options.reports_specializer = true,
             Arg::Long("no-cache") => options.use_cache = false,
-            Arg::Long("listen") if wants_prompt => {
+            Arg::Long("no-project") => options.uses_project = false,
+            Arg::Long("listen") if verb == Some(Verb::Repl) => {
                 options.listen = Some(string(parser.value().map_err(text_of)?)?);
-            }
-            Arg::Value(word) if is_verb(&word, "repl") && !must_run && !wants_prompt => {
-                wants_prompt = true;
-            }
-            Arg::Value(word) if wants_prompt => {
-                let word = word.to_string_lossy().into_owned();
-                return Err(format!("'repl' takes options only, not '{word}'"));
             }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
             Arg::Short('W') => options
@@ -132,73 +184,83 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, S
                     _ => return Err("--message-format wants 'text' or 'json'".to_owned()),
                 };
             }
-            Arg::Value(word) if is_verb(&word, "run") && !must_run => must_run = true,
-            Arg::Value(first) => {
-                let rest: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
-                return with_operands(options, expressions, must_run, first, rest);
-            }
+            Arg::Value(word) => match verb {
+                // With -e, all operands are arguments.
+                None if expressions.is_empty() && Verb::of(&word).is_some() => {
+                    verb = Verb::of(&word);
+                }
+                None | Some(Verb::Run) => {
+                    // The rest belongs to the program.
+                    operands.push(word);
+                    operands.extend(parser.raw_args().map_err(text_of)?);
+                    break;
+                }
+                Some(_) => operands.push(word),
+            },
             other => return Err(other.unexpected().to_string()),
         }
     }
-    if wants_prompt && !expressions.is_empty() {
-        return Err("'repl' takes no -e".to_owned());
-    } else if wants_prompt {
-        options.action = Action::Repl;
-    } else if !expressions.is_empty() {
+    settle(options, verb, expressions, operands)
+}
+
+/// What to do, from the parts of a command line.
+fn settle(
+    mut options: Options,
+    verb: Option<Verb>,
+    expressions: Vec<String>,
+    operands: Vec<OsString>,
+) -> Result<Options, String> {
+    let lossy = |text: &OsString| text.to_string_lossy().into_owned();
+    match verb {
+        Some(verb @ (Verb::Repl | Verb::Expand | Verb::Disassemble | Verb::Explain))
+            if !expressions.is_empty() =>
+        {
+            return Err(format!("'{}' takes no -e", verb.word()));
+        }
+        Some(Verb::Repl) => {
+            if let Some(word) = operands.first() {
+                return Err(format!("'repl' takes options only, not '{}'", lossy(word)));
+            }
+            options.action = Action::Repl;
+            return Ok(options);
+        }
+        Some(verb @ (Verb::Expand | Verb::Disassemble)) => {
+            let [file] = operands.as_slice() else {
+                return Err(format!("'{}' takes one file", verb.word()));
+            };
+            let file = PathBuf::from(file);
+            options.action = match verb {
+                Verb::Expand => Action::Expand(file),
+                _ => Action::Disassemble(file),
+            };
+            return Ok(options);
+        }
+        Some(Verb::Explain) => {
+            options.action = match operands.as_slice() {
+                [] => Action::Explain(None),
+                [code] => Action::Explain(Some(lossy(code))),
+                _ => return Err("'explain' takes one code".to_owned()),
+            };
+            return Ok(options);
+        }
+        Some(Verb::Run) | None => {}
+    }
+    let mut words = operands.iter().map(lossy);
+    if !expressions.is_empty() {
         options.action = Action::Program(Source::Expressions(expressions));
-    } else if must_run {
+    } else if let Some(first) = words.next() {
+        options.command_line = vec![first];
+        options.action = Action::Program(match operands[0].to_str() {
+            Some("-") => Source::StandardInput,
+            _ => Source::File(PathBuf::from(&operands[0])),
+        });
+    } else if verb == Some(Verb::Run) {
         return Err("'run' takes a file".to_owned());
     } else if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         options.action = Action::Program(Source::StandardInput);
     }
-    options.command_line = vec!["canny".to_owned()];
+    options.command_line.extend(words);
     Ok(options)
-}
-
-/// The rest of a command line from its first operand on.
-fn with_operands(
-    mut options: Options,
-    expressions: Vec<String>,
-    must_run: bool,
-    first: OsString,
-    rest: Vec<OsString>,
-) -> Result<Options, String> {
-    let lossy = |text: &OsString| text.to_string_lossy().into_owned();
-    if !expressions.is_empty() {
-        options.command_line = vec!["canny".to_owned(), lossy(&first)];
-        options.action = Action::Program(Source::Expressions(expressions));
-    } else if !must_run && (is_verb(&first, "expand") || is_verb(&first, "disasm")) {
-        let [file] = rest.as_slice() else {
-            return Err(format!("'{}' takes one file", lossy(&first)));
-        };
-        let file = PathBuf::from(file);
-        options.action = if first == "expand" {
-            Action::Expand(file)
-        } else {
-            Action::Disassemble(file)
-        };
-        return Ok(options);
-    } else if !must_run && is_verb(&first, "explain") {
-        options.action = match rest.as_slice() {
-            [] => Action::Explain(None),
-            [code] => Action::Explain(Some(lossy(code))),
-            _ => return Err("'explain' takes one code".to_owned()),
-        };
-        return Ok(options);
-    } else if first == "-" {
-        options.command_line = vec!["-".to_owned()];
-        options.action = Action::Program(Source::StandardInput);
-    } else {
-        options.command_line = vec![lossy(&first)];
-        options.action = Action::Program(Source::File(first.into()));
-    }
-    options.command_line.extend(rest.iter().map(lossy));
-    Ok(options)
-}
-
-/// Whether an operand is this verb; a file of that name is a program.
-fn is_verb(word: &OsString, verb: &str) -> bool {
-    word == verb && !PathBuf::from(word).exists()
 }
 
 fn string(value: OsString) -> Result<String, String> {
@@ -206,7 +268,7 @@ fn string(value: OsString) -> Result<String, String> {
 }
 
 /// A number of bytes with an optional suffix K, M or G.
-fn size(option: &str, value: OsString) -> Result<usize, String> {
+pub fn size(option: &str, value: OsString) -> Result<usize, String> {
     let text = string(value)?;
     let (digits, shift) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),

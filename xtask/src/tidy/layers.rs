@@ -7,12 +7,18 @@ use crate::workspace;
 
 /// Every crate with the crates it may depend on, in build order. A row names only rows above it.
 const LAYERS: &[(&str, &[&str])] = &[
+    // Also what xtask makes sites with.
+    ("pages", &[]),
     ("tables", &[]),
     ("number", &[]),
     ("value", &["tables"]),
     ("heap", &["tables", "value"]),
     ("syntax", &["tables", "number"]),
     ("format", &["syntax"]),
+    ("packages", &["syntax"]),
+    ("documentation", &["tables", "syntax"]),
+    // Its build reads the sources of libraries.
+    ("reference", &["syntax", "documentation"]),
     ("compiler", &["tables", "number", "syntax"]),
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables"]),
@@ -35,9 +41,32 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "lsp",
+        &[
+            "tables",
+            "syntax",
+            "format",
+            "documentation",
+            "reference",
+            "lib",
+        ],
+    ),
+    (
         "cli",
         &[
-            "tables", "number", "value", "heap", "syntax", "format", "compiler", "vm", "io", "lib",
+            "tables",
+            "number",
+            "value",
+            "heap",
+            "syntax",
+            "format",
+            "packages",
+            "documentation",
+            "compiler",
+            "vm",
+            "io",
+            "lib",
+            "lsp",
         ],
     ),
 ];

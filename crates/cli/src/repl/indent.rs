@@ -1,6 +1,6 @@
 //! Where the next line of a form begins.
 
-use canny_syntax::pretty::distinguished_operands;
+use canny_syntax::pretty::body_operands;
 
 use super::lexis::{Token, TokenKind, tokens};
 
@@ -38,7 +38,7 @@ pub fn indentation(text: &str) -> usize {
             }
             kind => {
                 let word = &text[range.clone()];
-                note(&mut open, column, kind, word, line_start);
+                note(&mut open, column, kind, word);
                 if kind == TokenKind::Open {
                     let inner = column + word.chars().count() - 1;
                     open.push(Open {
@@ -62,7 +62,7 @@ pub fn indentation(text: &str) -> usize {
 }
 
 /// An element begins in the innermost open list.
-fn note(open: &mut [Open], column: usize, kind: TokenKind, word: &str, _line_start: usize) {
+fn note(open: &mut [Open], column: usize, kind: TokenKind, word: &str) {
     let Some(list) = open.last_mut() else { return };
     list.count += 1;
     match list.count {
@@ -76,15 +76,7 @@ fn column_in(list: &Open) -> usize {
     let Some((head_column, head)) = &list.head else {
         return list.column + 1;
     };
-    // Whatever defines something or is called like a form with a body looks like one.
-    let has_body = distinguished_operands(head).is_some()
-        || head.starts_with("def")
-        || head.starts_with("with-")
-        || head.starts_with("call-with-")
-        || matches!(
-            head.as_str(),
-            "parameterize" | "guard" | "let-syntax" | "dotimes" | "while" | "until" | "test-group"
-        );
+    let has_body = body_operands(head).is_some();
     match list.second {
         _ if has_body => list.column + 2,
         Some(second) if second > *head_column => second,
@@ -112,6 +104,9 @@ mod tests {
             ("(f \"a\nb\" c", 3),
             ("(if a\n    b", 4),
             ("(lambda (x) ; comment", 2),
+            ("(test-group \"a\"", 2),
+            ("(call-with-current-continuation", 1),
+            ("(match-let ((a b))", 2),
             ("(a)", 0),
             ("", 0),
             (")))", 0),

@@ -33,6 +33,8 @@ use std::sync::Arc;
 use canny_lib::evaluation::INTERACTION;
 use canny_vm::{InterruptState, Vm};
 
+pub use editor::size as terminal_size;
+
 use crate::exit_code;
 use crate::options::Options;
 use crate::session::{Failure, Session};
@@ -73,7 +75,12 @@ pub fn evaluate_and_print(session: &mut Session, name: &str, bytes: &[u8]) -> Re
 
 /// Reads, evaluates and prints until the end of input or `(exit)`.
 pub fn run(options: &Options) -> u8 {
-    let session = match Session::new(options, None) {
+    // A prompt is of use without the project too, to find out what is wrong with it.
+    let project = crate::project::find(options, None).unwrap_or_else(|_| {
+        eprintln!("canny: the prompt runs without the project");
+        None
+    });
+    let session = match Session::in_project(options, None, project.as_ref()) {
         Ok(session) => session,
         Err(message) => {
             eprintln!("canny: {message}");

@@ -5,33 +5,33 @@
 //! taken: symbols and debug information stay behind.
 
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use canny_compiler::image;
-use canny_lib::evaluation::{Evaluation, EvaluationConfig};
-use lexopt::{Arg, Parser, ValueExt};
+use canny_lib::evaluation::Evaluation;
+use lexopt::{Arg, Parser};
 
-use super::Tool;
+use super::table::{LIBRARY_OPTIONS, Row, joined};
+use super::{Tool, files};
 use crate::options::{Options, Source};
 use crate::session::Session;
 use crate::{exit_code, report};
+
+const OUTPUT_OPTIONS: &[Row] = &[(
+    "-o PROGRAM",
+    "the file to write; FILE without its ending unless given",
+)];
+
+/// What compiling takes, under each of its names.
+pub const OPTIONS: &[Row] =
+    &joined::<{ LIBRARY_OPTIONS.len() + OUTPUT_OPTIONS.len() }>(LIBRARY_OPTIONS, OUTPUT_OPTIONS);
 
 pub const TOOL: Tool = Tool {
     name: "compile",
     operands: "[OPTION…] FILE [-o PROGRAM]",
     summary: "Makes one executable file of a program, its libraries and the machine",
-    options: &[
-        (
-            "-o PROGRAM",
-            "the file to write; FILE without its ending unless given",
-        ),
-        (
-            "-A DIR, -I DIR",
-            "search DIR for libraries, after or before the others",
-        ),
-        ("-D FEATURE", "let cond-expand know FEATURE"),
-    ],
+    options: OPTIONS,
     details: "The file runs on machines of the same kind without Canny and without the sources. All its arguments\n\
               are the program's. Files that the program loads or includes while it runs are not part of it.",
     run,
@@ -43,30 +43,12 @@ const MAGIC: [u8; 16] = *b"canny program 1\n";
 /// Bytes of the trailer: length, checksum, [`MAGIC`].
 const TRAILER_BYTES: usize = 8 + 8 + MAGIC.len();
 
-fn run(mut parser: Parser) -> Result<u8, String> {
-    let text_of = |error: lexopt::Error| error.to_string();
-    let mut options = crate::options::parse([std::ffi::OsString::from("canny")])?;
-    let mut file: Option<PathBuf> = None;
-    let mut output: Option<PathBuf> = None;
-    while let Some(argument) = parser.next().map_err(text_of)? {
-        match argument {
-            Arg::Short('o') => output = Some(parser.value().map_err(text_of)?.into()),
-            Arg::Short('A') => options
-                .last_directories
-                .push(parser.value().map_err(text_of)?.into()),
-            Arg::Short('I') => options
-                .first_directories
-                .push(parser.value().map_err(text_of)?.into()),
-            Arg::Short('D') => options.features.push(
-                parser
-                    .value()
-                    .and_then(|value| value.string())
-                    .map_err(text_of)?,
-            ),
-            Arg::Value(path) if file.is_none() => file = Some(path.into()),
-            other => return Err(other.unexpected().to_string()),
-        }
-    }
+fn run(parser: Parser) -> Result<u8, String> {
+    let Words {
+        options,
+        file,
+        output,
+    } = parse(parser)?;
     let file = file.ok_or("which file?")?;
     let output = match output {
         Some(output) => output,
@@ -80,7 +62,37 @@ fn run(mut parser: Parser) -> Result<u8, String> {
     }))
 }
 
-fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
+/// A command line.
+pub struct Words {
+    pub options: Options,
+    pub file: Option<PathBuf>,
+    pub output: Option<PathBuf>,
+}
+
+/// Parses a command line with [`OPTIONS`].
+pub fn parse(mut parser: Parser) -> Result<Words, String> {
+    let text_of = |error: lexopt::Error| error.to_string();
+    let mut words = Words {
+        options: Options::default(),
+        file: None,
+        output: None,
+    };
+    while let Some(argument) = parser.next().map_err(text_of)? {
+        match argument {
+            Arg::Short('o') => words.output = Some(parser.value().map_err(text_of)?.into()),
+            Arg::Short(option @ ('A' | 'I' | 'D')) => {
+                words.options.take_library_option(option, &mut parser)?;
+            }
+            Arg::Long("no-project") => words.options.uses_project = false,
+            Arg::Value(path) if words.file.is_none() => words.file = Some(path.into()),
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    Ok(words)
+}
+
+/// Compiles a program into an executable file; gives the exit code.
+pub fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -88,11 +100,14 @@ fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
             return exit_code::NO_INPUT;
         }
     };
-    let evaluation = Evaluation::new(&EvaluationConfig {
-        directories: crate::session::directories(options, Some(file)),
-        features: options.features.clone(),
-        ..EvaluationConfig::default()
-    });
+    let config = match crate::project::configuration(options, file) {
+        Ok(config) => config,
+        Err(message) => {
+            eprintln!("canny compile: {message}");
+            return exit_code::DATA;
+        }
+    };
+    let evaluation = Evaluation::new(&config);
     let name = file.display().to_string();
     let (program, warnings) = match evaluation.bundle_program(&name, &bytes) {
         Ok(bundle) => bundle,
@@ -119,7 +134,7 @@ fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
     }
 }
 
-/// Writes the machine and the program; gives the file's size. There is never a half-written file of that name.
+/// Writes the machine and the program; gives the file's size.
 fn write_executable(output: &Path, program: &[u8]) -> io::Result<usize> {
     let mut content = fs::read(std::env::current_exe()?)?;
     if let Some(carried) = carried_bytes(&content) {
@@ -130,38 +145,8 @@ fn write_executable(output: &Path, program: &[u8]) -> io::Result<usize> {
     content.extend_from_slice(&(program.len() as u64).to_le_bytes());
     content.extend_from_slice(&image::checksum(program).to_le_bytes());
     content.extend_from_slice(&MAGIC);
-    if output.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    let mut name = output.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let temporary = output.with_file_name(name);
-    let written = fs::File::create_new(&temporary).and_then(|mut file| {
-        file.write_all(&content)?;
-        make_executable(&file)?;
-        file.sync_all()
-    });
-    let replaced = written.and_then(|()| fs::rename(&temporary, output));
-    if replaced.is_err() {
-        // The message about the first failure is the useful one.
-        let _ = fs::remove_file(&temporary);
-    }
-    replaced.map(|()| content.len())
-}
-
-#[cfg(unix)]
-fn make_executable(file: &fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut permissions = file.metadata()?.permissions();
-    // Who may read it may run it.
-    let mode = permissions.mode();
-    permissions.set_mode(mode | ((mode & 0o444) >> 2));
-    file.set_permissions(permissions)
-}
-
-#[cfg(not(unix))]
-fn make_executable(_: &fs::File) -> io::Result<()> {
-    Ok(())
+    files::write_executable(output, &content)?;
+    Ok(content.len())
 }
 
 /// Cuts off what the system does not load, if this is a 64-bit little-endian ELF file: sections with symbols and
@@ -241,15 +226,10 @@ fn read_program(file: &mut fs::File, length: u64, checksum: u64) -> Result<Vec<u
 
 /// Runs a program that came with the executable file; all arguments are the program's.
 pub fn run_carried(program: &[u8], command_line: Vec<String>) -> u8 {
-    let options = crate::options::parse([std::ffi::OsString::from("canny")]);
-    let mut options = match options {
-        Ok(options) => options,
-        Err(message) => {
-            eprintln!("canny: {message}");
-            return exit_code::USAGE;
-        }
-    };
+    let mut options = Options::default();
     options.action = crate::options::Action::Program(Source::StandardInput);
+    // All its libraries are in it.
+    options.uses_project = false;
     let name = command_line.first().cloned().unwrap_or_default();
     options.command_line = command_line;
     let mut session = match Session::new(&options, None) {

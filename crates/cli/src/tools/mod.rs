@@ -1,77 +1,92 @@
-//! The tools beside running programs: `canny fmt` and its kin. Each has its own options.
+//! The commands of `canny`, and the one table of them and of their options. `--help`, completions for shells and the
+//! manual page are made of it, and a command line is checked against it before a command sees it.
 
 pub mod compile;
+mod compile_r7rs;
+mod completions;
+pub mod doc;
 mod files;
 mod fmt;
+mod lsp;
+mod man;
+pub mod packages;
+mod new;
+pub mod programs;
+pub mod table;
+mod test;
 
 use std::ffi::OsString;
 
 use lexopt::Parser;
+use table::Checked;
 
 use crate::exit_code;
 
 /// A tool and how it is called.
 pub struct Tool {
     pub name: &'static str,
-    /// What stands behind the name.
+    /// What stands behind the name. [`table`] says what its words mean.
     pub operands: &'static str,
-    /// One line about it.
+    /// One line about it, without a full stop.
     pub summary: &'static str,
-    /// Options with what they mean, for `--help`.
+    /// Options with what they mean; `--help` is understood.
     pub options: &'static [(&'static str, &'static str)],
-    /// More about it, for `--help`.
+    /// More about it, in lines.
     pub details: &'static str,
     /// Runs it; the message says what is wrong with the command line.
     run: fn(Parser) -> Result<u8, String>,
 }
 
-/// Every tool.
-pub const TOOLS: &[Tool] = &[compile::TOOL, fmt::TOOL];
+/// Every command, in the order of `--help`.
+pub const TOOLS: &[Tool] = &[
+    programs::RUN,
+    programs::REPL,
+    programs::EXPAND,
+    programs::DISASM,
+    new::TOOL,
+    test::TOOL,
+    doc::TOOL,
+    compile::TOOL,
+    compile_r7rs::TOOL,
+    fmt::TOOL,
+    lsp::TOOL,
+    packages::ADD,
+    packages::REMOVE,
+    packages::LOCK,
+    packages::UPDATE,
+    packages::VENDOR,
+    packages::TREE,
+    programs::EXPLAIN,
+    completions::TOOL,
+    man::TOOL,
+];
 
-/// Runs the tool that the first word of a command line names; `None` if it names none.
+/// Runs the tool that the first word of a command line names, or the name that `canny` was called by; `None` if there is none.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<u8> {
     let mut words = arguments.into_iter();
     let program = words.next()?;
-    let name = words.next()?;
-    let tool = TOOLS.iter().find(|tool| name == tool.name)?;
-    // A program of that name comes first, as it does for the other words.
-    if std::path::Path::new(&name).is_file() {
-        return None;
-    }
+    let called = std::path::Path::new(&program).file_name();
+    let tool = if called.is_some_and(|called| called == compile_r7rs::TOOL.name) {
+        &compile_r7rs::TOOL
+    } else {
+        // A file of that name is run by `canny run NAME` or `canny ./NAME`.
+        let name = words.next()?;
+        TOOLS.iter().find(|tool| name == tool.name)?
+    };
     let rest: Vec<OsString> = words.collect();
-    if rest.iter().any(|word| word == "--help" || word == "-h") {
-        crate::print_all(&help(tool));
-        return Some(0);
-    }
-    let parser = Parser::from_iter(std::iter::once(program).chain(rest));
-    Some(match (tool.run)(parser) {
-        Ok(code) => code,
-        Err(message) => {
-            eprintln!(
-                "canny {}: {message}\nTry 'canny {} --help'.",
-                tool.name, tool.name
-            );
-            exit_code::USAGE
+    let result = match table::check(tool, &rest) {
+        Ok(Checked::Help) => {
+            crate::print_all(&crate::help::of_command(tool));
+            return Some(0);
         }
-    })
-}
-
-fn help(tool: &Tool) -> String {
-    let Tool {
-        name,
-        operands,
-        summary,
-        ..
-    } = tool;
-    let mut text = format!("usage: canny {name} {operands}\n\n{summary}.\n");
-    if !tool.options.is_empty() {
-        text.push_str("\noptions\n");
-    }
-    for (option, meaning) in tool.options {
-        text.push_str(&format!("  {option:<16} {meaning}\n"));
-    }
-    if !tool.details.is_empty() {
-        text.push_str(&format!("\n{}\n", tool.details));
-    }
-    text
+        Ok(Checked::Fine) => (tool.run)(Parser::from_iter(std::iter::once(program).chain(rest))),
+        Err(message) => Err(message),
+    };
+    Some(result.unwrap_or_else(|message| {
+        eprintln!(
+            "canny {}: {message}\nTry 'canny {} --help'.",
+            tool.name, tool.name
+        );
+        exit_code::USAGE
+    }))
 }

@@ -10,7 +10,9 @@ use crate::expander::binding::{Binding, Denotation, MacroName, lookup_primitive}
 use crate::expander::keyword::CoreForm;
 use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::scope::{ScopeId, ScopeKind};
+use crate::foreign_names;
 use crate::name::Name;
+use crate::recording::{Meaning, Role};
 use crate::span::Span;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
@@ -59,6 +61,7 @@ impl Expander<'_> {
             ScopeKind::Top => {
                 let name = self.table_name(identifier)?;
                 let binding = self.environment.entry(name)?.binding.clone();
+                self.environment.use_name(name);
                 let home = self.environment.key().clone();
                 self.denotation_of(&binding, &home)
             }
@@ -135,6 +138,7 @@ impl Expander<'_> {
                     scope,
                     transformer: Transformer::Procedure(made),
                 });
+                self.know_macro(&opened, Meaning::Macro(name.clone()));
                 self.opened.insert(name.clone(), opened.clone());
                 return Some(opened);
             }
@@ -167,6 +171,7 @@ impl Expander<'_> {
             scope,
             transformer: Transformer::Rules(rules),
         });
+        self.know_macro(&opened, Meaning::Macro(name.clone()));
         self.opened.insert(name.clone(), opened.clone());
         Some(opened)
     }
@@ -174,7 +179,14 @@ impl Expander<'_> {
     /// Whether the syntax is an identifier that means that auxiliary keyword.
     pub(crate) fn is_auxiliary(&mut self, syntax: &Syntax, form: CoreForm, scope: ScopeId) -> bool {
         match syntax.as_identifier() {
-            Some(identifier) => self.resolve(identifier, scope).is_auxiliary(form),
+            Some(identifier) => {
+                let meaning = self.resolve(identifier, scope);
+                let is_meant = meaning.is_auxiliary(form);
+                if is_meant {
+                    self.note(identifier, syntax.span, Role::Reference, &meaning);
+                }
+                is_meant
+            }
             None => false,
         }
     }
@@ -183,6 +195,7 @@ impl Expander<'_> {
     pub(crate) fn reference(&mut self, identifier: Identifier, span: Span, scope: ScopeId) -> Expr {
         let meaning = self.resolve(identifier, scope);
         let meaning = self.in_phase(meaning, identifier, span);
+        self.note(identifier, span, Role::Reference, &meaning);
         let kind = match meaning {
             Denotation::Local(variable) => ExprKind::LocalRef(variable),
             Denotation::Primitive(primitive) => ExprKind::PrimitiveRef(primitive),
@@ -243,6 +256,8 @@ impl Expander<'_> {
             .any(|form| form.name() == symbol.as_str())
         {
             diagnostic = diagnostic.note("it is a standard keyword: is an `import` missing?");
+        } else if let Some(note) = foreign_names::replacement(symbol.as_str()) {
+            diagnostic = diagnostic.note(note);
         } else if let Some(note) = self.libraries.exporters_note(symbol) {
             diagnostic = diagnostic.note(note);
         } else {
@@ -251,6 +266,8 @@ impl Expander<'_> {
             let names = names.chain(locals);
             if let Some(similar) = crate::library::similar_name(symbol, names) {
                 diagnostic = diagnostic.similar(similar.as_str());
+                // Whoever meant it uses its import.
+                self.environment.use_name(similar);
                 let meant = self.environment.entry(similar).map(|entry| &entry.binding);
                 if matches!(meant, Some(Binding::Core(_) | Binding::Macro(_))) {
                     diagnostic.code = "misspelt-keyword";
@@ -271,6 +288,7 @@ impl Expander<'_> {
     ) -> Expr {
         let meaning = self.resolve(identifier, scope);
         let meaning = self.in_phase(meaning, identifier, at);
+        self.note(identifier, at, Role::Assignment, &meaning);
         let kind = match meaning {
             Denotation::Local(variable) => {
                 self.locals[variable].assigned = true;

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use canny_tables::primitives;
 
@@ -26,6 +27,7 @@ use crate::expander::CoreForm;
 use crate::expander::{Binding, MacroName};
 use crate::name::Name;
 use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};
+use crate::recording::Recording;
 use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
 
@@ -50,6 +52,8 @@ pub struct ExpandedLibrary {
     pub interface: Arc<Interface>,
     /// The files it was made from: the one with its `define-library` form, then the included ones.
     pub files: Vec<PathBuf>,
+    /// The libraries of which `cond-expand` asked whether they exist, and what the answer was.
+    pub asked: Vec<(LibraryName, bool)>,
 }
 
 /// A `define-library` form that was seen but not expanded yet.
@@ -83,6 +87,14 @@ pub struct Libraries {
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
+    /// What the expander sees of the unit under way, if somebody wants to know.
+    pub(crate) recording: Option<Recording>,
+    /// What it saw of libraries.
+    recordings: HashMap<LibraryKey, Arc<Recording>>,
+    /// Whether expansions are to end as soon as they can.
+    stop: Option<Arc<AtomicBool>>,
+    /// The libraries of whose existence was asked since the innermost library began.
+    asked: Vec<(LibraryName, bool)>,
     /// Interfaces tell every name of the library's top level, and each global may be defined anew.
     keeps_internals: bool,
 }
@@ -107,6 +119,10 @@ impl Libraries {
             macro_host: None,
             included_from: HashMap::new(),
             files: Vec::new(),
+            recording: None,
+            recordings: HashMap::new(),
+            stop: None,
+            asked: Vec::new(),
             keeps_internals: false,
         };
         for interface in [syntax_library(), primitives_library()] {
@@ -141,6 +157,37 @@ impl Libraries {
     /// time, so that a prompt can be inside of them and define what is there anew.
     pub fn keep_internals(&mut self) {
         self.keeps_internals = true;
+    }
+
+    /// Records what the next program means, and the libraries that are expanded for it.
+    pub fn begin_recording(&mut self) {
+        self.recording = Some(Recording::default());
+    }
+
+    /// Ends recording; gives what was seen of the program.
+    pub fn end_recording(&mut self) -> Recording {
+        self.recording.take().unwrap_or_default()
+    }
+
+    /// What was seen of a library when it was expanded.
+    pub fn recording_of(&self, key: &LibraryKey) -> Option<&Arc<Recording>> {
+        self.recordings.get(key)
+    }
+
+    /// Lets expansions end as soon as they can once this is true.
+    pub fn set_stop(&mut self, stop: Option<Arc<AtomicBool>>) {
+        self.stop = stop;
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop
+            .as_ref()
+            .is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Forgets every transformer that is a procedure; they are made again where they are needed.
+    pub fn forget_transformers(&mut self) {
+        self.transformers.clear();
     }
 
     /// Forgets a library, so that it is loaded anew when it is asked for; gives its interface, to be put back with
@@ -302,7 +349,9 @@ impl Libraries {
                 Loaded::NotFound { searched } => {
                     let known = self.loader.known_libraries();
                     let known = known.iter().map(|name| Name::new(name));
-                    diagnostics.push(not_found(name, at, &searched, known));
+                    let diagnostic = not_found(name, at, &searched, known);
+                    let advice = self.loader.advice(name).into_iter();
+                    diagnostics.push(advice.fold(diagnostic, Diagnostic::note));
                     return None;
                 }
                 Loaded::Failed(message) => {
@@ -370,10 +419,12 @@ impl Libraries {
     /// Whether a library exists, for `cond-expand`.
     pub(crate) fn exists(&mut self, name: &LibraryName) -> bool {
         let key = name.key();
-        self.interfaces.contains_key(&key)
+        let exists = self.interfaces.contains_key(&key)
             || self.declared.contains_key(&key)
             || self.loading.iter().any(|loading| loading.name == *name)
-            || self.loader.exists(name)
+            || self.loader.exists(name);
+        self.asked.push((name.clone(), exists));
+        exists
     }
 }
 

@@ -1,0 +1,109 @@
+//! The rows of the commands that run, show or explain programs; `options` parses what they take.
+
+use lexopt::Parser;
+
+use super::Tool;
+use super::table::{LIBRARY_OPTIONS, Row, joined};
+use crate::options::{self, Verb};
+
+const MACHINE_OPTIONS: &[Row] = &[
+    (
+        "--heap-limit N",
+        "use at most N bytes of heap (suffixes K, M, G)",
+    ),
+    (
+        "--stack-limit N",
+        "use at most N bytes of frames; 1G unless given",
+    ),
+    ("--no-jit", "do not compile code that runs often"),
+    (
+        "--spesh-report",
+        "tell at the end what was compiled to machine code, what was not, and why",
+    ),
+    (
+        "--no-cache",
+        "neither read nor write compiled libraries in the cache directory",
+    ),
+    (
+        "-W WARNING",
+        "show a warning (its code), or not (no-CODE); all, none; error: refuse such programs",
+    ),
+    ("--no-warnings", "as -W none"),
+    (
+        "--message-format text|json",
+        "write messages as text, or as JSON",
+    ),
+];
+
+/// Options of a machine and of messages.
+pub const EVALUATION_OPTIONS: &[Row] =
+    &joined::<{ LIBRARY_OPTIONS.len() + MACHINE_OPTIONS.len() }>(LIBRARY_OPTIONS, MACHINE_OPTIONS);
+
+const EXPRESSION_OPTIONS: &[Row] = &[
+    ("-e EXPR", "evaluate EXPR; may be given several times"),
+    (
+        "-V, --version",
+        "print the version and what SRFI 176 asks for",
+    ),
+];
+
+const LISTEN_OPTIONS: &[Row] = &[(
+    "--listen HOST:PORT",
+    "serve editors that speak nREPL; PORT alone is at 127.0.0.1, and 0 takes a free one",
+)];
+
+pub const RUN: Tool = Tool {
+    name: "run",
+    operands: "[OPTION…] FILE [ARGUMENT…]",
+    summary: "Runs a program",
+    options: &joined::<{ EVALUATION_OPTIONS.len() + EXPRESSION_OPTIONS.len() }>(
+        EVALUATION_OPTIONS,
+        EXPRESSION_OPTIONS,
+    ),
+    details: "The word 'run' may be left out. FILE may be - for standard input. What follows FILE belongs to the program.",
+    run: |parser| perform(parser, Verb::Run),
+};
+
+pub const REPL: Tool = Tool {
+    name: "repl",
+    operands: "[OPTION…]",
+    summary: "Reads, evaluates and prints; with --listen also for editors",
+    options: &joined::<{ EVALUATION_OPTIONS.len() + LISTEN_OPTIONS.len() }>(
+        EVALUATION_OPTIONS,
+        LISTEN_OPTIONS,
+    ),
+    details: "Without 'repl' and without operands 'canny' does the same if standard input is a terminal, and\n\
+              runs standard input as a program if not.",
+    run: |parser| perform(parser, Verb::Repl),
+};
+
+pub const EXPAND: Tool = Tool {
+    name: "expand",
+    operands: "[OPTION…] FILE",
+    summary: "Prints the program fully expanded",
+    options: EVALUATION_OPTIONS,
+    details: "",
+    run: |parser| perform(parser, Verb::Expand),
+};
+
+pub const DISASM: Tool = Tool {
+    name: "disasm",
+    operands: "[OPTION…] FILE",
+    summary: "Prints the program's bytecode",
+    options: EVALUATION_OPTIONS,
+    details: "",
+    run: |parser| perform(parser, Verb::Disassemble),
+};
+
+pub const EXPLAIN: Tool = Tool {
+    name: "explain",
+    operands: "[CODE]",
+    summary: "Tells what the code of a message means; without CODE lists all",
+    options: &[],
+    details: "",
+    run: |parser| perform(parser, Verb::Explain),
+};
+
+fn perform(parser: Parser, verb: Verb) -> Result<u8, String> {
+    Ok(crate::perform(options::parse_rest(parser, Some(verb))?))
+}

@@ -1,0 +1,269 @@
+//! Documentation of a library in a Markdown file of its own.
+//!
+//! ```text
+//! # (my library)
+//!
+//! What the library is for.
+//!
+//! ## A section
+//!
+//! ### `(name parameter ...)`, `(other-name)`, `third-name`
+//!
+//! What they do.
+//! ```
+//!
+//! A heading of the third level lists uses of one name or of several that share a text. Everything else is Markdown.
+
+use std::collections::HashMap;
+
+use crate::model::{Document, Entry, Example, Kind, Parameter, Role, Signature};
+use crate::text::{self, Line};
+
+/// A page about a library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The library's name as it is written.
+    pub name: String,
+    /// The file.
+    pub file: String,
+    /// What the library is for.
+    pub text: String,
+    /// The examples in that.
+    pub examples: Vec<Example>,
+    /// What the page says about names, in order.
+    pub entries: Vec<PageEntry>,
+}
+
+/// What a page says about names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageEntry {
+    /// The uses in the heading, as they are written there.
+    pub uses: Vec<String>,
+    /// The section that it stands in; may be empty.
+    pub section: String,
+    /// The text.
+    pub text: String,
+    /// The examples in the text.
+    pub examples: Vec<Example>,
+    /// The line of the heading.
+    pub line: u32,
+}
+
+impl PageEntry {
+    /// The names in the heading, each once.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for text in &self.uses {
+            let name = used_name(text);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+/// The name in a use such as `(name parameter)` or `name`.
+fn used_name(text: &str) -> &str {
+    let inner = text.strip_prefix('(').unwrap_or(text);
+    let end = inner.find([' ', ')']).unwrap_or(inner.len());
+    &inner[..end]
+}
+
+impl Page {
+    /// Reads a page; nothing if its first heading is not the name of a library.
+    pub fn read(file: &str, source: &str) -> Option<Page> {
+        let mut page: Option<Page> = None;
+        let mut section = String::new();
+        let mut lines: Vec<Line> = Vec::new();
+        let mut is_fenced = false;
+        // The level of the heading above.
+        let mut above = 0;
+        for (index, line) in source.lines().enumerate() {
+            let number = index as u32 + 1;
+            is_fenced ^= line.trim_start().starts_with("```");
+            let heading = (!is_fenced).then(|| heading(line)).flatten();
+            let Some((level, title)) = heading else {
+                lines.push(Line {
+                    text: line.to_owned(),
+                    number,
+                });
+                continue;
+            };
+            if let Some(page) = &mut page {
+                page.end_text(above, &lines);
+            }
+            above = level;
+            lines.clear();
+            match (level, &mut page) {
+                (1, None) => {
+                    if !title.starts_with('(') {
+                        return None;
+                    }
+                    page = Some(Page {
+                        name: title.to_owned(),
+                        file: file.to_owned(),
+                        text: String::new(),
+                        examples: Vec::new(),
+                        entries: Vec::new(),
+                    });
+                }
+                (3, Some(page)) => page.entries.push(PageEntry {
+                    uses: title
+                        .split('`')
+                        .skip(1)
+                        .step_by(2)
+                        .map(str::to_owned)
+                        .collect(),
+                    section: section.clone(),
+                    text: String::new(),
+                    examples: Vec::new(),
+                    line: number,
+                }),
+                _ => section = title.to_owned(),
+            }
+        }
+        let mut page = page?;
+        page.end_text(above, &lines);
+        Some(page)
+    }
+
+    /// Ends the text below a heading of that level.
+    fn end_text(&mut self, level: usize, lines: &[Line]) {
+        let found = text::doc_text(&self.file, lines);
+        let (text, examples) = match (level, self.entries.last_mut()) {
+            (1, _) => (&mut self.text, &mut self.examples),
+            (3, Some(entry)) => (&mut entry.text, &mut entry.examples),
+            // What stands below the heading of a section is about the section.
+            _ => return,
+        };
+        *text = found.text;
+        *examples = found.examples;
+    }
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let level = line.len() - line.trim_start_matches('#').len();
+    let title = line.get(level..)?.strip_prefix(' ')?;
+    (1..=3).contains(&level).then(|| (level, title.trim()))
+}
+
+/// Adds what pages say to documents: to the library's own and to every other that hands out the same things. Gives
+/// what no library fits: a text for people for each.
+pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    // What things are, wherever they are handed out.
+    let mut known: HashMap<(String, String), Entry> = HashMap::new();
+    for page in pages {
+        let Some(document) = documents.iter_mut().find(|one| one.name == page.name) else {
+            complaints.push(format!(
+                "{}:1: there is no library {}",
+                page.file, page.name
+            ));
+            continue;
+        };
+        if !page.text.is_empty() {
+            document.text.clone_from(&page.text);
+            document.examples.clone_from(&page.examples);
+        }
+        for told in &page.entries {
+            for name in told.names() {
+                let Some(entry) = document.entries.iter_mut().find(|entry| entry.name == name)
+                else {
+                    complaints.push(format!(
+                        "{}:{}: {} does not export {name}",
+                        page.file, told.line, page.name
+                    ));
+                    continue;
+                };
+                apply(entry, told, name);
+                known.insert(identity(&page.name, entry), entry.clone());
+            }
+        }
+    }
+    for document in documents {
+        let page = pages.iter().find(|page| page.name == document.name);
+        let told: Vec<&str> = page
+            .map(|page| page.entries.iter().flat_map(PageEntry::names).collect())
+            .unwrap_or_default();
+        for entry in &mut document.entries {
+            if told.contains(&entry.name.as_str()) {
+                continue;
+            }
+            if let Some(known) = known.get(&identity(&document.name, entry)) {
+                let mut copy = known.clone();
+                copy.section = String::new();
+                copy.place.clone_from(&entry.place);
+                copy.origin.clone_from(&entry.origin);
+                copy.rename(&entry.name);
+                *entry = copy;
+            }
+        }
+    }
+    complaints
+}
+
+/// The library and the name that tell what an export of a library is.
+fn identity(library: &str, entry: &Entry) -> (String, String) {
+    match &entry.origin {
+        Some(origin) => (origin.library.clone(), origin.name.clone()),
+        None => (library.to_owned(), entry.name.clone()),
+    }
+}
+
+fn apply(entry: &mut Entry, told: &PageEntry, name: &str) {
+    entry.text.clone_from(&told.text);
+    entry.section.clone_from(&told.section);
+    entry.examples.clone_from(&told.examples);
+    let calls = told
+        .uses
+        .iter()
+        .filter(|text| text.starts_with('(') && used_name(text) == name);
+    let result = entry.signatures.first().and_then(|it| it.result.clone());
+    let signatures: Vec<Signature> = calls
+        .map(|text| {
+            let mut signature = match entry.kind {
+                Kind::Syntax => Signature::of_syntax(text.clone()),
+                _ => written_call(text),
+            };
+            signature.result.clone_from(&result);
+            signature
+        })
+        .collect();
+    if !signatures.is_empty() {
+        entry.signatures = signatures;
+        if matches!(entry.kind, Kind::Variable) {
+            entry.kind = Kind::Procedure;
+        }
+    }
+}
+
+/// A call as a page has it: `(name required [optional] rest ...)`.
+fn written_call(text: &str) -> Signature {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let inner = text.trim_start_matches('(').trim_end_matches(')');
+    for word in inner.split_whitespace().skip(1) {
+        if word == "..." {
+            if let Some(last) = parameters.last_mut() {
+                last.role = Role::Rest;
+            }
+            continue;
+        }
+        let name = word.trim_matches(['[', ']']);
+        let (name, role) = match (name.strip_prefix("#:"), word.starts_with('[')) {
+            (Some(name), _) => (name, Role::Keyword),
+            (None, true) => (name, Role::Optional),
+            (None, false) => (name, Role::Required),
+        };
+        parameters.push(Parameter {
+            name: name.to_owned(),
+            role,
+            default: None,
+        });
+    }
+    Signature {
+        text: text.to_owned(),
+        parameters,
+        result: None,
+    }
+}
