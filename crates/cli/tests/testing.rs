@@ -406,7 +406,10 @@ fn the_guide_shows_what_is_told() {
     let page = std::fs::read_to_string(support::root().join("docs/guide/testing.md"))
         .expect("it is there");
     let outcome = canny(&["test"])
-        .file("tests/average.scm", block(&page, "scheme tests/average.scm"))
+        .file(
+            "tests/average.scm",
+            block(&page, "scheme tests/average.scm"),
+        )
         .run()
         .exits_with(1);
     // Times are different each time.
