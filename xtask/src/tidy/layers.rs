@@ -60,6 +60,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "syntax",
             "format",
             "documentation",
+            "pages",
+            "reference",
             "compiler",
             "vm",
             "io",
