@@ -3,12 +3,14 @@
 
 pub mod compile;
 mod completions;
+pub mod doc;
 mod files;
 mod fmt;
 mod lsp;
 mod man;
 pub mod programs;
 pub mod table;
+mod test;
 
 use std::ffi::OsString;
 
@@ -39,6 +41,8 @@ pub const TOOLS: &[Tool] = &[
     programs::EXPAND,
     programs::DISASM,
     compile::TOOL,
+    test::TOOL,
+    doc::TOOL,
     fmt::TOOL,
     lsp::TOOL,
     programs::EXPLAIN,
