@@ -308,10 +308,6 @@ fn completion_of_libraries_and_files() {
     client.replace("main.scm", "(too)", "(only (srfi 1) fol)");
     let found = client.at("completion", "main.scm", "fol^)");
     assert_eq!(labels(&found)[..2], ["fold", "fold-right"]);
-    assert_eq!(
-        labels(&client.at("completion", "main.scm", "(import^ (scheme")),
-        Vec::<String>::new()
-    );
     assert!(client.end());
 }
 
