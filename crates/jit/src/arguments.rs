@@ -105,8 +105,8 @@ impl Front {
             front.pass_on(graph.codes[0].word.0, arguments.count);
         }
         front.memory = front.code.len();
-        for register in 0..arguments.count {
-            front.move_slot(0x8b, register as u32, NUMBERS[register]);
+        for (register, number) in (0..).zip(NUMBERS).take(arguments.count) {
+            front.move_slot(0x8b, register, number);
         }
         front.checked = front.code.len();
         for (register, ty) in &graph.required {
@@ -127,8 +127,8 @@ impl Front {
 
     /// Passes a call on that is not for this candidate.
     fn pass_on(&mut self, code: u64, count: usize) {
-        for register in 0..count {
-            self.move_slot(0x89, register as u32, NUMBERS[register]);
+        for (register, number) in (0..).zip(NUMBERS).take(count) {
+            self.move_slot(0x89, register, number);
         }
         // mov rdi, code; jmp [next]
         self.code.extend([0x48, 0xbf]);
@@ -234,8 +234,8 @@ impl Front {
 /// and enters the code of the closure in the link.
 pub(crate) fn adapter(count: usize) -> Vec<u8> {
     let mut writer = Front::default();
-    for register in 0..count {
-        writer.move_slot(0x89, register as u32, NUMBERS[register]);
+    for (register, number) in (0..).zip(NUMBERS).take(count) {
+        writer.move_slot(0x89, register, number);
     }
     let mut code = writer.code;
     // mov rdi, [rsi + closure]; mov rdi, [rdi + code]; jmp [rdi + native]

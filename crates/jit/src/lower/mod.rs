@@ -139,16 +139,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         places.push(compiled.add_segment(function, &bridge));
     }
     let place = |root: usize| places[root];
-    let (direct, before) = place(0);
-    compiled.entry = before + front.memory;
-    if graph.entry == EntryPoint::Start {
-        compiled.starts = Some((before + front.checked, direct));
-    }
-    let moved = front.relocations.iter().map(|relocation| Relocation {
-        offset: before + relocation.offset,
-        ..*relocation
-    });
-    compiled.relocations.extend(moved);
+    place_front(&mut compiled, &front, graph.entry, place(0));
     compiled.links = output.links;
     compiled.add_exit_tails(&output.exit_tails);
     for (state, root) in &output.returns {
@@ -187,6 +178,24 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         });
     }
     Ok(compiled)
+}
+
+/// The ways in that a front has, given where the first segment begins and where the front in front of it does.
+fn place_front(
+    compiled: &mut Compiled,
+    front: &Front,
+    entry: EntryPoint,
+    (direct, before): (usize, usize),
+) {
+    compiled.entry = before + front.memory;
+    if entry == EntryPoint::Start {
+        compiled.starts = Some((before + front.checked, direct));
+    }
+    let moved = front.relocations.iter().map(|relocation| Relocation {
+        offset: before + relocation.offset,
+        ..*relocation
+    });
+    compiled.relocations.extend(moved);
 }
 
 /// The call whose return address an inlined frame has.
