@@ -1,15 +1,10 @@
 ;;; (canny files): whole files at once.
 ;;;
-;;; (port->string [port])                the rest of the characters
-;;; (port->lines [port])                 the rest of the lines, without their ends
-;;; (port->list [reader [port]])         what the reader gives until the end of the file; `read` unless given
-;;; (port->bytevector [port])            the rest of the bytes
-;;; (file->string name), file->lines, file->bytevector, (file->list name [reader])
-;;; (string->file string name), (lines->file lines name), (bytevector->file bytevector name)
+;;; What is left of a port, or a file, as a string, lines, data or bytes, and the other way round. A port is the current
+;;; input port unless given, and stays open. A file that is written is replaced.
 ;;;
-;;; A port is the current input port unless given, and stays open. A file that is written is replaced. The procedures
-;;; rely on the ports to complain of arguments, but for lists, whose elements would be written before the mistake is
-;;; found.
+;;;     (lines->file '("one" "two") "numbers.txt")
+;;;     (file->string "numbers.txt")              ; => "one\ntwo\n"
 
 (define-library (canny files)
   (export port->string port->lines port->list port->bytevector
@@ -20,6 +15,7 @@
 
     (define piece-size 65536)
 
+    ;; The rest of the characters of a port.
     (define (port->string . port)
       (let ((input (if (pair? port) (car port) (current-input-port)))
             (output (open-output-string)))
@@ -31,6 +27,7 @@
                   (write-string piece output)
                   (next)))))))
 
+    ;; The rest of the bytes of a binary port.
     (define (port->bytevector . port)
       (let ((input (if (pair? port) (car port) (current-input-port)))
             (output (open-output-bytevector)))
@@ -42,6 +39,7 @@
                   (write-bytevector piece output)
                   (next)))))))
 
+    ;; `(port->list [reader [port]])`: what the reader gives until the end-of-file object. The reader is `read` unless given.
     (define (port->list . arguments)
       (let ((reader (if (pair? arguments) (car arguments) read))
             (port (if (and (pair? arguments) (pair? (cdr arguments)))
@@ -55,29 +53,37 @@
                 (reverse elements)
                 (next (cons element elements)))))))
 
+    ;; The rest of the lines of a port, without their ends.
     (define (port->lines . port)
       (port->list read-line (if (pair? port) (car port) (current-input-port))))
 
+    ;; The characters of a file.
     (define (file->string name)
       (call-with-input-file name port->string))
 
+    ;; The lines of a file, without their ends.
     (define (file->lines name)
       (call-with-input-file name port->lines))
 
+    ;; What the reader gives of a file; `read` unless given.
     (define (file->list name . reader)
       (let ((reader (if (pair? reader) (car reader) read)))
         (call-with-input-file name (lambda (port) (port->list reader port)))))
 
+    ;; The bytes of a file.
     (define (file->bytevector name)
       (call-with-port (open-binary-input-file name) port->bytevector))
 
+    ;; Writes a string to a file.
     (define (string->file string name)
       (if (not (string? string))
           (%type-error 'string->file 1 "string" string))
       (call-with-output-file name
         (lambda (port) (write-string string port))))
 
+    ;; Writes strings to a file, each with the end of a line behind it.
     (define (lines->file lines name)
+      ;; The elements would be written before the mistake is found.
       (if (not (list? lines))
           (%type-error 'lines->file 1 "list" lines))
       (for-each (lambda (line)
@@ -91,6 +97,7 @@
                       (newline port))
                     lines))))
 
+    ;; Writes bytes to a file.
     (define (bytevector->file bytevector name)
       (if (not (bytevector? bytevector))
           (%type-error 'bytevector->file 1 "bytevector" bytevector))

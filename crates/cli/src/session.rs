@@ -76,6 +76,7 @@ impl Session {
                 None
             },
             is_interactive: options.action == Action::Repl,
+            documents: None,
         };
         vm.host(|| Evaluation::new(&evaluation));
         canny_lib::host::set_command_line(&vm, options.command_line.clone());
@@ -236,7 +237,7 @@ pub fn directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// Where compiled libraries are kept.
-fn cache_directory() -> Option<PathBuf> {
+pub fn cache_directory() -> Option<PathBuf> {
     if let Some(directory) =
         std::env::var_os("CANNY_CACHE_DIR").filter(|directory| !directory.is_empty())
     {

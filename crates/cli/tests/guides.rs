@@ -290,7 +290,8 @@ fn check(directory: &str, unmarked: &[&str]) {
         }
         let text = std::fs::read_to_string(&path).expect("the page can be read");
         let (count, failures) = check_page(&text);
-        assert!(count >= 5, "{page}: {count} examples");
+        let has_examples = text.contains("```scheme\n");
+        assert!(count >= 5 || !has_examples, "{page}: {count} examples");
         for failure in failures {
             let _ = writeln!(wrong, "{page}: {failure}");
         }
@@ -300,8 +301,9 @@ fn check(directory: &str, unmarked: &[&str]) {
 
 #[test]
 fn guides_say_what_is_true() {
-    // These show listings of tools; tests of their own look at two of them.
+    // These show listings of tools; tests of their own look at three of them.
     let unmarked = [
+        "packages",
         "prompt",
         "why-is-it-slow",
         "specializer-examples",

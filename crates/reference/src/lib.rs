@@ -37,6 +37,7 @@ const PUBLIC: &[&str] = &[
     "(canny applicable)",
     "(canny base)",
     "(canny contract)",
+    "(canny files)",
     "(canny generic)",
     "(canny loop)",
     "(canny match)",
@@ -44,6 +45,8 @@ const PUBLIC: &[&str] = &[
     "(canny prompts)",
     "(canny string-interpolation)",
     "(canny syntax-case)",
+    "(canny test differences)",
+    "(canny test properties)",
     "(canny test)",
     "(canny trace)",
 ];

@@ -13,6 +13,15 @@ const SKIPPED: [&str; 3] = ["target", "node_modules", "vendor"];
 /// Adds a file, or all Scheme sources below a directory, in the order of their names. What can be read is added also if
 /// something else cannot.
 pub fn collect(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    collect_ending(path, &EXTENSIONS, found)
+}
+
+/// Adds a file, or all files below a directory that end so.
+pub fn collect_ending(
+    path: &Path,
+    extensions: &[&str],
+    found: &mut Vec<PathBuf>,
+) -> io::Result<()> {
     if !fs::metadata(path)?.is_dir() {
         found.push(path.to_owned());
         return Ok(());
@@ -31,8 +40,8 @@ pub fn collect(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
         }
         let extension = entry.extension().and_then(|extension| extension.to_str());
         if is_directory {
-            result = result.and(collect(&entry, found));
-        } else if extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) {
+            result = result.and(collect_ending(&entry, extensions, found));
+        } else if extension.is_some_and(|extension| extensions.contains(&extension)) {
             found.push(entry);
         }
     }

@@ -4,8 +4,10 @@
 pub mod compile;
 mod compile_r7rs;
 mod completions;
+pub mod doc;
 mod files;
 mod fmt;
+mod lsp;
 mod man;
 mod new;
 pub mod programs;
@@ -44,7 +46,9 @@ pub const TOOLS: &[Tool] = &[
     test::TOOL,
     compile::TOOL,
     compile_r7rs::TOOL,
+    doc::TOOL,
     fmt::TOOL,
+    lsp::TOOL,
     programs::EXPLAIN,
     completions::TOOL,
     man::TOOL,
