@@ -30,8 +30,8 @@ pub const FORMS: &[Row] = &[
 pub const DESCRIPTION: &str = "\
 A program is a file of R7RS Scheme; one that does not begin with an import gets the bindings of the
 prompt. Libraries are .sld or .sls files: (my lib) is my/lib.sld in a directory searched. Directories are
-searched in this order: those of -I, that of the program, those of CANNY_LIBRARY_PATH (separated by
-colons), those of -A.
+searched in this order: those of -I, that of the program, those of the project around it (with its packages),
+those of CANNY_LIBRARY_PATH (separated by colons), those of -A.
 ";
 
 /// Variables that every command looks at.
@@ -39,7 +39,7 @@ pub const ENVIRONMENT: &[Row] = &[
     ("CANNY_LIBRARY_PATH", "directories to search for libraries"),
     (
         "CANNY_CACHE_DIR",
-        "where compiled libraries are kept (default: the user's cache directory)",
+        "where compiled libraries and packages are kept (default: the user's cache directory)",
     ),
     (
         "CANNY_HISTORY",

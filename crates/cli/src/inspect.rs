@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use canny_compiler::compile::{Options as CompileOptions, compile_unit};
-use canny_lib::evaluation::{Evaluation, EvaluationConfig};
+use canny_lib::evaluation::Evaluation;
 use canny_syntax::core::Unit;
 
 use crate::exit_code;
@@ -16,11 +16,10 @@ fn expanded(options: &Options, file: &Path) -> Result<(Unit, Evaluation), u8> {
         report::unreadable(&format!("cannot read {}: {error}", file.display()));
         exit_code::NO_INPUT
     })?;
-    let config = EvaluationConfig {
-        directories: crate::session::directories(options, Some(file)),
-        features: options.features.clone(),
-        ..EvaluationConfig::default()
-    };
+    let config = crate::project::configuration(options, file).map_err(|message| {
+        eprintln!("canny: {message}");
+        exit_code::DATA
+    })?;
     let evaluation = Evaluation::new(&config);
     match evaluation.expand_program_text(&file.display().to_string(), &bytes) {
         Ok(unit) => Ok((unit, evaluation)),

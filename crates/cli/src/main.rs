@@ -9,6 +9,7 @@ mod help;
 mod inspect;
 mod json;
 mod options;
+mod project;
 mod repl;
 mod report;
 mod session;

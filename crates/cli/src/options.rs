@@ -46,6 +46,8 @@ pub struct Options {
     pub heap_limit_bytes: Option<usize>,
     pub stack_limit_bytes: Option<usize>,
     pub use_cache: bool,
+    /// Look for a project around the program.
+    pub uses_project: bool,
     pub warnings: Warnings,
     pub message_format: MessageFormat,
     /// Compile code that runs often.
@@ -102,6 +104,7 @@ impl Default for Options {
             heap_limit_bytes: None,
             stack_limit_bytes: None,
             use_cache: true,
+            uses_project: true,
             warnings: Warnings::default(),
             message_format: MessageFormat::Text,
             compiles: true,
@@ -166,6 +169,7 @@ pub fn parse_rest(mut parser: Parser, verb: Option<Verb>) -> Result<Options, Str
             Arg::Long("no-jit") => options.compiles = false,
             Arg::Long("spesh-report") => options.reports_specializer = true,
             Arg::Long("no-cache") => options.use_cache = false,
+            Arg::Long("no-project") => options.uses_project = false,
             Arg::Long("listen") if verb == Some(Verb::Repl) => {
                 options.listen = Some(string(parser.value().map_err(text_of)?)?);
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use canny_heap::{HeapConfig, Statistics};
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
+use canny_packages::project::Project;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
 use canny_vm::specializer::compiler::Compiler;
@@ -45,8 +46,18 @@ impl Failure {
 }
 
 impl Session {
-    /// Makes a machine. `program` is the file to be run, if there is one.
+    /// Makes a machine. `program` is the file to be run, if there is one; the project around it is used.
     pub fn new(options: &Options, program: Option<&Path>) -> Result<Session, String> {
+        let project = crate::project::find(options, program)?;
+        Session::in_project(options, program, project.as_ref())
+    }
+
+    /// Makes a machine for a program in a project that was looked for.
+    pub fn in_project(
+        options: &Options,
+        program: Option<&Path>,
+        project: Option<&Project>,
+    ) -> Result<Session, String> {
         let config = VmConfig {
             heap: heap_config(options)?,
             stack_bytes: options
@@ -68,8 +79,6 @@ impl Session {
             vm.set_compiler(WorkerOptions::from_environment(), Box::new(compiler));
         }
         let evaluation = EvaluationConfig {
-            directories: directories(options, program),
-            features: options.features.clone(),
             cache: if options.use_cache {
                 cache_directory()
             } else {
@@ -77,6 +86,7 @@ impl Session {
             },
             is_interactive: options.action == Action::Repl,
             documents: None,
+            ..crate::project::libraries(options, program, project)
         };
         vm.host(|| Evaluation::new(&evaluation));
         canny_lib::host::set_command_line(&vm, options.command_line.clone());
@@ -161,7 +171,14 @@ pub fn run_program(options: &Options, source: &Source) -> u8 {
             return exit_code::NO_INPUT;
         }
     };
-    let mut session = match Session::new(options, file) {
+    let project = match crate::project::find(options, file) {
+        Ok(project) => project,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::DATA;
+        }
+    };
+    let mut session = match Session::in_project(options, file, project.as_ref()) {
         Ok(session) => session,
         Err(message) => {
             eprintln!("canny: {message}");
@@ -221,19 +238,9 @@ fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
     }
 }
 
-/// Directories to search for libraries, in order.
+/// Directories to search for libraries, in order, without those of a project.
 pub fn directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
-    let mut directories = options.first_directories.clone();
-    match program.and_then(Path::parent) {
-        Some(parent) if !parent.as_os_str().is_empty() => directories.push(parent.to_owned()),
-        _ => directories.push(PathBuf::from(".")),
-    }
-    if let Some(path) = std::env::var_os("CANNY_LIBRARY_PATH") {
-        directories
-            .extend(std::env::split_paths(&path).filter(|path| !path.as_os_str().is_empty()));
-    }
-    directories.extend(options.last_directories.iter().cloned());
-    directories
+    crate::project::libraries(options, program, None).directories
 }
 
 /// Where compiled libraries are kept.

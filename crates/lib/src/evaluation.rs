@@ -21,6 +21,7 @@ use canny_syntax::core::{LibraryKey, LibraryName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::environment::{Environment, EnvironmentKind};
 use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
+use canny_syntax::foreign_names;
 use canny_syntax::library::{Libraries, similar_name};
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_source;
@@ -45,6 +46,8 @@ use crate::macros::MacroBridge;
 pub struct EvaluationConfig {
     /// Directories to search for libraries, in order.
     pub directories: Vec<std::path::PathBuf>,
+    /// Libraries of the project's packages.
+    pub project: Option<Arc<ProjectLibraries>>,
     /// Features beyond the built-in ones.
     pub features: Vec<String>,
     /// Where compiled libraries are kept; `None` for nowhere.
@@ -53,6 +56,40 @@ pub struct EvaluationConfig {
     pub is_interactive: bool,
     /// Files that are being edited; for [`Evaluation::analyze`].
     pub documents: Option<Arc<OpenDocuments>>,
+}
+
+/// The libraries of the packages that a project uses.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectLibraries {
+    /// How many of the directories are searched before them.
+    pub directories_before: usize,
+    /// Libraries by their printed names, with their files.
+    pub files: HashMap<String, std::path::PathBuf>,
+    /// Libraries of packages that cannot be used, by their printed names, with a sentence about each.
+    pub unusable: HashMap<String, String>,
+    /// Sentences for somebody whose library was not found.
+    pub advice: Vec<String>,
+}
+
+impl ProjectLibraries {
+    pub(crate) fn advice(&self, key: &str) -> Vec<String> {
+        match (self.unusable.get(key), self.files.get(key)) {
+            (Some(sentence), _) => vec![sentence.clone()],
+            (None, Some(path)) => {
+                let sentence = format!(
+                    "the lockfile says that it is `{}`: `canny lock --check` tells what is missing",
+                    path.display()
+                );
+                vec![sentence]
+            }
+            (None, None) => self.advice.clone(),
+        }
+    }
+}
+
+/// Whether a library, by its printed name, is one of Canny's own.
+pub fn is_standard_library(key: &str) -> bool {
+    standard_library(key).is_some()
 }
 
 /// The number of an environment.
@@ -92,6 +129,7 @@ struct Inner {
     next_environment: u64,
     programs: u64,
     directories: Vec<std::path::PathBuf>,
+    project: Option<Arc<ProjectLibraries>>,
     is_interactive: bool,
     documents: Option<Arc<OpenDocuments>>,
     /// Libraries that analyses expanded.
@@ -111,7 +149,11 @@ impl Evaluation {
             compiled_for.push("(interactive)".to_owned());
         }
         let cache = Arc::new(LibraryCache::new(config.cache.clone(), compiled_for));
-        let loader = StandardLoader::new(config.directories.clone(), cache.clone());
+        let loader = StandardLoader::new(
+            config.directories.clone(),
+            config.project.clone(),
+            cache.clone(),
+        );
         let loader = analysis::loader_for(config, loader);
         let mut libraries = Libraries::new(sources.clone(), loader, FEATURES);
         for feature in &config.features {
@@ -140,6 +182,7 @@ impl Evaluation {
             known_libraries: HashMap::new(),
             restart_macros: config.documents.is_some().then_some(make_host),
             directories: config.directories.clone(),
+            project: config.project.clone(),
             is_interactive: config.is_interactive,
             libraries,
             units,
@@ -308,6 +351,9 @@ impl Evaluation {
         // A variable that is bound has no value yet.
         if environment.bindings().any(|(bound, _)| bound == name) {
             return (None, None);
+        }
+        if let Some(note) = foreign_names::replacement(name.as_str()) {
+            return (None, Some(note.to_owned()));
         }
         match inner.libraries.exporters_note(name) {
             Some(note) => (None, Some(note)),

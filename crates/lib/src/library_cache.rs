@@ -1,8 +1,9 @@
 //! Compiled libraries kept in the user's cache directory.
 //!
 //! A file of the cache holds one library. It counts only if it was written by this very build, if every
-//! source file that it was made from still has the content it had, and if every library it imports is
-//! the one that it was compiled against (its *stamp* is the same). Whatever else is found there is treated as
+//! source file that it was made from still has the content it had, if every library it imports is
+//! the one that it was compiled against (its *stamp* is the same), and if the libraries of whose existence its
+//! `cond-expand` asked still exist or do not. Whatever else is found there is treated as
 //! absent: the library is compiled anew and the file replaced. Code from the cache goes through the verifier.
 
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_compiler::image;
 use canny_compiler::unit::CompiledUnit;
-use canny_syntax::core::LibraryKey;
+use canny_syntax::core::{LibraryKey, LibraryName};
 use canny_syntax::library::{ExpandedLibrary, Interface};
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +30,19 @@ struct CachedLibrary {
     files: Vec<(PathBuf, u64)>,
     /// Imported libraries outside the standard ones, and their stamps.
     imports: Vec<(String, u64)>,
+    /// Libraries of whose existence was asked, and the answers.
+    asked: Vec<(LibraryName, bool)>,
     interface: Vec<u8>,
     unit: Vec<u8>,
+}
+
+/// What the cache asks about other libraries.
+pub(crate) trait OtherLibraries {
+    /// The stamp of a library outside the image.
+    fn stamp(&mut self, key: &str) -> Option<u64>;
+
+    /// Whether there is such a library.
+    fn is_there(&mut self, name: &LibraryName) -> bool;
 }
 
 /// The cache, shared by the loader and the evaluation.
@@ -66,17 +78,20 @@ impl LibraryCache {
 
     fn file(&self, key: &str, source: &Path) -> Option<PathBuf> {
         let absolute = fs::canonicalize(source).ok()?;
-        let name = image::checksum(format!("{key}\0{}", absolute.display()).as_bytes());
+        // The same library compiled for other features is another file.
+        let features = self.features.join(" ");
+        let text = format!("{key}\0{}\0{features}", absolute.display());
+        let name = image::checksum(text.as_bytes());
         Some(self.directory.as_ref()?.join(format!("{name:016x}.canny")))
     }
 
     /// The interface of a library whose source is at `source`, if the cache has it in its present state.
-    /// `import_stamp` gives the stamp of another library, loading it if need be.
+    /// `others` knows the stamp of another library, loading it if need be, and whether there is one.
     pub(crate) fn find(
         &self,
         key: &str,
         source: &Path,
-        mut import_stamp: impl FnMut(&str) -> Option<u64>,
+        others: &mut dyn OtherLibraries,
     ) -> Option<Arc<Interface>> {
         self.state().paths.insert(key.to_owned(), source.to_owned());
         let bytes = fs::read(self.file(key, source)?).ok()?;
@@ -91,7 +106,11 @@ impl LibraryCache {
             && cached
                 .imports
                 .iter()
-                .all(|(import, stamp)| import_stamp(import) == Some(*stamp));
+                .all(|(import, stamp)| others.stamp(import) == Some(*stamp))
+            && cached
+                .asked
+                .iter()
+                .all(|(name, answer)| others.is_there(name) == *answer);
         if !fresh {
             return None;
         }
@@ -175,6 +194,7 @@ impl LibraryCache {
             features: self.features.clone(),
             files,
             imports,
+            asked: library.asked.clone(),
             interface: image::encode_interface(interface).ok()?,
             unit: image::encode_unit(unit).ok()?,
         })

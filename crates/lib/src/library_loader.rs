@@ -1,4 +1,5 @@
-//! Where the expander finds libraries: the standard ones in the image, others on the search path.
+//! Where the expander finds libraries: the standard ones in the image, others on the search path and in the packages of
+//! a project.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use canny_syntax::core::LibraryName;
 use canny_syntax::library::{Interface, LibraryLoader, Loaded, SearchPath};
 use canny_syntax::name::Name;
 
-use crate::library_cache::LibraryCache;
+use crate::evaluation::ProjectLibraries;
+use crate::library_cache::{LibraryCache, OtherLibraries};
 
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/standard-library.image"));
 
@@ -68,18 +70,76 @@ pub(crate) fn standard_image_checksum() -> u64 {
 /// Finds standard libraries in the image and others in the cache or in directories.
 #[derive(Debug)]
 pub(crate) struct StandardLoader {
-    path: SearchPath,
+    /// Directories that are searched before the packages of the project.
+    first: SearchPath,
+    project: Option<Arc<ProjectLibraries>>,
+    /// Directories that are searched after them.
+    last: SearchPath,
     cache: Arc<LibraryCache>,
 }
 
 impl StandardLoader {
-    pub(crate) fn new(directories: Vec<PathBuf>, cache: Arc<LibraryCache>) -> StandardLoader {
+    pub(crate) fn new(
+        mut directories: Vec<PathBuf>,
+        project: Option<Arc<ProjectLibraries>>,
+        cache: Arc<LibraryCache>,
+    ) -> StandardLoader {
+        let before = project
+            .as_ref()
+            .map_or(directories.len(), |project| project.directories_before);
+        let last = directories.split_off(before.min(directories.len()));
         StandardLoader {
-            path: SearchPath { directories },
+            first: SearchPath { directories },
+            project,
+            last: SearchPath { directories: last },
             cache,
         }
     }
 
+    /// The file of a library of a package.
+    fn package_file(&self, name: &LibraryName) -> Option<&PathBuf> {
+        self.project.as_ref()?.files.get(name.key().as_str())
+    }
+
+    /// The places at which a library may be, in the order to search.
+    fn candidates(&self, name: &LibraryName) -> Vec<PathBuf> {
+        let mut candidates = self.first.candidates(name);
+        candidates.extend(self.package_file(name).cloned());
+        candidates.extend(self.last.candidates(name));
+        candidates
+    }
+
+    /// The source of a library outside the image.
+    fn load_source(&mut self, name: &LibraryName) -> Loaded {
+        let mut searched = match self.first.load(name) {
+            Loaded::NotFound { searched } => searched,
+            other => return other,
+        };
+        if let Some(path) = self.package_file(name).cloned() {
+            match std::fs::read(&path) {
+                Ok(bytes) => return Loaded::Source { path, bytes },
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    searched.push(path.display().to_string());
+                }
+                Err(error) => return Loaded::Failed(format!("{}: {error}", path.display())),
+            }
+        }
+        match self.last.load(name) {
+            Loaded::NotFound { searched: more } => {
+                searched.extend(more);
+                Loaded::NotFound { searched }
+            }
+            other => other,
+        }
+    }
+
+    fn find_cached(&mut self, name: &LibraryName, source: &Path) -> Option<Arc<Interface>> {
+        let cache = self.cache.clone();
+        cache.find(name.key().as_str(), source, self)
+    }
+}
+
+impl OtherLibraries for StandardLoader {
     /// The stamp of a library outside the image: known already, or that of its cached form.
     fn stamp(&mut self, key: &str) -> Option<u64> {
         if let Some(stamp) = self.cache.stamp(key) {
@@ -92,7 +152,6 @@ impl StandardLoader {
             .collect();
         let name = LibraryName::from_words(&words);
         let source = self
-            .path
             .candidates(&name)
             .into_iter()
             .find(|path| path.is_file())?;
@@ -100,9 +159,8 @@ impl StandardLoader {
         self.cache.stamp(key)
     }
 
-    fn find_cached(&mut self, name: &LibraryName, source: &Path) -> Option<Arc<Interface>> {
-        let cache = self.cache.clone();
-        cache.find(name.key().as_str(), source, |import| self.stamp(import))
+    fn is_there(&mut self, name: &LibraryName) -> bool {
+        self.exists(name)
     }
 }
 
@@ -113,7 +171,7 @@ impl LibraryLoader for StandardLoader {
                 Ok(interface) => Loaded::Interface(Arc::new(interface)),
                 Err(error) => Loaded::Failed(error.to_string()),
             },
-            None => match self.path.load(name) {
+            None => match self.load_source(name) {
                 Loaded::Source { path, bytes } => match self.find_cached(name, &path) {
                     Some(interface) => Loaded::Interface(interface),
                     None => Loaded::Source { path, bytes },
@@ -124,12 +182,22 @@ impl LibraryLoader for StandardLoader {
     }
 
     fn exists(&mut self, name: &LibraryName) -> bool {
-        standard_library(name.key().as_str()).is_some() || self.path.exists(name)
+        standard_library(name.key().as_str()).is_some()
+            || self.candidates(name).iter().any(|path| path.is_file())
     }
 
     fn known_libraries(&mut self) -> Vec<String> {
         let keys = standard_libraries().keys();
-        keys.map(|key| (*key).to_owned()).collect()
+        let mut names: Vec<String> = keys.map(|key| (*key).to_owned()).collect();
+        if let Some(project) = &self.project {
+            names.extend(project.files.keys().cloned());
+        }
+        names
+    }
+
+    fn advice(&mut self, name: &LibraryName) -> Vec<String> {
+        let project = self.project.as_ref();
+        project.map_or_else(Vec::new, |project| project.advice(name.key().as_str()))
     }
 
     fn exporters(&mut self, name: Name) -> Vec<String> {
@@ -138,6 +206,6 @@ impl LibraryLoader for StandardLoader {
     }
 
     fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
-        self.path.read_file(path)
+        self.first.read_file(path)
     }
 }

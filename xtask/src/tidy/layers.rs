@@ -15,6 +15,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("heap", &["tables", "value"]),
     ("syntax", &["tables", "number"]),
     ("format", &["syntax"]),
+    ("packages", &["syntax"]),
     ("documentation", &["tables", "syntax"]),
     // Its build reads the sources of libraries.
     ("reference", &["syntax", "documentation"]),
@@ -59,7 +60,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "heap",
             "syntax",
             "format",
+            "packages",
             "documentation",
+            "pages",
+            "reference",
             "compiler",
             "vm",
             "io",

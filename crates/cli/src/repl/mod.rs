@@ -75,7 +75,12 @@ pub fn evaluate_and_print(session: &mut Session, name: &str, bytes: &[u8]) -> Re
 
 /// Reads, evaluates and prints until the end of input or `(exit)`.
 pub fn run(options: &Options) -> u8 {
-    let session = match Session::new(options, None) {
+    // A prompt is of use without the project too, to find out what is wrong with it.
+    let project = crate::project::find(options, None).unwrap_or_else(|_| {
+        eprintln!("canny: the prompt runs without the project");
+        None
+    });
+    let session = match Session::in_project(options, None, project.as_ref()) {
         Ok(session) => session,
         Err(message) => {
             eprintln!("canny: {message}");

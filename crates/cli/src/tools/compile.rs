@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use canny_compiler::image;
-use canny_lib::evaluation::{Evaluation, EvaluationConfig};
+use canny_lib::evaluation::Evaluation;
 use lexopt::{Arg, Parser};
 
 use super::table::{LIBRARY_OPTIONS, Row, joined};
@@ -83,6 +83,7 @@ pub fn parse(mut parser: Parser) -> Result<Words, String> {
             Arg::Short(option @ ('A' | 'I' | 'D')) => {
                 words.options.take_library_option(option, &mut parser)?;
             }
+            Arg::Long("no-project") => words.options.uses_project = false,
             Arg::Value(path) if words.file.is_none() => words.file = Some(path.into()),
             other => return Err(other.unexpected().to_string()),
         }
@@ -99,11 +100,14 @@ pub fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
             return exit_code::NO_INPUT;
         }
     };
-    let evaluation = Evaluation::new(&EvaluationConfig {
-        directories: crate::session::directories(options, Some(file)),
-        features: options.features.clone(),
-        ..EvaluationConfig::default()
-    });
+    let config = match crate::project::configuration(options, file) {
+        Ok(config) => config,
+        Err(message) => {
+            eprintln!("canny compile: {message}");
+            return exit_code::DATA;
+        }
+    };
+    let evaluation = Evaluation::new(&config);
     let name = file.display().to_string();
     let (program, warnings) = match evaluation.bundle_program(&name, &bytes) {
         Ok(bundle) => bundle,
@@ -224,6 +228,8 @@ fn read_program(file: &mut fs::File, length: u64, checksum: u64) -> Result<Vec<u
 pub fn run_carried(program: &[u8], command_line: Vec<String>) -> u8 {
     let mut options = Options::default();
     options.action = crate::options::Action::Program(Source::StandardInput);
+    // All its libraries are in it.
+    options.uses_project = false;
     let name = command_line.first().cloned().unwrap_or_default();
     options.command_line = command_line;
     let mut session = match Session::new(&options, None) {

@@ -9,6 +9,7 @@ mod files;
 mod fmt;
 mod lsp;
 mod man;
+pub mod packages;
 mod new;
 pub mod programs;
 pub mod table;
@@ -44,11 +45,17 @@ pub const TOOLS: &[Tool] = &[
     programs::DISASM,
     new::TOOL,
     test::TOOL,
+    doc::TOOL,
     compile::TOOL,
     compile_r7rs::TOOL,
-    doc::TOOL,
     fmt::TOOL,
     lsp::TOOL,
+    packages::ADD,
+    packages::REMOVE,
+    packages::LOCK,
+    packages::UPDATE,
+    packages::VENDOR,
+    packages::TREE,
     programs::EXPLAIN,
     completions::TOOL,
     man::TOOL,

@@ -30,6 +30,10 @@ pub const LIBRARY_OPTIONS: &[Row] = &[
         "search DIR for libraries before the other directories",
     ),
     ("-D FEATURE", "let cond-expand know FEATURE"),
+    (
+        "--no-project",
+        "leave the project around the program out of account, and its packages",
+    ),
 ];
 
 /// Two lists as one.

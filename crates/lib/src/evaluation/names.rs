@@ -127,12 +127,15 @@ impl Evaluation {
         global
     }
 
-    /// The libraries that can be imported, sorted: the standard ones, those that are loaded, those in the search
-    /// directories.
+    /// The libraries that can be imported, sorted: the standard ones, those that are loaded, those of the
+    /// project's packages, those in the search directories.
     pub fn library_names(&self) -> Vec<String> {
         let inner = self.lock();
         let mut names: BTreeSet<String> = standard_library_names().map(str::to_owned).collect();
         names.extend(inner.libraries.interfaces().map(|one| one.name.to_string()));
+        if let Some(project) = &inner.project {
+            names.extend(project.files.keys().cloned());
+        }
         let mut entries_left = SEARCH_ENTRIES_MAX;
         for directory in &inner.directories {
             find_libraries(directory, &mut Vec::new(), &mut entries_left, &mut names);

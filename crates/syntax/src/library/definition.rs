@@ -92,6 +92,7 @@ impl Libraries {
         if outer_recording.is_some() {
             self.begin_recording();
         }
+        let outer_asked = std::mem::take(&mut self.asked);
         let result = self.expand_library_inside(name, form, diagnostics);
         if let Some(mut recording) = std::mem::replace(&mut self.recording, outer_recording) {
             recording.key = Some(name.key());
@@ -99,11 +100,13 @@ impl Libraries {
             self.recordings.insert(name.key(), Arc::new(recording));
         }
         let mut files = std::mem::replace(&mut self.files, outer_files);
+        let asked = std::mem::replace(&mut self.asked, outer_asked);
         result.map(|mut library| {
             if let Some(source) = self.sources.get(form.span.source) {
                 files.insert(0, PathBuf::from(&source.name));
             }
             library.files = files;
+            library.asked = asked;
             library
         })
     }
@@ -182,6 +185,7 @@ impl Libraries {
             unit,
             interface: Arc::new(interface),
             files: Vec::new(),
+            asked: Vec::new(),
         })
     }
 

@@ -76,12 +76,14 @@ impl Libraries {
             reader::read_source(&self.sources, &path.display().to_string(), bytes, false);
         diagnostics.extend(result.diagnostics);
         for form in &result.forms {
-            let is_library = form
-                .as_pair()
-                .and_then(|pair| pair.car.as_identifier())
-                .is_some_and(|head| head.name.as_str() == "define-library");
-            if !is_library {
-                let message = "a library file contains only define-library forms";
+            let head = form.as_pair().and_then(|pair| pair.car.as_identifier());
+            let is_headed = |word: &str| head.is_some_and(|head| head.name.as_str() == word);
+            if !is_headed("define-library") {
+                let message = if is_headed("library") {
+                    "this library is in the form of R6RS, which cannot be used; R7RS has define-library"
+                } else {
+                    "a library file contains only define-library forms"
+                };
                 diagnostics.push(Diagnostic::error("not-a-library", form.span, message));
                 continue;
             }

@@ -52,6 +52,12 @@ pub trait LibraryLoader: Send {
         Vec::new()
     }
 
+    /// Sentences for somebody whose library was not found.
+    fn advice(&mut self, name: &LibraryName) -> Vec<String> {
+        let _ = name;
+        Vec::new()
+    }
+
     /// Reads a file for `include` and its kin.
     fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
         std::fs::read(path)

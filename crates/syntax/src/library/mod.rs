@@ -52,6 +52,8 @@ pub struct ExpandedLibrary {
     pub interface: Arc<Interface>,
     /// The files it was made from: the one with its `define-library` form, then the included ones.
     pub files: Vec<PathBuf>,
+    /// The libraries of which `cond-expand` asked whether they exist, and what the answer was.
+    pub asked: Vec<(LibraryName, bool)>,
 }
 
 /// A `define-library` form that was seen but not expanded yet.
@@ -91,6 +93,8 @@ pub struct Libraries {
     recordings: HashMap<LibraryKey, Arc<Recording>>,
     /// Whether expansions are to end as soon as they can.
     stop: Option<Arc<AtomicBool>>,
+    /// The libraries of whose existence was asked since the innermost library began.
+    asked: Vec<(LibraryName, bool)>,
     /// Interfaces tell every name of the library's top level, and each global may be defined anew.
     keeps_internals: bool,
 }
@@ -118,6 +122,7 @@ impl Libraries {
             recording: None,
             recordings: HashMap::new(),
             stop: None,
+            asked: Vec::new(),
             keeps_internals: false,
         };
         for interface in [syntax_library(), primitives_library()] {
@@ -344,7 +349,9 @@ impl Libraries {
                 Loaded::NotFound { searched } => {
                     let known = self.loader.known_libraries();
                     let known = known.iter().map(|name| Name::new(name));
-                    diagnostics.push(not_found(name, at, &searched, known));
+                    let diagnostic = not_found(name, at, &searched, known);
+                    let advice = self.loader.advice(name).into_iter();
+                    diagnostics.push(advice.fold(diagnostic, Diagnostic::note));
                     return None;
                 }
                 Loaded::Failed(message) => {
@@ -412,10 +419,12 @@ impl Libraries {
     /// Whether a library exists, for `cond-expand`.
     pub(crate) fn exists(&mut self, name: &LibraryName) -> bool {
         let key = name.key();
-        self.interfaces.contains_key(&key)
+        let exists = self.interfaces.contains_key(&key)
             || self.declared.contains_key(&key)
             || self.loading.iter().any(|loading| loading.name == *name)
-            || self.loader.exists(name)
+            || self.loader.exists(name);
+        self.asked.push((name.clone(), exists));
+        exists
     }
 }
 

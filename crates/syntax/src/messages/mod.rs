@@ -8,6 +8,7 @@
 
 mod expanding;
 mod libraries;
+mod packages;
 mod reading;
 mod running;
 mod warnings;
@@ -21,6 +22,8 @@ pub enum Stage {
     Expanding,
     /// Libraries are found and put together.
     Libraries,
+    /// Packages of programs are found and brought together.
+    Packages,
     /// The compiler doubts something that it accepts.
     Warnings,
     /// The program runs.
@@ -29,10 +32,11 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in the order of a program's life.
-    pub const ALL: [Stage; 5] = [
+    pub const ALL: [Stage; 6] = [
         Stage::Reading,
         Stage::Expanding,
         Stage::Libraries,
+        Stage::Packages,
         Stage::Warnings,
         Stage::Running,
     ];
@@ -43,6 +47,7 @@ impl Stage {
             Stage::Reading => "Errors of reading",
             Stage::Expanding => "Errors of syntax",
             Stage::Libraries => "Errors of libraries",
+            Stage::Packages => "Errors of packages",
             Stage::Warnings => "Warnings",
             Stage::Running => "Errors of a running program",
         }
@@ -96,6 +101,7 @@ pub fn all() -> impl Iterator<Item = &'static Message> {
         reading::ROWS,
         expanding::ROWS,
         libraries::ROWS,
+        packages::ROWS,
         warnings::ROWS,
         running::ROWS,
     ]

@@ -49,7 +49,7 @@ const SNAPSHOT_WAIT: Duration = Duration::from_millis(5);
 /// Time from the arrival of a log to the return of its quota, doubled for each log that led to nothing new.
 const REST_MIN: Duration = Duration::from_millis(2);
 /// The same for a thread's first log: a short program is over by then.
-const REST_FIRST: Duration = Duration::from_millis(15);
+const REST_FIRST: Duration = Duration::from_millis(6);
 /// Greatest such time.
 const REST_MAX: Duration = Duration::from_secs(1);
 /// Logs after which the rest doubles, though there is always something new.
@@ -69,7 +69,7 @@ const TIME_SHARE: u32 = 8;
 /// What a program has run for that is likely to run on: one part in [`LONG_RUN_SHARE`] of its time from then on is free too.
 const LONG_RUN: Duration = Duration::from_millis(400);
 /// See [`LONG_RUN`].
-const LONG_RUN_SHARE: u32 = 4;
+const LONG_RUN_SHARE: u32 = 2;
 /// Name of the worker's thread.
 const THREAD_NAME: &str = "canny-specializer";
 

@@ -24,7 +24,7 @@ pub const TOOL: Tool = Tool {
     name: "doc",
     operands: "[OPTION…] [LIBRARY|NAME|FILE|DIRECTORY]…",
     summary: "Shows documentation of libraries, names and source files, or tests its examples",
-    options: &joined::<6>(
+    options: &joined::<{ 3 + LIBRARY_OPTIONS.len() }>(
         &[
             (
                 "--test",
@@ -71,6 +71,7 @@ fn run(mut parser: Parser) -> Result<u8, String> {
             Arg::Short('D') => options
                 .features
                 .push(parser.value().map_err(text_of)?.string().map_err(text_of)?),
+            Arg::Long("no-project") => options.uses_project = false,
             Arg::Value(operand) => operands.push(operand.string().map_err(text_of)?),
             other => return Err(other.unexpected().to_string()),
         }

@@ -140,6 +140,7 @@ fn parse(mut parser: Parser) -> Result<Wishes, String> {
             Arg::Short(option @ ('A' | 'I' | 'D')) => {
                 wishes.options.take_library_option(option, &mut parser)?;
             }
+            Arg::Long("no-project") => wishes.options.uses_project = false,
             Arg::Long("filter") => {
                 let text = parser.value().and_then(ValueExt::string).map_err(text_of)?;
                 if text.is_empty() || text.contains('\n') {
@@ -216,6 +217,9 @@ impl Wishes {
         }
         for feature in &self.options.features {
             options.extend(["-D".into(), feature.into()]);
+        }
+        if !self.options.uses_project {
+            options.push("--no-project".into());
         }
         if let Some(limit) = &self.heap_limit {
             options.extend(["--heap-limit".into(), limit.clone()]);

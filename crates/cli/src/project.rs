@@ -1,0 +1,113 @@
+//! The project around a program: its libraries and those of its packages.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use canny_lib::evaluation::{EvaluationConfig, ProjectLibraries, is_standard_library};
+use canny_lib::features::FEATURES;
+use canny_packages::fields::Platform;
+use canny_packages::project::{self, Project};
+use canny_packages::store::Store;
+use canny_packages::tree::NATIVE;
+use canny_syntax::span::SourceMap;
+
+use crate::options::Options;
+use crate::report;
+
+/// What packages find here without others.
+pub fn platform(features: &[String]) -> Platform {
+    let known = FEATURES.iter().map(|feature| (*feature).to_owned());
+    Platform {
+        features: known.chain(features.iter().cloned()).collect(),
+        has_library: is_standard_library,
+    }
+}
+
+/// Where fetched packages are kept; `None` if there is no place.
+pub fn store() -> Option<Store> {
+    let directory = crate::session::cache_directory()?;
+    Some(Store::new(directory.join("packages")))
+}
+
+/// The directory that a program is in; the current one for what is no file.
+fn directory_of(program: Option<&Path>) -> PathBuf {
+    match program.and_then(Path::parent) {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// The project that a program is in, if it is in one and is to use it. A project that cannot be used is reported.
+pub fn find(options: &Options, program: Option<&Path>) -> Result<Option<Project>, String> {
+    if !options.uses_project {
+        return Ok(None);
+    }
+    let Some(root) = project::find(&directory_of(program)) else {
+        return Ok(None);
+    };
+    let sources = SourceMap::new();
+    let platform = platform(&options.features);
+    project::open(&sources, &root, store().as_ref(), &platform)
+        .map(Some)
+        .map_err(|problem| {
+            report::diagnostics(&problem.diagnostics, &sources);
+            format!(
+                "the project in '{}' cannot be used; --no-project runs without it",
+                root.display()
+            )
+        })
+}
+
+/// Where a program's libraries are: `directories`, `project` and `features` of a configuration.
+pub fn libraries(
+    options: &Options,
+    program: Option<&Path>,
+    project: Option<&Project>,
+) -> EvaluationConfig {
+    let mut directories = options.first_directories.clone();
+    directories.push(directory_of(program));
+    if let Some(project) = project {
+        directories.extend(project.directories.iter().cloned());
+    }
+    let directories_before = directories.len();
+    if let Some(path) = std::env::var_os("CANNY_LIBRARY_PATH") {
+        directories
+            .extend(std::env::split_paths(&path).filter(|path| !path.as_os_str().is_empty()));
+    }
+    directories.extend(options.last_directories.iter().cloned());
+    EvaluationConfig {
+        directories,
+        project: project.map(|project| Arc::new(of_packages(project, directories_before))),
+        features: options.features.clone(),
+        ..EvaluationConfig::default()
+    }
+}
+
+fn of_packages(project: &Project, directories_before: usize) -> ProjectLibraries {
+    let unusable = |(library, package, reason): &(String, String, String)| {
+        let why = match reason.as_str() {
+            NATIVE => "but it needs compiled C, which Canny cannot load",
+            _ => "but in the form of R6RS, which Canny cannot use",
+        };
+        (
+            library.clone(),
+            format!("the package {package} has it, {why}"),
+        )
+    };
+    ProjectLibraries {
+        directories_before,
+        files: project.libraries.iter().cloned().collect(),
+        unusable: project.unusable.iter().map(unusable).collect(),
+        advice: vec![format!(
+            "no package of the project `{}` has it: `canny add SOURCE` adds one to `{}`",
+            project.name,
+            project::inside(&project.root, canny_packages::MANIFEST_FILE).display()
+        )],
+    }
+}
+
+/// Where the libraries of a program are that is compiled or looked at, with the project around it.
+pub fn configuration(options: &Options, program: &Path) -> Result<EvaluationConfig, String> {
+    let project = find(options, Some(program))?;
+    Ok(libraries(options, Some(program), project.as_ref()))
+}
