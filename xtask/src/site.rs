@@ -40,6 +40,7 @@ const PARTS: &[(&str, &[(&str, &[&str])])] = &[
                     "guide/delimited-continuations.md",
                     "guide/contracts.md",
                     "guide/string-interpolation.md",
+                    "guide/testing.md",
                 ],
             ),
             ("Coming from elsewhere", &["guide/coming-from-*"]),

@@ -45,6 +45,8 @@ const PUBLIC: &[&str] = &[
     "(canny prompts)",
     "(canny string-interpolation)",
     "(canny syntax-case)",
+    "(canny test differences)",
+    "(canny test properties)",
     "(canny test)",
     "(canny trace)",
 ];
