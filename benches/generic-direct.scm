@@ -36,5 +36,6 @@
                   (+ sum 1)
                   sum))
         sum)))
-(display (+ (total-of-circles circles 40000000) (total shapes 40000000) (comparisons circles 20000000)))
+(display
+ (+ (total-of-circles circles 40000000) (total shapes 40000000) (comparisons circles 20000000)))
 (newline)

@@ -21,7 +21,8 @@
           total
           (loop (+ i 1)
                 (+ total
-                   (if (hash-table-ref/default table (vector-ref names (remainder (* i 3) length)) #f)
+                   (if (hash-table-ref/default table (vector-ref names (remainder (* i 3) length))
+                                               #f)
                        (remainder i 1000)
                        0)))))))
 (define (total table names)

@@ -115,8 +115,9 @@
     (get-output-string out)))
 
 (define (read-number port)
-  (let ((text (read-while (lambda (char) (or (char-numeric? char) (memv char '(#\- #\+ #\. #\e #\E))))
-                          port)))
+  (let ((text
+         (read-while (lambda (char) (or (char-numeric? char) (memv char '(#\- #\+ #\. #\e #\E))))
+                     port)))
     (or (string->number text)
         (fail "not a number" text))))
 

@@ -100,11 +100,13 @@
           (if (null? rest)
               (begin
                 (if (not (= dimension rank))
-                    (%range-error who position "as many indexes as the array has dimensions" indexes))
+                    (%range-error who position "as many indexes as the array has dimensions"
+                                  indexes))
                 place)
               (begin
                 (if (= dimension rank)
-                    (%range-error who position "as many indexes as the array has dimensions" indexes))
+                    (%range-error who position "as many indexes as the array has dimensions"
+                                  indexes))
                 (let ((index (car rest)))
                   (if (not (and (exact-integer? index)
                                 (<= (vector-ref lows dimension) index)

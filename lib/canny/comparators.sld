@@ -422,7 +422,8 @@
                    (hash-elements vector (length-of vector) ref element-hash))))))))
 
     (define boolean-comparator
-      (make-comparator boolean? boolean=? (lambda (left right) (and (not left) right)) boolean-hash))
+      (make-comparator boolean? boolean=? (lambda (left right) (and (not left) right))
+                       boolean-hash))
     (define real-comparator (make-comparator real? = < hash-number))
     (define char-comparator (make-comparator char? char=? char<? char-hash))
     (define char-ci-comparator (make-comparator char? char-ci=? char-ci<? char-ci-hash))

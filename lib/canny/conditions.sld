@@ -71,7 +71,8 @@
       (let ((alist (plist->alist plist)))
         (for-each (lambda (field)
                     (if (not (assq field alist))
-                        (%range-error 'make-condition 2 "a value for each field of the type" field)))
+                        (%range-error 'make-condition 2 "a value for each field of the type"
+                                      field)))
                   (type-all-fields type))
         (for-each (lambda (entry)
                     (if (not (memq (car entry) (type-all-fields type)))

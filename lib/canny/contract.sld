@@ -92,7 +92,8 @@
         ((_ (result) ((contract name number) ...) value who role caller? unused)
          (if (%accepts? value (length '(name ...)))
              (lambda (name ...)
-               (let ((name (%project contract name who (argument-of role number) (not caller?))) ...)
+               (let ((name (%project contract name who (argument-of role number) (not caller?)))
+                     ...)
                  (let ((outcome (value name ...)))
                    (%project result outcome who (result-of role) caller?))))
              (%violation 'who '(-> contract ... result) value 'role caller?)))
@@ -130,7 +131,7 @@
 
     (define-syntax lambda/contract
       (syntax-rules (->)
-        ((_ formals (-> contract ... ) body0 body ...)
+        ((_ formals (-> contract ...) body0 body ...)
          (%clauses procedure formals (contract ...) () formals (body0 body ...)))))
 
     (define-syntax define/contract

@@ -121,7 +121,8 @@
       (new-method specializers procedure))
 
     (define-record-type <generic>
-      (new-generic name parameters rest? procedure updater methods entries count slot-keys table limit sites)
+      (new-generic name parameters rest? procedure updater methods entries count slot-keys table
+                   limit sites)
       generic-object?
       (name object-name)
       (parameters object-parameters)
@@ -146,7 +147,8 @@
         (if (not (and (class? class) (subclass? class <generic>)))
             (%type-error 'define-generic 1 "class derived from <generic>" class))
         (let ((more (- (vector-length (record-type-field-names class)) fields-of-generic)))
-          (apply %record class name parameters rest? #f #f '() '() 0 '() %empty-table cache-limit '()
+          (apply %record class name parameters rest? #f #f '() '() 0 '() %empty-table cache-limit
+                 '()
                  (make-list more #f)))))
 
     ;; Procedure → object.

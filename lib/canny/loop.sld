@@ -360,7 +360,8 @@
                   (number (let ((value number)) (if (and least (<= least value)) least value)))
                   least)
       (maximizing greatest #f
-                  (number (let ((value number)) (if (and greatest (>= greatest value)) greatest value)))
+                  (number
+                   (let ((value number)) (if (and greatest (>= greatest value)) greatest value)))
                   greatest)
       (vectoring items '() (item (cons item items)) (%reverse-list->vector items))
       (stringing characters '() (character (cons character characters))

@@ -232,7 +232,7 @@
              (check-procedure 'mapping-find 1 wanted?)
              (check 'mapping-find 2 mapping)
              (let ((entry (until (lambda (key value) (and (wanted? key value) (cons key value)))
-                                 mapping)))
+                            mapping)))
                (if entry
                    (values (car entry) (cdr entry))
                    (failure))))
@@ -288,7 +288,7 @@
              (until (lambda (key value)
                       (procedure key value)
                       #f)
-                    mapping)
+               mapping)
              (void))
 
            (define (mapping-fold procedure state mapping)
@@ -365,7 +365,7 @@
                                         key
                                         (lambda () #t)
                                         (lambda (key other) (not (same? value other)))))
-                              left))))
+                         left))))
 
            (define-syntax define-comparison
              (syntax-rules ()

@@ -261,7 +261,7 @@
                 (else
                  (check code who position (car rest))
                  (with-range who (+ position 1) (%numeric-vector-length (car rest))
-                     (list (cadr rest) (caddr rest))
+                   (list (cadr rest) (caddr rest))
                    (lambda (start end)
                      (loop (cdddr rest)
                            (+ position 3)

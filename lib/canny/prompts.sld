@@ -18,7 +18,8 @@
           reset shift reset0 shift0 prompt control prompt0 control0
           reset-at shift-at reset0-at shift0-at prompt-at control-at prompt0-at control0-at)
   (import (canny primitives) (canny syntax)
-          (rename (canny control) (call-with-composable-continuation %call-with-composable-continuation)))
+          (rename (canny control)
+                  (call-with-composable-continuation %call-with-composable-continuation)))
   (begin
 
     (define-record-type <prompt-tag>
@@ -48,8 +49,8 @@
         ((thunk tag) (call-with-continuation-prompt thunk tag #f))
         ((thunk tag handler)
          (call-with-prompt tag thunk
-                           (or handler
-                               (lambda (thunk) (call-with-continuation-prompt thunk tag #f)))))))
+           (or handler
+               (lambda (thunk) (call-with-continuation-prompt thunk tag #f)))))))
 
     (define (call-receiver continuation receiver)
       (receiver continuation))
@@ -69,8 +70,8 @@
       (abort-to-prompt tag
                        (lambda (continuation)
                          (call-with-prompt tag
-                                           (lambda () (receiver (delimited continuation tag)))
-                                           call-receiver))))
+                           (lambda () (receiver (delimited continuation tag)))
+                           call-receiver))))
 
     (define (%shift0 tag receiver)
       (abort-to-prompt tag
@@ -81,8 +82,8 @@
       (abort-to-prompt tag
                        (lambda (continuation)
                          (call-with-prompt tag
-                                           (lambda () (receiver continuation))
-                                           call-receiver))))
+                           (lambda () (receiver continuation))
+                           call-receiver))))
 
     (define (%control0 tag receiver)
       (abort-to-prompt tag receiver))

@@ -84,9 +84,9 @@
         ((_ (name (parameter ...) string1 start1 end1 string2 start2 end2) body ...)
          (define (name parameter ... . range)
            (with-two-ranges 'name (+ 1 (length '(parameter ...)))
-               string1 (place string1 parameter ...)
-               string2 (place string2 parameter ...)
-               range
+             string1 (place string1 parameter ...)
+             string2 (place string2 parameter ...)
+             range
              (lambda (start1 end1 start2 end2) body ...))))))
 
     (define (with-two-ranges who position string1 place1 string2 place2 range work)

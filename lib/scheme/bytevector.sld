@@ -121,21 +121,21 @@
 
     (define-accessors
       (2 2 bytevector-u16-ref bytevector-u16-set!
-         bytevector-u16-native-ref bytevector-u16-native-set!)
+       bytevector-u16-native-ref bytevector-u16-native-set!)
       (3 2 bytevector-s16-ref bytevector-s16-set!
-         bytevector-s16-native-ref bytevector-s16-native-set!)
+       bytevector-s16-native-ref bytevector-s16-native-set!)
       (4 4 bytevector-u32-ref bytevector-u32-set!
-         bytevector-u32-native-ref bytevector-u32-native-set!)
+       bytevector-u32-native-ref bytevector-u32-native-set!)
       (5 4 bytevector-s32-ref bytevector-s32-set!
-         bytevector-s32-native-ref bytevector-s32-native-set!)
+       bytevector-s32-native-ref bytevector-s32-native-set!)
       (6 8 bytevector-u64-ref bytevector-u64-set!
-         bytevector-u64-native-ref bytevector-u64-native-set!)
+       bytevector-u64-native-ref bytevector-u64-native-set!)
       (7 8 bytevector-s64-ref bytevector-s64-set!
-         bytevector-s64-native-ref bytevector-s64-native-set!)
+       bytevector-s64-native-ref bytevector-s64-native-set!)
       (8 4 bytevector-ieee-single-ref bytevector-ieee-single-set!
-         bytevector-ieee-single-native-ref bytevector-ieee-single-native-set!)
+       bytevector-ieee-single-native-ref bytevector-ieee-single-native-set!)
       (9 8 bytevector-ieee-double-ref bytevector-ieee-double-set!
-         bytevector-ieee-double-native-ref bytevector-ieee-double-native-set!))
+       bytevector-ieee-double-native-ref bytevector-ieee-double-native-set!))
 
     (define (bytevector-s8-ref bytevector index)
       (check-room 'bytevector-s8-ref bytevector index 1)
@@ -211,7 +211,8 @@
         (let loop ((index (- length size)) (numbers '()))
           (if (< index 0)
               numbers
-              (loop (- index size) (cons (convert (uint-ref bytevector index big? size)) numbers))))))
+              (loop (- index size)
+                    (cons (convert (uint-ref bytevector index big? size)) numbers))))))
 
     (define (bytevector->uint-list bytevector endianness size)
       (->integers 'bytevector->uint-list bytevector endianness size (lambda (number) number)))

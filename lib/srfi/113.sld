@@ -141,7 +141,8 @@
                     (add! 'set-unfold result (mapper seed))
                     (loop (successor seed))))))
           (begin
-            (check-argument 'set-unfold 1 (lambda (object) (comparator? seed)) "comparator" comparator)
+            (check-argument 'set-unfold 1 (lambda (object) (comparator? seed)) "comparator"
+                            comparator)
             (set-unfold seed comparator stop? mapper successor))))
 
     (define (list->set comparator list)
@@ -491,7 +492,8 @@
                     (add-to-bag! 'bag-unfold result (mapper seed))
                     (loop (successor seed))))))
           (begin
-            (check-argument 'bag-unfold 1 (lambda (object) (comparator? seed)) "comparator" comparator)
+            (check-argument 'bag-unfold 1 (lambda (object) (comparator? seed)) "comparator"
+                            comparator)
             (bag-unfold seed comparator stop? mapper successor))))
 
     (define (list->bag comparator list)

@@ -226,7 +226,8 @@
         (let loop ((rest chars) (set char-set:empty))
           (cond ((null? rest) set)
                 ((null? (cdr rest)) (bad-sre "a range needs two ends" sre))
-                ((char<? (cadr rest) (car rest)) (bad-sre "the end of a range is below its start" sre))
+                ((char<? (cadr rest) (car rest))
+                 (bad-sre "the end of a range is below its start" sre))
                 (else
                  (loop (cddr rest)
                        (char-set-union set
@@ -785,10 +786,10 @@
       (call-with-current-continuation
        (lambda (return)
          (with-exception-handler
-          (lambda (condition) (return #f))
-          (lambda ()
-            (regexp object)
-            #t)))))
+           (lambda (condition) (return #f))
+           (lambda ()
+             (regexp object)
+             #t)))))
 
     (define (regexp->sre re)
       (regexp-sre (regexp re)))
@@ -976,7 +977,7 @@
         (if (not (exact-nonnegative-integer? wanted))
             (%type-error 'regexp-replace 6 "index" wanted))
         (with-range 'regexp-replace 4 re string
-            (if (pair? range) range '())
+          (if (pair? range) range '())
           (lambda (re start end)
             (let loop ((place start) (run (new-run re string start end #f)) (count 0))
               (let ((match (and (<= place end) (search re run place))))

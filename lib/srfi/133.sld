@@ -22,7 +22,8 @@
    vector-set! vector-swap! vector-fill! vector-reverse! vector-copy! vector-reverse-copy!
    vector-unfold! vector-unfold-right!
    ;; Conversion
-   vector->list reverse-vector->list list->vector (rename %reverse-list->vector reverse-list->vector)
+   vector->list reverse-vector->list list->vector
+   (rename %reverse-list->vector reverse-list->vector)
    vector->string string->vector)
   (import (canny primitives) (canny syntax)
           (except (canny sequences) vector-fold vector-index vector-count vector-map!)

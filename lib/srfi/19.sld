@@ -66,7 +66,8 @@
 
     (define (check-time who position time type)
       (if (not (and (time? time) (eq? (time-type time) type)))
-          (%type-error who position (string-append "time of the type " (symbol->string type)) time)))
+          (%type-error who position (string-append "time of the type " (symbol->string type))
+                       time)))
 
     (define (make-time type nanosecond second)
       (check-type 'make-time 1 type)
@@ -542,7 +543,7 @@
          (if (not (string? format))
              (%type-error 'date->string 2 "string" format))
          (call-with-output-string
-          (lambda (port) (write-date date format port))))))
+           (lambda (port) (write-date date format port))))))
 
     (define (write-date date format port)
       (let ((length (string-length format)))

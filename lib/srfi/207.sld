@@ -164,8 +164,9 @@
         ((bytevector last-digits)
          (check 'bytevector->base64 1 bytevector)
          (check-last-digits 'bytevector->base64 last-digits)
-         (let ((alphabet (string-append "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                        last-digits))
+         (let ((alphabet
+                (string-append "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                               last-digits))
                (length (bytevector-length bytevector)))
            (define (byte index)
              (if (< index length) (bytevector-u8-ref bytevector index) 0))

@@ -80,7 +80,7 @@
              ((flexvector parameter ... from to)
               (check 'name 1 flexvector)
               (with-bounds 'name position (used flexvector) from to
-                           (lambda (start end) body))))))))
+                (lambda (start end) body))))))))
 
     ;; Room for `count` elements in all.
     (define (reserve! flexvector count)
@@ -296,9 +296,9 @@
         ((flexvector start end)
          (check 'flexvector-remove-range! 1 flexvector)
          (with-bounds 'flexvector-remove-range! 2 (used flexvector) start end
-                      (lambda (start end)
-                        (close! flexvector start end)
-                        flexvector)))))
+           (lambda (start end)
+             (close! flexvector start end)
+             flexvector)))))
 
     (define (flexvector-clear! flexvector)
       (check 'flexvector-clear! 1 flexvector)
@@ -355,9 +355,9 @@
         ((to at from start end)
          (check 'flexvector-copy! 3 from)
          (with-bounds 'flexvector-copy! 4 (used from) start end
-                      (lambda (start end)
-                        (copy-into! 'flexvector-copy! to at
-                                    (vector-copy (storage from) start end)))))))
+           (lambda (start end)
+             (copy-into! 'flexvector-copy! to at
+                         (vector-copy (storage from) start end)))))))
 
     (define flexvector-reverse-copy!
       (case-lambda
@@ -368,9 +368,9 @@
         ((to at from start end)
          (check 'flexvector-reverse-copy! 3 from)
          (with-bounds 'flexvector-reverse-copy! 4 (used from) start end
-                      (lambda (start end)
-                        (copy-into! 'flexvector-reverse-copy! to at
-                                    (reversed-part (storage from) start end)))))))
+           (lambda (start end)
+             (copy-into! 'flexvector-reverse-copy! to at
+                         (reversed-part (storage from) start end)))))))
 
     ;; Iteration.
 
@@ -620,7 +620,7 @@
         ((vector start end)
          (check-argument 'vector->flexvector 1 vector? "vector" vector)
          (with-bounds 'vector->flexvector 2 (vector-length vector) start end
-                      (lambda (start end) (from-vector (vector-copy vector start end)))))))
+           (lambda (start end) (from-vector (vector-copy vector start end)))))))
 
     (define string->flexvector
       (case-lambda
@@ -629,7 +629,7 @@
         ((string start end)
          (check-argument 'string->flexvector 1 string? "string" string)
          (with-bounds 'string->flexvector 2 (string-length string) start end
-                      (lambda (start end) (from-vector (string->vector string start end)))))))
+           (lambda (start end) (from-vector (string->vector string start end)))))))
 
     (define (list->flexvector list)
       (check-list 'list->flexvector 1 list)

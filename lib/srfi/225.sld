@@ -484,21 +484,21 @@
             (if (contains? mapping key)
                 ;; What `success` returns is the result, not what the search returns.
                 (call-with-values
-                 (lambda ()
-                   (search mapping key
-                           (lambda (insert ignore) (ignore #f))
-                           (lambda (found value update delete) (delete (cons found value)))))
-                 (lambda (without entry)
-                   (success (car entry)
-                            (cdr entry)
-                            (lambda (new-key new-value)
-                              (first-value
-                               (lambda ()
-                                 (search mapping key
-                                         (lambda (insert ignore) (ignore #f))
-                                         (lambda (found value update delete)
-                                           (update new-key new-value #f))))))
-                            (lambda () without))))
+                  (lambda ()
+                    (search mapping key
+                            (lambda (insert ignore) (ignore #f))
+                            (lambda (found value update delete) (delete (cons found value)))))
+                  (lambda (without entry)
+                    (success (car entry)
+                             (cdr entry)
+                             (lambda (new-key new-value)
+                               (first-value
+                                (lambda ()
+                                  (search mapping key
+                                          (lambda (insert ignore) (ignore #f))
+                                          (lambda (found value update delete)
+                                            (update new-key new-value #f))))))
+                             (lambda () without))))
                 (failure (lambda (value)
                            (first-value
                             (lambda ()

@@ -385,18 +385,30 @@
            ...))))
 
     (define-storage-classes
-      (s8-storage-class s8vector-ref s8vector-set! s8? make-s8vector s8vector-copy! s8vector-length 0 s8vector?)
-      (s16-storage-class s16vector-ref s16vector-set! s16? make-s16vector s16vector-copy! s16vector-length 0 s16vector?)
-      (s32-storage-class s32vector-ref s32vector-set! s32? make-s32vector s32vector-copy! s32vector-length 0 s32vector?)
-      (s64-storage-class s64vector-ref s64vector-set! s64? make-s64vector s64vector-copy! s64vector-length 0 s64vector?)
-      (u8-storage-class u8vector-ref u8vector-set! u8? make-u8vector u8vector-copy! u8vector-length 0 u8vector?)
-      (u16-storage-class u16vector-ref u16vector-set! u16? make-u16vector u16vector-copy! u16vector-length 0 u16vector?)
-      (u32-storage-class u32vector-ref u32vector-set! u32? make-u32vector u32vector-copy! u32vector-length 0 u32vector?)
-      (u64-storage-class u64vector-ref u64vector-set! u64? make-u64vector u64vector-copy! u64vector-length 0 u64vector?)
-      (f32-storage-class f32vector-ref f32vector-set! f32? make-f32vector f32vector-copy! f32vector-length 0.0 f32vector?)
-      (f64-storage-class f64vector-ref f64vector-set! f64? make-f64vector f64vector-copy! f64vector-length 0.0 f64vector?)
-      (c64-storage-class c64vector-ref c64vector-set! c64? make-c64vector c64vector-copy! c64vector-length 0.0+0.0i c64vector?)
-      (c128-storage-class c128vector-ref c128vector-set! c128? make-c128vector c128vector-copy! c128vector-length 0.0+0.0i c128vector?))
+      (s8-storage-class s8vector-ref s8vector-set! s8? make-s8vector s8vector-copy! s8vector-length
+                        0 s8vector?)
+      (s16-storage-class s16vector-ref s16vector-set! s16? make-s16vector s16vector-copy!
+                         s16vector-length 0 s16vector?)
+      (s32-storage-class s32vector-ref s32vector-set! s32? make-s32vector s32vector-copy!
+                         s32vector-length 0 s32vector?)
+      (s64-storage-class s64vector-ref s64vector-set! s64? make-s64vector s64vector-copy!
+                         s64vector-length 0 s64vector?)
+      (u8-storage-class u8vector-ref u8vector-set! u8? make-u8vector u8vector-copy! u8vector-length
+                        0 u8vector?)
+      (u16-storage-class u16vector-ref u16vector-set! u16? make-u16vector u16vector-copy!
+                         u16vector-length 0 u16vector?)
+      (u32-storage-class u32vector-ref u32vector-set! u32? make-u32vector u32vector-copy!
+                         u32vector-length 0 u32vector?)
+      (u64-storage-class u64vector-ref u64vector-set! u64? make-u64vector u64vector-copy!
+                         u64vector-length 0 u64vector?)
+      (f32-storage-class f32vector-ref f32vector-set! f32? make-f32vector f32vector-copy!
+                         f32vector-length 0.0 f32vector?)
+      (f64-storage-class f64vector-ref f64vector-set! f64? make-f64vector f64vector-copy!
+                         f64vector-length 0.0 f64vector?)
+      (c64-storage-class c64vector-ref c64vector-set! c64? make-c64vector c64vector-copy!
+                         c64vector-length 0.0+0.0i c64vector?)
+      (c128-storage-class c128vector-ref c128vector-set! c128? make-c128vector c128vector-copy!
+                          c128vector-length 0.0+0.0i c128vector?))
 
     ;; Bits are bytes of 0 and 1.
     (define (bit? object) (or (eqv? object 0) (eqv? object 1)))
@@ -638,7 +650,7 @@
 
     (define (with-defaults who position options use)
       (with-options who position options generic-storage-class
-                    (specialized-array-default-mutable?) (specialized-array-default-safe?) use))
+        (specialized-array-default-mutable?) (specialized-array-default-safe?) use))
 
     (define (make-specialized-array-from-data data . options)
       (with-defaults 'make-specialized-array-from-data 2 options
@@ -673,7 +685,7 @@
                                class mutable? safe?))))
         (if (specialized-array? array)
             (with-options 'array-copy 2 options (class-of array) (mutable-array? array)
-                          (safe-of array) copy)
+              (safe-of array) copy)
             (with-defaults 'array-copy 2 options copy))))
 
     ;; Sharing.  `map-index` takes the list of a new multi-index and gives the list of an old one.
@@ -801,9 +813,10 @@
            (lambda indexes
              (let ((indexes (list->vector indexes)))
                (extract array
-                        (new-interval (vector-map (lambda (cuts i) (vector-ref cuts i)) cuts indexes)
-                                      (vector-map (lambda (cuts i) (vector-ref cuts (+ i 1)))
-                                                  cuts indexes)))))))))
+                        (new-interval
+                         (vector-map (lambda (cuts i) (vector-ref cuts i)) cuts indexes)
+                         (vector-map (lambda (cuts i) (vector-ref cuts (+ i 1)))
+                                     cuts indexes)))))))))
 
     (define (array-translate array translation)
       (check-array 'array-translate 1 array)
@@ -912,8 +925,10 @@
              (last (- (dimension left-domain) 1)))
         (if (not (and (>= last 0)
                       (> (dimension right-domain) 0)
-                      (= (vector-ref (lowers left-domain) last) (vector-ref (lowers right-domain) 0))
-                      (= (vector-ref (uppers left-domain) last) (vector-ref (uppers right-domain) 0))))
+                      (= (vector-ref (lowers left-domain) last)
+                         (vector-ref (lowers right-domain) 0))
+                      (= (vector-ref (uppers left-domain) last)
+                         (vector-ref (uppers right-domain) 0))))
             (%range-error 'array-inner-product 4
                           "a first axis like the last one of the first array" right))
         (array-outer-product
@@ -1191,8 +1206,9 @@
                                (if (pair? rest)
                                    (loop (cdr rest)
                                          (+ start (width (car rest) k))
-                                         (cons (list start (+ start (width (car rest) k)) (car rest))
-                                               pieces))
+                                         (cons
+                                          (list start (+ start (width (car rest) k)) (car rest))
+                                          pieces))
                                    (reverse pieces)))))
                 (assemble 'array-append
                           (new-interval low high)
@@ -1260,7 +1276,8 @@
                      (for-each (lambda (element) (check-value 'array-block 1 class element))
                                (elements-reversed block))
                      (let ((block (array-translate block
-                                                   (vector-map - starts (lowers (domain-of block))))))
+                                                   (vector-map - starts
+                                                               (lowers (domain-of block))))))
                        (assign! (extract result (domain-of block)) block))))
                  outer)
                 (specialized (domain-of result) class (body-of result) (base-of result)

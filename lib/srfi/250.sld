@@ -335,7 +335,7 @@
            (not (until (lambda (key value)
                          (let ((node (find right key)))
                            (not (and node (same? value (node-value node))))))
-                       left))))
+                  left))))
 
     (define (hash-table-find procedure table failure)
       (check-procedure 'hash-table-find 1 procedure)

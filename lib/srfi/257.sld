@@ -256,9 +256,9 @@
             ((null? objects) (fail))
             (else
              ((car matchers) (car objects)
-                             (lambda (fail)
-                               (match-all (cdr matchers) (cdr objects) succeed fail))
-                             fail))))
+              (lambda (fail)
+                (match-all (cdr matchers) (cdr objects) succeed fail))
+              fail))))
 
     ;; match.
 
@@ -324,7 +324,7 @@
         ((_ test ((known accessor) . others) (property ...) . operands)
          (test known
                (define-record-pattern test others (property ... (~prop accessor => known))
-                                      . operands)
+                 . operands)
                (define-record-pattern test others (property ...) . operands)))))
 
     ;; Core.

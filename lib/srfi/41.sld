@@ -341,7 +341,8 @@
       (stream-let loop ((rest stream) (reversed stream-null))
         (if (stream-null? rest)
             reversed
-            (loop (stream-cdr rest) (let ((object (stream-car rest))) (stream-cons object reversed))))))
+            (loop (stream-cdr rest)
+                  (let ((object (stream-car rest))) (stream-cons object reversed))))))
 
     ;; Comprehensions.  `base` is the stream that follows the elements of the clauses left.
     (define-syntax stream-of

@@ -467,7 +467,7 @@
       (syntax-rules ()
         ((_ value outer (done ...) ((variable initial step) more ...) test inner more-test)
          (with-new-names value outer (done ... (variable initial step next)) (more ...)
-                         test inner more-test))
+           test inner more-test))
         ((_ value (outer-let outer-bindings outer-command ...)
             ((variable initial step next) ...) ()
             test (inner-let inner-bindings inner-command ...) more-test)

@@ -180,11 +180,12 @@
           (let* ((text (number->string (inexact number)))
                  (place (%string-index text #\e)))
             (if (and place (inexact? number))
-                (string-append (fixed-point (string->number (string-append "#e" (substring text 0 place)))
-                                            digits)
-                               "e"
-                               (number->string
-                                (string->number (substring text (+ place 1) (string-length text)))))
+                (string-append
+                 (fixed-point (string->number (string-append "#e" (substring text 0 place)))
+                              digits)
+                 "e"
+                 (number->string
+                  (string->number (substring text (+ place 1) (string-length text)))))
                 (fixed-point (if (exact? number)
                                  number
                                  (string->number (string-append "#e" text)))

@@ -163,7 +163,9 @@
     (define (array->list array)
       (check-array 'array->list 1 array)
       ;; Takes as many elements as the dimensions want and calls `use` with their nest and the rest.
-      (let nest ((dimensions (array-dimensions array)) (rest (elements array)) (use (lambda (list rest) list)))
+      (let nest ((dimensions (array-dimensions array))
+                 (rest (elements array))
+                 (use (lambda (list rest) list)))
         (if (null? dimensions)
             (use (car rest) (cdr rest))
             (let loop ((count (car dimensions)) (rest rest) (lists '()))

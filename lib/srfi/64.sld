@@ -37,7 +37,8 @@
           test-runner-group-path test-runner-group-stack test-runner-aux-value
           test-runner-aux-value! test-runner-reset
           %test-check %test-compare %test-expect-error %test-group)
-  (import (scheme base) (scheme case-lambda) (scheme write) (scheme read) (scheme eval) (scheme repl)
+  (import (scheme base) (scheme case-lambda) (scheme write) (scheme read) (scheme eval)
+          (scheme repl)
           (only (canny primitives) %make-condition condition-position condition->string
                 record-type? %record? %type-error current-jiffy condition-kind)
           (rename (only (canny primitives) error-object?) (error-object? condition?))

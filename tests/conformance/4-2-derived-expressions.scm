@@ -204,11 +204,14 @@
   (test 2 (force r))
   (test 2 (force r))
   ;; The first value of a re-entered promise stays.
-  (define s (let ((first? #t)) (delay (if first? (begin (set! first? #f) (force s) 'outer) 'inner))))
+  (define s
+    (let ((first? #t)) (delay (if first? (begin (set! first? #f) (force s) 'outer) 'inner))))
   (test 'inner (force s)))
 
 (test-group "4.2.6 parameters"
-  (define radix (make-parameter 10 (lambda (x) (if (and (exact-integer? x) (<= 2 x 16)) x (error "invalid radix")))))
+  (define radix
+    (make-parameter 10 (lambda (x)
+                         (if (and (exact-integer? x) (<= 2 x 16)) x (error "invalid radix")))))
   (define (f n) (number->string n (radix)))
   (test "12" (f 12))
   (test "1100" (parameterize ((radix 2)) (f 12)))
@@ -242,7 +245,8 @@
   (test-error (parameterize ((5 1)) 2))
   (test 'inner (parameterize ((p 'inner)) (guard (e (#t (p))) (raise 'x))))
   (test 1 (guard (e (#t (p))) (parameterize ((p 'inner)) (raise 'x))))
-  (test '(a b) (parameterize ((p 'a)) (let ((first (p))) (parameterize ((p 'b)) (list first (p)))))))
+  (test '(a b)
+        (parameterize ((p 'a)) (let ((first (p))) (parameterize ((p 'b)) (list first (p)))))))
 
 (test-group "4.2.7 exceptions"
   (test 42 (guard (c ((assq 'a c) => cdr) ((assq 'b c))) (raise (list (cons 'a 42)))))
@@ -251,14 +255,16 @@
   (test 'value (guard (c (#t 'caught)) 'value))
   (test 'outer (guard (c (#t 'outer)) (guard (d ((number? d) 'inner)) (raise 'symbol))))
   (test '(inner 5) (guard (c (#t 'outer)) (guard (d ((number? d) (list 'inner d))) (raise 5))))
-  (test 'from-clause (guard (c ((symbol? c) c)) (guard (c (#t (raise 'from-clause))) (raise 'first))))
+  (test 'from-clause
+        (guard (c ((symbol? c) c)) (guard (c (#t (raise 'from-clause))) (raise 'first))))
   (test-values (1 2) (guard (c (#t 'caught)) (values 1 2)))
   (test '(1) (guard (c ((memv 1 '(1)))) (raise 'x)))
   (test 3 (guard (c (#t 1 2 3)) (raise 'x)))
   (test 12 (guard (c (#t c)) (define x 12) (raise x)))
   (test 'reraised (with-exception-handler
-                   (lambda (c) 'reraised)
-                   (lambda () (guard (c ((number? c) 'number)) (raise-continuable 'not-a-number))))))
+                    (lambda (c) 'reraised)
+                    (lambda ()
+                      (guard (c ((number? c) 'number)) (raise-continuable 'not-a-number))))))
 
 (test-group "4.2.8 quasiquotation"
   (test '(list 3 4) `(list ,(+ 1 2) 4))

@@ -73,7 +73,12 @@
   (test 1 (kar (kons 1 2)))
   (test 2 (kdr (kons 1 2)))
   (test 3 (let ((k (kons 1 2))) (set-kar! k 3) (kar k)))
-  (define-record-type point (make-point y x) point? (x point-x) (y point-y set-point-y!) (label point-label set-point-label!))
+  (define-record-type point
+    (make-point y x)
+    point?
+    (x point-x)
+    (y point-y set-point-y!)
+    (label point-label set-point-label!))
   (test '(2 1) (let ((p (make-point 1 2))) (list (point-x p) (point-y p))))
   (test 'named (let ((p (make-point 1 2))) (set-point-label! p 'named) (point-label p)))
   (test #f (pare? (make-point 1 2)))

@@ -45,7 +45,8 @@
   (test-error (integer->char -1))
   (test-error (integer->char 1.5))
   (test-error (char->integer "a"))
-  (test #t (let loop ((n 0)) (or (= n 1000) (and (= n (char->integer (integer->char n))) (loop (+ n 1)))))))
+  (test #t (let loop ((n 0))
+             (or (= n 1000) (and (= n (char->integer (integer->char n))) (loop (+ n 1)))))))
 
 (test-group "6.6 comparison"
   (test #t (char=? #\a #\a))

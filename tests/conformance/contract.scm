@@ -1,12 +1,14 @@
 ;;; (canny contract), `assert` and (canny string-interpolation).
 
 (import (scheme base) (canny contract) (canny string-interpolation) (canny test)
-        (only (canny base) assert condition-kind condition-who condition->string condition-position))
+        (only (canny base) assert condition-kind condition-who condition->string
+              condition-position))
 
 (define-syntax report
   (syntax-rules ()
     ((_ expression)
-     (guard (object ((error-object? object) (list (condition-kind object) (condition->string object))))
+     (guard (object
+             ((error-object? object) (list (condition-kind object) (condition->string object))))
        expression))))
 
 (define-syntax line-of
@@ -33,8 +35,10 @@
 
 (test-group "arguments and results"
   (test 6 (area 2 3))
-  (test '(contract "area: the argument width is not real?; the caller is to blame: a") (report (area 'a 3)))
-  (test '(contract "area: the argument height is not (and/c real? positive?); the caller is to blame: -3")
+  (test '(contract "area: the argument width is not real?; the caller is to blame: a")
+        (report (area 'a 3)))
+  (test '(contract
+          "area: the argument height is not (and/c real? positive?); the caller is to blame: -3")
         (report (area 2 -3)))
   (test '(contract "wrong: the result is not string?: 1") (report (wrong 1)))
   (test "s" (wrong "s"))
@@ -51,14 +55,17 @@
 
 (test-group "procedures"
   (test 4 (apply-twice (lambda (x) (* x 2)) 1))
-  (test '(contract "apply-twice: the result of the argument f is not integer?; the caller is to blame: \"x\"")
+  (test '(contract
+          "apply-twice: the result of the argument f is not integer?; the caller is to blame: \"x\"")
         (report (apply-twice (lambda (x) "x") 1)))
-  (test '(contract "apply-twice: the argument f is not (-> integer? integer?); the caller is to blame: 5")
+  (test '(contract
+          "apply-twice: the argument f is not (-> integer? integer?); the caller is to blame: 5")
         (report (apply-twice 5 1)))
   (test 'contract (car (report (apply-twice cons 1))))
   (define/contract (misuse f) (-> (-> integer? any/c) any/c) (f "no integer"))
-  (test '(contract "misuse: an argument in a call of the argument f is not integer?: \"no integer\"")
-        (report (misuse (lambda (x) x))))
+  (test
+   '(contract "misuse: an argument in a call of the argument f is not integer?: \"no integer\"")
+   (report (misuse (lambda (x) x))))
   (define/contract (adder n) (-> integer? (-> integer? integer?)) (lambda (x) (+ x n)))
   (test 3 ((adder 1) 2))
   (test 'contract (car (report ((adder 1) 'x)))))
@@ -82,7 +89,7 @@
         0))
 
 (test-group "positions"
-  (test 81 (line-of (caller))))
+  (test 88 (line-of (caller))))
 
 (test-group "assert"
   (define x 3)
@@ -90,8 +97,9 @@
   (test-error (assert #f))
   (test-true (begin (assert (= x 3)) #t))
   (test '(assertion "assert: assertion failed: (= x 4) where (x = 3)") (report (assert (= x 4))))
-  (test '(assertion "assert: assertion failed: (and (number? x) (number? y)) where (x = 3) (y = \"s\")")
-        (report (assert (and (number? x) (number? y)))))
+  (test
+   '(assertion "assert: assertion failed: (and (number? x) (number? y)) where (x = 3) (y = \"s\")")
+   (report (assert (and (number? x) (number? y)))))
   (test '(assertion "assert: assertion failed: (let ((z 1)) (< x z)) \"more\" where (x = 3)")
         (report (assert (let ((z 1)) (< x z)) "more")))
   (test '(assertion "assert: assertion failed: #f") (report (assert #f)))

@@ -13,35 +13,35 @@
   (test-values (1 2) (call-with-prompt tag (lambda () (values 1 2)) list))
   (test '(1 2)
         (call-with-prompt tag
-                          (lambda () (+ 1 (abort-to-prompt tag 1 2)))
-                          (lambda (k . values) values)))
+          (lambda () (+ 1 (abort-to-prompt tag 1 2)))
+          (lambda (k . values) values)))
   (test 11
         (call-with-prompt tag
-                          (lambda () (+ 1 (abort-to-prompt tag)))
-                          (lambda (k) (k 10))))
+          (lambda () (+ 1 (abort-to-prompt tag)))
+          (lambda (k) (k 10))))
   (test '(11 21 12)
         (call-with-prompt tag
-                          (lambda () (+ 1 (abort-to-prompt tag)))
-                          (lambda (k) (list (k 10) (k 20) (k (k 10))))))
+          (lambda () (+ 1 (abort-to-prompt tag)))
+          (lambda (k) (list (k 10) (k 20) (k (k 10))))))
   (test '(2 3)
         (call-with-prompt tag
-                          (lambda () (call-with-values (lambda () (abort-to-prompt tag)) list))
-                          (lambda (k) (k 2 3))))
+          (lambda () (call-with-values (lambda () (abort-to-prompt tag)) list))
+          (lambda (k) (k 2 3))))
   (test 'outer
         (call-with-prompt tag
-                          (lambda ()
-                            (call-with-prompt other
-                                              (lambda () (abort-to-prompt tag 'outer))
-                                              (lambda (k v) 'inner)))
-                          (lambda (k v) v)))
+          (lambda ()
+            (call-with-prompt other
+              (lambda () (abort-to-prompt tag 'outer))
+              (lambda (k v) 'inner)))
+          (lambda (k v) v)))
   (test '(outer inner)
         (call-with-prompt tag
-                          (lambda ()
-                            (list 'outer
-                                  (call-with-prompt tag
-                                                    (lambda () (abort-to-prompt tag 'inner))
-                                                    (lambda (k v) v))))
-                          (lambda (k v) (list 'wrong v))))
+          (lambda ()
+            (list 'outer
+                  (call-with-prompt tag
+                    (lambda () (abort-to-prompt tag 'inner))
+                    (lambda (k v) v))))
+          (lambda (k v) (list 'wrong v))))
   (test #f (prompt-available? tag))
   (test #t (call-with-prompt tag (lambda () (prompt-available? tag)) list))
   (test #t (prompt-tag? (default-prompt-tag)))
@@ -52,37 +52,37 @@
               (call-with-prompt tag (lambda () (abort-to-prompt other 1)) list))
   (test-error (raises-kind? 'prompt)
               (call-with-prompt tag
-                                (lambda () (abort-to-prompt tag) (abort-to-prompt tag))
-                                (lambda (k) (k 1))))
+                (lambda () (abort-to-prompt tag) (abort-to-prompt tag))
+                (lambda (k) (k 1))))
   (test-error (raises-kind? 'type) (call-with-prompt tag (lambda () 1) 'handler)))
 
 (test-group "composable continuations that do not abort"
   (test '(1 (2 3))
         (call-with-prompt tag
-                          (lambda ()
-                            (cons 1 (call-with-composable-continuation
-                                     (lambda (k) (if (procedure? k) '((2 3)) k))
-                                     tag)))
-                          list))
+          (lambda ()
+            (cons 1 (call-with-composable-continuation
+                      (lambda (k) (if (procedure? k) '((2 3)) k))
+                      tag)))
+          list))
   (test 14
         (call-with-prompt tag
-                          (lambda ()
-                            (+ 1 (call-with-composable-continuation
-                                  (lambda (k) (k (+ 1 (k 10))))
-                                  tag)))
-                          list))
+          (lambda ()
+            (+ 1 (call-with-composable-continuation
+                   (lambda (k) (k (+ 1 (k 10))))
+                   tag)))
+          list))
   (test 6
         (call-with-continuation-prompt
-         (lambda () (+ 1 (call-with-composable-continuation (lambda (k) (+ 1 (k 3))))))))
+          (lambda () (+ 1 (call-with-composable-continuation (lambda (k) (+ 1 (k 3))))))))
   (test '(a b)
         (call-with-continuation-prompt
-         (lambda () (abort-current-continuation tag 'a 'b))
-         tag
-         list))
+          (lambda () (abort-current-continuation tag 'a 'b))
+          tag
+          list))
   (test 'again
         (call-with-continuation-prompt
-         (lambda ()
-           (abort-current-continuation (default-prompt-tag) (lambda () 'again))))))
+          (lambda ()
+            (abort-current-continuation (default-prompt-tag) (lambda () 'again))))))
 
 (test-group "shift and reset"
   (test 5 (reset 5))
@@ -145,11 +145,11 @@
             'done)))
     (let run ((thunk body) (sum 0))
       (call-with-prompt tag
-                        thunk
-                        (lambda (k i)
-                          (if (= i (- n 1))
-                              (list (k #f) sum)
-                              (run (lambda () (k #f)) (+ sum i)))))))
+        thunk
+        (lambda (k i)
+          (if (= i (- n 1))
+              (list (k #f) sum)
+              (run (lambda () (k #f)) (+ sum i)))))))
   (test '(done 4999850001) (count-to 100000))
   (test 100000
         (let loop ((i 0))
@@ -171,30 +171,30 @@
     (dynamic-wind (lambda () (note (list 'in name))) thunk (lambda () (note (list 'out name)))))
   (test '(aborted ((in a) (in b) (out b) (out a)))
         (traced (call-with-prompt tag
-                                  (lambda () (wound 'a (lambda () (wound 'b (lambda () (abort-to-prompt tag))))))
-                                  (lambda (k) 'aborted))))
+                  (lambda () (wound 'a (lambda () (wound 'b (lambda () (abort-to-prompt tag))))))
+                  (lambda (k) 'aborted))))
   (test '((1 2) ((in a) (out a) (in a) (out a) (in a) (out a)))
         (traced (call-with-prompt tag
-                                  (lambda () (wound 'a (lambda () (abort-to-prompt tag))))
-                                  (lambda (k) (let* ((x (k 1)) (y (k 2))) (list x y))))))
+                  (lambda () (wound 'a (lambda () (abort-to-prompt tag))))
+                  (lambda (k) (let* ((x (k 1)) (y (k 2))) (list x y))))))
   (test '(1 ((in outer) (in a) (out a) (in b) (in a) (out a) (out b) (out outer)))
         (traced (wound 'outer
                        (lambda ()
                          (call-with-prompt tag
-                                           (lambda () (wound 'a (lambda () (abort-to-prompt tag))))
-                                           (lambda (k) (wound 'b (lambda () (k 1)))))))))
+                           (lambda () (wound 'a (lambda () (abort-to-prompt tag))))
+                           (lambda (k) (wound 'b (lambda () (k 1)))))))))
   (test '(left ((in a) (out a) (in a) (out a)))
         (traced
          (call-with-escape-continuation
           (lambda (leave)
             (call-with-prompt tag
-                              (lambda () (wound 'a (lambda () (abort-to-prompt tag) (leave 'left))))
-                              (lambda (k) (k 1)))))))
+              (lambda () (wound 'a (lambda () (abort-to-prompt tag) (leave 'left))))
+              (lambda (k) (k 1)))))))
   ;; The argument is there before the part is entered again.
   (test '((x x end) ((in a) (out a) (in a) (out a) (in a) (out a)))
         (traced (call-with-prompt tag
-                                  (lambda () (wound 'a (lambda () (cons 'x (abort-to-prompt tag)))))
-                                  (lambda (k) (k (k '(end))))))))
+                  (lambda () (wound 'a (lambda () (cons 'x (abort-to-prompt tag)))))
+                  (lambda (k) (k (k '(end))))))))
 
 (test-group "parameters"
   (define p (make-parameter 'p0))
@@ -202,35 +202,35 @@
   ;; Inside of the part its own bindings, outside of it those of the call.
   (test '((p1 q2) (p1 q0))
         (let ((k (call-with-prompt tag
-                                   (lambda ()
-                                     (parameterize ((p 'p1))
-                                       (abort-to-prompt tag)
-                                       (list (p) (q))))
-                                   (lambda (k) k))))
+                   (lambda ()
+                     (parameterize ((p 'p1))
+                       (abort-to-prompt tag)
+                       (list (p) (q))))
+                   (lambda (k) k))))
           (list (parameterize ((p 'p2) (q 'q2)) (k #f))
                 (k #f))))
   (test '(p2 p1 p2)
         (let ((k (call-with-prompt tag
-                                   (lambda ()
-                                     (let ((inside (parameterize ((p 'p1)) (abort-to-prompt tag) (p))))
-                                       (list inside (p))))
-                                   (lambda (k) k))))
+                   (lambda ()
+                     (let ((inside (parameterize ((p 'p1)) (abort-to-prompt tag) (p))))
+                       (list inside (p))))
+                   (lambda (k) k))))
           (parameterize ((p 'p2))
             (let ((seen (k #f)))
               (cons (p) seen)))))
   (test '(p0 p0)
         (parameterize ((q 'q1))
           (call-with-prompt tag
-                            (lambda () (parameterize ((p 'p1)) (abort-to-prompt tag)))
-                            (lambda (k) (list (p) (p))))))
+            (lambda () (parameterize ((p 'p1)) (abort-to-prompt tag)))
+            (lambda (k) (list (p) (p))))))
   (test "inner"
         (let ((port (open-output-string)))
           (let ((k (call-with-prompt tag
-                                     (lambda ()
-                                       (parameterize ((current-output-port port))
-                                         (abort-to-prompt tag)
-                                         (display "inner")))
-                                     (lambda (k) k))))
+                     (lambda ()
+                       (parameterize ((current-output-port port))
+                         (abort-to-prompt tag)
+                         (display "inner")))
+                     (lambda (k) k))))
             (k #f)
             (get-output-string port))))
   ;; Procedures of dynamic-wind see the parameters of the new place.
@@ -238,12 +238,12 @@
         (let* ((a (make-parameter 'a0))
                (trace '())
                (k (call-with-prompt tag
-                                    (lambda ()
-                                      (dynamic-wind
-                                       (lambda () (set! trace (cons* (a) 'before trace)))
-                                       (lambda () (parameterize ((a 'inside)) (abort-to-prompt tag)))
-                                       (lambda () (set! trace (cons* (a) 'after trace)))))
-                                    (lambda (k) k))))
+                    (lambda ()
+                      (dynamic-wind
+                       (lambda () (set! trace (cons* (a) 'before trace)))
+                       (lambda () (parameterize ((a 'inside)) (abort-to-prompt tag)))
+                       (lambda () (set! trace (cons* (a) 'after trace)))))
+                    (lambda (k) k))))
           (set! trace '())
           (parameterize ((a 'a1)) (k #f))
           (reverse trace))))
@@ -252,29 +252,29 @@
   (define (fail-with value) (raise value))
   (test '(caught 1)
         (call-with-prompt tag
-                          (lambda () (guard (e (#t (list 'caught e))) (abort-to-prompt tag) (raise 1)))
-                          (lambda (k) (k #f))))
+          (lambda () (guard (e (#t (list 'caught e))) (abort-to-prompt tag) (raise 1)))
+          (lambda (k) (k #f))))
   (test '((caught 1) (caught 1))
         (call-with-prompt tag
-                          (lambda () (guard (e (#t (list 'caught e))) (abort-to-prompt tag) (raise 1)))
-                          (lambda (k) (list (k #f) (k #f)))))
+          (lambda () (guard (e (#t (list 'caught e))) (abort-to-prompt tag) (raise 1)))
+          (lambda (k) (list (k #f) (k #f)))))
   (test '(outer (inner 1) 2)
         (guard (e (#t (list 'outer e)))
           (let ((k (call-with-prompt tag
-                                     (lambda ()
-                                       (guard (e ((eqv? e 1) (list 'inner e)))
-                                         (raise (abort-to-prompt tag))))
-                                     (lambda (k) k))))
+                     (lambda ()
+                       (guard (e ((eqv? e 1) (list 'inner e)))
+                         (raise (abort-to-prompt tag))))
+                     (lambda (k) k))))
             (let* ((x (k 1))
                    (y (guard (e (#t e)) (k 2))))
               (list 'outer x y)))))
   ;; The rest of the new place sees the value of a guard that was put there.
   (test '(new (caught boom))
         (let ((k (call-with-prompt tag
-                                   (lambda ()
-                                     (guard (e (#t (list 'caught e)))
-                                       (raise (abort-to-prompt tag))))
-                                   (lambda (k) k))))
+                   (lambda ()
+                     (guard (e (#t (list 'caught e)))
+                       (raise (abort-to-prompt tag))))
+                   (lambda (k) k))))
           (let loop ((i 3))
             (if (= i 0)
                 (list 'new (k 'boom))
@@ -283,102 +283,102 @@
   (test '(new 5)
         (let ((k (guard (e (#t 'old))
                    (call-with-prompt tag
-                                     (lambda () (raise (abort-to-prompt tag)))
-                                     (lambda (k) k)))))
+                     (lambda () (raise (abort-to-prompt tag)))
+                     (lambda (k) k)))))
           (guard (e (#t (list 'new e))) (k 5))))
   (test '(continued 15)
         (let ((k (call-with-prompt tag
-                                   (lambda ()
-                                     (with-exception-handler
-                                      (lambda (e) (* e 5))
-                                      (lambda ()
-                                        (abort-to-prompt tag)
-                                        (list 'continued (raise-continuable 3)))))
-                                   (lambda (k) k))))
+                   (lambda ()
+                     (with-exception-handler
+                       (lambda (e) (* e 5))
+                       (lambda ()
+                         (abort-to-prompt tag)
+                         (list 'continued (raise-continuable 3)))))
+                   (lambda (k) k))))
           (k #f)))
   ;; A handler that captures up to a prompt around it.
   (test '(result 43)
         (call-with-prompt tag
-                          (lambda ()
-                            (with-exception-handler
-                             (lambda (e) (abort-to-prompt tag e))
-                             (lambda () (list 'result (+ 1 (raise-continuable 'ask))))))
-                          (lambda (k e) (k 42))))
+          (lambda ()
+            (with-exception-handler
+              (lambda (e) (abort-to-prompt tag e))
+              (lambda () (list 'result (+ 1 (raise-continuable 'ask))))))
+          (lambda (k e) (k 42))))
   (test '(1 2 3)
         (call-with-prompt tag
-                          (lambda ()
-                            (with-exception-handler
-                             (lambda (e) (abort-to-prompt tag e))
-                             (lambda ()
-                               (let* ((a (raise-continuable 'a))
-                                      (b (raise-continuable 'b))
-                                      (c (raise-continuable 'c)))
-                                 (list a b c)))))
-                          (let ((n 0))
-                            (define (handle k e)
-                              (set! n (+ n 1))
-                              (call-with-prompt tag (lambda () (k n)) handle))
-                            handle)))
+          (lambda ()
+            (with-exception-handler
+              (lambda (e) (abort-to-prompt tag e))
+              (lambda ()
+                (let* ((a (raise-continuable 'a))
+                       (b (raise-continuable 'b))
+                       (c (raise-continuable 'c)))
+                  (list a b c)))))
+          (let ((n 0))
+            (define (handle k e)
+              (set! n (+ n 1))
+              (call-with-prompt tag (lambda () (k n)) handle))
+            handle)))
   (test 'after-all
         (guard (e (#t e))
           (call-with-prompt tag
-                            (lambda () (raise 'after-all))
-                            (lambda (k) 'wrong))))
+            (lambda () (raise 'after-all))
+            (lambda (k) 'wrong))))
   (test 'machine
         (call-with-prompt tag
-                          (lambda ()
-                            (guard (e ((error-object? e) 'machine))
-                              (abort-to-prompt tag)
-                              (vector-ref (vector) 1)))
-                          (lambda (k) (k 1)))))
+          (lambda ()
+            (guard (e ((error-object? e) 'machine))
+              (abort-to-prompt tag)
+              (vector-ref (vector) 1)))
+          (lambda (k) (k 1)))))
 
 (test-group "escapes"
   (test '(1 out)
         (call-with-prompt tag
-                          (lambda ()
-                            (call-with-escape-continuation
-                             (lambda (leave)
-                               (abort-to-prompt tag)
-                               (leave '(1 out))
-                               'wrong)))
-                          (lambda (k) (k #f))))
+          (lambda ()
+            (call-with-escape-continuation
+             (lambda (leave)
+               (abort-to-prompt tag)
+               (leave '(1 out))
+               'wrong)))
+          (lambda (k) (k #f))))
   (test '((a out) (b out))
         (call-with-prompt tag
-                          (lambda ()
-                            (let ((value #f))
-                              (call-with-escape-continuation
-                               (lambda (leave)
-                                 (set! value (abort-to-prompt tag))
-                                 (leave (list value 'out))))))
-                          (lambda (k) (list (k 'a) (k 'b)))))
+          (lambda ()
+            (let ((value #f))
+              (call-with-escape-continuation
+               (lambda (leave)
+                 (set! value (abort-to-prompt tag))
+                 (leave (list value 'out))))))
+          (lambda (k) (list (k 'a) (k 'b)))))
   (test-error (raises-kind? 'escape)
               (let ((leave (call-with-prompt tag
-                                             (lambda ()
-                                               (call-with-escape-continuation
-                                                (lambda (leave) (abort-to-prompt tag leave))))
-                                             (lambda (k leave) leave))))
+                             (lambda ()
+                               (call-with-escape-continuation
+                                (lambda (leave) (abort-to-prompt tag leave))))
+                             (lambda (k leave) leave))))
                 (leave 1)))
   (test '(x y)
         (let* ((p (make-parameter 'x))
                (k (call-with-prompt tag
-                                    (lambda ()
-                                      (call-with-escape-continuation
-                                       (lambda (leave)
-                                         (parameterize ((p 'inner))
-                                           (abort-to-prompt tag)
-                                           (leave #f))))
-                                      (p))
-                                    (lambda (k) k))))
+                    (lambda ()
+                      (call-with-escape-continuation
+                       (lambda (leave)
+                         (parameterize ((p 'inner))
+                           (abort-to-prompt tag)
+                           (leave #f))))
+                      (p))
+                    (lambda (k) k))))
           (list (k #f) (parameterize ((p 'y)) (k #f))))))
 
 (test-group "full continuations"
   (test '(3 2 1 0)
         (let ((again #f) (count 3) (trace '()))
           (call-with-prompt tag
-                            (lambda ()
-                              (call/cc (lambda (k) (set! again k)))
-                              (set! trace (cons count trace)))
-                            list)
+            (lambda ()
+              (call/cc (lambda (k) (set! again k)))
+              (set! trace (cons count trace)))
+            list)
           (if (> count 0)
               (begin (set! count (- count 1)) (again #f)))
           (reverse trace)))
@@ -399,10 +399,10 @@
   (define (generate producer)
     (define (resume thunk)
       (call-with-prompt tag
-                        thunk
-                        (lambda (k value)
-                          (set! next (lambda () (resume (lambda () (k #f)))))
-                          value)))
+        thunk
+        (lambda (k value)
+          (set! next (lambda () (resume (lambda () (k #f)))))
+          value)))
     (define next
       (lambda ()
         (resume (lambda ()
@@ -453,19 +453,19 @@
 (test-group "effects"
   (define (with-state initial thunk)
     ((call-with-prompt tag
-                       (lambda () (let ((value (thunk))) (lambda (state) (list value state))))
-                       (letrec ((handle
-                                 (lambda (k operation . arguments)
-                                   (lambda (state)
-                                     ((call-with-prompt
-                                       tag
-                                       (lambda ()
-                                         (case operation
-                                           ((get) (k state))
-                                           (else (k #f))))
-                                       handle)
-                                      (if (eq? operation 'put) (car arguments) state))))))
-                         handle))
+       (lambda () (let ((value (thunk))) (lambda (state) (list value state))))
+       (letrec ((handle
+                 (lambda (k operation . arguments)
+                   (lambda (state)
+                     ((call-with-prompt
+                        tag
+                        (lambda ()
+                          (case operation
+                            ((get) (k state))
+                            (else (k #f))))
+                        handle)
+                      (if (eq? operation 'put) (car arguments) state))))))
+         handle))
      initial))
   (define (get) (abort-to-prompt tag 'get))
   (define (put value) (abort-to-prompt tag 'put value))

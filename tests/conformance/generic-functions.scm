@@ -179,7 +179,8 @@
   (test 2 (length (generic-methods f)))
   (remove-method! f (car (of-integers (generic-methods f))))
   (test '(a-number a-number) (list (f 1) (f 1.5)))
-  (add-method! f (make-method (list <string>) (lambda (next) (lambda (object) (string-length object)))))
+  (add-method! f (make-method (list <string>)
+                              (lambda (next) (lambda (object) (string-length object)))))
   (test 3 (f "abc"))
   (test-error (add-method! f (make-method '() (lambda (next) (lambda () 1)))))
   (test-error (add-method! car (make-method (list <object>) (lambda (next) (lambda (x) 1)))))
@@ -370,8 +371,9 @@
   (define (three left right more) (pairwise left right more))
   (define (two left right) (both left right))
   (define (five e) (fivefold 1 2 3 4 e))
-  (test '((number-string 1) (number-string x) (number-symbol 2) any (number-symbol "") (number-string 3))
-        (map three '(1 1 1 a 1 2) '(1 x 2 3 "" 3) '("" "" a a a "")))
+  (test
+   '((number-string 1) (number-string x) (number-symbol 2) any (number-symbol "") (number-string 3))
+   (map three '(1 1 1 a 1 2) '(1 x 2 3 "" 3) '("" "" a a a "")))
   (test '((number-string 1) (number-symbol "") (number-string 3))
         (map three '(1 1 2) '(1 "" 3) '("" a "")))
   ;; What no method looks at is not part of the key.

@@ -35,17 +35,20 @@
                 (lambda (x y) (< (cdr x) (cdr y)))))))
 
 (test-group "parallel and nested"
-  (test '((1 a) (2 b)) (loop ((for x (in-list '(1 2 3))) (for y (in-list '(a b))) (listing (list x y)))))
+  (test '((1 a) (2 b))
+        (loop ((for x (in-list '(1 2 3))) (for y (in-list '(a b))) (listing (list x y)))))
   (test '((1 a) (1 b) (2 a) (2 b))
         (loop ((for x (in-list '(1 2))) (nested) (for y (in-list '(a b))) (listing (list x y)))))
   (test '((1 0) (3 0) (3 1) (3 2))
-        (loop ((for x (in-list '(1 2 3))) (when (odd? x)) (for y (in-range x)) (listing (list x y)))))
+        (loop
+         ((for x (in-list '(1 2 3))) (when (odd? x)) (for y (in-range x)) (listing (list x y)))))
   (test 60
         (loop ((for x (in-range 3)) (nested) (for y (in-range 4)) (nested) (for z (in-range 5))
                (counting #t))))
   (test '((0 0 a) (1 0 b) (1 1 c))
-        (loop ((for x (in-range 2)) (let n (+ x 1)) (for y (in-range n)) (with left '(a b c) (cdr left))
-               (listing (list x y (car left)))))))
+        (loop
+         ((for x (in-range 2)) (let n (+ x 1)) (for y (in-range n)) (with left '(a b c) (cdr left))
+          (listing (list x y (car left)))))))
 
 (test-group "steps"
   (test '(1 3) (loop ((for x (in-list '(1 2 3))) (unless (even? x)) (listing x))))
@@ -53,10 +56,15 @@
   (test '(1 2) (loop ((for x (in-list '(1 2 3 1))) (while (< x 3)) (listing x))))
   (test '(2 4) (loop ((for x (in-list '(1 2))) (let y (* 2 x)) (listing y))))
   (test '(1 2) (loop ((for x (in-list '(1 3))) (let-values (q r) (floor/ x 2)) (listing (+ q r)))))
-  (test '(2 1) (let ((seen '())) (loop ((for x (in-list '(1 2))) (do (set! seen (cons x seen))))) seen))
+  (test '(2 1)
+        (let ((seen '())) (loop ((for x (in-list '(1 2))) (do (set! seen (cons x seen))))) seen))
   ;; The inner loop ends, the outer one goes on.
   (test '((1 0) (2 0) (2 1))
-        (loop ((for x (in-list '(1 2))) (nested) (for y (up-from 0)) (while (< y x)) (listing (list x y)))))
+        (loop ((for x (in-list '(1 2)))
+               (nested)
+               (for y (up-from 0))
+               (while (< y x))
+               (listing (list x y)))))
   ;; What is skipped counts for nothing.
   (test '(2 (1 3))
         (loop ((for x (in-list '(1 2 3))) (with n 0 (+ n 1)) (unless (= x 2)) (into l (listing x)))
@@ -75,13 +83,15 @@
   (test "AB" (loop ((for c (in-string "ab")) (stringing (char-upcase c)))))
   (test "ab" (loop ((for s (in-list '("a" "b"))) (string-appending s))))
   (test #u8(1 2) (loop ((for x (in-list '(1 2))) (bytevectoring x))))
-  (test 2 (hash-table-ref/default (loop ((for x (in-list '(a b))) (for i (up-from 1)) (hashing x i))) 'b 0))
+  (test 2 (hash-table-ref/default
+           (loop ((for x (in-list '(a b))) (for i (up-from 1)) (hashing x i))) 'b 0))
   (test '(2) (loop ((for x (in-list '(1 2 3))) (listing x (if (even? x))))))
   (test-values ('(1 2) 3) (loop ((for x (in-list '(1 2))) (listing x) (summing x))))
   (test 55 (loop ((for x (in-range 11)) (with total 0 (+ total x))) => total)))
 
 (test-group "names, ends and exits"
-  (test '(3 (1 2)) (loop ((for x (in-list '(1 2))) (into s (summing x)) (into l (listing x))) => (list s l)))
+  (test '(3 (1 2))
+        (loop ((for x (in-list '(1 2))) (into s (summing x)) (into l (listing x))) => (list s l)))
   (test 4 (loop go ((for x (in-list '(1 3 4 5)))) => 'none (if (even? x) x (go))))
   (test 'none (loop go ((for x (in-list '(1 3)))) => 'none (if (even? x) x (go))))
   (test '(2 1)

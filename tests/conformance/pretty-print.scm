@@ -21,7 +21,8 @@
   (let ((cycle (list 1 2 3)))
     (set-cdr! (cddr cycle) cycle)
     (test "#0=(1 2 3 . #0#)\n" (printed cycle)))
-  (let ((data '(let loop ((i 0) (s "a ( b")) (if (< i 10) (loop (+ i 1) #\() `(,i ,@(list s) #(1 2)))))
+  (let ((data
+         '(let loop ((i 0) (s "a ( b")) (if (< i 10) (loop (+ i 1) #\() `(,i ,@(list s) #(1 2)))))
         (again (lambda (width object)
                  (read (open-input-string (printed object width))))))
     (for-each (lambda (width) (test data (again width data)))

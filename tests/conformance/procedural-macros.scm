@@ -73,7 +73,9 @@
   (let-syntax ((named-a? (lambda (form)
                            (syntax-case form ()
                              ((k id)
-                              (if (bound-identifier=? #'id (datum->syntax #'k 'a)) #''yes #''no))))))
+                              (if (bound-identifier=? #'id (datum->syntax #'k 'a))
+                                  #''yes
+                                  #''no))))))
     (test '(yes no) (list (named-a? a) (named-a? b)))
     (let-syntax ((through (syntax-rules () ((_ id) (list (named-a? id) (named-a? a))))))
       (test '(no yes) (through b))
@@ -102,7 +104,8 @@
                                                           (string->symbol
                                                            (string-append
                                                             "get-"
-                                                            (symbol->string (syntax->datum #'name)))))))
+                                                            (symbol->string
+                                                             (syntax->datum #'name)))))))
                                      #'(define (getter) value)))))))
     (define-getter colour 'red)
     (test 'red (get-colour))))
@@ -128,7 +131,9 @@
     (test '(3 3 2 1 end x) (numbered 1 2 3)))
   (let-syntax ((inside (lambda (form)
                          (syntax-case form ()
-                           ((_ a) #`(vector #(1 #,(+ 1 (syntax->datum #'a))) (quote (a . #,(list 1 2)))))))))
+                           ((_ a)
+                            #`(vector #(1 #,(+ 1 (syntax->datum #'a)))
+                                      (quote (a . #,(list 1 2)))))))))
     (test '#(#(1 3) (2 1 2)) (inside 2))))
 
 (test-group "identifier macros"
@@ -246,8 +251,9 @@
                                            (let ((p (list 1)))
                                              (set-cdr! p p)
                                              p))))
-                           (m))))
-  (test-error (evaluate '(let-syntax ((m (lambda (form) (syntax-case form () ((_ x ...) #'x))))) (m 1))))
+                          (m))))
+  (test-error
+   (evaluate '(let-syntax ((m (lambda (form) (syntax-case form () ((_ x ...) #'x))))) (m 1))))
   (test-error (syntax->datum (evaluate '(lambda (x) (syntax-case x () ((_ y) y))))))
   (test 3 (evaluate '(let-syntax ((m (lambda (form) #'3))) (m)))))
 

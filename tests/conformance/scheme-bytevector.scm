@@ -21,7 +21,8 @@
   (let ((b (make-bytevector 2 0)))
     (bytevector-s8-set! b 0 -1)
     (bytevector-u8-set! b 1 255)
-    (test '(255 -1 255) (list (bytevector-u8-ref b 0) (bytevector-s8-ref b 0) (bytevector-u8-ref b 1)))
+    (test '(255 -1 255)
+          (list (bytevector-u8-ref b 0) (bytevector-s8-ref b 0) (bytevector-u8-ref b 1)))
     (test-error (bytevector-s8-set! b 0 128))
     (test-error (bytevector-s8-ref b 2))))
 
@@ -43,14 +44,26 @@
            (test-error (ref b 0 'middle))
            (test-error (set! b 0 'a 'big)))
          ...))))
-  (check 2 1000 (bytevector-u16-ref bytevector-u16-set! bytevector-u16-native-ref bytevector-u16-native-set!)
-         (bytevector-s16-ref bytevector-s16-set! bytevector-s16-native-ref bytevector-s16-native-set!))
-  (check 4 100000 (bytevector-u32-ref bytevector-u32-set! bytevector-u32-native-ref bytevector-u32-native-set!)
-         (bytevector-s32-ref bytevector-s32-set! bytevector-s32-native-ref bytevector-s32-native-set!))
-  (check 8 10000000000 (bytevector-u64-ref bytevector-u64-set! bytevector-u64-native-ref bytevector-u64-native-set!)
-         (bytevector-s64-ref bytevector-s64-set! bytevector-s64-native-ref bytevector-s64-native-set!))
-  (check 4 0.5 (bytevector-ieee-single-ref bytevector-ieee-single-set! bytevector-ieee-single-native-ref bytevector-ieee-single-native-set!))
-  (check 8 0.1 (bytevector-ieee-double-ref bytevector-ieee-double-set! bytevector-ieee-double-native-ref bytevector-ieee-double-native-set!))
+  (check 2 1000 (bytevector-u16-ref bytevector-u16-set! bytevector-u16-native-ref
+                                    bytevector-u16-native-set!)
+         (bytevector-s16-ref bytevector-s16-set! bytevector-s16-native-ref
+                             bytevector-s16-native-set!))
+  (check 4 100000
+         (bytevector-u32-ref bytevector-u32-set! bytevector-u32-native-ref
+                             bytevector-u32-native-set!)
+         (bytevector-s32-ref bytevector-s32-set! bytevector-s32-native-ref
+                             bytevector-s32-native-set!))
+  (check 8 10000000000
+         (bytevector-u64-ref bytevector-u64-set! bytevector-u64-native-ref
+                             bytevector-u64-native-set!)
+         (bytevector-s64-ref bytevector-s64-set! bytevector-s64-native-ref
+                             bytevector-s64-native-set!))
+  (check 4 0.5 (bytevector-ieee-single-ref bytevector-ieee-single-set!
+                                           bytevector-ieee-single-native-ref
+                                           bytevector-ieee-single-native-set!))
+  (check 8 0.1 (bytevector-ieee-double-ref bytevector-ieee-double-set!
+                                           bytevector-ieee-double-native-ref
+                                           bytevector-ieee-double-native-set!))
   (test 258 (bytevector-u16-ref #u8(1 2) 0 'big))
   (test 513 (bytevector-u16-ref #u8(1 2) 0 'little))
   (test -2 (bytevector-s16-ref #u8(255 254) 0 'big))

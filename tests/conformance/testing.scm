@@ -83,7 +83,7 @@
   (test-property "filtered" ((n (filtered even? (integers)))) (even? n))
   (test-property "chained"
                  ((list (chained (naturals 9) (lambda (n) (lists-of (always n) 9)))))
-    (or (null? list) (every (lambda (n) (= n (car list))) list)))
+                 (or (null? list) (every (lambda (n) (= n (car list))) list)))
   (test (sample (integers) 20 1) (sample (integers) 20 1))
   (test 3 (length (delete-duplicates (sample (one-of 'a 'b 'c) 100 1))))
   (test-error (integers 2 1))

@@ -32,7 +32,9 @@
 (test-group "lists"
   (answers (memq (x l) ('b '(a b c)) ('z '(a b c)) #f))
   (answers (memq (x l) ('b '(a b c)) ('x (append (make-list 100000 'y) '(x))) '(x)))
-  (test #t (eq? (cdr circle) (after-many (lambda () (memq (quote b) (quote (a b)))) (lambda () (memq 2 circle)))))
+  (test #t (eq? (cdr circle)
+                (after-many (lambda () (memq (quote b) (quote (a b))))
+                            (lambda () (memq 2 circle)))))
   (answers (memv (x l) (2.5 '(1 2.5)) ((expt 2 70) (list 1 (expt 2 70))) (list (expt 2 70))))
   (answers (member (x l) ("b" '("a" "b")) ('(1 #(2)) '(0 (1 #(2)))) '((1 #(2)))))
   (answers (assq (x l) ('b '((a . 1) (b . 2))) ('z '((a . 1))) #f))

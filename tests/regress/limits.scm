@@ -19,7 +19,8 @@
 
 (test-group "variables"
   (test total (run `(let ,(map list names numbers) (set! v7 (+ v7 0)) (+ ,@names))))
-  (test total (run `((let* ,(map (lambda (name i) `(,name (string->number ,(number->string i)))) names numbers)
+  (test total (run `((let* ,(map (lambda (name i) `(,name (string->number ,(number->string i))))
+                                 names numbers)
                        (lambda () (set! v7 (+ v7 0)) (+ ,@names))))))
   (test (+ total (* 10 size))
         (run `(let loop ((i 10) ,@(map list names numbers))
@@ -31,13 +32,15 @@
   (test size (run `(length (list ,@numbers))))
   (test total (run `((lambda ,names (+ ,@names)) ,@numbers)))
   (test '(0 299 (1 2)) (run `((lambda (,@names . rest) (list v0 v299 rest)) ,@numbers 1 2)))
-  (test '(2 300 more) (run `(let ((f (case-lambda ((a b) 2) (,names ,size) ((,@names . rest) 'more))))
-                              (list (f 1 2) (f ,@numbers) (f ,@numbers 1)))))
+  (test '(2 300 more)
+        (run `(let ((f (case-lambda ((a b) 2) (,names ,size) ((,@names . rest) 'more))))
+                (list (f 1 2) (f ,@numbers) (f ,@numbers 1)))))
   (test-error (run `((lambda ,names v0) ,@(cdr numbers)))))
 
 (test-group "values"
   (test total (run `(call-with-values (lambda () (values ,@numbers)) (lambda ,names (+ ,@names)))))
-  (test '(299 (1 2)) (run `(let-values (((,@names . rest) (values ,@numbers 1 2))) (list v299 rest))))
+  (test '(299 (1 2))
+        (run `(let-values (((,@names . rest) (values ,@numbers 1 2))) (list v299 rest))))
   (test-error (run `(let-values ((,names (values ,@(cdr numbers)))) v0))))
 
 ;; Each procedure calls the next one.
@@ -46,7 +49,9 @@
 
 (test-group "procedures that call each other"
   (test '(a 100) (run `((lambda (x) ,@(tabulate ring-definition) (v0 1000)) 'a)))
-  (test '(a 107) (run `((lambda (x) ,@(tabulate ring-definition) ((vector-ref (vector ,@names) 7) 1000)) 'a)))
+  (test '(a 107)
+        (run
+         `((lambda (x) ,@(tabulate ring-definition) ((vector-ref (vector ,@names) 7) 1000)) 'a)))
   (test '(#t (a 100))
         (run `((lambda (x)
                  ,@(tabulate ring-definition)
@@ -57,7 +62,9 @@
 (test-group "fields"
   (test 299 (run `(let ()
                     (define-record-type thing (make ,@names) thing?
-                      ,@(map (lambda (name) (list name (string->symbol (string-append "thing-" (symbol->string name)))))
+                      ,@(map (lambda (name)
+                               (list name (string->symbol
+                                           (string-append "thing-" (symbol->string name)))))
                              names))
                     (thing-v299 (make ,@numbers))))))
 

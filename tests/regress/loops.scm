@@ -33,7 +33,8 @@
   (test-error (with-table "text" (lambda () (sum-table 0 3))))
   (test-error (sum-table 0 9))
   ;; Again and again.
-  (test 0 (do ((i 0 (+ i 1)) (sum 0 (+ sum (with-table i (lambda () (sum-table 5 5)))))) ((= i rounds) sum))))
+  (test 0 (do ((i 0 (+ i 1)) (sum 0 (+ sum (with-table i (lambda () (sum-table 5 5))))))
+              ((= i rounds) sum))))
 
 (define (kinds-of x n)
   ;; Two ways that ask different things of what the loop does not change.

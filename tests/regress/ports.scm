@@ -1,6 +1,7 @@
 ;;; Questions that any port can be asked, and ports that are read and written by character.
 
-(import (scheme base) (scheme file) (scheme read) (scheme time) (scheme write) (only (canny base) fresh-line port-column port-line) (canny test))
+(import (scheme base) (scheme file) (scheme read) (scheme time) (scheme write)
+        (only (canny base) fresh-line port-column port-line) (canny test))
 
 (test-group "a port of the other direction is not open for this one"
   (test #f (input-port-open? (open-output-string)))
@@ -45,8 +46,12 @@
   (call/cc
    (lambda (k)
      (with-exception-handler
-      (lambda (e) (k (cond ((file-error? e) 'file) ((read-error? e) 'read) ((error-object? e) 'error) (else e))))
-      thunk))))
+       (lambda (e)
+         (k (cond ((file-error? e) 'file)
+                  ((read-error? e) 'read)
+                  ((error-object? e) 'error)
+                  (else e))))
+       thunk))))
 
 (define (with-file text procedure)
   (let ((name (string-append "canny-regress-ports-"
@@ -65,8 +70,10 @@
   (test '(104000 4000) (count-characters (open-input-string ascii)))
   (test '(0 0) (count-characters (open-input-string "")))
   (test '(68000 4000) (count-characters (open-input-string mixed)))
-  (test '(104000 4000) (with-file ascii (lambda (name) (call-with-input-file name count-characters))))
-  (test '(68000 4000) (with-file mixed (lambda (name) (call-with-input-file name count-characters))))
+  (test '(104000 4000)
+        (with-file ascii (lambda (name) (call-with-input-file name count-characters))))
+  (test '(68000 4000)
+        (with-file mixed (lambda (name) (call-with-input-file name count-characters))))
   (test #t (string=? ascii (copy ascii)))
   (test #t (string=? mixed (copy mixed)))
   (test "" (copy "")))

@@ -19,8 +19,10 @@
 
 (test-group "sets: construction and predicates"
   (test '(1 2 3) (members (set real-comparator 1 2 3 2)))
-  (test '(0 1 4) (members (set-unfold real-comparator (lambda (i) (= i 3)) square (lambda (i) (+ i 1)) 0)))
-  (test '(0 1 4) (members (set-unfold (lambda (i) (= i 3)) square (lambda (i) (+ i 1)) 0 real-comparator)))
+  (test '(0 1 4)
+        (members (set-unfold real-comparator (lambda (i) (= i 3)) square (lambda (i) (+ i 1)) 0)))
+  (test '(0 1 4)
+        (members (set-unfold (lambda (i) (= i 3)) square (lambda (i) (+ i 1)) 0 real-comparator)))
   (test #t (set? (nums)))
   (test #f (set? (bagn)))
   (test #t (set-contains? (nums 1 2) 1.0))
@@ -84,9 +86,11 @@
   (test '(1 3) (members (set-remove even? (nums 1 2 3))))
   (test '(1 3) (members (set-remove! even? (nums 1 2 3))))
   (test-values ('(2) '(1 3))
-    (let-values (((in out) (set-partition even? (nums 1 2 3)))) (values (members in) (members out))))
+    (let-values (((in out) (set-partition even? (nums 1 2 3))))
+      (values (members in) (members out))))
   (test-values ('(2) '(1 3))
-    (let-values (((in out) (set-partition! even? (nums 1 2 3)))) (values (members in) (members out))))
+    (let-values (((in out) (set-partition! even? (nums 1 2 3))))
+      (values (members in) (members out))))
   (test '(1 2) (let* ((one (nums 1 2)) (copy (set-copy one))) (set-adjoin! copy 3) (members one)))
   (test '(1 2 3) (members (list->set! (nums 1) '(2 3))))
   (test-error (set-fold 1 0 (nums))))
@@ -119,8 +123,10 @@
 
 (test-group "bags: construction and predicates"
   (test '(1 2 2) (items (bag real-comparator 2 1 2)))
-  (test '(0 1 1) (items (bag-unfold real-comparator (lambda (i) (= i 2)) square (lambda (i) (+ i 1)) -1)))
-  (test '(0 1 1) (items (bag-unfold (lambda (i) (= i 2)) square (lambda (i) (+ i 1)) -1 real-comparator)))
+  (test '(0 1 1)
+        (items (bag-unfold real-comparator (lambda (i) (= i 2)) square (lambda (i) (+ i 1)) -1)))
+  (test '(0 1 1)
+        (items (bag-unfold (lambda (i) (= i 2)) square (lambda (i) (+ i 1)) -1 real-comparator)))
   (test #t (bag? (bagn)))
   (test #f (bag? (nums)))
   (test #t (bag-contains? (bagn 1) 1))
@@ -181,8 +187,11 @@
     (let-values (((in out) (bag-partition! even? (bagn 1 1 2)))) (values (items in) (items out))))
   (test '(1) (let* ((old (bagn 1)) (copy (bag-copy old))) (bag-adjoin! copy 1) (items old)))
   (test '(1 2 2) (items (list->bag! (bagn 1) '(2 2))))
-  (test 8 (bag-fold-unique (lambda (element count sum) (+ sum (* element count) (if (= count 2) 1 0))) 0 one))
-  (test 4 (let ((sum 0)) (bag-for-each-unique (lambda (element count) (set! sum (+ sum count))) one) sum)))
+  (test 8 (bag-fold-unique
+           (lambda (element count sum) (+ sum (* element count) (if (= count 2) 1 0))) 0 one))
+  (test 4 (let ((sum 0))
+            (bag-for-each-unique (lambda (element count) (set! sum (+ sum count))) one)
+            sum)))
 
 (test-group "bags: comparison and algebra"
   (test #t (bag=? (bagn 1 2 1) (bagn 1 1 2)))

@@ -14,7 +14,8 @@
   (test #t (let ((re (regexp "a"))) (eq? re (regexp re))))
   (test '(: "a") (regexp->sre '(: "a")))
   (test '("ab") (char-set->sre (char-set #\a #\b)))
-  (test '(#t #t #f #f #f #f) (map valid-sre? '("a" (* (or "a" digit)) (foo "a") bar (= "a") (** 3 2 "a"))))
+  (test '(#t #t #f #f #f #f)
+        (map valid-sre? '("a" (* (or "a" digit)) (foo "a") bar (= "a") (** 3 2 "a"))))
   (test #t (regexp-match? (regexp-search "a" "a")))
   (test #f (regexp-match? (regexp-search "a" "b")))
   (test #t (regexp-matches? '(+ "a") "aaa"))
@@ -43,11 +44,13 @@
   (test "bc" (found '(+ (/ "ad")) "zbcz" 1 3))
   (test '("555" "867" "5309")
         (let ((number '($ (+ digit))))
-          (cdr (regexp-match->list (regexp-search `(: ,number "-" ,number "-" ,number) "555-867-5309")))))
+          (cdr (regexp-match->list
+                (regexp-search `(: ,number "-" ,number "-" ,number) "555-867-5309")))))
   (test '("555" "5309")
         (let ((number '($ (+ digit))))
           (cdr (regexp-match->list
-                (regexp-search `(: ,number "-" (w/nocapture ,number) "-" ,number) "555-867-5309"))))))
+                (regexp-search `(: ,number "-" (w/nocapture ,number) "-" ,number)
+                               "555-867-5309"))))))
 
 (test-group "repetition"
   (test "matches!" (found '(: "match" (? "es") "!") "matches!"))
@@ -85,7 +88,8 @@
 
 (test-group "submatches"
   (test '("cats & dogs" "cats" "dogs")
-        (regexp-match->list (regexp-search '(: ($ word) (+ (or space punct)) ($ word)) "cats & dogs")))
+        (regexp-match->list
+         (regexp-search '(: ($ word) (+ (or space punct)) ($ word)) "cats & dogs")))
   (test 0 (regexp-match-count (regexp-matches "x" "x")))
   (test 1 (regexp-match-count (regexp-matches '($ "x") "x")))
   (let ((m (regexp-search '(: "*" (-> inner word) "*") "**foo**")))
@@ -96,7 +100,8 @@
     (test '(6 5) (list (regexp-match-submatch-end m 0) (regexp-match-submatch-end m 'inner)))
     (test-error (regexp-match-submatch m 2))
     (test-error (regexp-match-submatch m 'outer)))
-  (test "cd" (regexp-match-submatch (regexp-matches '(or (-> foo "ab") (submatch-named foo "cd")) "cd") 'foo))
+  (test "cd" (regexp-match-submatch
+              (regexp-matches '(or (-> foo "ab") (submatch-named foo "cd")) "cd") 'foo))
   (test #f (regexp-match-submatch-start (regexp-matches '(or ($ "a") "b") "b") 1))
   (test '("ab" "a" "b") (groups '(: (submatch "a") ($ "b")) "ab"))
   (test '("aXa" "a") (groups '(: ($ any) "X" (backref 1)) "aXa"))
@@ -126,7 +131,8 @@
                 (if (regexp-matches? name (string (integer->char code))) (cons code out) out)))))
   (for-each
    (lambda (entry)
-     (for-each (lambda (name) (test (list name (car entry)) (list name (members name)))) (cdr entry)))
+     (for-each (lambda (name) (test (list name (car entry)) (list name (members name))))
+               (cdr entry)))
    '((128 any ascii) (126 nonl) (26 lower-case lower upper-case upper) (0 title-case title)
      (52 alphabetic alpha) (62 alphanumeric alphanum alnum) (10 numeric num) (23 punctuation punct)
      (9 symbol) (94 graphic graph) (6 whitespace white space) (100 printing print)
@@ -159,10 +165,13 @@
 
 (test-group "looking around"
   (test "foo" (found '(: "foo" (look-ahead "bar")) "foox foobar"))
-  (test 5 (regexp-match-submatch-start (regexp-search '(: "foo" (look-ahead "bar")) "foox foobar") 0))
-  (test 7 (regexp-match-submatch-start (regexp-search '(: "foo" (neg-look-ahead "bar")) "foobar foox") 0))
+  (test 5
+        (regexp-match-submatch-start (regexp-search '(: "foo" (look-ahead "bar")) "foox foobar") 0))
+  (test 7 (regexp-match-submatch-start
+           (regexp-search '(: "foo" (neg-look-ahead "bar")) "foobar foox") 0))
   (test 5 (regexp-match-submatch-start (regexp-search '(: (look-behind "x") "foo") "foo xfoo" 1) 0))
-  (test 0 (regexp-match-submatch-start (regexp-search '(: (neg-look-behind "x") "foo") "foo xfoo") 0))
+  (test 0
+        (regexp-match-submatch-start (regexp-search '(: (neg-look-behind "x") "foo") "foo xfoo") 0))
   (test "b" (found '(: (look-behind (+ "a")) "b") "aaab")))
 
 (test-group "folds"

@@ -40,7 +40,9 @@
   (test-error (ilist= = (iq 1) 1)))
 
 (test-group "selectors"
-  (define tree (iq ((((1 . 2) . (3 . 4)) . ((5 . 6) . (7 . 8))) . (((9 . 10) . (11 . 12)) . ((13 . 14) . (15 . 16))))))
+  (define tree
+    (iq ((((1 . 2) . (3 . 4)) . ((5 . 6) . (7 . 8)))
+         . (((9 . 10) . (11 . 12)) . ((13 . 14) . (15 . 16))))))
   (define root (icar tree))
   (test 1 (icaaaar root))
   (test 2 (icdaaar root))
@@ -128,7 +130,8 @@
   (test '(0 . x) (show (iunfold-right (lambda (i) (= i 1)) square (lambda (i) (+ i 1)) 0 'x)))
   (test '((2) (1 2)) (show (ipair-fold cons '() (iq 1 2))))
   (test '((1 2) (2)) (show (ipair-fold-right cons '() (iq 1 2))))
-  (test 2 (let ((count 0)) (ipair-for-each (lambda (ipair) (set! count (+ count 1))) (iq 1 2)) count))
+  (test 2
+        (let ((count 0)) (ipair-for-each (lambda (ipair) (set! count (+ count 1))) (iq 1 2)) count))
   (test 6 (ireduce + 0 (iq 1 2 3)))
   (test 0 (ireduce + 0 '()))
   (test 2 (ireduce-right - 0 (iq 1 2 3)))
@@ -168,7 +171,8 @@
   (test '(a) (show (idelete-duplicates (iq a b c) (lambda (left right) #t))))
   (define alist (iq (1 . one) ((2) . two) (3.5 . three)))
   (test '((2) . two) (show (iassoc (iq 2) alist)))
-  (test '(3.5 . three) (show (iassoc 3 alist (lambda (left right) (and (number? right) (< left right))))))
+  (test '(3.5 . three)
+        (show (iassoc 3 alist (lambda (left right) (and (number? right) (< left right))))))
   (test '(1 . one) (show (iassq 1 alist)))
   (test '(3.5 . three) (show (iassv 3.5 alist)))
   (test #f (iassq 'x alist))

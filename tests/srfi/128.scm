@@ -96,7 +96,8 @@
 
 (test-group "default comparator"
   (define ordered
-    (list '() '(a) '(a a) '(a b) '(b) #f #t #\a #\b "a" "aa" "b" 'a 'b -1 1/2 1 2.0 3+i 3+2i #() #(0) #(1)
+    (list '() '(a) '(a a) '(a b) '(b) #f #t #\a #\b "a" "aa" "b" 'a 'b -1 1/2 1 2.0 3+i 3+2i #()
+          #(0) #(1)
           #(0 0) #u8() #u8(1) #u8(2) #u8(1 1)))
   (let loop ((rest ordered))
     (if (pair? rest)

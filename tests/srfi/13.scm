@@ -156,7 +156,8 @@
   (test "abc" (string-append/shared "a" "bc"))
   (test "abc" (string-concatenate '("a" "bc")))
   (test "abc" (string-concatenate/shared '("a" "bc")))
-  (test "Hello, I must be going." (string-concatenate-reverse '(" must be" "Hello, I") " going.XXXX" 7))
+  (test "Hello, I must be going."
+        (string-concatenate-reverse '(" must be" "Hello, I") " going.XXXX" 7))
   (test "ba" (string-concatenate-reverse/shared '("a" "b"))))
 
 (test-group "mapping"

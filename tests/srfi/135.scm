@@ -21,7 +21,8 @@
   (same "ab" (text #\a #\b))
   (same "" (text))
   (same "012" (text-tabulate (lambda (i) (integer->char (+ i 48))) 3))
-  (same "xabc!" (text-unfold null? (lambda (s) (if (char=? (car s) #\a) (t "xa") (car s))) cdr '(#\a #\b #\c) "" (lambda (s) (t "!"))))
+  (same "xabc!" (text-unfold null? (lambda (s) (if (char=? (car s) #\a) (t "xa") (car s))) cdr
+                             '(#\a #\b #\c) "" (lambda (s) (t "!"))))
   (same "abc" (text-unfold null? car cdr '(#\b #\c) (t "a")))
   (same "cba" (text-unfold-right null? car cdr '(#\b #\c) "a"))
   (same "ab" (textual->text "ab"))
@@ -80,10 +81,12 @@
   (same "aXd" (textual-replace x (t "X") 1 3)))
 
 (test-group "comparison"
-  (test '(#t #t #t #t #t) (list (textual=? (t "a") "a" (t "a")) (textual<? "a" (t "b")) (textual>? "b" (t "a"))
-                                (textual<=? "a" (t "a")) (textual>=? (t "a") "a")))
-  (test '(#t #t #t #t #t) (list (textual-ci=? (t "a") "A") (textual-ci<? "a" (t "B")) (textual-ci>? "B" (t "a"))
-                                (textual-ci<=? "a" (t "A")) (textual-ci>=? (t "A") "a")))
+  (test '(#t #t #t #t #t)
+        (list (textual=? (t "a") "a" (t "a")) (textual<? "a" (t "b")) (textual>? "b" (t "a"))
+              (textual<=? "a" (t "a")) (textual>=? (t "a") "a")))
+  (test '(#t #t #t #t #t)
+        (list (textual-ci=? (t "a") "A") (textual-ci<? "a" (t "B")) (textual-ci>? "B" (t "a"))
+              (textual-ci<=? "a" (t "A")) (textual-ci>=? (t "A") "a")))
   (test-error (textual=? "a" 'a))
   (test 1 (textual-prefix-length (t "ab") "ac"))
   (test 1 (textual-suffix-length (t "ba") "ca"))

@@ -94,7 +94,8 @@
   (test "a" (char-set->string (char-set-xor (char-set #\a) (char-set #\a) (char-set #\a))))
   (test "b" (char-set->string (char-set-xor! (char-set #\a) (char-set #\a #\b))))
   (test '("iou" "ae")
-        (call-with-values (lambda () (char-set-diff+intersection vowels (char-set #\a) (char-set #\e)))
+        (call-with-values
+          (lambda () (char-set-diff+intersection vowels (char-set #\a) (char-set #\e)))
           (lambda (d i) (list (char-set->string d) (char-set->string i)))))
   (test '("eiou" "a")
         (call-with-values (lambda () (char-set-diff+intersection! vowels (char-set #\a)))

@@ -4,8 +4,9 @@
   (syntax-rules ()
     ((_ expression) (call-with-values (lambda () expression) list))))
 
-(define pairs '((8 5) (8 -5) (-8 5) (-8 -5) (7 2) (-7 2) (7 -2) (-7 -2) (5 2) (6 2) (0 3) (9 6) (3 6) (-3 6)
-                (15 6) (3 -6) (9 -6) (100000000000000000000 7) (-100000000000000000000 7) (8.0 5.0)))
+(define pairs
+  '((8 5) (8 -5) (-8 5) (-8 -5) (7 2) (-7 2) (7 -2) (-7 -2) (5 2) (6 2) (0 3) (9 6) (3 6) (-3 6)
+    (15 6) (3 -6) (9 -6) (100000000000000000000 7) (-100000000000000000000 7) (8.0 5.0)))
 
 (define-syntax check
   (syntax-rules ()
@@ -25,7 +26,8 @@
        (test-error (remainder 1.5 1))))))
 
 (check floor/ floor-quotient floor-remainder (d r) (or (zero? r) (eq? (negative? r) (negative? d))))
-(check ceiling/ ceiling-quotient ceiling-remainder (d r) (or (zero? r) (not (eq? (negative? r) (negative? d)))))
+(check ceiling/ ceiling-quotient ceiling-remainder (d r)
+       (or (zero? r) (not (eq? (negative? r) (negative? d)))))
 (check truncate/ truncate-quotient truncate-remainder (d r) (< (abs r) (abs d)))
 (check round/ round-quotient round-remainder (d r) (<= (* 2 (abs r)) (abs d)))
 (check euclidean/ euclidean-quotient euclidean-remainder (d r) (and (<= 0 r) (< r (abs d))))

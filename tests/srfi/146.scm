@@ -18,23 +18,33 @@
 
 (define-syntax test-common
   (syntax-rules ()
-    ((_ name other (mapping mapping-unfold mapping? mapping-contains? mapping-empty? mapping-disjoint?
-          mapping-ref mapping-ref/default mapping-key-comparator mapping-adjoin mapping-adjoin!
-          mapping-set mapping-set! mapping-replace mapping-replace! mapping-delete mapping-delete!
-          mapping-delete-all mapping-delete-all! mapping-intern mapping-intern! mapping-update
-          mapping-update! mapping-update/default mapping-update!/default mapping-pop mapping-pop!
-          mapping-search mapping-search! mapping-size mapping-find mapping-count mapping-any?
-          mapping-every? mapping-keys mapping-values mapping-entries mapping-map mapping-map->list
-          mapping-for-each mapping-fold mapping-filter mapping-filter! mapping-remove mapping-remove!
-          mapping-partition mapping-partition! mapping-copy mapping->alist alist->mapping
-          alist->mapping! mapping=? mapping<? mapping>? mapping<=? mapping>=?
-          mapping-union mapping-union! mapping-intersection mapping-intersection! mapping-difference
-          mapping-difference! mapping-xor mapping-xor! make-mapping-comparator mapping-comparator))
+    ((_ name other
+        (mapping mapping-unfold mapping? mapping-contains? mapping-empty? mapping-disjoint?
+                 mapping-ref mapping-ref/default mapping-key-comparator mapping-adjoin
+                 mapping-adjoin!
+                 mapping-set mapping-set! mapping-replace mapping-replace! mapping-delete
+                 mapping-delete!
+                 mapping-delete-all mapping-delete-all! mapping-intern mapping-intern!
+                 mapping-update
+                 mapping-update! mapping-update/default mapping-update!/default mapping-pop
+                 mapping-pop!
+                 mapping-search mapping-search! mapping-size mapping-find mapping-count mapping-any?
+                 mapping-every? mapping-keys mapping-values mapping-entries mapping-map
+                 mapping-map->list
+                 mapping-for-each mapping-fold mapping-filter mapping-filter! mapping-remove
+                 mapping-remove!
+                 mapping-partition mapping-partition! mapping-copy mapping->alist alist->mapping
+                 alist->mapping! mapping=? mapping<? mapping>? mapping<=? mapping>=?
+                 mapping-union mapping-union! mapping-intersection mapping-intersection!
+                 mapping-difference
+                 mapping-difference! mapping-xor mapping-xor! make-mapping-comparator
+                 mapping-comparator))
      (test-group name
        (define (show mapping) (sorted (mapping->alist mapping)))
        (define (show-values receiver)
          (call-with-values receiver
-           (lambda objects (map (lambda (object) (if (mapping? object) (show object) object)) objects))))
+           (lambda objects
+             (map (lambda (object) (if (mapping? object) (show object) object)) objects))))
        (define one (mapping order 1 'a 2 'b 3 'c))
        (define (wrong . ignored) (error "wrong"))
        (test '((1 . a) (2 . b)) (show (mapping order 1 'a 2 'b 1 'c)))
@@ -83,7 +93,8 @@
        (test '((1 . (a)) (2 . b) (3 . c)) (show (mapping-update one 1 list)))
        (test-error (mapping-update one 4 list))
        (test '((1 . (a)) (4 . (d)))
-             (show (mapping-update (mapping-update! (mapping order 1 'a) 1 list) 4 list (lambda () 'd))))
+             (show
+              (mapping-update (mapping-update! (mapping order 1 'a) 1 list) 4 list (lambda () 'd))))
        (test '((1 . ((a)))) (show (mapping-update (mapping order 1 'a) 1 list wrong list)))
        (test '((1 . (z))) (show (mapping-update/default (mapping order) 1 list 'z)))
        (test '((1 . (z))) (show (mapping-update!/default (mapping order) 1 list 'z)))
@@ -91,16 +102,20 @@
        (test 'none (mapping-pop (mapping order) (lambda () 'none)))
        (test-error (mapping-pop! (mapping order)))
        (test '(((1 . a) (2 . b) (3 . c) (4 . d)) x)
-             (show-values (lambda () (mapping-search one 4 (lambda (insert ignore) (insert 'd 'x)) wrong))))
+             (show-values
+              (lambda () (mapping-search one 4 (lambda (insert ignore) (insert 'd 'x)) wrong))))
        (test '(((1 . a) (2 . b) (3 . c)) x)
-             (show-values (lambda () (mapping-search one 4 (lambda (insert ignore) (ignore 'x)) wrong))))
+             (show-values
+              (lambda () (mapping-search one 4 (lambda (insert ignore) (ignore 'x)) wrong))))
        (test '(((2 . b) (3 . c) (9 . z)) a)
              (show-values (lambda ()
                             (mapping-search one 1 wrong
-                                            (lambda (key value update remove) (update 9 'z value))))))
+                                            (lambda (key value update remove)
+                                              (update 9 'z value))))))
        (test '(((2 . b) (3 . c)) 1)
              (show-values (lambda ()
-                            (mapping-search! one 1.0 wrong (lambda (key value update remove) (remove key))))))
+                            (mapping-search! one 1.0 wrong
+                                             (lambda (key value update remove) (remove key))))))
        (test 3 (mapping-size one))
        (test-values (2 'b) (mapping-find (lambda (key value) (even? key)) one wrong))
        (test 'none (mapping-find (lambda (key value) #f) one (lambda () 'none)))
@@ -111,19 +126,23 @@
        (test #f (mapping-every? (lambda (key value) (odd? key)) one))
        (test (map cdr (mapping->alist one)) (mapping-values one))
        (test (map car (mapping->alist one)) (mapping-keys one))
-       (test (mapping->alist one) (call-with-values (lambda () (mapping-entries one)) (lambda (k v) (map cons k v))))
+       (test (mapping->alist one)
+             (call-with-values (lambda () (mapping-entries one)) (lambda (k v) (map cons k v))))
        (test '((a . 1) (b . 2) (c . 3))
              (show (mapping-map (lambda (key value) (values value key)) default-comparator one)))
        (test (mapping->alist one) (mapping-map->list cons one))
-       (test 6 (let ((sum 0)) (mapping-for-each (lambda (key value) (set! sum (+ sum key))) one) sum))
+       (test 6
+             (let ((sum 0)) (mapping-for-each (lambda (key value) (set! sum (+ sum key))) one) sum))
        (test 6 (mapping-fold (lambda (key value sum) (+ key sum)) 0 one))
        (define (odd-key? key value) (odd? key))
        (test '((1 . a) (3 . c)) (show (mapping-filter odd-key? one)))
        (test '((1 . a) (3 . c)) (show (mapping-filter! odd-key? one)))
        (test '((2 . b)) (show (mapping-remove odd-key? one)))
        (test '((2 . b)) (show (mapping-remove! odd-key? one)))
-       (test '(((1 . a) (3 . c)) ((2 . b))) (show-values (lambda () (mapping-partition odd-key? one))))
-       (test '(((1 . a) (3 . c)) ((2 . b))) (show-values (lambda () (mapping-partition! odd-key? one))))
+       (test '(((1 . a) (3 . c)) ((2 . b)))
+             (show-values (lambda () (mapping-partition odd-key? one))))
+       (test '(((1 . a) (3 . c)) ((2 . b)))
+             (show-values (lambda () (mapping-partition! odd-key? one))))
        (test (show one) (show (mapping-copy one)))
        (test '((1 . a)) (show (alist->mapping order '((1 . a) (1 . b)))))
        (test '((1 . a) (2 . b)) (show (alist->mapping! (mapping order 1 'a) '((1 . x) (2 . b)))))
@@ -156,7 +175,8 @@
              (fill (+ index 1) (mapping-set many (modulo (* index 7919) 1009) index))
              (begin
                (test 1000 (mapping-size many))
-               (test #t (mapping-every? (lambda (key value) (= key (modulo (* value 7919) 1009))) many))
+               (test #t (mapping-every? (lambda (key value) (= key (modulo (* value 7919) 1009)))
+                                        many))
                (let drain ((index 0) (many many))
                  (if (< index 1000)
                      (drain (+ index 1) (mapping-delete many (modulo (* index 7919) 1009)))
@@ -164,31 +184,35 @@
 
 (test-common "mappings" (hashmap order)
   (mapping mapping-unfold mapping? mapping-contains? mapping-empty? mapping-disjoint?
-   mapping-ref mapping-ref/default mapping-key-comparator mapping-adjoin mapping-adjoin!
-   mapping-set mapping-set! mapping-replace mapping-replace! mapping-delete mapping-delete!
-   mapping-delete-all mapping-delete-all! mapping-intern mapping-intern! mapping-update
-   mapping-update! mapping-update/default mapping-update!/default mapping-pop mapping-pop!
-   mapping-search mapping-search! mapping-size mapping-find mapping-count mapping-any?
-   mapping-every? mapping-keys mapping-values mapping-entries mapping-map mapping-map->list
-   mapping-for-each mapping-fold mapping-filter mapping-filter! mapping-remove mapping-remove!
-   mapping-partition mapping-partition! mapping-copy mapping->alist alist->mapping
-   alist->mapping! mapping=? mapping<? mapping>? mapping<=? mapping>=?
-   mapping-union mapping-union! mapping-intersection mapping-intersection! mapping-difference
-   mapping-difference! mapping-xor mapping-xor! make-mapping-comparator mapping-comparator))
+           mapping-ref mapping-ref/default mapping-key-comparator mapping-adjoin mapping-adjoin!
+           mapping-set mapping-set! mapping-replace mapping-replace! mapping-delete mapping-delete!
+           mapping-delete-all mapping-delete-all! mapping-intern mapping-intern! mapping-update
+           mapping-update! mapping-update/default mapping-update!/default mapping-pop mapping-pop!
+           mapping-search mapping-search! mapping-size mapping-find mapping-count mapping-any?
+           mapping-every? mapping-keys mapping-values mapping-entries mapping-map mapping-map->list
+           mapping-for-each mapping-fold mapping-filter mapping-filter! mapping-remove
+           mapping-remove!
+           mapping-partition mapping-partition! mapping-copy mapping->alist alist->mapping
+           alist->mapping! mapping=? mapping<? mapping>? mapping<=? mapping>=?
+           mapping-union mapping-union! mapping-intersection mapping-intersection!
+           mapping-difference
+           mapping-difference! mapping-xor mapping-xor! make-mapping-comparator mapping-comparator))
 
 (test-common "hashmaps" (mapping order)
   (hashmap hashmap-unfold hashmap? hashmap-contains? hashmap-empty? hashmap-disjoint?
-   hashmap-ref hashmap-ref/default hashmap-key-comparator hashmap-adjoin hashmap-adjoin!
-   hashmap-set hashmap-set! hashmap-replace hashmap-replace! hashmap-delete hashmap-delete!
-   hashmap-delete-all hashmap-delete-all! hashmap-intern hashmap-intern! hashmap-update
-   hashmap-update! hashmap-update/default hashmap-update!/default hashmap-pop hashmap-pop!
-   hashmap-search hashmap-search! hashmap-size hashmap-find hashmap-count hashmap-any?
-   hashmap-every? hashmap-keys hashmap-values hashmap-entries hashmap-map hashmap-map->list
-   hashmap-for-each hashmap-fold hashmap-filter hashmap-filter! hashmap-remove hashmap-remove!
-   hashmap-partition hashmap-partition! hashmap-copy hashmap->alist alist->hashmap
-   alist->hashmap! hashmap=? hashmap<? hashmap>? hashmap<=? hashmap>=?
-   hashmap-union hashmap-union! hashmap-intersection hashmap-intersection! hashmap-difference
-   hashmap-difference! hashmap-xor hashmap-xor! make-hashmap-comparator hashmap-comparator))
+           hashmap-ref hashmap-ref/default hashmap-key-comparator hashmap-adjoin hashmap-adjoin!
+           hashmap-set hashmap-set! hashmap-replace hashmap-replace! hashmap-delete hashmap-delete!
+           hashmap-delete-all hashmap-delete-all! hashmap-intern hashmap-intern! hashmap-update
+           hashmap-update! hashmap-update/default hashmap-update!/default hashmap-pop hashmap-pop!
+           hashmap-search hashmap-search! hashmap-size hashmap-find hashmap-count hashmap-any?
+           hashmap-every? hashmap-keys hashmap-values hashmap-entries hashmap-map hashmap-map->list
+           hashmap-for-each hashmap-fold hashmap-filter hashmap-filter! hashmap-remove
+           hashmap-remove!
+           hashmap-partition hashmap-partition! hashmap-copy hashmap->alist alist->hashmap
+           alist->hashmap! hashmap=? hashmap<? hashmap>? hashmap<=? hashmap>=?
+           hashmap-union hashmap-union! hashmap-intersection hashmap-intersection!
+           hashmap-difference
+           hashmap-difference! hashmap-xor hashmap-xor! make-hashmap-comparator hashmap-comparator))
 
 (test-group "ordered keys"
   (define show mapping->alist)
@@ -197,7 +221,8 @@
   (test-error (mapping/ordered order 2 'a 1 'b))
   (test-error (mapping/ordered order 1 'a 1 'b))
   (test '((0 . 0) (1 . 1))
-        (show (mapping-unfold/ordered (lambda (i) (= i 2)) (lambda (i) (values i i)) (lambda (i) (+ i 1)) 0 order)))
+        (show (mapping-unfold/ordered (lambda (i) (= i 2)) (lambda (i) (values i i))
+                                      (lambda (i) (+ i 1)) 0 order)))
   (test '((1 . a) (2 . b)) (show (alist->mapping/ordered order '((1 . a) (2 . b)))))
   (test '((1 . a) (2 . b) (3 . c) (4 . d)) (show (alist->mapping/ordered! one '((2 . x) (4 . d)))))
   (test-error (alist->mapping/ordered order '((2 . a) (1 . b))))
@@ -243,7 +268,8 @@
   ;; Splits and joins of every size.
   (do ((size 0 (+ size 5)))
       ((= size 100))
-    (let ((all (apply numbers (let loop ((i size) (keys '())) (if (= i 0) keys (loop (- i 1) (cons i keys)))))))
+    (let ((all (apply numbers (let loop ((i size) (keys '()))
+                                (if (= i 0) keys (loop (- i 1) (cons i keys)))))))
       (do ((at 0 (+ at 3)))
           ((> at size))
         (let-values (((below up-to same from above) (mapping-split all at)))
@@ -251,7 +277,8 @@
           (test size (+ (mapping-size up-to) (mapping-size above)))
           (test #t (mapping=? real-comparator all (mapping-union below same above)))
           (if (> at 0)
-              (test #t (mapping=? real-comparator all (mapping-catenate order below at (* at at) above)))))))))
+              (test #t (mapping=? real-comparator all
+                                  (mapping-catenate order below at (* at at) above)))))))))
 
 (test-group "hashes"
   (test 'a (hashmap-ref (hashmap (make-comparator symbol? eq? #f #f) 'x 'a) 'x))
@@ -268,6 +295,7 @@
           (test 49 (hashmap-size (hashmap-delete map 7))))))
   (test (comparator-hash hashmap-comparator (hashmap order 1 2 3 4))
         (comparator-hash hashmap-comparator (hashmap order 3 4 1 2)))
-  (test 'found (hashmap-ref (hashmap hashmap-comparator (hashmap order 1 2) 'found) (hashmap order 1 2))))
+  (test 'found
+        (hashmap-ref (hashmap hashmap-comparator (hashmap order 1 2) 'found) (hashmap order 1 2))))
 
 (test-finish)

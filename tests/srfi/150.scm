@@ -6,7 +6,9 @@
 (test '(1 2 #t #f) (let ((p (kons 1 2))) (list (kar p) (kdr p) (pare? p) (pare? 5))))
 (test 3 (let ((p (kons 1 2))) (set-kar! p 3) (kar p)))
 (define-record-type (<triple> <pare>) (make-triple z y x) triple? (z third))
-(test '(3 2 1 #t #t #f) (let ((t (make-triple 1 2 3))) (list (kar t) (kdr t) (third t) (pare? t) (triple? t) (triple? (kons 1 2)))))
+(test '(3 2 1 #t #t #f)
+      (let ((t (make-triple 1 2 3)))
+        (list (kar t) (kdr t) (third t) (pare? t) (triple? t) (triple? (kons 1 2)))))
 (define-record-type (<quad> <triple>) make-quad #f (w fourth))
 (test '(1 2 3 4) (let ((q (make-quad 1 2 3 4))) (list (kar q) (kdr q) (third q) (fourth q))))
 ;; Accessors name fields, own and inherited ones; own names come first.

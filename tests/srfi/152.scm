@@ -9,8 +9,10 @@
   (test #t (string-every char-alphabetic? "ab"))
   (test #t (string-any char-numeric? "a1"))
   (test "012" (string-tabulate (lambda (i) (integer->char (+ i 48))) 3))
-  (test "[c][b][a]" (string-unfold-right null? (lambda (x) (string #\[ (car x) #\])) cdr '(#\a #\b #\c)))
-  (test "[a]b" (string-unfold null? (lambda (x) (if (char=? (car x) #\a) "[a]" (car x))) cdr '(#\a #\b)))
+  (test "[c][b][a]"
+        (string-unfold-right null? (lambda (x) (string #\[ (car x) #\])) cdr '(#\a #\b #\c)))
+  (test "[a]b"
+        (string-unfold null? (lambda (x) (if (char=? (car x) #\a) "[a]" (car x))) cdr '(#\a #\b)))
   (test "cba" (reverse-list->string '(#\a #\b #\c)))
   (test "ab" (string-take "abc" 2))
   (test "bc" (string-take-right "abc" 2))

@@ -18,11 +18,14 @@
 ;; Winders are run on the way there and back.
 (test '(in out in thunk out)
   (let* ((seen '()) (note (lambda (what) (set! seen (cons what seen)))))
-    (let ((extent (dynamic-wind (lambda () (note 'in)) current-dynamic-extent (lambda () (note 'out)))))
+    (let ((extent
+           (dynamic-wind (lambda () (note 'in)) current-dynamic-extent (lambda () (note 'out)))))
       (with-dynamic-extent extent (lambda () (note 'thunk))))
     (reverse seen)))
 (test '(out in out in)
-  (let* ((seen '()) (note (lambda (what) (set! seen (cons what seen)))) (outside (current-dynamic-extent)))
+  (let* ((seen '())
+         (note (lambda (what) (set! seen (cons what seen))))
+         (outside (current-dynamic-extent)))
     (dynamic-wind (lambda () (note 'in))
                   (lambda () (with-dynamic-extent outside (lambda () #f)))
                   (lambda () (note 'out)))
@@ -32,12 +35,15 @@
   (call-with-current-continuation
    (lambda (k)
      (with-exception-handler
-      (lambda (object) (k 'outer))
-      (lambda ()
-        (let ((outside (current-dynamic-extent)))
-          (guard (object (#t 'inner))
-            (with-dynamic-extent outside (lambda () (raise 'oops))))))))))
+       (lambda (object) (k 'outer))
+       (lambda ()
+         (let ((outside (current-dynamic-extent)))
+           (guard (object (#t 'inner))
+             (with-dynamic-extent outside (lambda () (raise 'oops))))))))))
 ;; Leaving by a continuation.
-(test '(1 left) (let ((x (call-with-current-continuation (lambda (k) (with-dynamic-extent extent (lambda () (k 'left))))))) (list (p) x)))
+(test '(1 left)
+      (let ((x (call-with-current-continuation
+                (lambda (k) (with-dynamic-extent extent (lambda () (k 'left)))))))
+        (list (p) x)))
 
 (test-finish)

@@ -1,4 +1,5 @@
-(import (scheme base) (scheme inexact) (scheme read) (scheme write) (scheme eval) (srfi 128) (canny test)
+(import (scheme base) (scheme inexact) (scheme read) (scheme write) (scheme eval) (srfi 128)
+        (canny test)
         (srfi 160 base)
         (srfi 160 u8) (srfi 160 s8) (srfi 160 u16) (srfi 160 s16) (srfi 160 u32) (srfi 160 s32)
         (srfi 160 u64) (srfi 160 s64) (srfi 160 f32) (srfi 160 f64) (srfi 160 c64) (srfi 160 c128))
@@ -65,29 +66,41 @@
          (test-error (set! v 3 low))
          (test-error (length '#(1)))
          (test-error (->list v 2 1))))))
-  (check (make-u8vector u8vector u8vector? u8vector-length u8vector-ref u8vector-set! u8vector->list list->u8vector u8?)
+  (check (make-u8vector u8vector u8vector? u8vector-length u8vector-ref u8vector-set! u8vector->list
+                        list->u8vector u8?)
          1 256 0 255)
-  (check (make-s8vector s8vector s8vector? s8vector-length s8vector-ref s8vector-set! s8vector->list list->s8vector s8?)
+  (check (make-s8vector s8vector s8vector? s8vector-length s8vector-ref s8vector-set! s8vector->list
+                        list->s8vector s8?)
          1 128 -128 127)
-  (check (make-u16vector u16vector u16vector? u16vector-length u16vector-ref u16vector-set! u16vector->list list->u16vector u16?)
+  (check (make-u16vector u16vector u16vector? u16vector-length u16vector-ref u16vector-set!
+                         u16vector->list list->u16vector u16?)
          1 -1 0 65535)
-  (check (make-s16vector s16vector s16vector? s16vector-length s16vector-ref s16vector-set! s16vector->list list->s16vector s16?)
+  (check (make-s16vector s16vector s16vector? s16vector-length s16vector-ref s16vector-set!
+                         s16vector->list list->s16vector s16?)
          1 1.0 -32768 32767)
-  (check (make-u32vector u32vector u32vector? u32vector-length u32vector-ref u32vector-set! u32vector->list list->u32vector u32?)
+  (check (make-u32vector u32vector u32vector? u32vector-length u32vector-ref u32vector-set!
+                         u32vector->list list->u32vector u32?)
          1 4294967296 0 4294967295)
-  (check (make-s32vector s32vector s32vector? s32vector-length s32vector-ref s32vector-set! s32vector->list list->s32vector s32?)
+  (check (make-s32vector s32vector s32vector? s32vector-length s32vector-ref s32vector-set!
+                         s32vector->list list->s32vector s32?)
          1 2147483648 -2147483648 2147483647)
-  (check (make-u64vector u64vector u64vector? u64vector-length u64vector-ref u64vector-set! u64vector->list list->u64vector u64?)
+  (check (make-u64vector u64vector u64vector? u64vector-length u64vector-ref u64vector-set!
+                         u64vector->list list->u64vector u64?)
          1 18446744073709551616 0 18446744073709551615)
-  (check (make-s64vector s64vector s64vector? s64vector-length s64vector-ref s64vector-set! s64vector->list list->s64vector s64?)
+  (check (make-s64vector s64vector s64vector? s64vector-length s64vector-ref s64vector-set!
+                         s64vector->list list->s64vector s64?)
          1 9223372036854775808 -9223372036854775808 9223372036854775807)
-  (check (make-f32vector f32vector f32vector? f32vector-length f32vector-ref f32vector-set! f32vector->list list->f32vector f32?)
+  (check (make-f32vector f32vector f32vector? f32vector-length f32vector-ref f32vector-set!
+                         f32vector->list list->f32vector f32?)
          1.5 1+2i 0.5 -0.25)
-  (check (make-f64vector f64vector f64vector? f64vector-length f64vector-ref f64vector-set! f64vector->list list->f64vector f64?)
+  (check (make-f64vector f64vector f64vector? f64vector-length f64vector-ref f64vector-set!
+                         f64vector->list list->f64vector f64?)
          1.0 'a 0.1 1e300)
-  (check (make-c64vector c64vector c64vector? c64vector-length c64vector-ref c64vector-set! c64vector->list list->c64vector c64?)
+  (check (make-c64vector c64vector c64vector? c64vector-length c64vector-ref c64vector-set!
+                         c64vector->list list->c64vector c64?)
          1.0 'a 0.5+1.0i -0.25-2.0i)
-  (check (make-c128vector c128vector c128vector? c128vector-length c128vector-ref c128vector-set! c128vector->list list->c128vector c128?)
+  (check (make-c128vector c128vector c128vector? c128vector-length c128vector-ref c128vector-set!
+                          c128vector->list list->c128vector c128?)
          1.0 "1" 0.1+1.0i 1e300+2.0i)
   (test-error (f64vector-set! #f64(1 2) 0 1))
   (test 1.0 (f64vector-ref (f64vector 1) 0))
@@ -201,12 +214,14 @@
   (test #t (<? s16vector-comparator #s16(9) #s16(1 2)))
   (test #t (<? s16vector-comparator #s16(1 2) #s16(1 3)))
   (test #t (<? c64vector-comparator #c64(1+1i) #c64(1+2i)))
-  (test #t (= (comparator-hash f64vector-comparator #f64(0.0 1)) (comparator-hash f64vector-comparator #f64(-0.0 1))))
+  (test #t (= (comparator-hash f64vector-comparator #f64(0.0 1))
+              (comparator-hash f64vector-comparator #f64(-0.0 1))))
   (test #f (comparator-test-type u8vector-comparator #s8(1))))
 
 (test-group "other types have the family too"
   (test #f32(2.0 4.0) (f32vector-map (lambda (x) (* 2 x)) #f32(1 2)))
-  (test #u64(18446744073709551615) (u64vector-filter (lambda (x) (> x 1)) #u64(1 18446744073709551615)))
+  (test #u64(18446744073709551615)
+        (u64vector-filter (lambda (x) (> x 1)) #u64(1 18446744073709551615)))
   (test #c128(1.0+2.0i) (c128vector-copy #c128(0 1+2i) 1))
   (test 3 (u8vector-fold + 0 #u8(1 2)))
   (test #s8(1) (s8vector-take #s8(1 2) 1))

@@ -18,7 +18,8 @@
             (test #t (comparator-test-type comparator less))
             (test #f (comparator-test-type comparator other))
             (test #t (exact-integer? (comparator-hash comparator less))))
-          (list boolean-comparator real-comparator char-comparator char-ci-comparator string-comparator
+          (list boolean-comparator real-comparator char-comparator char-ci-comparator
+                string-comparator
                 string-ci-comparator pair-comparator list-comparator vector-comparator)
           (list #f 1 #\A #\A "B" "a" '(1 . 2) '(1 2) #(9))
           (list #t 2.5 #\a #\b "a" "B" '(1 . 3) '(1 3) #(1 2))

@@ -8,7 +8,8 @@
 (test '#(1 9) (let ((v (vector 1 2))) (set! (vector-ref v 1) 9) v))
 (test "ax" (let ((s (string #\a #\b))) (set! (string-ref s 1) #\x) s))
 
-(define (tree) (list (list (list (list 'a 'b) 'c) 'd) (list 'e (list 'x)) (list 'f (list 'g 'h) 'i) 'j 'k))
+(define (tree)
+  (list (list (list (list 'a 'b) 'c) 'd) (list 'e (list 'x)) (list 'f (list 'g 'h) 'i) 'j 'k))
 (define-syntax test-setter
   (syntax-rules ()
     ((_ getter ...)
@@ -24,7 +25,8 @@
 (set! (setter unbox) (lambda (value) (vector-set! box 0 value)))
 (set! (unbox) 8)
 (test 8 (unbox))
-(define first (getter-with-setter (lambda (list) (car list)) (lambda (list value) (set-car! list value))))
+(define first
+  (getter-with-setter (lambda (list) (car list)) (lambda (list value) (set-car! list value))))
 (test '(3 2) (let ((l (list 1 2))) (set! (first l) 3) l))
 (test 1 (first '(1 2)))
 (test-error (set! (setter 5) car))

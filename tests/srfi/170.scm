@@ -1,10 +1,12 @@
 ;; SRFI 170: POSIX.
 
-(import (scheme base) (scheme file) (scheme process-context) (srfi 1) (srfi 19) (srfi 170) (canny test))
+(import (scheme base) (scheme file) (scheme process-context) (srfi 1) (srfi 19) (srfi 170)
+        (canny test))
 
 (define-syntax errno
   (syntax-rules ()
-    ((_ expression) (guard (object ((posix-error? object) (posix-error-name object))) expression 'none))))
+    ((_ expression)
+     (guard (object ((posix-error? object) (posix-error-name object))) expression 'none))))
 
 ;; Everything is done in a new directory, which is removed at the end.
 (define scratch
@@ -67,7 +69,8 @@
   (test-false (file-info? 5))
   (test '(2 2) (list (file-info:size info) (file-info:nlinks info)))
   (test-true (every (lambda (get) (exact-integer? (get info)))
-                    (list file-info:device file-info:inode file-info:mode file-info:uid file-info:gid
+                    (list file-info:device file-info:inode file-info:mode file-info:uid
+                          file-info:gid
                           file-info:rdev file-info:blksize file-info:blocks)))
   (test-true (every (lambda (get) (eq? time-utc (time-type (get info))))
                     (list file-info:atime file-info:mtime file-info:ctime)))
@@ -77,16 +80,21 @@
                file-info-socket? file-info-device?)))
   (test-true (file-info-directory? (file-info scratch #f)))
   (test-true (file-info-fifo? (file-info (in "f") #t)))
-  (test '(#t #f) (list (file-info-symlink? (file-info (in "c") #f)) (file-info-symlink? (file-info (in "c") #t))))
+  (test '(#t #f)
+        (list (file-info-symlink? (file-info (in "c") #f))
+              (file-info-symlink? (file-info (in "c") #t))))
   (test-true (file-info-device? (file-info "/dev/null" #t)))
   (test 2 (call-with-input-file (in "a") (lambda (port) (file-info:size (file-info port #t)))))
   (set-file-mode (in "a") #o640)
   (test #o100640 (file-info:mode (file-info (in "a") #t)))
   (set-file-times (in "a") (make-time time-utc 5 100) (make-time time-utc 6 200))
-  (test '(100 200) (map (lambda (get) (time-second (get (file-info (in "a") #t)))) (list file-info:atime file-info:mtime)))
+  (test '(100 200)
+        (map (lambda (get) (time-second (get (file-info (in "a") #t))))
+             (list file-info:atime file-info:mtime)))
   (set-file-times (in "a") time/unchanged time/now)
   (test-true (let ((info (file-info (in "a") #t)))
-               (and (= 100 (time-second (file-info:atime info))) (> (time-second (file-info:mtime info)) 200))))
+               (and (= 100 (time-second (file-info:atime info)))
+                    (> (time-second (file-info:mtime info)) 200))))
   (set-file-times (in "a"))
   (test-true (> (time-second (file-info:atime (file-info (in "a") #t))) 200))
   (test-error (set-file-times (in "a") 5 6))
@@ -107,8 +115,11 @@
   (test 'ELOOP (errno (open-file (in "c") textual-input open/nofollow)))
   (close-port (open-file (in "p") binary-output open/create #o600 buffer-none))
   (test #o100600 (file-info:mode (file-info (in "p") #t)))
-  (test "x" (call-with-port (open-file (in "o") textual-input 0) (lambda (port) (read-string 9 port))))
-  (test #u8(120) (call-with-port (open-file (in "o") binary-input 0 #o666 buffer-block) (lambda (port) (read-bytevector 9 port))))
+  (test "x"
+        (call-with-port (open-file (in "o") textual-input 0) (lambda (port) (read-string 9 port))))
+  (test #u8(120)
+        (call-with-port (open-file (in "o") binary-input 0 #o666 buffer-block)
+          (lambda (port) (read-bytevector 9 port))))
   (test-error (open-file (in "o") binary-input/output 0))
   (test-error (fd->port -1 textual-input))
   (test-true (symbol? buffer-line))
@@ -128,7 +139,10 @@
   (test '(3 more)
     (let ((tries 0))
       (call-with-values
-        (lambda () (call-with-temporary-filename (lambda (name) (set! tries (+ tries 1)) (values (and (= tries 3) tries) 'more)) "x"))
+        (lambda ()
+          (call-with-temporary-filename
+            (lambda (name) (set! tries (+ tries 1)) (values (and (= tries 3) tries) 'more))
+            "x"))
         list)))
   (test-error (call-with-temporary-filename (lambda (name) #f) "x"))
   (test-error (call-with-temporary-filename 5)))
@@ -148,7 +162,8 @@
   (test 'ENOENT (errno (set-current-directory! (in "none"))))
   (test-true (> (pid) 0))
   (test-true (exact-integer? (nice 0)))
-  (test-true (every exact-integer? (list (user-uid) (user-gid) (user-effective-uid) (user-effective-gid))))
+  (test-true
+   (every exact-integer? (list (user-uid) (user-gid) (user-effective-uid) (user-effective-gid))))
   (test-true (every exact-integer? (user-supplementary-gids))))
 
 (test-group "users and groups"
@@ -156,7 +171,9 @@
   (test-true (user-info? root))
   (test "root" (user-info:name root))
   (test '(0 0) (list (user-info:uid root) (user-info:gid root)))
-  (test-true (every string? (list (user-info:home-dir root) (user-info:shell root) (user-info:full-name root))))
+  (test-true
+   (every string?
+          (list (user-info:home-dir root) (user-info:shell root) (user-info:full-name root))))
   (test-true (every string? (user-info:parsed-full-name root)))
   (test 0 (user-info:uid (user-info "root")))
   (test #f (user-info "no such user"))

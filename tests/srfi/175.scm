@@ -47,7 +47,8 @@
   (test '(#\a 97 #\1 #\É) (map ascii-downcase '(#\A 65 #\1 #\É)))
   (test '(#\@ 65 #\? #f) (map ascii-control->graphic '(#\null 1 #\delete #\a)))
   (test '(#\null 1 #\delete #f) (map ascii-graphic->control '(#\@ 65 #\? #\a)))
-  (test '(#\) #\( #\> #\< #\] #\[ 125 123 #f) (map ascii-mirror-bracket '(#\( #\) #\< #\> #\[ #\] 123 125 #\a))))
+  (test '(#\) #\( #\> #\< #\] #\[ 125 123 #f)
+        (map ascii-mirror-bracket '(#\( #\) #\< #\> #\[ #\] 123 125 #\a))))
 
 (test-group "comparison"
   (test #t (ascii-ci=? #\a 65))

@@ -1,7 +1,8 @@
 (import (scheme base) (srfi 178) (canny test))
 
 (define (b string) (string->bitvector (string-append "#*" string)))
-(define (s vector) (let ((text (bitvector->string vector))) (substring text 2 (string-length text))))
+(define (s vector)
+  (let ((text (bitvector->string vector))) (substring text 2 (string-length text))))
 (define-syntax bits
   (syntax-rules () ((_ expected expression) (test expected (s expression)))))
 (define-syntax changed
@@ -47,7 +48,8 @@
 
 (test-group "iteration"
   (test '(1 1 0) (bitvector-fold/int (lambda (s x) (cons x s)) '() (b "011")))
-  (test '((#t #f) (#f #t)) (bitvector-fold/bool (lambda (s x y) (cons (list x y) s)) '() (b "01") (b "10")))
+  (test '((#t #f) (#f #t))
+        (bitvector-fold/bool (lambda (s x y) (cons (list x y) s)) '() (b "01") (b "10")))
   (test '(0 1 1) (bitvector-fold-right/int (lambda (s x) (cons x s)) '() (b "011")))
   (test '(#f #t) (bitvector-fold-right/bool (lambda (s x) (cons x s)) '() (b "01")))
   (bits "100" (bitvector-map/int (lambda (x) (- 1 x)) (b "011")))
@@ -55,7 +57,8 @@
   (test '(1 2) (bitvector-map->list/int (lambda (x) (+ x 1)) (b "01")))
   (test '(#t #f) (bitvector-map->list/bool not (b "01")))
   (test 2 (let ((n 0)) (bitvector-for-each/int (lambda (x) (set! n (+ n x))) (b "011")) n))
-  (test '(#t #f) (let ((l '())) (bitvector-for-each/bool (lambda (x) (set! l (cons x l))) (b "01")) l))
+  (test '(#t #f)
+        (let ((l '())) (bitvector-for-each/bool (lambda (x) (set! l (cons x l))) (b "01")) l))
   (let ((v (b "01")))
     (bitvector-map!/int (lambda (x) (- 1 x)) v)
     (bits "10" v)
@@ -66,7 +69,8 @@
 (test-group "ends"
   (test 2 (bitvector-prefix-length (b "010") (b "011")))
   (test 1 (bitvector-suffix-length (b "10") (b "1100")))
-  (test '(#t #f) (list (bitvector-prefix? (b "01") (b "011")) (bitvector-prefix? (b "011") (b "01"))))
+  (test '(#t #f)
+        (list (bitvector-prefix? (b "01") (b "011")) (bitvector-prefix? (b "011") (b "01"))))
   (test #t (bitvector-suffix? (b "11") (b "011")))
   (bits "111010" (bitvector-pad 1 (b "010") 6))
   (bits "010111" (bitvector-pad-right 1 (b "010") 6))
@@ -155,7 +159,8 @@
   (test 1 (bitvector-first-bit 0 (b "10011")))
   (test -1 (bitvector-first-bit 0 (b "11")))
   (test '(#t #f) (list (bitvector-field-any? (b "0100") 0 2) (bitvector-field-any? (b "0100") 2 4)))
-  (test '(#t #f) (list (bitvector-field-every? (b "0110") 1 3) (bitvector-field-every? (b "0110") 1 4)))
+  (test '(#t #f)
+        (list (bitvector-field-every? (b "0110") 1 3) (bitvector-field-every? (b "0110") 1 4)))
   (bits "1001" (bitvector-field-clear (b "1111") 1 3))
   (bits "0110" (bitvector-field-set (b "0000") 1 3))
   (bits "0100" (bitvector-field-replace (b "0000") (b "10") 1 3))

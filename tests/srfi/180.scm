@@ -21,9 +21,11 @@
   (test '(null #t #f 1 "a" #() ()) (map parse '("null" "true" " false " "1" "\"a\"" "[ ]" "{ }")))
   (test '#(1 #(2 "x") ((a . #()))) (parse "[1, [2, \"x\"] , {\"a\" : [ ] }]"))
   (test '((b . 1) (a . ((c . null)))) (parse "{\"b\":1,\"a\":{\"c\":null}}"))
-  (test '(0 -5 123456789012345678901234567890) (map parse '("0" "-5" "123456789012345678901234567890")))
+  (test '(0 -5 123456789012345678901234567890)
+        (map parse '("0" "-5" "123456789012345678901234567890")))
   (test '(1.5 -0.5 1000. 1e-2 0.) (map parse '("1.5" "-0.5" "1e3" "1E-2" "0e+1")))
-  (test "\"\\/\b\xC;\n\r\té€𝄞\x0;" (parse "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9€\\uD834\\uDD1E\\u0000\""))
+  (test "\"\\/\b\xC;\n\r\té€𝄞\x0;"
+        (parse "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9€\\uD834\\uDD1E\\u0000\""))
   (test-true (eof-object? (parse "")))
   (test-true (eof-object? (parse " \n")))
   (test '#(1) (json-read (string->generator "[1]")))
@@ -33,12 +35,14 @@
       (list a b c)))
   (test '#(5) (parameterize ((current-input-port (open-input-string "[5]"))) (json-read)))
   (test 100000
-    (let loop ((object (parse (string-append (make-string 100000 #\[) (make-string 100000 #\])))) (depth 0))
+    (let loop ((object (parse (string-append (make-string 100000 #\[) (make-string 100000 #\]))))
+               (depth 0))
       (if (= (vector-length object) 0) (+ depth 1) (loop (vector-ref object 0) (+ depth 1)))))
   (for-each
    (lambda (text) (test-error json-error? (parse text)))
    '("[" "[1" "[1," "[1,]" "[,1]" "[1 2]" "]" "{" "{\"a\"" "{\"a\":" "{\"a\":1" "{\"a\":1,}" "{1:2}"
-     "{\"a\" 1}" "{a:1}" "\"" "\"a" "\"\\x\"" "\"\\u12\"" "\"\\u12g4\"" "\"a\nb\"" "\"\t\"" "tru" "nulll"
+     "{\"a\" 1}" "{a:1}" "\"" "\"a" "\"\\x\"" "\"\\u12\"" "\"\\u12g4\"" "\"a\nb\"" "\"\t\"" "tru"
+     "nulll"
      "truefalse" "01" "-" "-a" "1." "1.e1" ".5" "+1" "1e" "1e+" "0x1" "1_000" "NaN" "Infinity" "'a'"
      "\"\\uD834\"" "\"\\uDD1E\"" "\"\\uD834\\u0041\"" "[1}" "{\"a\":1]" "#" "/**/1" "\xFEFF;1"))
   (test-error (json-read 5)))
@@ -59,8 +63,7 @@
   (test '(sum 6)
     (json-fold (lambda (object seed) (if (null? seed) (list 'sum object) (+ object seed)))
                (lambda (seed) 0) (lambda (seed) seed) (lambda (seed) 0) (lambda (seed) seed)
-               '() (open-input-string "[1,[2,3]]")
-               ))
+               '() (open-input-string "[1,[2,3]]")))
   (test-error (json-fold 1 2 3 4 5 6 (open-input-string "1"))))
 
 (test-group "limits"
@@ -70,7 +73,8 @@
   (test '#(1) (parameterize ((json-nesting-depth-limit 1)) (parse "[1]"))))
 
 (test-group "lines and sequences"
-  (test '(1 #(2) "x" ((a . 1))) (generate (json-lines-read (open-input-string "1\n[2]\r\n\"x\"\n{\"a\":1}"))))
+  (test '(1 #(2) "x" ((a . 1)))
+        (generate (json-lines-read (open-input-string "1\n[2]\r\n\"x\"\n{\"a\":1}"))))
   (test '(1 2) (generate (json-lines-read (string->generator "1\n2"))))
   (test '(1 #(2)) (generate (json-sequence-read (open-input-string "\x1e;1\n\x1e;[2]\n"))))
   (test '(1 3) (generate (json-sequence-read (string->generator "\x1e;1\n\x1e;{\"a\n\x1e;3\n")))))
@@ -82,7 +86,10 @@
   (test "[1.5,-0.5,1.0,1.0e+100]" (written '#(1.5 -0.5 1. 1e100)))
   (test "\"\\\"\\\\\\n\\r\\t\\b\\f\\u0001é/\"" (written "\"\\\n\r\t\b\xC;\x1;é/"))
   (test '#(1.5 "é\n" ((a . #(null)))) (parse (written '#(1.5 "é\n" ((a . #(null)))))))
-  (test "[1]" (let ((text "")) (json-write #(1) (lambda (x) (set! text (string-append text (if (char? x) (string x) x))))) text))
+  (test "[1]" (let ((text ""))
+                (json-write #(1) (lambda (x)
+                                   (set! text (string-append text (if (char? x) (string x) x)))))
+                text))
   (test-output "1" (json-write 1))
   (for-each
    (lambda (object) (test-error json-error? (written object)))
@@ -99,7 +106,8 @@
       (for-each accumulate events)
       (get-output-string port)))
   (test "[1,{\"a\":null,\"b\":[]},\"x\"]"
-    (accumulated 'array-start 1 'object-start "a" 'null "b" 'array-start 'array-end 'object-end "x" 'array-end (eof-object)))
+    (accumulated 'array-start 1 'object-start "a" 'null "b" 'array-start 'array-end 'object-end "x"
+                 'array-end (eof-object)))
   (test "true" (accumulated #t))
   (for-each
    (lambda (events) (test-error json-error? (apply accumulated events)))

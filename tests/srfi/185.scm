@@ -10,8 +10,10 @@
 (test-error (string-replace-linear! "abcd" 3 1 "XY"))
 (test-error (string-replace-linear! "abcd" 1 3 "XY" 0 3))
 (let ((s (make-string 0)))
-  (string-for-each (lambda (c) (if (not (char=? c #\return)) (string-append! s (if (char=? c #\space) #\newline c))))
-                   "a b\r c")
+  (string-for-each
+   (lambda (c)
+     (if (not (char=? c #\return)) (string-append! s (if (char=? c #\space) #\newline c))))
+   "a b\r c")
   (test "a\nb\nc" s)
   (string-replace! s 1 4 "--")
   (test "a--c" s))

@@ -9,10 +9,10 @@
 
 (define (f)
   (splicing-letrec-syntax
-      ((even (syntax-rules () ((_) #t) ((_ x . more) (odd . more))))
-       (odd (syntax-rules () ((_) #f) ((_ x . more) (even . more)))))
-    (define a (even 1 2 3 4))
-    (define b (odd 1 2 3 4)))
+   ((even (syntax-rules () ((_) #t) ((_ x . more) (odd . more))))
+    (odd (syntax-rules () ((_) #f) ((_ x . more) (even . more)))))
+   (define a (even 1 2 3 4))
+   (define b (odd 1 2 3 4)))
   (list a b))
 (test '(#t #f) (f))
 (test 3 (splicing-let-syntax ((three (syntax-rules () ((_) 3)))) (three)))

@@ -10,7 +10,8 @@
 (define g (coroutine-generator (define one 1) (yield one) (yield 2) 'end))
 (test '(1 2) (all g))
 (test-true (eof-object? (g)))
-(test '(0 1 2) (all (coroutine-generator (let loop ((i 0)) (if (< i 3) (begin (yield i) (loop (+ i 1))))))))
+(test '(0 1 2)
+      (all (coroutine-generator (let loop ((i 0)) (if (< i 3) (begin (yield i) (loop (+ i 1))))))))
 (define-coroutine-generator letters (yield 'a) (for-each (lambda (x) (yield x)) '(b c)))
 (test '(a b c) (all letters))
 ;; As a procedure.

@@ -44,7 +44,8 @@
 
 (test-group "parts"
   (test-values ('(0 1) '(2 3))
-    (let-values (((left right) (range-split-at (iota-range 4) 2))) (values (show left) (show right))))
+    (let-values (((left right) (range-split-at (iota-range 4) 2)))
+      (values (show left) (show right))))
   (test '(3 4) (show (subrange (subrange ten 1 8) 2 4)))
   (test-error (subrange ten 5 11))
   (test-error (subrange ten 5 4))
@@ -70,7 +71,10 @@
   (test '(5 7) (show (range-map + (iota-range 2) (iota-range 9 5))))
   (test '(0 1 4) (range-map->list square (iota-range 3)))
   (test #(0 1 4) (range-map->vector square (iota-range 3)))
-  (test '(2 1 0) (let ((seen '())) (range-for-each (lambda (x) (set! seen (cons x seen))) (iota-range 3)) seen))
+  (test '(2 1 0)
+        (let ((seen '()))
+          (range-for-each (lambda (x) (set! seen (cons x seen))) (iota-range 3))
+          seen))
   (test '(0 4) (show (range-filter-map (lambda (x) (and (even? x) (square x))) (iota-range 4))))
   (test '(0 4) (range-filter-map->list (lambda (x) (and (even? x) (square x))) (iota-range 4)))
   (test '(0 2) (show (range-filter even? (iota-range 4))))
@@ -81,7 +85,8 @@
   (test 1380 (range-fold + 0 (numeric-range 0 100) (numeric-range 50 70)))
   (test '(0 1 2) (range-fold-right (lambda (list x) (cons x list)) '() (iota-range 3)))
   (test '(8 10 12)
-        (range-fold-right (lambda (list x y) (cons (+ x y) list)) '() (numeric-range 3 6) (numeric-range 5 12)))
+        (range-fold-right (lambda (list x y) (cons (+ x y) list)) '() (numeric-range 3 6)
+                          (numeric-range 5 12)))
   (test-error (range-map 1 ten)))
 
 (test-group "searching"

@@ -100,7 +100,8 @@
   (test-error bytestring-error? (read-bytes #f "\"a"))
   (test-error bytestring-error? (read-bytes #f "\"\\q\""))
   (test-error bytestring-error? (read-bytes #f "\"\\x100;\""))
-  (test-output "#u8\"\\tArthur\\n\\x0;\\\"\\|\"" (write-textual-bytestring #u8(9 #x41 #x72 #x74 #x68 #x75 #x72 10 0 34 124)))
+  (test-output "#u8\"\\tArthur\\n\\x0;\\\"\\|\""
+               (write-textual-bytestring #u8(9 #x41 #x72 #x74 #x68 #x75 #x72 10 0 34 124)))
   (test #u8"Zaphod" (let ((port (open-output-bytevector)))
                       (write-binary-bytestring port #\Z #x61 #x70 "hod")
                       (get-output-bytevector port)))

@@ -111,7 +111,10 @@
   (test '(red) (show (enum-set-filter! red? (hues 'red 'blue))))
   (test '(blue) (show (enum-set-remove! red? (hues 'red 'blue))))
   (test '(0 2) (enum-set-map->list enum-ordinal (hues 'red 'blue)))
-  (test '(2 0) (let ((seen '())) (enum-set-for-each (lambda (e) (set! seen (cons (enum-ordinal e) seen))) (hues 'red 'blue)) seen))
+  (test '(2 0) (let ((seen '()))
+                 (enum-set-for-each (lambda (e) (set! seen (cons (enum-ordinal e) seen)))
+                                    (hues 'red 'blue))
+                 seen))
   (test 2 (enum-set-fold (lambda (e sum) (+ (enum-ordinal e) sum)) 0 (hues 'red 'blue)))
   (test '(green) (show (enum-set-complement (hues 'red 'blue))))
   (test '(green) (show (enum-set-complement! (hues 'red 'blue))))
@@ -127,7 +130,9 @@
   ;; More enums than a fixnum has bits.
   (define many
     (make-enum-type (let loop ((i 0) (names '()))
-                      (if (= i 100) names (loop (+ i 1) (cons (string->symbol (number->string i)) names))))))
+                      (if (= i 100)
+                          names
+                          (loop (+ i 1) (cons (string->symbol (number->string i)) names))))))
   (test 100 (enum-set-size (enum-type->enum-set many)))
   (test 99 (enum-ordinal (enum-max many))))
 

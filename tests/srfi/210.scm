@@ -30,7 +30,8 @@
   (test 5 (with-values (values 4 5) (lambda (a b) b)))
   (test '(a (b)) (case-receive (values 'a 'b) ((x) #f) ((x . y) (list x y))))
   (test 'one (case-receive 1 ((x) 'one) ((x y) 'two)))
-  (test-values (3 5 7) (bind/mv (values 1 2 3) (map-values double) (map-values (lambda (x) (+ 1 x)))))
+  (test-values (3 5 7)
+               (bind/mv (values 1 2 3) (map-values double) (map-values (lambda (x) (+ 1 x)))))
   (test-values (1 2) (bind/mv (values 1 2))))
 
 (test-group "procedures"

@@ -11,7 +11,8 @@
   (syntax-rules ()
     ((_ expression)
      (call-with-values (lambda () expression)
-       (lambda objects (map (lambda (object) (if (fxmapping? object) (show object) object)) objects))))))
+       (lambda objects
+         (map (lambda (object) (if (fxmapping? object) (show object) object)) objects))))))
 
 (test-group "constructors"
   (test '((1 . a) (2 . b) (3 . c)) (show one))
@@ -19,14 +20,19 @@
   (test-error (fxmapping 1))
   (test-error (fxmapping 'a 1))
   (test-error (fxmapping (expt 2 100) 1))
-  (test '((0 . 0) (1 . 1)) (show (fxmapping-unfold (lambda (i) (= i 2)) (lambda (i) (values i i)) (lambda (i) (+ i 1)) 0)))
+  (test '((0 . 0) (1 . 1))
+        (show
+         (fxmapping-unfold (lambda (i) (= i 2)) (lambda (i) (values i i)) (lambda (i) (+ i 1)) 0)))
   (test '((0 . a) (1 . b))
         (show (fxmapping-unfold (lambda (i l) (null? l)) (lambda (i l) (values i (car l)))
                                 (lambda (i l) (values (+ i 1) (cdr l))) 0 '(a b))))
   (test '(((-2 . 4) (-1 . 1)) done)
-        (shows (fxmapping-accumulate (lambda (stop i) (if (< i -2) (stop 'done) (values i (square i) (- i 1)))) -1)))
+        (shows (fxmapping-accumulate
+                (lambda (stop i) (if (< i -2) (stop 'done) (values i (square i) (- i 1)))) -1)))
   (test '((1 . a) (2 . b)) (show (alist->fxmapping '((2 . b) (1 . a) (1 . c)))))
-  (test '((1 . (c a))) (show (alist->fxmapping/combinator (lambda (k new old) (list new old)) '((1 . a) (1 . c))))))
+  (test '((1 . (c a)))
+        (show
+         (alist->fxmapping/combinator (lambda (k new old) (list new old)) '((1 . a) (1 . c))))))
 
 (test-group "access"
   (test #t (fxmapping? one))
@@ -62,7 +68,8 @@
   (test '((2 . b) (3 . c)) (show (fxmapping-update one 1 (lambda (k v replace delete) (delete)))))
   (test-error (fxmapping-update one 9 wrong))
   (test 'none (fxmapping-update one 9 wrong (lambda () 'none)))
-  (test '((1 . z) (2 . b) (3 . c)) (show (fxmapping-update-min one (lambda (k v replace delete) (replace 'z)))))
+  (test '((1 . z) (2 . b) (3 . c))
+        (show (fxmapping-update-min one (lambda (k v replace delete) (replace 'z)))))
   (test '((1 . a) (2 . b)) (show (fxmapping-update-max one (lambda (k v replace delete) (delete)))))
   (test '((2 . b) (3 . c)) (show (fxmapping-delete-min one)))
   (test '((1 . a) (2 . b)) (show (fxmapping-delete-max one)))
@@ -85,8 +92,10 @@
   (test '(1 2 3) (fxmapping-fold-right (lambda (k v keys) (cons k keys)) '() one))
   (test '((1 . (1 a)) (2 . (2 b)) (3 . (3 c))) (show (fxmapping-map list one)))
   (test '((1 a) (2 b) (3 c)) (fxmapping-map->list list one))
-  (test '(3 2 1) (let ((seen '())) (fxmapping-for-each (lambda (k v) (set! seen (cons k seen))) one) seen))
-  (test '((-3 . c) (-2 . b) (-1 . a)) (show (fxmapping-relation-map (lambda (k v) (values (- k) v)) one)))
+  (test '(3 2 1)
+        (let ((seen '())) (fxmapping-for-each (lambda (k v) (set! seen (cons k seen))) one) seen))
+  (test '((-3 . c) (-2 . b) (-1 . a))
+        (show (fxmapping-relation-map (lambda (k v) (values (- k) v)) one)))
   (test '((1 . a) (3 . c)) (show (fxmapping-filter odd-key? one)))
   (test '((2 . b)) (show (fxmapping-remove odd-key? one)))
   (test '(((1 . a) (3 . c)) ((2 . b))) (shows (fxmapping-partition odd-key? one)))
@@ -116,7 +125,8 @@
   (test '((1 . a) (2 . b)) (show (fxmapping-difference one two)))
   (test '((1 . a) (2 . b) (4 . y)) (show (fxmapping-xor one two)))
   (test '((1 . a) (2 . b) (3 . (3 c x)) (4 . y)) (show (fxmapping-union/combinator list one two)))
-  (test '((3 . (3 (3 c x) q))) (show (fxmapping-intersection/combinator list one two (fxmapping 3 'q))))
+  (test '((3 . (3 (3 c x) q)))
+        (show (fxmapping-intersection/combinator list one two (fxmapping 3 'q))))
   (test '((2 . b)) (show (fxmapping-open-interval one 1 3)))
   (test '((1 . a) (2 . b) (3 . c)) (show (fxmapping-closed-interval one 1 3)))
   (test '((2 . b) (3 . c)) (show (fxmapping-open-closed-interval one 1 3)))

@@ -1,7 +1,8 @@
 ;;; SRFI 225: dictionaries.
 
 (import (scheme base) (scheme char) (srfi 1) (srfi 128)
-        (prefix (srfi 125) t:) (prefix (srfi 126) r:) (srfi 146) (srfi 146 hash) (srfi 225) (canny test))
+        (prefix (srfi 125) t:) (prefix (srfi 126) r:) (srfi 146) (srfi 146 hash) (srfi 225)
+        (canny test))
 
 (define default (make-default-comparator))
 (define (wrong . ignored) (error "wrong"))
@@ -67,10 +68,13 @@
            (show (dict-find-update! dto (dict) 2 (lambda (insert ignore) (insert 9)) wrong)))
      (test 'x (dict-find-update! dto (dict) 2 (lambda (insert ignore) (ignore) 'x) wrong))
      (test '((1 . 9) (3 . 4) (5 . 6))
-           (show (dict-find-update! dto (dict) 1 wrong (lambda (key value update delete) (update key 9)))))
+           (show (dict-find-update! dto (dict) 1 wrong
+                                    (lambda (key value update delete) (update key 9)))))
      (test '((3 . 4) (5 . 6))
-           (show (dict-find-update! dto (dict) 1 wrong (lambda (key value update delete) (delete)))))
-     (test '(1 2) (dict-find-update! dto (dict) 1 wrong (lambda (key value update delete) (list key value))))
+           (show
+            (dict-find-update! dto (dict) 1 wrong (lambda (key value update delete) (delete)))))
+     (test '(1 2) (dict-find-update! dto (dict) 1 wrong
+                                     (lambda (key value update delete) (list key value))))
      (test '((1 . 3) (3 . 7) (5 . 11)) (show (dict-map dto + (dict))))
      (test '((1 . 2)) (show (dict-filter dto (lambda (k v) (= k 1)) (dict))))
      (test '((3 . 4) (5 . 6)) (show (dict-remove dto (lambda (k v) (= k 1)) (dict))))
@@ -89,7 +93,8 @@
      (test #t (lset= equal? '((1 . 2) (3 . 4) (5 . 6)) (dict->alist dto (dict))))
      (test 9 (let ((sum 0)) (dict-for-each dto (lambda (k v) (set! sum (+ sum k))) (dict)) sum))
      (let ((generate (dict->generator dto (dict))))
-       (test #t (lset= equal? '((1 . 2) (3 . 4) (5 . 6)) (let* ((a (generate)) (b (generate)) (c (generate))) (list a b c))))
+       (test #t (lset= equal? '((1 . 2) (3 . 4) (5 . 6))
+                       (let* ((a (generate)) (b (generate)) (c (generate))) (list a b c))))
        (test #t (eof-object? (generate))))
      (let ((accumulate (dict-set!-accumulator dto (dict))))
        (accumulate '(1 . 0))
@@ -100,7 +105,8 @@
        (accumulate '(7 . 8))
        (test '((1 . 2) (3 . 4) (5 . 6) (7 . 8)) (show (accumulate (eof-object)))))))
  '("alist" "minimal" "hash table" "srfi 69" "srfi 126" "mapping" "hash mapping")
- (list eqv-alist-dto minimal-dto hash-table-dto srfi-69-dto srfi-126-dto mapping-dto hash-mapping-dto)
+ (list eqv-alist-dto minimal-dto hash-table-dto srfi-69-dto srfi-126-dto mapping-dto
+       hash-mapping-dto)
  (list values
        values
        (lambda (alist) (t:alist->hash-table alist eqv?))
@@ -135,7 +141,8 @@
   (test-error (dto-ref eqv-alist-dto -1))
   (test-error (dict-size 1 '()))
   (test '(#t "message" (1 2))
-        (guard (object (#t (list (dictionary-error? object) (dictionary-message object) (dictionary-irritants object))))
+        (guard (object (#t (list (dictionary-error? object) (dictionary-message object)
+                                 (dictionary-irritants object))))
           (dictionary-error "message" 1 2))))
 
 (test-finish)

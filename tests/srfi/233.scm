@@ -15,7 +15,8 @@
 (test '((#f |[a]b| #f)) (entries "[a]b\n"))
 (test '((#f a "b=c;d")) (entries "a: b=c;d # no\n#x\n" #\: #\#))
 (test '((#f a "1")) (entries "a=1\r\n"))
-(test-true (let ((next (make-ini-file-generator (open-input-string "")))) (next) (eof-object? (next))))
+(test-true
+ (let ((next (make-ini-file-generator (open-input-string "")))) (next) (eof-object? (next))))
 (test-error (make-ini-file-generator 5))
 (test-error (make-ini-file-generator (open-input-string "") #\space))
 (test-error (make-ini-file-generator (open-input-string "") "="))

@@ -20,9 +20,11 @@
   (test-error (hash-table real-comparator 'a 1))
   (test-error (make-hash-table (make-comparator symbol? eq? #f #f)))
   (test '((0 . 0) (1 . 1) (2 . 4))
-        (show (hash-table-unfold (lambda (i) (= i 3)) (lambda (i) (values i (* i i))) (lambda (i) (+ i 1)) 0 eqv-comparator)))
+        (show (hash-table-unfold (lambda (i) (= i 3)) (lambda (i) (values i (* i i)))
+                                 (lambda (i) (+ i 1)) 0 eqv-comparator)))
   (test '((0 . 0))
-        (show (hash-table-unfold (lambda (i) (= i 1)) (lambda (i) (values i i)) (lambda (i) (+ i 1)) 0 eqv-comparator 5)))
+        (show (hash-table-unfold (lambda (i) (= i 1)) (lambda (i) (values i i)) (lambda (i) (+ i 1))
+                                 0 eqv-comparator 5)))
   (test '((a . 1) (c . 3)) (show (alist->hash-table '((a . 1) (c . 3) (a . 2)) eq-comparator)))
   (test '((c . 3) (a . 1)) (show (alist->hash-table '((a . 1) (c . 3)) eq-comparator 10))))
 
@@ -114,14 +116,16 @@
   (test #t (hash-table-cursor-at-end? table (hash-table-cursor-for-key table 'x)))
   (hash-table-cursor-value-set! table first 10)
   (test 10 (hash-table-ref table 'a))
-  (test #t (let ((empty (letters))) (hash-table-cursor-at-end? empty (hash-table-cursor-first empty))))
+  (test #t
+        (let ((empty (letters))) (hash-table-cursor-at-end? empty (hash-table-cursor-first empty))))
   (test-error (hash-table-cursor-key table (hash-table-cursor-next table last)))
   (test-error (hash-table-cursor-next table 1)))
 
 (test-group "mapping and folding"
   (test '((a . (a 1)) (b . (b 2)) (c . (c 3))) (show (hash-table-map list abc)))
   (test '((a . (a 1)) (b . (b 2)) (c . (c 3))) (show (hash-table-map! list (fresh))))
-  (test '(c b a) (let ((seen '())) (hash-table-for-each (lambda (k v) (set! seen (cons k seen))) abc) seen))
+  (test '(c b a)
+        (let ((seen '())) (hash-table-for-each (lambda (k v) (set! seen (cons k seen))) abc) seen))
   (test '((a 1) (b 2) (c 3)) (hash-table-map->list list abc))
   (test 6 (hash-table-fold (lambda (k v sum) (+ v sum)) 0 abc))
   (test '(c b a) (hash-table-fold-left (lambda (list k v) (cons k list)) '() abc))

@@ -5,7 +5,8 @@
 (define (all test? list) (or (null? list) (and (test? (car list)) (all test? (cdr list)))))
 
 (test-group "default source"
-  (test #t (all (lambda (x) (and (exact-integer? x) (<= 0 x 9))) (draws (lambda () (random-integer 10)) 500)))
+  (test #t (all (lambda (x) (and (exact-integer? x) (<= 0 x 9)))
+                (draws (lambda () (random-integer 10)) 500)))
   (test #t (all (lambda (x) (< 0.0 x 1.0)) (draws random-real 500)))
   (test 0 (random-integer 1))
   (test #t (< -1 (random-integer (expt 10 50)) (expt 10 50)))
@@ -17,7 +18,9 @@
 (test-group "spread"
   ;; Each of ten values comes about as often: far from certain limits only by a defect.
   (let ((counts (make-vector 10 0)))
-    (draws (lambda () (let ((x (random-integer 10))) (vector-set! counts x (+ 1 (vector-ref counts x))))) 5000)
+    (draws
+     (lambda () (let ((x (random-integer 10))) (vector-set! counts x (+ 1 (vector-ref counts x)))))
+     5000)
     (test #t (all (lambda (count) (< 350 count 650)) (vector->list counts)))))
 
 (test-group "states"

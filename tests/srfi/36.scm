@@ -1,6 +1,7 @@
 ;; SRFI 36: conditions of input and output.
 
-(import (except (scheme base) read-error?) (scheme file) (scheme read) (srfi 35) (srfi 36) (canny test))
+(import (except (scheme base) read-error?) (scheme file) (scheme read) (srfi 35) (srfi 36)
+        (canny test))
 
 (define-syntax raised
   (syntax-rules ()
@@ -45,8 +46,12 @@
        (list &i/o-error &i/o-port-error &i/o-filename-error &i/o-malformed-filename-error
              &i/o-file-protection-error &i/o-file-already-exists-error &i/o-no-such-file-error)))
 (define port (open-input-string ""))
-(test '(#t #f) (let ((c (make-condition &i/o-read-error 'port port))) (list (i/o-read-error? c) (i/o-write-error? c))))
-(test '(#t #f) (let ((c (make-condition &i/o-write-error 'port port))) (list (i/o-write-error? c) (i/o-closed-error? c))))
+(test '(#t #f)
+      (let ((c (make-condition &i/o-read-error 'port port)))
+        (list (i/o-read-error? c) (i/o-write-error? c))))
+(test '(#t #f)
+      (let ((c (make-condition &i/o-write-error 'port port)))
+        (list (i/o-write-error? c) (i/o-closed-error? c))))
 (test-true (i/o-closed-error? (make-condition &i/o-closed-error 'port port)))
 (test 3 (read-error-span (make-condition &read-error 'line 1 'column 0 'position 1 'span 3)))
 

@@ -35,17 +35,23 @@
 (test '(("optional" #f) "x") (parse "--optional" "x"))
 (test '(("optional" "x")) (parse "--optional=x"))
 (test '(("all" "x")) (parse "--all=x"))
-(test '((unknown #\z #f) (#\a #f) (unknown "zoo" "1") (unknown "zap" #f)) (parse "-za" "--zoo=1" "--zap"))
+(test '((unknown #\z #f) (#\a #f) (unknown "zoo" "1") (unknown "zap" #f))
+      (parse "-za" "--zoo=1" "--zap"))
 (test '("x" "-a" "--all" "--") (parse "x" "--" "-a" "--all" "--"))
 (test '("-" (#\a #f)) (parse "-" "-a"))
 ;; Several seeds.
 (test-values (2 '("y" "x"))
-  (args-fold '("x" "-a" "y" "-a") (list (option '(#\a) #f #f (lambda (o n a count operands) (values (+ count 1) operands))))
+  (args-fold '("x" "-a" "y" "-a")
+             (list
+              (option '(#\a) #f #f (lambda (o n a count operands) (values (+ count 1) operands))))
              (lambda (o n a count operands) (values count operands))
              (lambda (operand count operands) (values count (cons operand operands)))
              0 '()))
 ;; No seed.
-(test '("x") (let ((seen '())) (args-fold '("x") '() (lambda (o n a) (values)) (lambda (x) (set! seen (cons x seen)) (values))) seen))
+(test '("x") (let ((seen '()))
+               (args-fold '("x") '() (lambda (o n a) (values))
+                          (lambda (x) (set! seen (cons x seen)) (values)))
+               seen))
 (let ((o (car options)))
   (test-true (option? o))
   (test-false (option? 1))
@@ -55,7 +61,8 @@
   (test #t (eq? note (option-processor o))))
 ;; An unrecognized option is a new one.
 (test '(("z") #f)
-  (args-fold '("--z") '() (lambda (o n a s) (list (option-names o) (option-required-arg? o))) cons '()))
+  (args-fold '("--z") '() (lambda (o n a s) (list (option-names o) (option-required-arg? o))) cons
+             '()))
 (test-error (option 'a #f #f note))
 (test-error (option '(#\a) #f #f 5))
 

@@ -13,7 +13,8 @@
 (test "(#0=(1) #0#)" (let ((x (list 1))) (written (list x x))))
 (test "(1 #\\a \"b\\\"\" sym #(1))" (written '(1 #\a "b\"" sym #(1)) 'option))
 (test-true (let* ((x (list 1)) (y (reread (list x x)))) (eq? (car y) (cadr y))))
-(test-true (let* ((x (vector 1 2)) (y (begin (vector-set! x 0 x) (reread x)))) (eq? y (vector-ref y 0))))
+(test-true
+ (let* ((x (vector 1 2)) (y (begin (vector-set! x 0 x) (reread x)))) (eq? y (vector-ref y 0))))
 (test-true (let* ((s (string #\a)) (y (reread (list s s)))) (eq? (car y) (cadr y))))
 (test "(#0=\"a\" #0# \"\" \"\" #1=#u8(1) #1# . #2=#(1 #2#))"
   (let ((s (string #\a)) (e (string)) (b (bytevector 1)) (v (vector 1 2)))

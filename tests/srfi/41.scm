@@ -59,7 +59,9 @@
                            (else (values (+ n 1) #f (list n)))))
                    0)))
       (values (show even) (show odd))))
-  (test '(0 1 4) (show (stream-let loop ((i 0)) (if (= i 3) stream-null (stream-cons (* i i) (loop (+ i 1))))))))
+  (test '(0 1 4)
+        (show
+         (stream-let loop ((i 0)) (if (= i 3) stream-null (stream-cons (* i i) (loop (+ i 1))))))))
 
 (test-group "parts"
   (test 2 (stream-ref one-two-three 1))
@@ -84,7 +86,9 @@
   (test '(1 4 9) (show (stream-map square one-two-three)))
   (test '(5 7) (show (stream-map + one-two-three (stream 4 5))))
   (test '(3 2 1)
-        (let ((seen '())) (stream-for-each (lambda (x) (set! seen (cons x seen))) one-two-three) seen))
+        (let ((seen '()))
+          (stream-for-each (lambda (x) (set! seen (cons x seen))) one-two-three)
+          seen))
   (test '((1 a) (2 b)) (show (stream-zip one-two-three (stream 'a 'b))))
   (test -6 (stream-fold - 0 one-two-three))
   (test '(0 1 3 6) (show (stream-scan + 0 one-two-three)))

@@ -43,7 +43,8 @@
   (test "         a" (cat #\a 10))
   (test "    symbol" (cat 'symbol 10))
   (test "#(#\\a \"str\" s)" (cat '#(#\a "str" s)))
-  (test-output "(1)(2)" (cat '(1) #t) (let ((p (open-output-string))) (cat '(2) p) (display (get-output-string p))))
+  (test-output "(1)(2)" (cat '(1) #t)
+               (let ((p (open-output-string))) (cat '(2) p) (display (get-output-string p))))
   (test "3s \"str\"" (cat 3 (cat 's) " " (cat "str" write)))
   (test "#t" (cat #t))
   (test "          123-string" (cat ex 20 record-writer))
@@ -54,8 +55,10 @@
              '(0 -1) #\-))
   (test "---------------STING" (cat "string" 20 record-writer (list string-upcase) '(2 3) #\-))
   (test "            #e12.000" (cat 12 20 record-writer 3.))
-  (test "----------123-string" (cat ex 20 (cons example? record->string) (list string-upcase) '(0 -1) #\-))
-  (test "---------------STING" (cat "string" 20 (cons example? record->string) (list string-upcase) '(2 3) #\-))
+  (test "----------123-string"
+        (cat ex 20 (cons example? record->string) (list string-upcase) '(0 -1) #\-))
+  (test "---------------STING"
+        (cat "string" 20 (cons example? record->string) (list string-upcase) '(2 3) #\-))
   (test "              12.000" (cat 12 20 (cons example? record->string) -3.))
   (test-error (cat 1 'unknown)))
 

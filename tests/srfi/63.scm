@@ -1,4 +1,5 @@
-(import (except (scheme base) equal?) (prefix (only (scheme base) equal?) base:) (srfi 63) (canny test))
+(import (except (scheme base) equal?) (prefix (only (scheme base) equal?) base:) (srfi 63)
+        (canny test))
 
 (define fred (make-array '#(#f) 8 8))
 
@@ -70,14 +71,16 @@
 
 (test-group "prototypes"
   (test #t (base:equal? (list #c128(1+1i) #c128(1+1i) #c64(1+1i) #c64(1+1i))
-                        (map (lambda (p) (p 1+1i)) (list A:floC128b A:floC64b A:floC32b A:floC16b))))
+                        (map (lambda (p) (p 1+1i))
+                             (list A:floC128b A:floC64b A:floC32b A:floC16b))))
   (test #t (base:equal? (list #f64(1.5) #f64(1.5) #f32(1.5) #f32(1.5))
                         (map (lambda (p) (p 1.5)) (list A:floR128b A:floR64b A:floR32b A:floR16b))))
   (test #t (base:equal? (list #(1/2) #(1/2) #(1/2))
                         (map (lambda (p) (p 1/2)) (list A:floQ128d A:floQ64d A:floQ32d))))
   (test #t (base:equal? (list #s64(1) #s32(1) #s16(1) #s8(1) #u64(1) #u32(1) #u16(1) #u8(1))
                         (map (lambda (p) (p 1))
-                             (list A:fixZ64b A:fixZ32b A:fixZ16b A:fixZ8b A:fixN64b A:fixN32b A:fixN16b A:fixN8b))))
+                             (list A:fixZ64b A:fixZ32b A:fixZ16b A:fixZ8b A:fixN64b A:fixN32b
+                                   A:fixN16b A:fixN8b))))
   (test #(#t) (A:bool #t))
   (test #f64() (A:floR64b))
   (test '(0 0) (array-dimensions (make-array (A:fixN8b 4) 0 0)))

@@ -223,13 +223,13 @@
         (test-begin "g") (test-assert #t) (test-end "g"))
       (get-output-string port)))
   (t:test-true
-    (let ((port (open-output-string)))
-      (parameterize ((current-output-port port))
-        (test-begin "g" 7) (test-equal "t" 1 2)
-        (test-expect-fail 1) (test-assert #t)
-        (test-skip 1) (test-assert #t) (test-end "g"))
-      (string? (get-output-string port))))
+   (let ((port (open-output-string)))
+     (parameterize ((current-output-port port))
+       (test-begin "g" 7) (test-equal "t" 1 2)
+       (test-expect-fail 1) (test-assert #t)
+       (test-skip 1) (test-assert #t) (test-end "g"))
+     (string? (get-output-string port))))
   (t:test-error
-    (test-with-runner (test-runner-simple) (test-begin "g") (test-end "h"))))
+   (test-with-runner (test-runner-simple) (test-begin "g") (test-end "h"))))
 
 (t:test-finish)

@@ -3,7 +3,8 @@
 (import (scheme base) (scheme char) (srfi 69) (canny test))
 
 (define (sorted numbers)
-  (define (insert n l) (if (or (null? l) (<= n (car l))) (cons n l) (cons (car l) (insert n (cdr l)))))
+  (define (insert n l)
+    (if (or (null? l) (<= n (car l))) (cons n l) (cons (car l) (insert n (cdr l)))))
   (let loop ((l numbers) (r '())) (if (null? l) r (loop (cdr l) (insert (car l) r)))))
 
 (define (exercise name make key)
@@ -42,7 +43,8 @@
       (do ((i 0 (+ i 1))) ((= i 1000)) (hash-table-set! many (key i) i))
       (test 1000 (hash-table-size many))
       (test 499500 (hash-table-fold many (lambda (k v sum) (+ v sum)) 0))
-      (test #t (let loop ((i 0)) (or (= i 1000) (and (= i (hash-table-ref many (key i))) (loop (+ i 1))))))
+      (test #t (let loop ((i 0))
+                 (or (= i 1000) (and (= i (hash-table-ref many (key i))) (loop (+ i 1))))))
       (test 1000 (length (hash-table-keys many)))
       (test 499500 (apply + (hash-table-values many)))
       (test 1000 (length (hash-table->alist many)))
@@ -57,16 +59,26 @@
       (test 500 (hash-table-size many))
       (test 250000 (apply + (hash-table-values many))))))
 
-(define symbols (let loop ((i 0) (l '())) (if (= i 6000) (list->vector (reverse l)) (loop (+ i 1) (cons (string->symbol (string-append "k" (number->string i))) l)))))
+(define symbols
+  (let loop ((i 0) (l '()))
+    (if (= i 6000)
+        (list->vector (reverse l))
+        (loop (+ i 1) (cons (string->symbol (string-append "k" (number->string i))) l)))))
 
 (exercise "equal" make-hash-table (lambda (i) (list i (number->string i))))
 (exercise "equal, named" (lambda () (make-hash-table equal?)) (lambda (i) (vector i)))
 (exercise "eqv" (lambda () (make-hash-table eqv?)) (lambda (i) (* i 100000000000000000000)))
-(exercise "eq" (lambda () (make-hash-table eq? hash-by-identity)) (lambda (i) (vector-ref symbols i)))
-(exercise "string=?" (lambda () (make-hash-table string=? string-hash)) (lambda (i) (number->string i)))
-(exercise "string-ci=?" (lambda () (make-hash-table string-ci=? string-ci-hash)) (lambda (i) (number->string i 16)))
+(exercise "eq" (lambda () (make-hash-table eq? hash-by-identity))
+          (lambda (i) (vector-ref symbols i)))
+(exercise "string=?" (lambda () (make-hash-table string=? string-hash))
+          (lambda (i) (number->string i)))
+(exercise "string-ci=?" (lambda () (make-hash-table string-ci=? string-ci-hash))
+          (lambda (i) (number->string i 16)))
 (exercise "=" (lambda () (make-hash-table =)) (lambda (i) (if (even? i) i (inexact i))))
-(exercise "own equivalence and hash" (lambda () (make-hash-table (lambda (a b) (= (car a) (car b))) (lambda (k) (modulo (car k) 7)))) (lambda (i) (list i (list 'fresh))))
+(exercise "own equivalence and hash"
+          (lambda ()
+            (make-hash-table (lambda (a b) (= (car a) (car b))) (lambda (k) (modulo (car k) 7))))
+          (lambda (i) (list i (list 'fresh))))
 
 (test-group "construction"
   (test 2 (hash-table-size (alist->hash-table '((a . 1) (b . 2)))))
@@ -77,7 +89,10 @@
   (test string=? (hash-table-equivalence-function (make-hash-table string=?)))
   (test string-ci=? (hash-table-equivalence-function (make-hash-table string-ci=?)))
   (test #t (procedure? (hash-table-hash-function (make-hash-table))))
-  (test '(1 2 3) (let ((a (alist->hash-table '((a . 1) (b . 2)))) (b (alist->hash-table '((b . 20) (c . 3))))) (sorted (hash-table-values (hash-table-merge! a b)))))
+  (test '(1 2 3)
+        (let ((a (alist->hash-table '((a . 1) (b . 2))))
+              (b (alist->hash-table '((b . 20) (c . 3)))))
+          (sorted (hash-table-values (hash-table-merge! a b)))))
   (test #f (hash-table? '()))
   (test #f (hash-table? (vector)))
   (test-error (make-hash-table 5))

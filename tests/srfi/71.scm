@@ -12,7 +12,8 @@
 (test 1 (let () 1))
 (test '(1 2) (let ((a 1) (b 2)) (let ((b a (values a b)) (c 3)) (list b a))))
 (test '(0 1 2) (let loop ((i 2) ((values l) '())) (if (< i 0) l (loop (- i 1) (cons i l)))))
-(test '(1 2 3 6) (let* ((a b (values 1 2)) (c (+ a b)) ((values . d) (values (* 2 c)))) (list a b c (car d))))
+(test '(1 2 3 6)
+      (let* ((a b (values 1 2)) (c (+ a b)) ((values . d) (values (* 2 c)))) (list a b c (car d))))
 (test 7 (let* () 7))
 (test '(#t #f)
   (letrec ((even odd

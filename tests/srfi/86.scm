@@ -23,7 +23,12 @@
   (test '(1 2 3) (alet* ((a 1) ((b c) (mu (+ a 1) 3))) (list a b c)))
   (test-error (alet ((a b (mu 1))) a))
   ;; From left to right.
-  (test '(3 2 1) (let ((seen '())) (alet ((a (set! seen (cons 1 seen))) (b (set! seen (cons 2 seen))) (c (set! seen (cons 3 seen)))) seen))))
+  (test '(3 2 1)
+        (let ((seen '()))
+          (alet ((a (set! seen (cons 1 seen)))
+                 (b (set! seen (cons 2 seen)))
+                 (c (set! seen (cons 3 seen))))
+                seen))))
 
 (test-group "recursion and escape"
   (test '(10 6 6 5 5)
@@ -44,8 +49,11 @@
   (test #f (alet ((and (a 1) (b #f) (c (error "no")))) (list a b)))
   (test '(1 #f) (alet ((and (a 1) (b #f (not b)))) (list a b)))
   (test #f (alet* ((and (a 1) (b a (> b 1)))) (list a b)))
-  (test '(2 2 2 50) (alet* ((a 1) (rec (a 2) (b 3) (b (lambda () c)) (c a)) (d 50)) (list a (b) c d)))
-  (test #t (alet ((rec (ev? (lambda (n) (or (= n 0) (od? (- n 1))))) (od? (lambda (n) (and (> n 0) (ev? (- n 1))))))) (ev? 10)))
+  (test '(2 2 2 50)
+        (alet* ((a 1) (rec (a 2) (b 3) (b (lambda () c)) (c a)) (d 50)) (list a (b) c d)))
+  (test #t (alet ((rec (ev? (lambda (n) (or (= n 0) (od? (- n 1)))))
+                    (od? (lambda (n) (and (> n 0) (ev? (- n 1)))))))
+                 (ev? 10)))
   (test '(1 10) (alet ((a 1) (() (define a 10) (define b 100)) (b a)) (list a b)))
   (test '(10 10) (alet* ((a 1) (() (define a 10) (define b 100)) (b a)) (list a b))))
 
@@ -66,8 +74,10 @@
 (test-group "cat"
   (define (sub str . rest)
     (alet ((cat rest
-                (start 0 (and (list? start) (= 2 (length start)) (eq? 'start (car start))) (cadr start))
-                (end (string-length str) (and (list? end) (= 2 (length end)) (eq? 'end (car end))) (cadr end))))
+                (start 0 (and (list? start) (= 2 (length start)) (eq? 'start (car start)))
+                       (cadr start))
+                (end (string-length str) (and (list? end) (= 2 (length end)) (eq? 'end (car end)))
+                     (cadr end))))
       (substring str start end)))
   (test "bcdef" (sub "abcdefg" '(end 6) '(start 1)))
   (test "abcdefg" (sub "abcdefg"))
@@ -82,14 +92,37 @@
   (test '(10 20 30 (40)) (alet ((key l (a 1) (b 2) ((c 'cc) 3) #t . d)) (list a b c d)))
   (define m (list 'a 10 'd 40 "c" 30 50 'b 20))
   (test '(10 2 30 (d 40 50 b 20)) (alet ((key m (a 1) (b 2) ((c "c") 3) . d)) (list a b c d)))
-  (test '(10 2 3 (d 40 "c" 30 50 b 20)) (alet ((key m (a 1) (b 2) ((c "c") 3) #f . d)) (list a b c d)))
+  (test '(10 2 3 (d 40 "c" 30 50 b 20))
+        (alet ((key m (a 1) (b 2) ((c "c") 3) #f . d)) (list a b c d)))
   (test '(10 20 30 (d 40 50)) (alet ((key m (a 1) (b 2) ((c "c") 3) #t . d)) (list a b c d)))
   (test-error (alet ((key l (a 1))) a))
   (test '(0 30 2 3 10 20)
-    ((lambda (m . n) (alet* ((opt n (a 10) (b 20) (c 30) . d) (key d (x 100) (y 200) (a 300))) (list m a b c x y)))
-     0 1 2 3 'a 30 'y 20 'x 10))
+    ((lambda (m . n)
+       (alet* ((opt n (a 10) (b 20) (c 30) . d) (key d (x 100) (y 200) (a 300)))
+              (list m a b c x y)))
+     0
+     1
+     2
+     3
+     'a
+     30
+     'y
+     20
+     'x
+     10))
   (test '(0 1 2 3 10 20)
-    ((lambda (m . n) (alet* ((key n (x 100) (y 200) (a 300) . d) (opt d (a 10) (b 20) (c 30))) (list m a b c x y)))
-     0 'a 30 'y 20 'x 10 1 2 3)))
+    ((lambda (m . n)
+       (alet* ((key n (x 100) (y 200) (a 300) . d) (opt d (a 10) (b 20) (c 30)))
+              (list m a b c x y)))
+     0
+     'a
+     30
+     'y
+     20
+     'x
+     10
+     1
+     2
+     3)))
 
 (test-finish)

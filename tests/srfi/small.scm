@@ -1,19 +1,36 @@
 ;;; The small SRFIs: 0, 2, 6, 8, 9, 11, 16, 23, 26, 30, 34, 39, 62, 87, 124, 139.
 
-(import (only (scheme base) list cons car cdr + - * = < even? odd? define lambda let let* quote if begin
-              not number? equal? string? vector null? map define-syntax syntax-rules syntax-error cond eq? set!
-              error-object? error-object-message error-object-irritants call-with-current-continuation apply)
-        (srfi 0) (srfi 2) (srfi 6) (srfi 8) (srfi 9) (srfi 11) (srfi 16) (srfi 23) (srfi 26)
-        (srfi 30) (srfi 34) (srfi 39) (srfi 62) (srfi 87) (srfi 124) (srfi 139)
-        (only (scheme read) read) (only (scheme write) write)
-        (canny test))
+(import
+ (only (scheme base) list cons car cdr + - * = < even? odd? define lambda let let* quote if begin
+       not number? equal? string? vector null? map define-syntax syntax-rules syntax-error cond eq?
+       set!
+       error-object? error-object-message error-object-irritants call-with-current-continuation
+       apply)
+ (srfi 0) (srfi 2) (srfi 6) (srfi 8) (srfi 9) (srfi 11) (srfi 16) (srfi 23) (srfi 26)
+ (srfi 30) (srfi 34) (srfi 39) (srfi 62) (srfi 87) (srfi 124) (srfi 139)
+ (only (scheme read) read) (only (scheme write) write)
+ (canny test))
 
 (define (split . items)
   (call-with-current-continuation (lambda (k) (apply k items))))
 
 (test-group "srfi 0"
   (test 'yes (cond-expand (srfi-0 'yes) (else 'no)))
-  (test 'yes (cond-expand ((and srfi-1 srfi-6 srfi-9 srfi-11 srfi-16 srfi-23 srfi-30 srfi-34 srfi-39 srfi-62 srfi-69 srfi-87) 'yes) (else 'no))))
+  (test 'yes (cond-expand
+               ((and srfi-1
+                     srfi-6
+                     srfi-9
+                     srfi-11
+                     srfi-16
+                     srfi-23
+                     srfi-30
+                     srfi-34
+                     srfi-39
+                     srfi-62
+                     srfi-69
+                     srfi-87)
+                'yes)
+               (else 'no))))
 
 (test-group "srfi 2"
   (test #t (and-let* ()))
@@ -45,7 +62,9 @@
   (test '(0 1 2) (let ((f (case-lambda (() 0) ((a) 1) (r 2)))) (list (f) (f 1) (f 1 2)))))
 
 (test-group "srfi 23"
-  (test '("msg" (1 2)) (guard (e (#t (list (error-object-message e) (error-object-irritants e)))) (error "msg" 1 2))))
+  (test '("msg" (1 2))
+        (guard (e (#t (list (error-object-message e) (error-object-irritants e))))
+          (error "msg" 1 2))))
 
 (test-group "srfi 26"
   (test '(1 2) ((cut list 1 <>) 2))
@@ -63,7 +82,8 @@
 
 (test-group "srfi 34"
   (test 'positive (call-with-current-continuation
-                   (lambda (k) (with-exception-handler (lambda (e) (k 'positive)) (lambda () (raise 1))))))
+                   (lambda (k)
+                     (with-exception-handler (lambda (e) (k 'positive)) (lambda () (raise 1))))))
   (test 'x (guard (e (#t e)) (raise 'x))))
 
 (test-group "srfi 39"

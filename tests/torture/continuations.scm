@@ -116,7 +116,8 @@
                     (if (< assigned 10) (k #f) (list assigned kept)))))
   ;; A continuation outlives the call deep below it.
   (test 1001 (let ((k #f) (n 0))
-               (define (deep d) (if (= d 0) (call/cc (lambda (c) (set! k c) 0)) (+ 1 (deep (- d 1)))))
+               (define (deep d)
+                 (if (= d 0) (call/cc (lambda (c) (set! k c) 0)) (+ 1 (deep (- d 1)))))
                (let ((v (deep 1000)))
                  (set! n (+ n 1))
                  (if (< n 2) (k 1) v))))
@@ -132,7 +133,8 @@
                                      (let loop ((i 0))
                                        (if (= i 1000)
                                            (return 'start)
-                                           (let ((x (call/cc (lambda (k) (set! ks (cons k ks)) #f))))
+                                           (let ((x
+                                                  (call/cc (lambda (k) (set! ks (cons k ks)) #f))))
                                              (if x (return x) (loop (+ i 1))))))))))
                    (if (number? v) (set! sum (+ sum v)))
                    (if (null? ks)
@@ -140,13 +142,16 @@
                        (let ((k (car ks))) (set! ks (cdr ks)) (k (length ks)))))))
   ;; Capture in a loop keeps the stack small.
   (test 100000 (let loop ((i 0)) (if (= i 100000) i (loop (call/cc (lambda (k) (+ i 1)))))))
-  (test 'escaped (call/cc (lambda (out) (let loop ((n 100000)) (if (= n 0) (out 'escaped) (begin (loop (- n 1)) 'x))))))
+  (test 'escaped
+        (call/cc (lambda (out)
+                   (let loop ((n 100000)) (if (= n 0) (out 'escaped) (begin (loop (- n 1)) 'x))))))
   ;; The puzzle: (call/cc call/cc).
   (test #t (procedure? (call/cc call/cc)))
   (test 3 (let* ((count 0) (k (call/cc call/cc)))
             (set! count (+ count 1))
             (if (< count 3) (k k) count)))
-  (test '(1 2) (call-with-values (lambda () ((call/cc (lambda (k) (lambda () (values 1 2)))))) list)))
+  (test '(1 2)
+        (call-with-values (lambda () ((call/cc (lambda (k) (lambda () (values 1 2)))))) list)))
 
 (test-group "arguments and operators"
   (test '(1 2 3) (let ((k #f) (n 0))
@@ -158,14 +163,18 @@
                (set! n (+ n 1))
                (if (< n 2) (k *) v))))
   (test '(a . b) (let ((kar #f) (kdr #f) (step 0))
-                   (let ((p (cons (call/cc (lambda (c) (set! kar c) 0)) (call/cc (lambda (c) (set! kdr c) 0)))))
+                   (let ((p (cons (call/cc (lambda (c) (set! kar c) 0))
+                                  (call/cc (lambda (c) (set! kdr c) 0)))))
                      (set! step (+ step 1))
                      (case step
                        ((1) (kar 'a))
                        ((2) (kdr 'b))
                        (else p)))))
   (test '((1 . x) (2 . y)) (let ((results '()) (k #f))
-                             (let ((v (vector-map (lambda (x) (call/cc (lambda (c) (if (= x 1) (set! k c)) (cons x 'x)))) #(1))))
+                             (let ((v (vector-map
+                                       (lambda (x)
+                                         (call/cc (lambda (c) (if (= x 1) (set! k c)) (cons x 'x))))
+                                       #(1))))
                                (set! results (append results (vector->list v)))
                                (if (< (length results) 2) (k '(2 . y)) results)))))
 

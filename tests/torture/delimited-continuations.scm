@@ -1,7 +1,8 @@
 ;;; Torture: random programs with delimited continuations against a machine whose continuations are lists of
 ;;; frames, where everything dynamic is a frame and nothing has to be kept in step.
 
-(import (scheme base) (scheme write) (scheme eval) (scheme process-context) (canny prompts) (canny test))
+(import (scheme base) (scheme write) (scheme eval) (scheme process-context) (canny prompts)
+        (canny test))
 
 ;; Expressions:
 ;;   number | symbol | (+ e e) | (let x e e) | (emit e) | (reset tag e) | (capture which tag k e)
@@ -32,12 +33,13 @@
                           (lambda () (emit (list 'out ,(raw 1) (p))))))
           ((with-parameter) `(parameterize ((p ,(part 1))) ,(part 2)))
           ((parameter) '(p))
-          ((guard) `(guard (,(raw 1) (else (let ((,(raw 1) (plain ,(raw 1)))) ,(part 3)))) ,(part 2)))
+          ((guard)
+           `(guard (,(raw 1) (else (let ((,(raw 1) (plain ,(raw 1)))) ,(part 3)))) ,(part 2)))
           ((raise) `(raise ,(part 1)))
           ((handle)
            `(with-exception-handler
-             (lambda (,(raw 1)) (let ((,(raw 1) (plain ,(raw 1)))) ,(part 3)))
-             (lambda () ,(part 2))))
+              (lambda (,(raw 1)) (let ((,(raw 1) (plain ,(raw 1)))) ,(part 3)))
+              (lambda () ,(part 2))))
           ((ask) `(raise-continuable ,(part 1)))
           ((escape-scope)
            `(call-with-escape-continuation (lambda (,(raw 1)) ,(part 2))))

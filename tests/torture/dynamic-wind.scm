@@ -9,12 +9,15 @@
 (define-syntax wound
   (syntax-rules ()
     ((_ name body ...)
-     (dynamic-wind (lambda () (note (list 'in 'name))) (lambda () body ...) (lambda () (note (list 'out 'name)))))))
+     (dynamic-wind (lambda () (note (list 'in 'name))) (lambda () body ...)
+                   (lambda () (note (list 'out 'name)))))))
 
 (test-group "nesting"
   (test '((in a) (in b) (in c) (out c) (out b) (out a)) (logged (wound a (wound b (wound c 1)))))
-  (test '((in a) (in b) (in c) (out c) (out b) (out a)) (logged (call/cc (lambda (k) (wound a (wound b (wound c (k 1))))))))
-  (test '((in a) (in b) (in c) (out c) (out b) here (out a)) (logged (wound a (call/cc (lambda (k) (wound b (wound c (k 1))))) (note 'here)))))
+  (test '((in a) (in b) (in c) (out c) (out b) (out a))
+        (logged (call/cc (lambda (k) (wound a (wound b (wound c (k 1))))))))
+  (test '((in a) (in b) (in c) (out c) (out b) here (out a))
+        (logged (wound a (call/cc (lambda (k) (wound b (wound c (k 1))))) (note 'here)))))
 
 (test-group "coroutines across extents"
   ;; The second extent starts inside the first: each switch leaves or enters the inner one only.
@@ -68,23 +71,30 @@
 (test-group "exceptions"
   (test '((in a) handler (out a) clause)
         (logged (guard (e (#t (note 'clause)))
-                  (wound a (with-exception-handler (lambda (e) (note 'handler) (raise e)) (lambda () (raise 'x)))))))
+                  (wound a (with-exception-handler (lambda (e) (note 'handler) (raise e))
+                             (lambda () (raise 'x)))))))
   (test '((in a) (out a) (in a) (out a) caught)
         (logged (guard (e (#t (note 'caught))) (guard (e (#f 'never)) (wound a (raise 'x))))))
   (test '((in a) (in b) (out b) (in b) (out b) (out a) outer)
-        (logged (guard (e ((eq? e 'x) (note 'outer))) (wound a (guard (e ((eq? e 'y) 'never)) (guard (e ((eq? e 'z) 'never)) 1)) (guard (e ((eq? e 'y) 'never)) (wound b (raise 'x)))))))
+        (logged (guard (e ((eq? e 'x) (note 'outer)))
+                  (wound a (guard (e ((eq? e 'y) 'never)) (guard (e ((eq? e 'z) 'never)) 1))
+                         (guard (e ((eq? e 'y) 'never)) (wound b (raise 'x)))))))
   ;; An error in an after procedure replaces the exit.
   (test '(in after second)
         (logged (guard (e (#t (note e)))
-                  (dynamic-wind (lambda () (note 'in)) (lambda () (raise 'first)) (lambda () (note 'after) (raise 'second))))))
+                  (dynamic-wind (lambda () (note 'in)) (lambda () (raise 'first))
+                                (lambda () (note 'after) (raise 'second))))))
   ;; An error in a before procedure enters nothing.
   (test '(before caught)
         (logged (guard (e (#t (note 'caught)))
-                  (dynamic-wind (lambda () (note 'before) (raise 'x)) (lambda () (note 'never)) (lambda () (note 'never-either)))))))
+                  (dynamic-wind (lambda () (note 'before) (raise 'x)) (lambda () (note 'never))
+                                (lambda () (note 'never-either)))))))
 
 (test-group "parameters and handlers"
   (define p (make-parameter 0))
-  (test '(0 1 0) (logged (dynamic-wind (lambda () (note (p))) (lambda () (parameterize ((p 1)) (note (p)))) (lambda () (note (p))))))
+  (test '(0 1 0)
+        (logged (dynamic-wind (lambda () (note (p))) (lambda () (parameterize ((p 1)) (note (p))))
+                              (lambda () (note (p))))))
   (test '(1 (out 0) 1)
         (logged
          (let ((k #f) (n 0))
@@ -97,14 +107,14 @@
   (test '(outer-in outer-out)
         (logged
          (with-exception-handler
-          (lambda (e) (note e))
-          (lambda ()
-            (call/cc
-             (lambda (k)
-               (dynamic-wind
-                (lambda () (raise-continuable 'outer-in))
-                (lambda () (with-exception-handler (lambda (e) (note 'inner)) (lambda () (k 1))))
-                (lambda () (raise-continuable 'outer-out)))))))))
+           (lambda (e) (note e))
+           (lambda ()
+             (call/cc
+              (lambda (k)
+                (dynamic-wind
+                 (lambda () (raise-continuable 'outer-in))
+                 (lambda () (with-exception-handler (lambda (e) (note 'inner)) (lambda () (k 1))))
+                 (lambda () (raise-continuable 'outer-out)))))))))
   (test '(inner inner)
         (let ((k #f) (results '()))
           (let ((value (parameterize ((p 'inner)) (call/cc (lambda (c) (set! k c))) (p))))
@@ -120,17 +130,23 @@
   (test 1000 (let ((n 0))
                (let loop ((i 0))
                  (if (< i 1000)
-                     (dynamic-wind (lambda () #f) (lambda () (loop (+ i 1))) (lambda () (set! n (+ n 1))))))
+                     (dynamic-wind (lambda () #f) (lambda () (loop (+ i 1)))
+                                   (lambda () (set! n (+ n 1))))))
                n))
   (test 2000 (let ((n 0))
                (call/cc (lambda (k)
                           (let loop ((i 0))
                             (if (< i 1000)
-                                (dynamic-wind (lambda () (set! n (+ n 1))) (lambda () (loop (+ i 1))) (lambda () (set! n (+ n 1))))
+                                (dynamic-wind (lambda () (set! n (+ n 1)))
+                                              (lambda () (loop (+ i 1)))
+                                              (lambda () (set! n (+ n 1))))
                                 (k 1)))))
                n))
   (test 10000 (let ((n 0))
-                (do ((i 0 (+ i 1))) ((= i 10000)) (call/cc (lambda (k) (dynamic-wind (lambda () #f) (lambda () (k 1)) (lambda () (set! n (+ n 1)))))))
+                (do ((i 0 (+ i 1))) ((= i 10000))
+                  (call/cc (lambda (k)
+                             (dynamic-wind (lambda () #f) (lambda () (k 1))
+                                           (lambda () (set! n (+ n 1)))))))
                 n)))
 
 (test-finish)

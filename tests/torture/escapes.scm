@@ -1,6 +1,7 @@
 ;;; Torture: escape procedures, and what captures and unwinding do to the frames that they name.
 
-(import (scheme base) (only (canny base) call/ec let/ec collect-garbage condition-kind) (canny test))
+(import (scheme base) (only (canny base) call/ec let/ec collect-garbage condition-kind)
+        (canny test))
 
 (define (kind-of thunk)
   (guard (e ((error-object? e) (condition-kind e)))
@@ -138,7 +139,8 @@
   ;; Generators: the consumer is left by an escape while the producer is suspended.
   (test '(0 1 2 3 4 5)
         (let ((resume #f) (return #f))
-          (define (produce) (let loop ((i 0)) (call/cc (lambda (k) (set! resume k) (return i))) (loop (+ i 1))))
+          (define (produce)
+            (let loop ((i 0)) (call/cc (lambda (k) (set! resume k) (return i))) (loop (+ i 1))))
           (define (next)
             (call/cc (lambda (k) (set! return k) (if resume (resume #f) (produce)))))
           (let/ec stop
@@ -152,21 +154,24 @@
   (define-syntax logged
     (syntax-rules () ((_ e) (begin (set! log '()) (let ((value e)) (list value (reverse log)))))))
   (test '(1 (in out))
-        (logged (let/ec k (dynamic-wind (lambda () (note 'in)) (lambda () (k 1)) (lambda () (note 'out))))))
+        (logged (let/ec k
+                  (dynamic-wind (lambda () (note 'in)) (lambda () (k 1)) (lambda () (note 'out))))))
   (test '(1 (in1 in2 out2 out1))
         (logged
          (let/ec k
            (dynamic-wind
             (lambda () (note 'in1))
             (lambda ()
-              (dynamic-wind (lambda () (note 'in2)) (lambda () (sum-down 10) (k 1)) (lambda () (note 'out2))))
+              (dynamic-wind (lambda () (note 'in2)) (lambda () (sum-down 10) (k 1))
+                            (lambda () (note 'out2))))
             (lambda () (note 'out1))))))
   ;; Escaping from an after thunk.
   (test '(2 (in out))
         (logged
          (let/ec k
            (let/ec j
-             (dynamic-wind (lambda () (note 'in)) (lambda () (j 1)) (lambda () (note 'out) (k 2)))))))
+             (dynamic-wind (lambda () (note 'in)) (lambda () (j 1))
+                           (lambda () (note 'out) (k 2)))))))
   ;; The after thunks capture and return; the frame escaped to is sealed then.
   (test '(1 (in captured))
         (logged
@@ -204,8 +209,8 @@
   (test '(handled 7)
         (let/ec k
           (with-exception-handler
-           (lambda (e) (k (list 'handled (call/cc (lambda (c) (c e))))))
-           (lambda () (+ 1 (raise-continuable 7))))))
+            (lambda (e) (k (list 'handled (call/cc (lambda (c) (c e))))))
+            (lambda () (+ 1 (raise-continuable 7))))))
   ;; From within the handler of a guard's body, past the guard.
   (test 'far
         (let/ec k
@@ -223,13 +228,13 @@
           (define (note x) (set! log (cons x log)))
           (let ((value
                  (with-exception-handler
-                  (lambda (e) 42)
-                  (lambda ()
-                    (guard (e ((string? e) 'never))
-                      (dynamic-wind
-                       (lambda () (note 'in))
-                       (lambda () (raise-continuable 'x))
-                       (lambda () (note 'out))))))))
+                   (lambda (e) 42)
+                   (lambda ()
+                     (guard (e ((string? e) 'never))
+                       (dynamic-wind
+                        (lambda () (note 'in))
+                        (lambda () (raise-continuable 'x))
+                        (lambda () (note 'out))))))))
             (list value (reverse log)))))
   ;; A continuation enters the body of a guard again after the guard has returned.
   (test '(caught (0 1 2))
@@ -265,11 +270,13 @@
   (test '((a b c end) (b c end) (b c end))
         (let ((points '()) (return #f))
           (define (produce list)
-            (for-each (lambda (x) (call/cc (lambda (k) (set! points (cons k points)) (return x)))) list)
+            (for-each (lambda (x) (call/cc (lambda (k) (set! points (cons k points)) (return x))))
+                      list)
             (return 'end))
           (define (start) (call/cc (lambda (k) (set! return k) (produce '(a b c)))))
           (define (from point) (call/cc (lambda (k) (set! return k) (point #f))))
-          (define (rest) (let loop () (let ((x (from (car points)))) (if (eq? x 'end) '(end) (cons x (loop))))))
+          (define (rest)
+            (let loop () (let ((x (from (car points)))) (if (eq? x 'end) '(end) (cons x (loop))))))
           (let* ((first (start)) (point (car points)) (whole (cons first (rest))))
             (set! points (list point))
             (let ((second (rest)))

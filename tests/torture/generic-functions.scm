@@ -68,7 +68,8 @@
 (define (numbers-of objects count)
   (let loop ((i 0) (sum 0))
     (if (< i count)
-        (loop (+ i 1) (+ sum (number-of (vector-ref objects (remainder i (vector-length objects))))))
+        (loop (+ i 1)
+              (+ sum (number-of (vector-ref objects (remainder i (vector-length objects))))))
         sum)))
 
 (test-group "a hundred classes"

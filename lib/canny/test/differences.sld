@@ -197,8 +197,9 @@
         (if (= count (finding-count finding))
             (add! finding path
                   (lambda ()
-                    (list (string-append "two records with the same fields, which are not the same object: "
-                                         (part actual))))))))
+                    (list (string-append
+                           "two records with the same fields, which are not the same object: "
+                           (part actual))))))))
 
     (define (compare-tables finding path depth expected actual)
       (define (keyed key)

@@ -21,7 +21,8 @@
           (scheme time)
           (only (canny primitives) error-object? condition-kind)
           (only (canny control) %guard-else)
-          (canny test) (only (canny test differences) show-value) (only (canny test report) show-raised))
+          (canny test) (only (canny test differences) show-value)
+          (only (canny test report) show-raised))
   (begin
 
     ;; Sources.

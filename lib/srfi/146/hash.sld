@@ -74,18 +74,18 @@
 
     (define (insert hashmap key value)
       (with-trie hashmap
-                 (trie-set (hashmap-trie hashmap)
-                           (key-hash hashmap key)
-                           key
-                           value
-                           (equality-of hashmap))))
+        (trie-set (hashmap-trie hashmap)
+                  (key-hash hashmap key)
+                  key
+                  value
+                  (equality-of hashmap))))
 
     (define (delete hashmap key)
       (with-trie hashmap
-                 (trie-delete (hashmap-trie hashmap)
-                              (key-hash hashmap key)
-                              key
-                              (equality-of hashmap))))
+        (trie-delete (hashmap-trie hashmap)
+                     (key-hash hashmap key)
+                     key
+                     (equality-of hashmap))))
 
     (define (fold procedure state hashmap)
       (trie-fold procedure state (hashmap-trie hashmap)))

@@ -269,18 +269,18 @@
 
     (define (escape-string string quote escape renamer)
       (call-with-output-string
-       (lambda (port)
-         (let loop ((index 0))
-           (if (< index (string-length string))
-               (let* ((char (string-ref string index)) (renamed (and renamer (renamer char))))
-                 (cond ((or (eqv? char quote) (eqv? char escape))
-                        (write-char (or escape quote) port)
-                        (write-char char port))
-                       ((and renamed escape)
-                        (write-char escape port)
-                        (write-char renamed port))
-                       (else (write-char char port)))
-                 (loop (+ index 1))))))))
+        (lambda (port)
+          (let loop ((index 0))
+            (if (< index (string-length string))
+                (let* ((char (string-ref string index)) (renamed (and renamer (renamer char))))
+                  (cond ((or (eqv? char quote) (eqv? char escape))
+                         (write-char (or escape quote) port)
+                         (write-char char port))
+                        ((and renamed escape)
+                         (write-char escape port)
+                         (write-char renamed port))
+                        (else (write-char char port)))
+                  (loop (+ index 1))))))))
 
     (define escaped
       (case-lambda
@@ -461,20 +461,20 @@
 
     (define (numeric/fitted width number . options)
       (call-with-output
-       (%apply numeric (cons number options))
-       (lambda (text)
-         (if (<= (string-length text) width)
-             (displayed text)
-             (lambda (state)
-               (let ((precision (if (and (pair? options) (pair? (cdr options)))
-                                    (cadr options)
-                                    (%ref state precision))))
-                 (%emit (if (and precision (< 0 precision (- width 1)))
-                            (string-append (make-string (- width precision 1) #\#)
-                                           "."
-                                           (make-string precision #\#))
-                            (make-string width #\#))
-                        state)))))))
+        (%apply numeric (cons number options))
+        (lambda (text)
+          (if (<= (string-length text) width)
+              (displayed text)
+              (lambda (state)
+                (let ((precision (if (and (pair? options) (pair? (cdr options)))
+                                     (cadr options)
+                                     (%ref state precision))))
+                  (%emit (if (and precision (< 0 precision (- width 1)))
+                             (string-append (make-string (- width precision 1) #\#)
+                                            "."
+                                            (make-string precision #\#))
+                             (make-string width #\#))
+                         state)))))))
 
     ;; Space.
 
@@ -569,11 +569,11 @@
 
     (define (padded width . formatters)
       (call-with-output
-       (each-in-list formatters)
-       (lambda (text)
-         (lambda (state)
-           (emit-padding (- width ((%ref state string-width) text)) state)
-           (%emit text state)))))
+        (each-in-list formatters)
+        (lambda (text)
+          (lambda (state)
+            (emit-padding (- width ((%ref state string-width) text)) state)
+            (%emit text state)))))
 
     (define (padded/right width . formatters)
       (lambda (state)
@@ -583,34 +583,34 @@
 
     (define (padded/both width . formatters)
       (call-with-output
-       (each-in-list formatters)
-       (lambda (text)
-         (lambda (state)
-           (let* ((missing (max 0 (- width ((%ref state string-width) text))))
-                  (left (quotient missing 2)))
-             (emit-padding left state)
-             (%emit text state)
-             (emit-padding (- missing left) state))))))
+        (each-in-list formatters)
+        (lambda (text)
+          (lambda (state)
+            (let* ((missing (max 0 (- width ((%ref state string-width) text))))
+                   (left (quotient missing 2)))
+              (emit-padding left state)
+              (%emit text state)
+              (emit-padding (- missing left) state))))))
 
     ;; Calls `trim` with the text, its width, the state, and a procedure for what is left out.
     (define (call-with-trimmed width formatters trim)
       (call-with-output
-       (each-in-list formatters)
-       (lambda (text)
-         (lambda (state)
-           (let ((text-width ((%ref state string-width) text)))
-             (if (<= text-width width)
-                 (%emit text state)
-                 (let ((preserve (%ref state substring/preserve))
-                       (part (%ref state substring/width)))
-                   (trim (lambda (from to) (%emit (part text from to) state))
-                         (lambda (from to)
-                           (if preserve
-                               (let ((kept (preserve (part text from to))))
-                                 (if (string? kept) (%emit kept state)))))
-                         (lambda () (%emit (%ref state ellipsis) state))
-                         text-width
-                         ((%ref state string-width) (%ref state ellipsis))))))))))
+        (each-in-list formatters)
+        (lambda (text)
+          (lambda (state)
+            (let ((text-width ((%ref state string-width) text)))
+              (if (<= text-width width)
+                  (%emit text state)
+                  (let ((preserve (%ref state substring/preserve))
+                        (part (%ref state substring/width)))
+                    (trim (lambda (from to) (%emit (part text from to) state))
+                          (lambda (from to)
+                            (if preserve
+                                (let ((kept (preserve (part text from to))))
+                                  (if (string? kept) (%emit kept state)))))
+                          (lambda () (%emit (%ref state ellipsis) state))
+                          text-width
+                          ((%ref state string-width) (%ref state ellipsis))))))))))
 
     (define (trimmed width . formatters)
       (call-with-trimmed width formatters

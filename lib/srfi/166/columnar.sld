@@ -194,7 +194,8 @@
     (define (columnar . arguments)
       (let ((items (parse-columns 'columnar arguments)))
         (lambda (state)
-          (if (let loop ((rest items)) (or (null? rest) (and (string? (car rest)) (loop (cdr rest)))))
+          (if (let loop ((rest items))
+                (or (null? rest) (and (string? (car rest)) (loop (cdr rest)))))
               (%emit "\n" state)
               (let ((endless? (all-endless? items)))
                 (write-rows
@@ -303,26 +304,26 @@
 
     (define (wrapped . formatters)
       (call-with-output
-       (each-in-list formatters)
-       (lambda (text)
-         (lambda (state)
-           (%run (wrapped/list (words-of text (%ref state word-separator?))) state)))))
+        (each-in-list formatters)
+        (lambda (text)
+          (lambda (state)
+            (%run (wrapped/list (words-of text (%ref state word-separator?))) state)))))
 
     (define (justified . formatters)
       (call-with-output
-       (each-in-list formatters)
-       (lambda (text)
-         (lambda (state)
-           (let* ((measure (%ref state string-width))
-                  (line-width (%ref state width))
-                  (lines (break-lines (words-of text (%ref state word-separator?))
-                                      measure line-width)))
-             (%run (joined/last (lambda (line) (spread line measure line-width))
-                                (lambda (line) (string-join line " "))
-                                lines
-                                "\n")
-                   state)
-             (if (pair? lines) (%emit "\n" state)))))))
+        (each-in-list formatters)
+        (lambda (text)
+          (lambda (state)
+            (let* ((measure (%ref state string-width))
+                   (line-width (%ref state width))
+                   (lines (break-lines (words-of text (%ref state word-separator?))
+                                       measure line-width)))
+              (%run (joined/last (lambda (line) (spread line measure line-width))
+                                 (lambda (line) (string-join line " "))
+                                 lines
+                                 "\n")
+                    state)
+              (if (pair? lines) (%emit "\n" state)))))))
 
     ;; The gaps that get one space more are the first ones.
     (define (spread words measure line-width)

@@ -26,8 +26,8 @@
       (let ((head (car object)))
         (case head
           ((lambda define define-syntax let* letrec letrec* let-values let*-values when unless
-            case parameterize guard syntax-rules let-syntax letrec-syntax define-values
-            define-library define-record-type case-lambda named-lambda)
+             case parameterize guard syntax-rules let-syntax letrec-syntax define-values
+             define-library define-record-type case-lambda named-lambda)
            (case head
              ((case-lambda) 0)
              (else 1)))

@@ -85,17 +85,17 @@
     (define (substring-terminal-preserve string . range)
       (let ((end (string-length string)))
         (call-with-output-string
-         (lambda (port)
-           (let loop ((index 0))
-             (if (< index end)
-                 (let ((after (sequence-end string index end)))
-                   (cond (after
-                          (write-string string port index after)
-                          (loop after))
-                         (else
-                          (if (direction? (string-ref string index))
-                              (write-char (string-ref string index) port))
-                          (loop (+ index 1)))))))))))
+          (lambda (port)
+            (let loop ((index 0))
+              (if (< index end)
+                  (let ((after (sequence-end string index end)))
+                    (cond (after
+                           (write-string string port index after)
+                           (loop after))
+                          (else
+                           (if (direction? (string-ref string index))
+                               (write-char (string-ref string index) port))
+                           (loop (+ index 1)))))))))))
 
     (define (terminal-aware . formatters)
       (lambda (state)

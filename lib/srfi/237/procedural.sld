@@ -61,7 +61,8 @@
                (memq (car field) '(mutable immutable))
                (symbol? (cadr field)))
           (cons (cadr field) (eq? (car field) 'mutable))
-          (%type-error 'make-record-type-descriptor 6 "vector of (mutable name) and (immutable name)"
+          (%type-error 'make-record-type-descriptor 6
+                       "vector of (mutable name) and (immutable name)"
                        field)))
 
     (define (make-record-type-descriptor name parent uid sealed? opaque? fields)

@@ -40,66 +40,66 @@
          (define-syntax complete-names
            (lambda (form)
              (...
-               (let ()
+              (let ()
 
-                 ;; The name that joins strings and names, in the scope of a name.
-                 (define (join scope . parts)
-                   (datum->syntax
-                    scope
-                    (string->symbol
-                     (string-concatenate
-                      (map (lambda (part)
-                             (if (string? part)
-                                 part
-                                 (symbol->string (syntax->datum part))))
-                           parts)))))
+                ;; The name that joins strings and names, in the scope of a name.
+                (define (join scope . parts)
+                  (datum->syntax
+                   scope
+                   (string->symbol
+                    (string-concatenate
+                     (map (lambda (part)
+                            (if (string? part)
+                                part
+                                (symbol->string (syntax->datum part))))
+                          parts)))))
 
-                 ;; Fields become (kind name accessor mutator), with #f for no mutator.
-                 (define (complete-field prefix spec)
-                   (syntax-case spec (mutable immutable)
-                     ((immutable name)
-                      (list #'immutable #'name (join prefix prefix "-" #'name) #f))
-                     ((immutable name accessor)
-                      (list #'immutable #'name #'accessor #f))
-                     ((mutable name)
-                      (list #'mutable #'name (join prefix prefix "-" #'name)
-                            (join prefix prefix "-" #'name "-set!")))
-                     ((mutable name accessor mutator)
-                      (list #'mutable #'name #'accessor #'mutator))
-                     (name
-                      (identifier? #'name)
-                      (list #'immutable #'name (join prefix prefix "-" #'name) #f))))
+                ;; Fields become (kind name accessor mutator), with #f for no mutator.
+                (define (complete-field prefix spec)
+                  (syntax-case spec (mutable immutable)
+                    ((immutable name)
+                     (list #'immutable #'name (join prefix prefix "-" #'name) #f))
+                    ((immutable name accessor)
+                     (list #'immutable #'name #'accessor #f))
+                    ((mutable name)
+                     (list #'mutable #'name (join prefix prefix "-" #'name)
+                           (join prefix prefix "-" #'name "-set!")))
+                    ((mutable name accessor mutator)
+                     (list #'mutable #'name #'accessor #'mutator))
+                    (name
+                     (identifier? #'name)
+                     (list #'immutable #'name (join prefix prefix "-" #'name) #f))))
 
-                 (define (complete-clause prefix clause)
-                   (syntax-case clause (fields)
-                     ((fields spec ...)
-                      (cons #'fields
-                            (map (lambda (spec) (complete-field prefix spec))
-                                 #'(spec ...))))
-                     (other #'other)))
+                (define (complete-clause prefix clause)
+                  (syntax-case clause (fields)
+                    ((fields spec ...)
+                     (cons #'fields
+                           (map (lambda (spec) (complete-field prefix spec))
+                                #'(spec ...))))
+                    (other #'other)))
 
-                 (define (complete type record constructor predicate clauses)
-                   (with-syntax ((type type)
-                                 (record record)
-                                 (constructor constructor)
-                                 (predicate predicate)
-                                 ((clause ...)
-                                  (map (lambda (clause) (complete-clause type clause)) clauses)))
-                     #'(collect type record constructor predicate #f #f #f #f #f ()
-                                clause ...)))
+                (define (complete type record constructor predicate clauses)
+                  (with-syntax ((type type)
+                                (record record)
+                                (constructor constructor)
+                                (predicate predicate)
+                                ((clause ...)
+                                 (map (lambda (clause) (complete-clause type clause)) clauses)))
+                    #'(collect type record constructor predicate #f #f #f #f #f ()
+                               clause ...)))
 
-                 (syntax-case form ()
-                   ((_ (type record constructor predicate) clause ...)
-                    (complete #'type #'record #'constructor #'predicate #'(clause ...)))
-                   ((_ (record constructor predicate) clause ...)
-                    (complete #'record #'record #'constructor #'predicate #'(clause ...)))
-                   ((_ (type record) clause ...)
-                    (complete #'type #'record (join #'type "make-" #'type)
-                              (join #'type #'type "?") #'(clause ...)))
-                   ((_ record clause ...)
-                    (identifier? #'record)
-                    (complete #'record #'record (join #'record "make-" #'record)
-                              (join #'record #'record "?") #'(clause ...)))))))))))
+                (syntax-case form ()
+                  ((_ (type record constructor predicate) clause ...)
+                   (complete #'type #'record #'constructor #'predicate #'(clause ...)))
+                  ((_ (record constructor predicate) clause ...)
+                   (complete #'record #'record #'constructor #'predicate #'(clause ...)))
+                  ((_ (type record) clause ...)
+                   (complete #'type #'record (join #'type "make-" #'type)
+                             (join #'type #'type "?") #'(clause ...)))
+                  ((_ record clause ...)
+                   (identifier? #'record)
+                   (complete #'record #'record (join #'record "make-" #'record)
+                             (join #'record #'record "?") #'(clause ...)))))))))))
 
     ;; Collects the clauses: parent, protocol, sealed, opaque, uid and fields.  The parent is a pair of
     ;; expressions for type and descriptor.
@@ -141,7 +141,7 @@
         ((_ type record constructor predicate (parent-type parent-descriptor)
             proto sealed? opaque? uid own)
          (define-all type record constructor predicate parent-type parent-descriptor
-                     proto sealed? opaque? uid own))))
+           proto sealed? opaque? uid own))))
 
     (define-syntax define-all
       (syntax-rules ()
@@ -193,16 +193,16 @@
            (define-syntax complete
              (lambda (form)
                (...
-                 (syntax-case form ()
-                   ((_ record rest ...)
-                    (with-syntax ((constructor
-                                   (datum->syntax
-                                    #'record
-                                    (string->symbol
-                                     (string-append
-                                      "make-"
-                                      (symbol->string (syntax->datum #'record)))))))
-                      #'(collect-named record constructor rest ...)))))))
+                (syntax-case form ()
+                  ((_ record rest ...)
+                   (with-syntax ((constructor
+                                  (datum->syntax
+                                   #'record
+                                   (string->symbol
+                                    (string-append
+                                     "make-"
+                                     (symbol->string (syntax->datum #'record)))))))
+                     #'(collect-named record constructor rest ...)))))))
            (complete record type clause ...)))))
 
     (define-syntax collect-named

@@ -63,9 +63,9 @@
         ((_ again object ((pattern (guard condition ...) . body) . rules) (done ...))
          (cm-rules again object rules
                    (done ...
-                    ((~quoted again pattern)
-                     (=> next)
-                     (if (and condition ...) (let () . body) (next))))))
+                         ((~quoted again pattern)
+                          (=> next)
+                          (if (and condition ...) (let () . body) (next))))))
         ((_ again object ((pattern . body) . rules) (done ...))
          (cm-rules again object rules
                    (done ... ((~quoted again pattern) (let () . body)))))))

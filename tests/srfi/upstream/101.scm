@@ -4,8 +4,8 @@
 
 (suite-eval '(import (prefix (scheme base) r6:) (scheme base))
             '(define-syntax assert
-               (syntax-rules ()
-                 ((_ expression) (r6:if (r6:not expression) (r6:error "wrong"))))))
+              (syntax-rules ()
+                ((_ expression) (r6:if (r6:not expression) (r6:error "wrong"))))))
 (run-suite "srfi-101/srfi-101-tests.sls"
            '((except (scheme base) quote pair? cons car cdr caar cadr cddr cdar null? list? list
                      make-list length append reverse list-tail list-ref map for-each)

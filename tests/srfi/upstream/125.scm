@@ -6,7 +6,8 @@
 (import (scheme base) (suite))
 
 (suite-eval '(import (scheme base) (suite))
-            '(import (prefix (only (srfi 125) hash-by-identity string-hash string-ci-hash) deprecated:))
+            '(import
+              (prefix (only (srfi 125) hash-by-identity string-hash string-ci-hash) deprecated:))
             '(define-syntax test-deny (syntax-rules () ((_ expression) (test-not expression)))))
 (run-suite "srfi-125/tables-test.sps"
            '((scheme base) (scheme char) (scheme write) (scheme process-context)

@@ -9,8 +9,8 @@
 
 (evaluate '(import (scheme base) (srfi 14) (chibi test)))
 (evaluate '(define-syntax check-all
-             (syntax-rules ()
-               ((_ form ...) (begin (test-assert 'form form) ...)))))
+            (syntax-rules ()
+              ((_ form ...) (begin (test-assert 'form form) ...)))))
 
 ;; (let-syntax (...) (let ((vowel? ...)) (test form ...) ...))
 (let ((body (list-ref (call-with-input-file (suite-path "srfi-14/srfi-14-tests.scm") read) 2)))

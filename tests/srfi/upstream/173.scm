@@ -3,9 +3,9 @@
 
 (import (canny base) (chibi test))
 (eval '(define-library (hook)
-         (import (srfi 173))
-         (export make-hook hook? list->hook list->hook! hook-add! hook-delete! hook-reset!
-                 hook->list hook-run))
+        (import (srfi 173))
+        (export make-hook hook? list->hook list->hook! hook-add! hook-delete! hook-reset!
+                hook->list hook-run))
       (interaction-environment))
 (test-group "srfi-173"
   (load (string-append (get-environment-variable "SRFI_SUITES") "/srfi-173/tests.scm")))

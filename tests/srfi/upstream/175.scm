@@ -4,11 +4,11 @@
 
 (skip-forms 'define-syntax)
 (eval '(import (scheme base) (scheme char) (scheme file) (scheme read) (scheme write) (srfi 175)
-               (chibi test))
+        (chibi test))
       (interaction-environment))
 (eval '(define-syntax want
-         (syntax-rules ()
-           ((_ expected expression) (test expected expression))))
+        (syntax-rules ()
+          ((_ expected expression) (test expected expression))))
       (interaction-environment))
 (run-suite "srfi-175/srfi/tests.scm" '(srfi 175))
 (finish-suites)

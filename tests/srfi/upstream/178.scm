@@ -6,13 +6,13 @@
       (interaction-environment))
 ;; What the main file defines before it includes the others.
 (eval '(begin
-         (define-syntax check
-           (syntax-rules (=>)
-             ((_ expression => expected) (test expected expression))))
-         (define (print-header message) #f)
-         (define (proc-or a b) (or a b))
-         (define (constantly x) (lambda (ignored) x))
-         (define bitvector= bitvector=?))
+        (define-syntax check
+          (syntax-rules (=>)
+            ((_ expression => expected) (test expected expression))))
+        (define (print-header message) #f)
+        (define (proc-or a b) (or a b))
+        (define (constantly x) (lambda (ignored) x))
+        (define bitvector= bitvector=?))
       (interaction-environment))
 (for-each
  (lambda (name)

@@ -9,11 +9,11 @@
   (suite-eval '(define skipped 0)
               '(define (test-skip count) (set! skipped count))
               '(define-syntax test-group
-                 (syntax-rules ()
-                   ((_ name body ...)
-                    (if (> skipped 0)
-                        (set! skipped (- skipped 1))
-                        (%group name (lambda () body ... #t))))))))
+                (syntax-rules ()
+                  ((_ name body ...)
+                   (if (> skipped 0)
+                       (set! skipped (- skipped 1))
+                       (%group name (lambda () body ... #t))))))))
 
 (run-suite "srfi-225/srfi-225-test.scm"
            '((scheme base) (scheme case-lambda) (scheme write) (srfi 1) (srfi 128) (srfi 158)

@@ -3,6 +3,11 @@
 (import (scheme base) (suite))
 
 (run-suite "srfi-228/srfi-228-test.scm"
-           '((scheme base) (srfi 1) (srfi 128) (srfi 162) (srfi 228) (only (canny sorting) list-sort))
+           '((scheme base)
+             (srfi 1)
+             (srfi 128)
+             (srfi 162)
+             (srfi 228)
+             (only (canny sorting) list-sort))
            (lambda (form) (and (pair? form) (eq? (car form) 'cond-expand))))
 (suite-finish)

@@ -4,9 +4,9 @@
 
 (suite-eval '(import (scheme base))
             '(define-syntax assert
-               (syntax-rules () ((_ what) (if (not what) (error "assertion failed")))))
+              (syntax-rules () ((_ what) (if (not what) (error "assertion failed")))))
             '(define (assertion-violation who message . irritants)
-               (apply error message irritants))
+              (apply error message irritants))
             '(define assertion-violation? error-object?)
             '(define size 20000))
 (run-suite "srfi-250/test-srfi-250.scm"

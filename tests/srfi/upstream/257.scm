@@ -5,5 +5,5 @@
 (import (scheme base) (suite))
 
 (run-suite "srfi-257/srfi-257-test.scm" '((scheme base) (scheme write) (scheme char) (srfi 111)
-             (srfi 257) (srfi 257 misc) (srfi 257 box)))
+                                          (srfi 257) (srfi 257 misc) (srfi 257 box)))
 (suite-finish)

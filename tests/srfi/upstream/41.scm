@@ -6,11 +6,11 @@
 (suite-eval '(import (scheme base) (suite))
             '(define (open-input-file name) (open-input-string "; Copyright of a file"))
             '(define-syntax assert
-               (syntax-rules ()
-                 ((_ expression result) (assert #f expression result))
-                 ((_ name expression result)
-                  (let ((wanted result))
-                    (test wanted (guard (condition ((string? wanted) wanted)) expression)))))))
+              (syntax-rules ()
+                ((_ expression result) (assert #f expression result))
+                ((_ name expression result)
+                 (let ((wanted result))
+                   (test wanted (guard (condition ((string? wanted) wanted)) expression)))))))
 (run-suite "srfi-41/samples.ss" '((scheme base) (scheme lazy) (srfi 1) (srfi 41)))
 (run-suite "srfi-41/r5rs-test.ss"
            '((scheme base) (scheme char) (scheme write) (scheme lazy) (srfi 1) (srfi 41))

@@ -4,7 +4,7 @@
 ;; (6.4.3.2) and to call only some of the specifiers (8.6.3).
 
 (import (canny base) (srfi 64))
-(eval '(import (srfi 64) ) (interaction-environment))
+(eval '(import (srfi 64)) (interaction-environment))
 (define runner (test-runner-simple))
 (test-runner-on-final! runner (lambda (runner) #f))
 (test-with-runner runner

@@ -51,12 +51,12 @@
       ((call-with-current-continuation
         (lambda (k)
           (with-exception-handler
-           (lambda (object) (k (lambda () (raised object))))
-           (lambda ()
-             (call-with-values thunk
-               (lambda results
-                 (let ((value (if (= (length results) 1) (car results) results)))
-                   (lambda () (return value)))))))))))
+            (lambda (object) (k (lambda () (raised object))))
+            (lambda ()
+              (call-with-values thunk
+                (lambda results
+                  (let ((value (if (= (length results) 1) (car results) results)))
+                    (lambda () (return value)))))))))))
 
     (define (close? expected actual)
       (or (equal? expected actual)
@@ -87,11 +87,13 @@
     (define (%check-error name thunk)
       (attempt thunk
                (lambda (value)
-                 (report name (lambda () (display "  expected an exception; actual ") (write value))))
+                 (report name
+                         (lambda () (display "  expected an exception; actual ") (write value))))
                (lambda (object) (set! passed (+ passed 1)))))
 
     (define (%guarded name thunk)
-      (attempt thunk (lambda (value) #t) (lambda (object) (report name (lambda () (write-raised object))))))
+      (attempt thunk (lambda (value) #t)
+               (lambda (object) (report name (lambda () (write-raised object))))))
 
     (define (%group name thunk)
       (%guarded name thunk))
@@ -108,10 +110,12 @@
       (syntax-rules ()
         ((_ expression) (test-assert expression))
         ((_ expected expression)
-         (%check-value 'expression (current-test-comparator) (lambda () expected) (lambda () expression)))
+         (%check-value 'expression (current-test-comparator) (lambda () expected)
+                       (lambda () expression)))
         ((_ name expected expression)
          (%check-value '(name expression)
-                       (predicate-of name (current-test-comparator)) (lambda () expected) (lambda () expression)))
+                       (predicate-of name (current-test-comparator)) (lambda () expected)
+                       (lambda () expression)))
         ((_ predicate name expected expression)
          (%check-value '(name expression) predicate (lambda () expected) (lambda () expression)))))
 

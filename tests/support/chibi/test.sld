@@ -75,10 +75,10 @@
       ((call-with-current-continuation
         (lambda (k)
           (with-exception-handler
-           (lambda (object) (k (lambda () (raised object))))
-           (lambda ()
-             (let ((value (thunk)))
-               (lambda () (return value)))))))))
+            (lambda (object) (k (lambda () (raised object))))
+            (lambda ()
+              (let ((value (thunk)))
+                (lambda () (return value)))))))))
 
     (define (%check same? name expected-thunk thunk)
       (attempt

@@ -10,6 +10,7 @@ mod forbidden;
 mod layers;
 mod ratchet;
 mod rust_source;
+mod scheme_layout;
 
 pub use layers::crate_names;
 
@@ -22,7 +23,8 @@ const HELP: &str = "\
 usage: cargo xtask tidy [--update]
 
 Checks the crate order, dead files, links in documents, sizes of files and functions, where unsafe
-code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs.
+code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, and that
+the Scheme sources are laid out by `canny fmt`.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 
@@ -83,6 +85,7 @@ pub fn check(update: bool) -> Result<(), String> {
     complaints.extend(forbidden::check(&root, &files)?);
     complaints.extend(code_map::check(&root)?);
     complaints.extend(srfi_table(&root)?);
+    complaints.extend(scheme_layout::check(&root)?);
     for complaint in &complaints {
         let place = complaint.path.display();
         match complaint.line {
