@@ -13,7 +13,7 @@
           hash-table-exists? hash-table-update! hash-table-update!/default
           hash-table-size hash-table-keys hash-table-values
           hash-table-walk hash-table-fold hash-table->alist hash-table-copy hash-table-merge!
-          hash-table-clear! hash-table-empty? hash-table-intern!
+          hash-table-clear! hash-table-empty? hash-table-intern! hash-table-pop-entry!
           hash string-hash string-ci-hash hash-by-identity hash-by-eqv)
   (import (canny primitives) (canny syntax) (canny control) (canny lists))
   (begin
@@ -82,6 +82,16 @@
                    (%hash-table-set! buckets hash rest))
                (set-table-count! table (- (table-count table) 1))
                #t))))
+
+    (define (custom-pop! table)
+      (let* ((buckets (table-buckets table))
+             (last (%hash-table-pop! buckets)))
+        (and last
+             (let ((bucket (cdr last)))
+               (if (pair? (cdr bucket))
+                   (%hash-table-set! buckets (car last) (cdr bucket)))
+               (set-table-count! table (- (table-count table) 1))
+               (car bucket)))))
 
     (define (copy-entries entries)
       (%map1 (lambda (entry) (cons (car entry) (cdr entry))) entries))
@@ -282,17 +292,36 @@
     ;; The walks are over the entries at the start, so that the procedure may change the table.
 
     (define (hash-table-walk table procedure)
-      (for-each (lambda (entry) (procedure (car entry) (cdr entry)))
-                (entries 'hash-table-walk table)))
+      (if (%hash-table? table)
+          (let* ((entries (%hash-table-entries table))
+                 (end (vector-ref entries 0)))
+            (let loop ((count 0) (at 1))
+              (if (< count end)
+                  (begin
+                    (procedure (vector-ref entries at) (vector-ref entries (+ at 1)))
+                    (loop (+ count 1) (+ at 2))))))
+          (for-each (lambda (entry) (procedure (car entry) (cdr entry)))
+                    (entries 'hash-table-walk table))))
 
     ;; SRFI 69 puts the table first, later SRFIs last.
     (define (hash-table-fold table procedure state)
-      (if (procedure? table)
-          (hash-table-fold state table procedure)
-          (let loop ((rest (entries 'hash-table-fold table)) (state state))
-            (if (null? rest)
-                state
-                (loop (cdr rest) (procedure (caar rest) (cdar rest) state))))))
+      (cond ((procedure? table) (hash-table-fold state table procedure))
+            ((%hash-table? table)
+             (let* ((entries (%hash-table-entries table))
+                    (end (vector-ref entries 0)))
+               (let loop ((count 0) (at 1) (state state))
+                 (if (= count end)
+                     state
+                     (loop (+ count 1)
+                           (+ at 2)
+                           (procedure (vector-ref entries at)
+                                      (vector-ref entries (+ at 1))
+                                      state))))))
+            (else
+             (let loop ((rest (entries 'hash-table-fold table)) (state state))
+               (if (null? rest)
+                   state
+                   (loop (cdr rest) (procedure (caar rest) (cdar rest) state)))))))
 
     (define hash-table-copy
       (case-lambda
@@ -308,6 +337,13 @@
                       (hash-table-set! table (car entry) (cdr entry))))
                 (entries 'hash-table-merge! other))
       table)
+
+    ;; Removes an association, the newest in a table of the machine, and gives it as a pair, or #f.  Emptying
+    ;; a table like this takes time for each association once.
+    (define (hash-table-pop-entry! table)
+      (cond ((%hash-table? table) (%hash-table-pop! table))
+            ((custom-table? table) (custom-pop! table))
+            (else (not-a-table 'hash-table-pop! table))))
 
     (define (hash-table-clear! table)
       (cond ((%hash-table? table) (%hash-table-clear! table))

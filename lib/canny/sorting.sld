@@ -1,6 +1,7 @@
 ;;; (canny sorting): stable merge sort of lists and vectors.
 ;;;
-;;; A list is sorted in a vector: one pass in, one pass out, and the merging touches no pairs.
+;;; A list is sorted in a vector: one pass in, one pass out, and the merging touches no pairs.  Elements of one
+;;; kind are sorted by a primitive if the procedure is a well-known one.
 
 (define-library (canny sorting)
   (export sort sort! list-sort vector-sort vector-sort! sorted? merge)
@@ -47,11 +48,40 @@
                 (merge-runs! vector spare less? start middle end)))))
 
     (define (sort-range! vector less? start end)
-      (merge-sort! vector
-                   (if (> (- end start) run-length-max) (make-vector end #f) vector)
-                   less?
-                   start
-                   end))
+      (let ((order (order-of less?)))
+        (if order
+            (sort-by-order! vector less? order start end)
+            (sort-by-procedure! vector less? start end))))
+
+    (define (sort-by-procedure! vector less? start end)
+      (merge-sort! vector (spare-for vector start end) less? start end))
+
+    (define (spare-for vector start end)
+      (if (> (- end start) run-length-max) (make-vector end #f) vector))
+
+    ;; The number by which the primitive knows a procedure, or #f.
+    (define (order-of less?)
+      (cond ((eq? less? <) 0)
+            ((eq? less? >) 1)
+            ((eq? less? string<?) 2)
+            ((eq? less? string>?) 3)
+            ((eq? less? char<?) 4)
+            ((eq? less? char>?) 5)
+            (else #f)))
+
+    ;; The primitive sorts so many elements at most, and only such as are all of one kind.
+    (define ordered-length-max 1000000)
+
+    (define (sort-by-order! vector less? order start end)
+      (cond ((<= (- end start) 1))
+            ((> (- end start) ordered-length-max)
+             (let ((middle (quotient (+ start end) 2)))
+               (sort-by-order! vector less? order start middle)
+               (sort-by-order! vector less? order middle end)
+               (if (less? (vector-ref vector middle) (vector-ref vector (- middle 1)))
+                   (merge-runs! vector (spare-for vector start end) less? start middle end))))
+            ((not (%sort-vector! vector start end order))
+             (sort-by-procedure! vector less? start end))))
 
     (define (sort-whole-vector! vector less?)
       (sort-range! vector less? 0 (vector-length vector)))

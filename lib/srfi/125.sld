@@ -136,12 +136,10 @@
 
     (define (hash-table-pop! table)
       (check-table 'hash-table-pop! 1 table)
-      (let ((entries (hash-table->alist table)))
-        (if (null? entries)
+      (let ((entry (hash-table-pop-entry! table)))
+        (if (not entry)
             (error "hash-table-pop!: the hash table is empty" table))
-        (let ((entry (car entries)))
-          (table-delete! table (car entry))
-          (values (car entry) (cdr entry)))))
+        (values (car entry) (cdr entry))))
 
     ;; The whole table.
 

@@ -299,12 +299,10 @@
 
     (define (hashtable-pop! hashtable)
       (let* ((table (mutable-table-of 'hashtable-pop! hashtable))
-             (entries (hash-table->alist table)))
-        (if (null? entries)
+             (entry (hash-table-pop-entry! table)))
+        (if (not entry)
             (error "hashtable-pop!: the hashtable is empty" hashtable))
-        (let ((entry (car entries)))
-          (hash-table-delete! table (car entry))
-          (values (car entry) (cdr entry)))))
+        (values (car entry) (cdr entry))))
 
     (define hashtable-inc!
       (case-lambda

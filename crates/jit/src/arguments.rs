@@ -187,7 +187,7 @@ impl Front {
                     self.code[jump - 1] = (self.code.len() - jump) as u8;
                 }
             }
-            Test::Word(_) | Test::ClosureOf(_) => {
+            Test::Word(_) | Test::ClosureOf(_) | Test::Elements(_) => {
                 return Err(JitError::Invalid("an entry asks for no type".into()));
             }
         }

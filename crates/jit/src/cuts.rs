@@ -9,7 +9,7 @@ use canny_spesh::graph::{BlockId, Graph, NodeId, Op, SlotContent, Terminator};
 
 use crate::JitError;
 use crate::liveness::{Liveness, RootSet};
-use crate::slots::{SlotStore, Slots, loan_operands};
+use crate::slots::{SlotStore, Slots, operands_tried};
 use crate::values::{Values, is_float};
 
 /// Instructions in the runtime that do not cut.
@@ -31,7 +31,7 @@ impl Cuts {
                 let Op::Runtime(state) = graph.node(node).op else {
                     continue;
                 };
-                if loan_operands(graph, state).is_some() {
+                if operands_tried(graph, state).is_some() {
                     cuts.whole_nodes.insert(node);
                 } else if let Some(live) = liveness.after(node)
                     && loses_float(graph, values, &slots.behind(graph, state)?, live)

@@ -8,7 +8,7 @@ use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{BlockId, Callee, Edge, Graph, NodeId, Op, SlotContent, Terminator};
 
 use crate::cuts::Cuts;
-use crate::slots::{SlotStore, Slots, loan_operands};
+use crate::slots::{SlotStore, Slots, operands_tried};
 use crate::values::{Values, is_constant, is_float, is_pure};
 
 /// A set of roots.
@@ -170,7 +170,7 @@ impl Flow<'_> {
                     self.add(*argument, live);
                 }
             }
-            Op::Runtime(state) if let Some(operands) = loan_operands(self.graph, *state) => {
+            Op::Runtime(state) if let Some(operands) = operands_tried(self.graph, *state) => {
                 self.liveness.after_nodes.insert(id, live.clone());
                 live.remove(id);
                 for operand in operands {

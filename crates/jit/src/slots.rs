@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use canny_compiler::instruction::Instruction;
 use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, SlotContent, StateId, Terminator};
 use canny_tables::layout::frame;
-use canny_tables::opcodes::{Opcode, Window};
+use canny_tables::leaves::{self, LeafId};
+use canny_tables::opcodes::{Extension, Opcode, Window};
+use canny_tables::primitives::PrimitiveId;
 
 use crate::JitError;
 use crate::arguments::Arguments;
@@ -219,7 +221,7 @@ impl Slots {
                 self.at_nodes.insert(node, missing);
             }
             match op {
-                Op::Runtime(state) if loan_operands(graph, *state).is_some() => {
+                Op::Runtime(state) if operands_tried(graph, *state).is_some() => {
                     // Either the runtime ran, or nothing was stored and only the value is new.
                     known.meet(&Known::exactly(&self.behind(graph, *state)?));
                     known.define(node);
@@ -277,13 +279,15 @@ pub(crate) fn defines_a(instruction: &Instruction) -> bool {
     defines || instruction.row().window == Window::Call
 }
 
-/// The operands of the instruction at a state's pc, the port last, if it is compiled to the use of a port's loan, with the
-/// runtime for the rest. Then what is needed behind it stays in registers, unless the runtime ran.
-pub(crate) fn loan_operands(graph: &Graph, id: StateId) -> Option<Vec<NodeId>> {
+/// The operands of the instruction at a state's pc if something else is tried first, with the runtime for the rest: the use of
+/// a port's loan, the port last, or a leaf function. Then what is needed behind it stays in registers, unless the runtime
+/// ran.
+pub(crate) fn operands_tried(graph: &Graph, id: StateId) -> Option<Vec<NodeId>> {
     let instruction = instruction(graph, id).ok()?;
     let registers = match instruction.opcode {
         Opcode::ReadCharacter | Opcode::PeekCharacter => vec![instruction.b()],
         Opcode::WriteCharacter => vec![instruction.a(), instruction.b()],
+        _ if leaf_of(&instruction).is_some() => registers_of_primitive(&instruction),
         _ => return None,
     };
     let there = &graph.state(id).registers;
@@ -294,6 +298,27 @@ pub(crate) fn loan_operands(graph: &Graph, id: StateId) -> Option<Vec<NodeId>> {
         found.map(|(_, node)| *node)
     };
     registers.into_iter().map(node).collect()
+}
+
+/// The leaf function of the primitive that an instruction calls.
+pub(crate) fn leaf_of(instruction: &Instruction) -> Option<LeafId> {
+    let is_call = matches!(
+        instruction.opcode,
+        Opcode::CallPrimitive | Opcode::CallPrimitive1 | Opcode::CallPrimitive2
+    );
+    let number = instruction
+        .extension(Extension::Primitive)
+        .filter(|_| is_call)?;
+    let name = PrimitiveId(number as u16).row().name;
+    leaves::lookup(name, registers_of_primitive(instruction).len())
+}
+
+fn registers_of_primitive(instruction: &Instruction) -> Vec<usize> {
+    match instruction.opcode {
+        Opcode::CallPrimitive1 => vec![instruction.b()],
+        Opcode::CallPrimitive2 => vec![instruction.b(), instruction.c()],
+        _ => (instruction.a()..instruction.a() + instruction.b()).collect(),
+    }
 }
 
 fn state_slots(graph: &Graph, values: &Values, id: StateId) -> Vec<SlotStore> {

@@ -11,16 +11,24 @@ use canny_vm::strings::{string_data, string_length};
 use canny_vm::{InPlace, LeafFunction, numeric};
 
 use crate::equality::{is_equal, is_equal_alone, is_eqv, is_eqv_alone};
+use crate::hash_table::{Equivalence, Table};
 use crate::list::{find_association, find_member, length_quickly};
 use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
 use crate::primitives::numeric_vectors::{quick_ref, quick_ref_of, quick_set, quick_set_of};
-use crate::text::{compare_text, same_text, with_both, with_units};
+use crate::text::{Units, compare_text, same_text, with_both, with_units};
 use crate::unicode;
 
 type Word = Value;
 
 /// Name, number of arguments and function of each row. A test checks that they agree with the rows.
 const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
+    ("%hash-table-ref", 3, hash_table_ref),
+    ("%hash-table-set!", 3, hash_table_set),
+    ("%hash-table-delete!", 2, hash_table_delete),
+    ("%hash-table-contains?", 2, hash_table_contains),
+    ("%hash-table-count", 1, hash_table_count),
+    ("%parameter-ref", 2, parameter_ref),
+    ("%parameter-entry", 1, parameter_entry),
     ("memq", 2, memq),
     ("memv", 2, memv),
     ("%member", 2, member),
@@ -48,6 +56,13 @@ const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
     ("string<?", 2, string_less),
     ("string>?", 2, string_greater),
     ("string-set!", 3, string_set),
+    ("substring", 3, substring),
+    ("string-copy", 1, string_copy),
+    ("string-append", 2, string_append),
+    ("string-append", 3, string_append_three),
+    ("string-downcase", 1, string_downcase),
+    ("string-upcase", 1, string_upcase),
+    ("number->string", 1, number_to_string),
     ("char-alphabetic?", 1, char_alphabetic),
     ("char-numeric?", 1, char_numeric),
     ("char-whitespace?", 1, char_whitespace),
@@ -107,6 +122,52 @@ fn or_decline(answer: Option<Value>) -> Value {
 
 fn truth(answer: Option<bool>) -> Value {
     or_decline(answer.map(Value::boolean))
+}
+
+// Hash tables.
+
+/// A table and a key that it may hold.
+#[inline(always)]
+fn table_and_key(table: Value, key: Value) -> Option<Table> {
+    let table = Table::of(table)?;
+    let fits = table.equivalence() != Equivalence::String || key.is_kind(Kind::String);
+    fits.then_some(table)
+}
+
+extern "C" fn hash_table_ref(thread: &mut InPlace, table: Word, key: Word, default: Word) -> Word {
+    let found = table_and_key(table, key).and_then(|table| table.get_in_place(thread, key));
+    or_decline(found.map(|value| value.unwrap_or(default)))
+}
+
+extern "C" fn hash_table_contains(thread: &mut InPlace, table: Word, key: Word, _: Word) -> Word {
+    let found = table_and_key(table, key).and_then(|table| table.get_in_place(thread, key));
+    truth(found.map(|value| value.is_some()))
+}
+
+extern "C" fn hash_table_set(thread: &mut InPlace, table: Word, key: Word, value: Word) -> Word {
+    let table = table_and_key(table, key);
+    stored(table.is_some_and(|table| table.set_in_place(thread, key, value)))
+}
+
+extern "C" fn hash_table_delete(thread: &mut InPlace, table: Word, key: Word, _: Word) -> Word {
+    truth(table_and_key(table, key).and_then(|table| table.delete_in_place(thread, key)))
+}
+
+extern "C" fn hash_table_count(_: &mut InPlace, table: Word, _: Word, _: Word) -> Word {
+    or_decline(Table::of(table).map(|table| Value::fixnum(table.count() as i64)))
+}
+
+// Parameters.
+
+extern "C" fn parameter_ref(thread: &mut InPlace, key: Word, default: Word, _: Word) -> Word {
+    thread
+        .parameter_entry(key)
+        .and_then(Value::cdr)
+        .unwrap_or(default)
+}
+
+extern "C" fn parameter_entry(thread: &mut InPlace, key: Word, _: Word, _: Word) -> Word {
+    thread.parameter_entry(key).unwrap_or(Value::FALSE)
 }
 
 // Lists.
@@ -287,6 +348,81 @@ extern "C" fn string_set(_: &mut InPlace, string: Word, index: Word, character: 
     }
 }
 
+/// Runs `work` on the bytes of a string that is known to be nothing but ASCII.
+fn with_ascii<R>(string: Value, work: impl FnOnce(&[u8]) -> Option<R>) -> Option<R> {
+    let string = string.as_kind(Kind::String)?;
+    with_units(string, |units| match units {
+        Units::Narrow(bytes) if bytes.is_ascii() => work(bytes),
+        _ => None,
+    })
+}
+
+extern "C" fn substring(thread: &mut InPlace, string: Word, start: Word, end: Word) -> Word {
+    or_decline(with_ascii(string, |bytes| {
+        thread.ascii_string(&[bytes.get(start.as_index()?..end.as_index()?)?])
+    }))
+}
+
+extern "C" fn string_copy(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
+    or_decline(with_ascii(string, |bytes| thread.ascii_string(&[bytes])))
+}
+
+extern "C" fn string_append(thread: &mut InPlace, x: Word, y: Word, _: Word) -> Word {
+    or_decline(with_ascii(x, |x| {
+        with_ascii(y, |y| thread.ascii_string(&[x, y]))
+    }))
+}
+
+extern "C" fn string_append_three(thread: &mut InPlace, x: Word, y: Word, z: Word) -> Word {
+    or_decline(with_ascii(x, |x| {
+        with_ascii(y, |y| with_ascii(z, |z| thread.ascii_string(&[x, y, z])))
+    }))
+}
+
+/// The string with each character mapped, if it is a short one.
+fn mapped(thread: &mut InPlace, string: Value, map: fn(&u8) -> u8) -> Value {
+    const SHORT_MAX: usize = 64;
+    let mut mapped = [0; SHORT_MAX];
+    or_decline(with_ascii(string, |bytes| {
+        let mapped = mapped.get_mut(..bytes.len())?;
+        for (to, from) in mapped.iter_mut().zip(bytes) {
+            *to = map(from);
+        }
+        thread.ascii_string(&[mapped])
+    }))
+}
+
+extern "C" fn string_downcase(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
+    mapped(thread, string, u8::to_ascii_lowercase)
+}
+
+extern "C" fn string_upcase(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
+    mapped(thread, string, u8::to_ascii_uppercase)
+}
+
+extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: Word) -> Word {
+    const DIGITS_MAX: usize = 20;
+    let Some(number) = number.as_fixnum() else {
+        return Value::DECLINED;
+    };
+    let mut text = [0; DIGITS_MAX];
+    let mut start = DIGITS_MAX;
+    let mut rest = number.unsigned_abs();
+    loop {
+        start -= 1;
+        text[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        start -= 1;
+        text[start] = b'-';
+    }
+    or_decline(thread.ascii_string(&[&text[start..]]))
+}
+
 // Characters.
 
 extern "C" fn char_alphabetic(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
@@ -374,6 +510,31 @@ mod tests {
             .collect();
         let functions: Vec<_> = FUNCTIONS.iter().map(|known| (known.0, known.1)).collect();
         assert_eq!(rows, functions);
+    }
+
+    /// What compiled code knows of elements is what the number crate says.
+    #[test]
+    fn elements_are_known_as_they_are() {
+        use canny_number::elements::encode_integer;
+        for (name, elements) in canny_spesh::elements::ELEMENTS {
+            let element = ElementType::from_name(name).expect("a type");
+            assert_eq!(element as u8, elements.code, "{name}");
+            assert_eq!(element.bytes(), elements.bytes(), "{name}");
+            let (least, greatest) = elements.range();
+            let is_float = elements.kind == canny_spesh::elements::ElementKind::Float;
+            assert_eq!(is_float, encode_integer(element, 0).is_none(), "{name}");
+            if !is_float {
+                for (number, fits) in [
+                    (least, true),
+                    (least - 1, false),
+                    (greatest, true),
+                    (greatest + 1, false),
+                ] {
+                    let encoded = encode_integer(element, number);
+                    assert_eq!(encoded.is_some(), fits, "{name} {number}");
+                }
+            }
+        }
     }
 
     /// Objects of all kinds.

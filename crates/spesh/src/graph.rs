@@ -21,6 +21,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::leaves::LeafId;
 use canny_tables::opcodes::{Opcode, opcode_byte};
 
+use crate::elements::{ElementKind, Elements};
 use crate::snapshot::{CodeSnapshot, is_left_to_interpreter};
 use crate::types::Type;
 
@@ -109,6 +110,8 @@ pub enum Test {
     Word(u64),
     /// It is a closure over this code; the tagged word of the code object.
     ClosureOf(u64),
+    /// It is a numeric vector of these elements.
+    Elements(Elements),
 }
 
 impl Test {
@@ -297,6 +300,19 @@ pub enum Op {
     LoadByte(NodeId, NodeId),
     /// Sets a byte: bytevector, index inside its bounds, fixnum from 0 to 255.
     StoreByte(NodeId, NodeId, NodeId),
+    /// The number of elements of a numeric vector of these elements, as a fixnum.
+    ElementCount(Elements, NodeId),
+    /// The element of such a vector at a fixnum index inside its bounds: a float, or a fixnum.
+    LoadNumber(Elements, NodeId, NodeId),
+    /// Sets an element: vector, index inside its bounds, float or fixnum of the range.
+    StoreNumber(Elements, NodeId, NodeId, NodeId),
+    /// Sets a character of a mutable string at a fixnum index inside its bounds; leaves if the string is wide or the character
+    /// is not ASCII.
+    StringSet(NodeId, NodeId, NodeId, StateId),
+    /// A register of the dynamic state; its offset in the thread block.
+    Dynamic(i32),
+    /// Sets such a register.
+    SetDynamic(i32, NodeId),
     /// The class key of any value, a fixnum.
     ClassKey(NodeId),
     /// The code point of a character as a fixnum.
@@ -618,11 +634,17 @@ impl Op {
             | Op::FixnumToFloat(_)
             | Op::Unbox(_)
             | Op::NumberToFloat(_) => Representation::Float,
+            Op::LoadNumber(elements, ..) if elements.kind == ElementKind::Float => {
+                Representation::Float
+            }
             Op::Require(..)
             | Op::Poll(_)
             | Op::Store { .. }
             | Op::StoreElement(..)
             | Op::StoreByte(..)
+            | Op::StoreNumber(..)
+            | Op::StringSet(..)
+            | Op::SetDynamic(..)
             | Op::RequireMutable(..)
             | Op::RequireIndex(..) => Representation::Nothing,
             _ => Representation::Tagged,
@@ -640,6 +662,7 @@ impl Op {
             | Op::RequireMutable(_, state)
             | Op::RequireIndex(_, _, state)
             | Op::StringRef(_, _, state)
+            | Op::StringSet(_, _, _, state)
             | Op::FixnumToCharacter(_, state)
             | Op::Leaf(_, _, state)
             | Op::Call(_, _, state)
@@ -660,6 +683,7 @@ impl Op {
             | Op::RequireMutable(_, state)
             | Op::RequireIndex(_, _, state)
             | Op::StringRef(_, _, state)
+            | Op::StringSet(_, _, _, state)
             | Op::FixnumToCharacter(_, state)
             | Op::Leaf(_, _, state)
             | Op::Call(_, _, state)
@@ -696,6 +720,7 @@ impl Op {
             | Op::PoolSlot(_)
             | Op::Float(_)
             | Op::Poll(_)
+            | Op::Dynamic(_)
             | Op::Runtime(_) => {}
             Op::Guard(_, x, _)
             | Op::Refine(x)
@@ -708,6 +733,8 @@ impl Op {
             | Op::RequireMutable(x, _)
             | Op::Length(x)
             | Op::StringLength(x)
+            | Op::ElementCount(_, x)
+            | Op::SetDynamic(_, x)
             | Op::ClassKey(x)
             | Op::CharacterToFixnum(x)
             | Op::FixnumToCharacter(x, _) => change(x),
@@ -719,6 +746,7 @@ impl Op {
             | Op::RequireIndex(x, y, _)
             | Op::StringRef(x, y, _)
             | Op::LoadByte(x, y)
+            | Op::LoadNumber(_, x, y)
             | Op::Cons(x, y) => {
                 change(x);
                 change(y);
@@ -727,7 +755,10 @@ impl Op {
                 change(object);
                 change(value);
             }
-            Op::StoreElement(x, y, z) | Op::StoreByte(x, y, z) => {
+            Op::StoreElement(x, y, z)
+            | Op::StoreByte(x, y, z)
+            | Op::StoreNumber(_, x, y, z)
+            | Op::StringSet(x, y, z, _) => {
                 change(x);
                 change(y);
                 change(z);

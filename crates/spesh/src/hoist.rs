@@ -330,6 +330,7 @@ impl<'a> Hoister<'a> {
             Op::NumberToFloat(x) => keeps && ty(*x).is(Type::FIXNUM.or(Type::FLONUM)),
             Op::Length(_)
             | Op::StringLength(_)
+            | Op::ElementCount(..)
             | Op::FixnumToFloat(_)
             | Op::FloatArithmetic(..)
             | Op::FloatFunction(_, _, None)

@@ -7,6 +7,7 @@ pub mod build;
 pub mod code_map;
 pub mod display;
 pub mod dump;
+pub mod elements;
 pub mod graph;
 pub mod hoist;
 pub mod log;

@@ -249,6 +249,9 @@ fn has_effect(op: &Op) -> bool {
             | Op::Store { .. }
             | Op::StoreElement(..)
             | Op::StoreByte(..)
+            | Op::StoreNumber(..)
+            | Op::StringSet(..)
+            | Op::SetDynamic(..)
             | Op::RequireMutable(..)
             | Op::RequireIndex(..)
             | Op::StringRef(..)

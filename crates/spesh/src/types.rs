@@ -39,13 +39,15 @@ types! {
     VALUES 19 "values";
     OTHER_OBJECT 20 "object";
     COMPNUM 21 "complex-number";
+    NUMERIC_VECTOR 22 "numeric-vector";
+    HASH_TABLE 23 "hash-table";
 }
 
 impl Type {
     /// No value.
     pub const NONE: Type = Type(0);
     /// Any value.
-    pub const ANY: Type = Type((1 << 22) - 1);
+    pub const ANY: Type = Type((1 << 24) - 1);
     /// `#t` or `#f`.
     pub const BOOLEAN: Type = Type(Type::FALSE.0 | Type::TRUE.0);
     /// Any number.
@@ -114,6 +116,8 @@ impl Type {
             Kind::Ratnum => Type::OTHER_NUMBER,
             Kind::Compnum => Type::COMPNUM,
             Kind::Values => Type::VALUES,
+            Kind::NumericVector => Type::NUMERIC_VECTOR,
+            Kind::HashTable => Type::HASH_TABLE,
             _ => Type::OTHER_OBJECT,
         }
     }
@@ -133,6 +137,8 @@ impl Type {
             Type::BIGNUM => Kind::Bignum,
             Type::COMPNUM => Kind::Compnum,
             Type::VALUES => Kind::Values,
+            Type::NUMERIC_VECTOR => Kind::NumericVector,
+            Type::HASH_TABLE => Kind::HashTable,
             _ => return None,
         })
     }

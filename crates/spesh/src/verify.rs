@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::elements::ElementKind;
 use crate::graph::{
     BlockId, Condition, Graph, NodeId, Op, Representation, SlotContent, StateId, Terminator,
 };
@@ -185,6 +186,13 @@ fn check_representations(graph: &Graph, id: NodeId) -> Result<(), String> {
         return Ok(());
     }
     let op = &graph.node(id).op;
+    if let Op::StoreNumber(elements, _, _, value) = op {
+        let is_float = graph.representation(*value) == Representation::Float;
+        return match is_float == (elements.kind == ElementKind::Float) {
+            true => Ok(()),
+            false => Err(format!("{value:?} is not held as it should be")),
+        };
+    }
     let wants_floats = matches!(
         op,
         Op::FloatArithmetic(..)

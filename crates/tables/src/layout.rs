@@ -92,6 +92,20 @@ pub const VACANT: u64 = immediate(SUBTAG_CONSTANT, 10);
 /// Returned by a leaf function that did nothing: the primitive has to be called. Never stored.
 pub const DECLINED: u64 = immediate(SUBTAG_CONSTANT, 11);
 
+/// Payload words of a hash table that compiled code reads.
+pub mod hash_table {
+    /// Bytevector of slots: the hash above the number of the entry.
+    pub const INDEX: usize = 5;
+    /// Keys and values.
+    pub const ENTRIES: usize = 6;
+}
+
+/// Payload words of a symbol that compiled code reads.
+pub mod symbol {
+    /// Hash of the name, a fixnum.
+    pub const HASH: usize = 1;
+}
+
 /// Offsets, in bytes, of the fields of the thread block that generated code reads and writes.
 /// The block is `repr(C)`; its definition asserts every one of these.
 pub mod thread {

@@ -2,8 +2,9 @@
 //!
 //! A leaf function takes up to [`ARGUMENTS_MAX`] tagged words in registers and gives a word. It never collects, never raises
 //! and never calls Scheme, so its caller keeps its values in registers and stores nothing. It writes no word of a
-//! pair, vector, box, cell or record that existed before. What it does not do itself, errors above all, it declines
-//! (`layout::DECLINED`) before it has changed anything, and the primitive is called instead.
+//! pair, vector, box, cell or record that a program can reach and that existed before; a hash table's inner vector is out
+//! of reach. What it does not do itself, errors above all, it declines (`layout::DECLINED`) before it has changed
+//! anything, and the primitive is called instead.
 //!
 //! A row names a primitive and a number of arguments; the number of the row is its [`LeafId`].
 
@@ -65,6 +66,13 @@ macro_rules! leaves {
 }
 
 leaves! {
+    "%hash-table-ref" 3 Any;
+    "%hash-table-set!" 3 Any;
+    "%hash-table-delete!" 2 Boolean;
+    "%hash-table-contains?" 2 Boolean;
+    "%hash-table-count" 1 Fixnum;
+    "%parameter-ref" 2 Any;
+    "%parameter-entry" 1 PairOrFalse;
     "memq" 2 PairOrFalse;
     "memv" 2 PairOrFalse;
     "%member" 2 PairOrFalse;
@@ -92,6 +100,13 @@ leaves! {
     "string<?" 2 Boolean;
     "string>?" 2 Boolean;
     "string-set!" 3 Any;
+    "substring" 3 String;
+    "string-copy" 1 String;
+    "string-append" 2 String;
+    "string-append" 3 String;
+    "string-downcase" 1 String;
+    "string-upcase" 1 String;
+    "number->string" 1 String;
     "char-alphabetic?" 1 Boolean;
     "char-numeric?" 1 Boolean;
     "char-whitespace?" 1 Boolean;

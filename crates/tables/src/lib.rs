@@ -5,6 +5,7 @@
 //! This crate knows nothing of every other crate.
 #![forbid(unsafe_code)]
 
+pub mod hashing;
 pub mod kinds;
 pub mod layout;
 pub mod leaves;

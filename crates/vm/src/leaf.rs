@@ -5,8 +5,10 @@
 //! machine.
 
 use canny_tables::kinds::Kind;
+use canny_tables::layout::FLAG_ASCII;
 use canny_value::Value;
 
+use crate::strings;
 use crate::thread::Thread;
 
 /// A leaf function; arguments that its row does not have are any words.
@@ -16,6 +18,9 @@ pub type LeafFunction = extern "C" fn(&mut InPlace, Value, Value, Value) -> Valu
 const PAIRS_MAX: usize = 1 << 12;
 /// Words of an object that a leaf function makes at most.
 const WORDS_MAX: usize = 1 << 10;
+
+/// Bytes of a string that a leaf function makes at most.
+const BYTES_MAX: usize = 1 << 12;
 
 /// A thread that must not collect.
 #[repr(transparent)]
@@ -70,6 +75,40 @@ impl InPlace {
         }
         let mutator = self.0.mutator();
         Some(mutator.object_in_place(Kind::Vector, 0, length, fill))
+    }
+
+    /// A fresh string of pieces of ASCII. None for a long one.
+    pub fn ascii_string(&mut self, pieces: &[&[u8]]) -> Option<Value> {
+        let length = pieces.iter().map(|piece| piece.len()).sum();
+        if length > BYTES_MAX {
+            return None;
+        }
+        let mutator = self.0.mutator();
+        let data = mutator.leaf_in_place(Kind::String8, FLAG_ASCII, length);
+        let mut at = 0;
+        for piece in pieces {
+            data.as_object()?.copy_bytes_in(at, piece);
+            at += piece.len();
+        }
+        let string = mutator.object_in_place(Kind::String, 0, 2, data);
+        mutator.store(string, strings::LENGTH, Value::fixnum(length as i64));
+        Some(string)
+    }
+
+    /// Changes a word of an object that no program can reach.
+    #[inline(always)]
+    pub fn store(&mut self, object: Value, index: usize, value: Value) {
+        self.0.store(object, index, value);
+    }
+
+    /// The heap's epoch, which a collection changes.
+    pub fn heap_epoch(&self) -> u64 {
+        self.0.vm().heap().epoch() as u64
+    }
+
+    /// The first entry of the parameters register with this key.
+    pub fn parameter_entry(&self, key: Value) -> Option<Value> {
+        self.0.parameter_entry(key)
     }
 
     /// The interned symbol with a name, if there is one.

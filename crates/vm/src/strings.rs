@@ -10,7 +10,7 @@ use canny_value::{ObjectRef, Value};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
-const LENGTH: usize = 0;
+pub(crate) const LENGTH: usize = 0;
 const DATA: usize = 1;
 
 /// The text of a string object as a Rust string (surrogates cannot occur).

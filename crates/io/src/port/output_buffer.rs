@@ -4,6 +4,7 @@
 //! stays until it was written. Hence a failed [`OutputBuffer::make_room`] means that nothing was
 //! accepted and the operation can be repeated.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::error::{IoError, Operation};
@@ -44,13 +45,13 @@ pub(super) struct OutputBuffer {
     pub(super) buffering: Buffering,
     /// While fewer bytes than this are there, a byte that ends no line can simply be pushed.
     push_limit: usize,
-    name: Box<str>,
+    name: Cow<'static, str>,
     closed: bool,
 }
 
 impl OutputBuffer {
     pub(super) fn new(handle: Arc<Handle>, buffering: Buffering) -> OutputBuffer {
-        let name = handle.name().into();
+        let name = Cow::Owned(handle.name().to_owned());
         let push_limit = if buffering == Buffering::None {
             0
         } else {
@@ -68,14 +69,14 @@ impl OutputBuffer {
         }
     }
 
-    pub(super) fn memory(name: &str) -> OutputBuffer {
+    pub(super) fn memory(name: &'static str) -> OutputBuffer {
         OutputBuffer {
             handle: None,
             bytes: Vec::new(),
             written: 0,
             buffering: Buffering::Block,
             push_limit: usize::MAX,
-            name: name.into(),
+            name: Cow::Borrowed(name),
             closed: false,
         }
     }

@@ -1,7 +1,7 @@
 //! Text output: an encoder and a buffer before a handle, or text collected in memory.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memchr::{memchr, memrchr};
 
@@ -31,8 +31,9 @@ pub struct EncodeOptions {
 impl Default for EncodeOptions {
     /// UTF-8 without byte order mark.
     fn default() -> EncodeOptions {
+        static ENCODING: OnceLock<Arc<dyn Encoding>> = OnceLock::new();
         EncodeOptions {
-            encoding: Arc::new(Utf8),
+            encoding: ENCODING.get_or_init(|| Arc::new(Utf8)).clone(),
             unencodable: CodingPolicy::Raise,
             byte_order_mark: ByteOrderMark::Omit,
         }

@@ -1,14 +1,15 @@
 //! Tests and conditions, as branches and as booleans.
 
+use canny_spesh::elements::Elements;
 use canny_spesh::graph::{Comparison, Condition, NodeId, Test};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, CHARACTER_LOW_BYTE, FIELD0, record_type};
+use canny_tables::layout::{self, CHARACTER_LOW_BYTE, ELEMENT_TYPE_SHIFT, FIELD0, record_type};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
-use super::segment::Segment;
+use super::segment::{Segment, TRUSTED};
 
 /// Types whose values all have a header.
 const OBJECTS: Type = Type::CLOSURE
@@ -24,6 +25,8 @@ const OBJECTS: Type = Type::CLOSURE
     .or(Type::OTHER_NUMBER)
     .or(Type::COMPNUM)
     .or(Type::VALUES)
+    .or(Type::NUMERIC_VECTOR)
+    .or(Type::HASH_TABLE)
     .or(Type::OTHER_OBJECT);
 
 impl Segment<'_, '_> {
@@ -97,7 +100,7 @@ impl Segment<'_, '_> {
                     Test::Pair => (layout::TAG_MASK, layout::TAG_PAIR),
                     Test::Character => (0xff, layout::CHARACTER_LOW_BYTE),
                     Test::Word(word) => (u64::MAX, *word),
-                    Test::Flonum | Test::Kind(_) | Test::ClosureOf(_) => {
+                    Test::Flonum | Test::Kind(_) | Test::ClosureOf(_) | Test::Elements(_) => {
                         unreachable!("tests of more than one comparison are branches")
                     }
                 };
@@ -165,6 +168,17 @@ impl Segment<'_, '_> {
                 let wanted = self.word(code);
                 let same = self.builder.ins().icmp(IntCC::Equal, there, wanted);
                 self.builder.ins().brif(same, yes, &[], no, &[]);
+            }
+            Test::Elements(elements) => {
+                let object = self.new_block();
+                let ty = self.procedure.graph.node(node).ty;
+                if ty.is(OBJECTS) {
+                    self.builder.ins().jump(object, &[]);
+                } else {
+                    self.masked_branch(x, layout::TAG_MASK, layout::TAG_OBJECT, object, no);
+                }
+                self.begin(object);
+                self.elements_test(elements, x, yes, no);
             }
             Test::Pair if self.is_list_end_or_pair(node) => {
                 let end = self.masked(x, u64::MAX, layout::NIL);
@@ -256,6 +270,24 @@ impl Segment<'_, '_> {
     pub(super) fn length_in(&mut self, header: Value) -> Value {
         let shift = i64::from(layout::HEADER_LENGTH_SHIFT);
         self.builder.ins().ushr_imm_u(header, shift)
+    }
+
+    /// Goes to one block or the other by whether an object is a numeric vector of these elements: kind and flags stand side
+    /// by side in the header.
+    fn elements_test(&mut self, elements: Elements, x: Value, yes: Block, no: Block) {
+        const MASK: u64 = 0xff | 0xff00 & (0xff00 << ELEMENT_TYPE_SHIFT);
+        let wanted =
+            Kind::NumericVector as u64 | u64::from(elements.code) << (8 + ELEMENT_TYPE_SHIFT);
+        let bits = self
+            .builder
+            .ins()
+            .uload16(I64, TRUSTED, x, layout::HEADER + 1);
+        let bits = self.builder.ins().band_imm_s(bits, MASK as i64);
+        let same = self
+            .builder
+            .ins()
+            .icmp_imm_s(IntCC::Equal, bits, wanted as i64);
+        self.builder.ins().brif(same, yes, &[], no, &[]);
     }
 
     fn header_kind_test(&mut self, kind: Kind, x: Value, yes: Block, no: Block) {

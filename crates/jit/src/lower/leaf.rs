@@ -1,12 +1,14 @@
-//! Calls of leaf functions.
+//! Calls of leaf functions. Some questions have an answer without a call for the most usual operands.
 
-use canny_spesh::graph::NodeId;
+use canny_spesh::graph::{NodeId, StateId};
 use canny_tables::layout;
 use canny_tables::leaves::LeafId;
-use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{InstBuilder, Value};
 
 use super::segment::Segment;
+use super::tables::TableUse;
 use crate::JitError;
 use crate::trampoline;
 
@@ -18,9 +20,121 @@ impl Segment<'_, '_> {
         leaf: LeafId,
         words: &[NodeId],
     ) -> Result<(), JitError> {
+        let function = self.leaf_function(leaf)?;
+        if let Some(action) = TableUse::of(leaf.row().primitive) {
+            let (slow, done) = (self.cold_block(), self.new_block());
+            let result = self.builder.append_block_param(done, I64);
+            let answer = self.use_entry(action, words, slow);
+            self.builder.ins().jump(done, &[answer.into()]);
+            self.begin(slow);
+            let answer = self.call_leaf(id, function, words)?;
+            self.builder.ins().jump(done, &[answer.into()]);
+            self.begin(done);
+            self.define(id, result);
+            return Ok(());
+        }
+        let Some(operand) = words.first().filter(|_| words.len() == 1) else {
+            let result = self.call_leaf(id, function, words)?;
+            self.define(id, result);
+            return Ok(());
+        };
+        let known = Shortcut::of(leaf.row().primitive);
+        let Some(shortcut) = known else {
+            let result = self.call_leaf(id, function, words)?;
+            self.define(id, result);
+            return Ok(());
+        };
+        let x = self.tagged(*operand);
+        let (usual, other, done) = (self.new_block(), self.cold_block(), self.new_block());
+        let result = self.builder.append_block_param(done, I64);
+        match shortcut {
+            Shortcut::Fixnum => {
+                self.masked_branch(x, 3, 0, usual, other);
+                self.begin(usual);
+                let yes = self.word(layout::TRUE);
+                self.builder.ins().jump(done, &[yes.into()]);
+            }
+            Shortcut::Ascii(table) => {
+                // The low byte of other words comes out on top.
+                let low = -(layout::CHARACTER_LOW_BYTE as i64);
+                let code = self.builder.ins().iadd_imm_s(x, low);
+                let code = self.builder.ins().rotr_imm_u(code, 8);
+                let below = IntCC::UnsignedLessThan;
+                let is_ascii = self.builder.ins().icmp_imm_s(below, code, 128);
+                self.builder.ins().brif(is_ascii, usual, &[], other, &[]);
+                self.begin(usual);
+                let table = self.word(table.as_ptr() as u64);
+                let scaled = self.builder.ins().ishl_imm_u(code, 3);
+                let place = self.builder.ins().iadd(table, scaled);
+                let answer = self.load(I64, place, 0);
+                self.builder.ins().jump(done, &[answer.into()]);
+            }
+        }
+        self.begin(other);
+        let answer = self.call_leaf(id, function, words)?;
+        self.builder.ins().jump(done, &[answer.into()]);
+        self.begin(done);
+        self.define(id, result);
+        Ok(())
+    }
+
+    /// Calls a leaf function, and the runtime if it declines: at places where that happened before.
+    pub(super) fn leaf_or_runtime(
+        &mut self,
+        id: NodeId,
+        state: StateId,
+        leaf: LeafId,
+        words: &[NodeId],
+    ) -> Result<(), JitError> {
+        let function = self.leaf_function(leaf)?;
+        let (usual, slow, done) = (self.new_block(), self.cold_block(), self.new_block());
+        if let Some(action) = TableUse::of(leaf.row().primitive) {
+            let other = self.cold_block();
+            let answer = self.use_entry(action, words, other);
+            self.define(id, answer);
+            self.builder.ins().jump(done, &[]);
+            self.begin(other);
+        }
+        let result = self.try_leaf(function, words)?;
+        let declined = self.has_declined(result);
+        self.builder.ins().brif(declined, slow, &[], usual, &[]);
+        self.begin(usual);
+        self.define(id, result);
+        self.builder.ins().jump(done, &[]);
+        self.begin(slow);
+        let mut outcome = Ok(());
+        self.coldly(|segment| outcome = segment.runtime_in_place(id, state));
+        self.builder.ins().jump(done, &[]);
+        self.begin(done);
+        outcome
+    }
+
+    fn leaf_function(&self, leaf: LeafId) -> Result<usize, JitError> {
         let function = self.environment().leaves.get(usize::from(leaf.0)).copied();
-        let function =
-            function.ok_or_else(|| JitError::Invalid(format!("no leaf function {}", leaf.0)))?;
+        function.ok_or_else(|| JitError::Invalid(format!("no leaf function {}", leaf.0)))
+    }
+
+    /// Calls a leaf function; leaves if it declines.
+    fn call_leaf(
+        &mut self,
+        id: NodeId,
+        function: usize,
+        words: &[NodeId],
+    ) -> Result<Value, JitError> {
+        let result = self.try_leaf(function, words)?;
+        let declined = self.has_declined(result);
+        self.exit_if(declined, id)?;
+        Ok(result)
+    }
+
+    fn has_declined(&mut self, result: Value) -> Value {
+        let declined = layout::DECLINED as i64;
+        self.builder
+            .ins()
+            .icmp_imm_s(IntCC::Equal, result, declined)
+    }
+
+    fn try_leaf(&mut self, function: usize, words: &[NodeId]) -> Result<Value, JitError> {
         let fp = self.fp();
         // What a function does not take may be anything.
         let mut operands = [fp; canny_tables::leaves::ARGUMENTS_MAX];
@@ -40,13 +154,63 @@ impl Segment<'_, '_> {
             .builder
             .ins()
             .call_indirect(self.runtime_signature, trampoline, &registers);
-        let result = self.builder.inst_results(call)[0];
-        let declined = self
-            .builder
-            .ins()
-            .icmp_imm_s(IntCC::Equal, result, layout::DECLINED as i64);
-        self.exit_if(declined, id)?;
-        self.define(id, result);
-        Ok(())
+        Ok(self.builder.inst_results(call)[0])
     }
+}
+
+/// The answer of a leaf function of one operand for most operands.
+enum Shortcut {
+    /// It is `#t` for fixnums.
+    Fixnum,
+    /// The answers for the characters of ASCII.
+    Ascii(&'static [u64; 128]),
+}
+
+impl Shortcut {
+    fn of(primitive: &str) -> Option<Shortcut> {
+        Some(match primitive {
+            "number?" | "integer?" | "exact-integer?" => Shortcut::Fixnum,
+            "char-alphabetic?" => Shortcut::Ascii(&ALPHABETIC),
+            "char-numeric?" => Shortcut::Ascii(&NUMERIC),
+            "char-whitespace?" => Shortcut::Ascii(&WHITESPACE),
+            "char-upper-case?" => Shortcut::Ascii(&UPPER_CASE),
+            "char-lower-case?" => Shortcut::Ascii(&LOWER_CASE),
+            "char-upcase" => Shortcut::Ascii(&UPCASE),
+            "char-downcase" => Shortcut::Ascii(&DOWNCASE),
+            _ => return None,
+        })
+    }
+}
+
+macro_rules! answers {
+    ($($name:ident $character:ident $answer:expr;)*) => { $(
+        static $name: [u64; 128] = {
+            let mut answers = [0; 128];
+            let mut code = 0u8;
+            while code < 128 {
+                let $character = code;
+                answers[code as usize] = $answer;
+                code += 1;
+            }
+            answers
+        };
+    )* };
+}
+
+const fn truth(holds: bool) -> u64 {
+    if holds { layout::TRUE } else { layout::FALSE }
+}
+
+const fn character(code: u8) -> u64 {
+    (code as u64) << 8 | layout::CHARACTER_LOW_BYTE
+}
+
+answers! {
+    ALPHABETIC x truth(x.is_ascii_alphabetic());
+    NUMERIC x truth(x.is_ascii_digit());
+    WHITESPACE x truth(x == b' ' || x >= 9 && x <= 13);
+    UPPER_CASE x truth(x.is_ascii_uppercase());
+    LOWER_CASE x truth(x.is_ascii_lowercase());
+    UPCASE x character(x.to_ascii_uppercase());
+    DOWNCASE x character(x.to_ascii_lowercase());
 }

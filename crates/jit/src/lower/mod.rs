@@ -7,11 +7,13 @@
 
 mod calls;
 mod conditions;
+mod elements;
 mod leaf;
 mod numbers;
 mod objects;
 mod ports;
 mod segment;
+mod tables;
 mod values;
 mod ways_out;
 
@@ -29,7 +31,7 @@ use crate::exits::ExitTail;
 use crate::joins::Joins;
 use crate::liveness::Liveness;
 use crate::machine::{self, Effort, Relocation, direct_signature};
-use crate::slots::{Slots, instruction, loan_operands};
+use crate::slots::{Slots, instruction, operands_tried};
 use crate::values::Values;
 use crate::{Environment, JitError};
 use segment::Segment;
@@ -56,7 +58,7 @@ pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, Jit
         .iter()
         .flat_map(|block| &block.nodes)
         .filter(|node| match graph.node(**node).op {
-            Op::Runtime(state) => loan_operands(graph, state).is_none(),
+            Op::Runtime(state) => operands_tried(graph, state).is_none(),
             _ => false,
         })
         .count();

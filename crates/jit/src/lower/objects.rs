@@ -216,13 +216,14 @@ impl Segment<'_, '_> {
         Some(self.builder.ins().icmp_imm_s(less, header, least))
     }
 
-    fn byte(&mut self, base: Value, index: NodeId) -> Value {
+    pub(super) fn byte(&mut self, base: Value, index: NodeId) -> Value {
         let index = self.value(index);
         let offset = self.builder.ins().ushr_imm_u(index, SHIFT);
         self.builder.ins().iadd(base, offset)
     }
 
-    fn string_ref(&mut self, id: NodeId, string: NodeId, index: NodeId) -> Result<Value, JitError> {
+    /// The data of a string; leaves if it is wide.
+    pub(super) fn narrow_data(&mut self, id: NodeId, string: NodeId) -> Result<Value, JitError> {
         let string = self.value(string);
         let data = self.load(I64, string, FIELD0 + 8);
         let kind = self.load_byte(data, HEADER + 1);
@@ -231,6 +232,11 @@ impl Segment<'_, '_> {
             .ins()
             .icmp_imm_s(IntCC::NotEqual, kind, Kind::String8 as i64);
         self.exit_if(wide, id)?;
+        Ok(data)
+    }
+
+    fn string_ref(&mut self, id: NodeId, string: NodeId, index: NodeId) -> Result<Value, JitError> {
+        let data = self.narrow_data(id, string)?;
         let base = self.byte(data, index);
         let code = self.load_byte(base, FIELD0);
         Ok(self.character(code))
@@ -259,7 +265,7 @@ impl Segment<'_, '_> {
 
     /// Stores into an object. A word that is certainly no reference leaves the card alone; one that is probably none,
     /// a flonum, is looked at first.
-    fn store_with_barrier(&mut self, node: NodeId, base: Value, offset: i32) {
+    pub(super) fn store_with_barrier(&mut self, node: NodeId, base: Value, offset: i32) {
         let value = self.tagged(node);
         self.store(value, base, offset);
         let ty = self.procedure.graph.node(node).ty;

@@ -24,7 +24,7 @@ use super::{Output, Procedure, Root};
 use crate::arguments::{Arguments, REGISTERS};
 use crate::liveness::RootSet;
 use crate::machine::{self, Effort, Target, direct_signature, segment_signature};
-use crate::slots::{defines_a, instruction, loan_operands};
+use crate::slots::{defines_a, instruction, leaf_of, operands_tried};
 use crate::values::{is_float, is_pure};
 use crate::{Environment, JitError};
 
@@ -353,9 +353,13 @@ impl<'a, 'b> Segment<'a, 'b> {
                     if self.procedure.cuts.cuts_node(node) {
                         return self.runtime_cut(node, *state, Root::AfterRuntime(id, index));
                     }
-                    match loan_operands(graph, *state) {
-                        Some(operands) => self.use_loan(node, *state, &operands)?,
-                        None => self.runtime_in_place(node, *state)?,
+                    let leaf = leaf_of(&instruction(graph, *state)?);
+                    match (operands_tried(graph, *state), leaf) {
+                        (Some(operands), Some(leaf)) => {
+                            self.leaf_or_runtime(node, *state, leaf, &operands)?;
+                        }
+                        (Some(operands), None) => self.use_loan(node, *state, &operands)?,
+                        _ => self.runtime_in_place(node, *state)?,
                     }
                 }
                 Op::Unbox(_) if self.unboxed.remove(&node) => {}
@@ -512,6 +516,12 @@ impl<'a, 'b> Segment<'a, 'b> {
             | Op::NumberToFloat(_)
             | Op::Box(_) => self.number(id, op)?,
             Op::Leaf(leaf, words, _) => self.leaf(id, *leaf, words)?,
+            Op::ElementCount(..)
+            | Op::LoadNumber(..)
+            | Op::StoreNumber(..)
+            | Op::StringSet(..)
+            | Op::Dynamic(_)
+            | Op::SetDynamic(..) => self.element_node(id, op)?,
             _ => self.object(id, op)?,
         }
         Ok(())

@@ -6,31 +6,18 @@
 //! so that circular ones are no matter; what one sees is the unfolded structure, which is the same
 //! for objects that are `equal?`.
 //!
-//! Tables mix a seed of the process into their hashes, so that nobody can prepare keys that collide.
-
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::OnceLock;
+//! Tables mix a seed of the process into their hashes, or, where the hash is a fixnum itself, into the places where it is looked
+//! for, so that nobody can prepare keys that collide.
 
 use canny_number::hash_by_eqv;
+pub(crate) use canny_tables::hashing::mix;
+pub(super) use canny_tables::hashing::process_seed;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::number_of;
 
 use crate::primitives::symbols::field;
 use crate::text::{Units, with_units};
-
-/// One round of multiplying and folding.
-#[inline(always)]
-pub(crate) fn mix(state: u64, word: u64) -> u64 {
-    let product = u128::from(state ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
-    (product as u64) ^ (product >> 64) as u64
-}
-
-/// The seed of this process.
-pub(super) fn process_seed() -> u64 {
-    static SEED: OnceLock<u64> = OnceLock::new();
-    *SEED.get_or_init(|| RandomState::new().build_hasher().finish())
-}
 
 /// The hash of a text. Texts of different width with the same characters have the same hash.
 pub(crate) fn hash_text(seed: u64, units: Units<'_>) -> u64 {
@@ -89,6 +76,7 @@ const PARTS_MAX: u32 = 64;
 const DEPTH_MAX: u32 = 8;
 
 impl KeyHasher {
+    #[inline(always)]
     pub(crate) fn new(seed: u64, identity: Identity) -> KeyHasher {
         KeyHasher {
             seed,

@@ -8,7 +8,8 @@
 //! A slot is zero, or the 32-bit hash of a key above the number of its entry counted from 1. Slots are
 //! emptied only when the whole index is made anew: a deleted entry is vacant (in a weak table it may
 //! also be broken), and a slot that leads to it is passed over. An entry's room is not used again
-//! before the entries are compacted, with a new index.
+//! before the entries are compacted, with a new index, except for that of the last entries, which
+//! `pop` gives back: then several slots may lead to one entry, and one of them has its key's hash.
 //!
 //! **Keys hashed by address.** `identity` says that there are any. Collections move objects, so every
 //! operation with such a key first brings the index up to date if the heap's epoch has changed:
@@ -30,7 +31,7 @@ mod tests;
 use canny_heap::weak_entries;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
-use canny_vm::{Raise, Thread};
+use canny_vm::{InPlace, Raise, Thread};
 
 use crate::equality::{is_equal, is_eqv};
 use crate::text::{same_text, with_both};
@@ -128,8 +129,7 @@ mod field {
     pub(super) const USED: usize = 3;
     /// Slots that are not zero.
     pub(super) const FILLED: usize = 4;
-    pub(super) const INDEX: usize = 5;
-    pub(super) const ENTRIES: usize = 6;
+    pub(super) use canny_tables::layout::hash_table::{ENTRIES, INDEX};
     /// Whether a key was hashed by address; the next three mean nothing before.
     pub(super) const IDENTITY: usize = 7;
     /// The heap's epoch for which the index is up to date.
@@ -148,9 +148,83 @@ const CAPACITY_MAX: usize = 1 << 31;
 /// Most entries for which room is made on a mere hint.
 const CAPACITY_HINTED_MAX: usize = 1 << 20;
 
+/// Who may change a table's words.
+trait Writer {
+    fn write(&mut self, object: Value, index: usize, value: Value);
+}
+
+impl Writer for Thread {
+    #[inline(always)]
+    fn write(&mut self, object: Value, index: usize, value: Value) {
+        self.store(object, index, value);
+    }
+}
+
+impl Writer for InPlace {
+    #[inline(always)]
+    fn write(&mut self, object: Value, index: usize, value: Value) {
+        self.store(object, index, value);
+    }
+}
+
 /// A table. It must stay in a local variable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table(ObjectRef);
+
+/// The places of an index where a hash is looked for, one after the other: a few neighbours from the place that the hash's
+/// low bits give, then from other places, which the whole hash and the process's seed give, and at last all others.
+///
+/// Nobody can prepare keys whose places stay the same throughout. Many keys with the same low bits, or a long row of keys that
+/// lies where another one has its places, cost each of them the way to the next place.
+struct Probe {
+    at: usize,
+    mask: usize,
+    hash: u32,
+    /// Neighbours that are still to come.
+    neighbours: u32,
+    jumps: u32,
+}
+
+impl Probe {
+    /// Neighbours that are looked at from each place: about a cache line.
+    const NEIGHBOURS: u32 = 8;
+    /// Places before all slots are looked at one by one; each is found full with a chance of three quarters at most.
+    const JUMPS: u32 = 64;
+
+    #[inline(always)]
+    fn new(hash: u32, mask: usize) -> Probe {
+        Probe {
+            at: hash as usize & mask,
+            mask,
+            hash,
+            neighbours: Probe::NEIGHBOURS,
+            jumps: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self) {
+        self.neighbours = self.neighbours.wrapping_sub(1);
+        if self.neighbours == 0 {
+            self.jump();
+        } else {
+            self.at = (self.at + 1) & self.mask;
+        }
+    }
+
+    #[inline(never)]
+    fn jump(&mut self) {
+        self.jumps += 1;
+        let seed = hashing::process_seed();
+        let place = mix(seed, u64::from(self.jumps) << 32 | u64::from(self.hash));
+        self.at = place as usize & self.mask;
+        self.neighbours = match self.jumps < Probe::JUMPS {
+            true => Probe::NEIGHBOURS,
+            // More than there are slots.
+            false => u32::MAX,
+        };
+    }
+}
 
 /// The hash of a key, and whether it is an address's.
 #[derive(Clone, Copy)]
@@ -161,6 +235,7 @@ struct Hashed {
 
 impl Table {
     /// The table that a value is.
+    #[inline(always)]
     pub(crate) fn of(value: Value) -> Option<Table> {
         value.as_kind(Kind::HashTable).map(Table)
     }
@@ -192,8 +267,9 @@ impl Table {
         self.0.field(field).as_index().unwrap_or(0)
     }
 
-    fn set_number(self, thread: &mut Thread, field: usize, number: usize) {
-        thread.store(self.0.value(), field, Value::fixnum(number as i64));
+    #[inline(always)]
+    fn set_number(self, thread: &mut impl Writer, field: usize, number: usize) {
+        thread.write(self.0.value(), field, Value::fixnum(number as i64));
     }
 
     /// The object in a field that holds an object.
@@ -203,10 +279,12 @@ impl Table {
         part.expect("a hash table has an index and entries")
     }
 
+    #[inline(always)]
     pub(crate) fn equivalence(self) -> Equivalence {
         Equivalence::ALL[self.number(field::EQUIVALENCE) & 3]
     }
 
+    #[inline(always)]
     pub(crate) fn weakness(self) -> Weakness {
         Weakness::ALL[self.number(field::WEAKNESS) & 3]
     }
@@ -222,6 +300,7 @@ impl Table {
     }
 
     /// Associations are numbered, in the order of insertion, below this.
+    #[inline(always)]
     pub(crate) fn used(self) -> usize {
         self.number(field::USED)
     }
@@ -238,8 +317,26 @@ impl Table {
         Some((key, entries.field(2 * entry + 1)))
     }
 
-    #[inline]
+    /// Fixnums have their low bits for a hash: keys at even distances then have slots at even distances, which the
+    /// processor fetches ahead. See [`Probe`] for why that does no harm.
+    #[inline(always)]
     fn hash(self, key: Value) -> Hashed {
+        if let Some(number) = key.as_fixnum() {
+            let high = (number >> 32) as u64;
+            let mixed = match high {
+                0 => 0,
+                _ => mix(hashing::process_seed(), high) as u32,
+            };
+            return Hashed {
+                hash: number as u32 ^ mixed,
+                by_address: false,
+            };
+        }
+        self.hash_by_content(key)
+    }
+
+    #[inline]
+    fn hash_by_content(self, key: Value) -> Hashed {
         let mut hasher = KeyHasher::new(hashing::process_seed(), Identity::Address);
         let hash = match self.equivalence() {
             Equivalence::Eq => hasher.eq(key),
@@ -276,10 +373,9 @@ impl Table {
         }
         let index = self.part(field::INDEX);
         let entries = self.part(field::ENTRIES);
-        let mask = index.length() / 8 - 1;
-        let mut at = hash as usize & mask;
+        let mut probe = Probe::new(hash, index.length() / 8 - 1);
         loop {
-            let slot = index.raw_word(at);
+            let slot = index.raw_word(probe.at);
             if slot == 0 {
                 return None;
             }
@@ -290,24 +386,23 @@ impl Table {
                     return Some(entry);
                 }
             }
-            at = (at + 1) & mask;
+            probe.advance();
         }
     }
 
     /// Lets a hash lead to an entry, unless it does already.
-    fn add_slot(self, thread: &mut Thread, hash: u32, entry: usize) {
+    fn add_slot(self, thread: &mut impl Writer, hash: u32, entry: usize) {
         let index = self.part(field::INDEX);
-        let mask = index.length() / 8 - 1;
         let wanted = u64::from(hash) << 32 | (entry as u64 + 1);
-        let mut at = hash as usize & mask;
+        let mut probe = Probe::new(hash, index.length() / 8 - 1);
         loop {
-            match index.raw_word(at) {
+            match index.raw_word(probe.at) {
                 0 => break,
                 slot if slot == wanted => return,
-                _ => at = (at + 1) & mask,
+                _ => probe.advance(),
             }
         }
-        index.set_raw_word(at, wanted);
+        index.set_raw_word(probe.at, wanted);
         self.set_number(thread, field::FILLED, self.number(field::FILLED) + 1);
     }
 
@@ -400,21 +495,81 @@ impl Table {
         hashed: Hashed,
     ) -> Result<(), Raise> {
         let mut hashed = hashed;
-        if 2 * self.used() >= self.part(field::ENTRIES).length() || self.is_crowded() {
+        if !self.has_room() {
             self.make_room(thread)?;
             hashed = self.hash_in_step(thread, key);
         }
         if hashed.by_address && !self.0.field(field::IDENTITY).is_true() {
             self.begin_identity(thread);
         }
+        self.append(thread, key, value, hashed.hash);
+        Ok(())
+    }
+
+    /// Puts an association in behind the others, where there is room.
+    fn append(self, thread: &mut impl Writer, key: Value, value: Value, hash: u32) {
         let entry = self.used();
         let entries = self.part(field::ENTRIES).value();
-        thread.store(entries, 2 * entry, key);
-        thread.store(entries, 2 * entry + 1, value);
-        self.add_slot(thread, hashed.hash, entry);
+        thread.write(entries, 2 * entry, key);
+        thread.write(entries, 2 * entry + 1, value);
+        self.add_slot(thread, hash, entry);
         self.set_number(thread, field::USED, entry + 1);
         self.set_number(thread, field::COUNT, self.number(field::COUNT) + 1);
-        Ok(())
+    }
+
+    /// Whether an association can be put in without more room.
+    fn has_room(self) -> bool {
+        2 * self.used() < self.part(field::ENTRIES).length() && !self.is_crowded()
+    }
+
+    // For leaf functions: what would bring the index up to date, or make room, is left to the others.
+
+    /// Hashes a key if the index is up to date for it.
+    #[inline(always)]
+    fn hash_in_place(self, thread: &InPlace, key: Value) -> Option<Hashed> {
+        let hashed = self.hash(key);
+        let is_late = hashed.by_address
+            && self.0.field(field::IDENTITY).is_true()
+            && self.number(field::EPOCH) != thread.heap_epoch() as usize;
+        (!is_late).then_some(hashed)
+    }
+
+    /// The value of a key, or none; nothing if the index is not up to date.
+    #[inline]
+    pub(crate) fn get_in_place(self, thread: &InPlace, key: Value) -> Option<Option<Value>> {
+        let hashed = self.hash_in_place(thread, key)?;
+        let entry = self.find(key, hashed.hash);
+        Some(entry.map(|entry| self.part(field::ENTRIES).field(2 * entry + 1)))
+    }
+
+    /// Associates a value with a key, and whether it did.
+    #[inline]
+    pub(crate) fn set_in_place(self, thread: &mut InPlace, key: Value, value: Value) -> bool {
+        let Some(hashed) = self.hash_in_place(thread, key) else {
+            return false;
+        };
+        if let Some(entry) = self.find(key, hashed.hash) {
+            let entries = self.part(field::ENTRIES).value();
+            thread.store(entries, 2 * entry + 1, value);
+            return true;
+        }
+        let is_first_address = hashed.by_address && !self.0.field(field::IDENTITY).is_true();
+        if is_first_address || !self.has_room() {
+            return false;
+        }
+        self.append(thread, key, value, hashed.hash);
+        true
+    }
+
+    /// Removes a key, and whether it was there; nothing if the index is not up to date.
+    #[inline]
+    pub(crate) fn delete_in_place(self, thread: &mut InPlace, key: Value) -> Option<bool> {
+        let hashed = self.hash_in_place(thread, key)?;
+        let entry = self.find(key, hashed.hash);
+        if let Some(entry) = entry {
+            self.vacate(thread, entry);
+        }
+        Some(entry.is_some())
     }
 
     /// Notes that from now on there are keys hashed by address.
@@ -452,7 +607,7 @@ impl Table {
             };
             thread.store(new_entries, 2 * kept, key);
             thread.store(new_entries, 2 * kept + 1, value);
-            let known = hashes.as_ref().map(|hashes| hashes[entry]);
+            let known = hashes.as_ref().and_then(|hashes| hashes[entry]);
             kept_hashes.push(known.unwrap_or_else(|| self.hash(key).hash));
             kept += 1;
             if entry < settled_before {
@@ -481,18 +636,28 @@ impl Table {
         Ok(())
     }
 
-    /// The hash of each entry as the index has it; `None` when some are addresses'.
-    fn known_hashes(self) -> Option<Vec<u32>> {
+    /// The hash of each entry as the index has it, where only one slot leads to it; `None` when some are addresses'.
+    fn known_hashes(self) -> Option<Vec<Option<u32>>> {
         if self.0.field(field::IDENTITY).is_true() {
             return None;
         }
         let index = self.part(field::INDEX);
-        let mut hashes = vec![0; self.used()];
+        let mut hashes = vec![None; self.used()];
+        let mut has_several = Vec::new();
         for at in 0..index.length() / 8 {
             let slot = index.raw_word(at);
-            if slot != 0 {
-                hashes[slot as u32 as usize - 1] = (slot >> 32) as u32;
+            let Some(entry) = (slot as u32 as usize).checked_sub(1) else {
+                continue;
+            };
+            // Behind the used entries are those that were given back.
+            if let Some(hash) = hashes.get_mut(entry)
+                && hash.replace((slot >> 32) as u32).is_some()
+            {
+                has_several.push(entry);
             }
+        }
+        for entry in has_several {
+            hashes[entry] = None;
         }
         Some(hashes)
     }
@@ -503,15 +668,39 @@ impl Table {
         let Some(entry) = self.find(key, hashed.hash) else {
             return false;
         };
-        let entries = self.part(field::ENTRIES).value();
-        thread.store(entries, 2 * entry, Value::VACANT);
-        thread.store(entries, 2 * entry + 1, Value::VACANT);
-        self.set_number(
-            thread,
-            field::COUNT,
-            self.number(field::COUNT).saturating_sub(1),
-        );
+        self.vacate(thread, entry);
         true
+    }
+
+    /// Removes an entry.
+    fn vacate(self, thread: &mut impl Writer, entry: usize) {
+        let entries = self.part(field::ENTRIES).value();
+        thread.write(entries, 2 * entry, Value::VACANT);
+        thread.write(entries, 2 * entry + 1, Value::VACANT);
+        let count = self.number(field::COUNT).saturating_sub(1);
+        self.set_number(thread, field::COUNT, count);
+    }
+
+    /// Removes the last association and gives it. The entries behind it are vacant, and their room is used again, so that
+    /// a table that is emptied like this takes time for each entry once.
+    pub(crate) fn pop(self, thread: &mut Thread) -> Option<(Value, Value)> {
+        let mut used = self.used();
+        let mut last = None;
+        while let Some(entry) = used.checked_sub(1) {
+            used = entry;
+            last = self.association(entry);
+            let is_vacant = self.part(field::ENTRIES).field(2 * entry) == Value::VACANT;
+            if !is_vacant {
+                self.vacate(thread, entry);
+            }
+            if last.is_some() {
+                break;
+            }
+        }
+        self.set_number(thread, field::USED, used);
+        let settled = self.number(field::SETTLED).min(used);
+        self.set_number(thread, field::SETTLED, settled);
+        last
     }
 
     /// Removes every association, and gives back the room.

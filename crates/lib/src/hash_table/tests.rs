@@ -31,6 +31,7 @@ enum Step {
     Set(u8, i16),
     Delete(u8),
     Get(u8),
+    Pop(u8),
     Clear,
     Collect(bool),
     Garbage(u8),
@@ -41,6 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
         10 => (0..60u8, any::<i16>()).prop_map(|(key, value)| Step::Set(key, value)),
         5 => (0..60u8).prop_map(Step::Delete),
         8 => (0..60u8).prop_map(Step::Get),
+        2 => (1..8u8).prop_map(Step::Pop),
         1 => Just(Step::Clear),
         2 => any::<bool>().prop_map(Step::Collect),
         2 => any::<u8>().prop_map(Step::Garbage),
@@ -105,6 +107,14 @@ fn run_model(equivalence: Equivalence, steps: &[Step]) {
                     model.get(&number).map(|value| i64::from(*value)),
                     "{number}"
                 );
+            }
+            Step::Pop(times) => {
+                for _ in 0..times {
+                    let popped = call(thread, "%hash-table-pop!", [thread.protected(kept)]);
+                    let wanted = order.pop().and_then(|number| model.remove(&number));
+                    let value = popped.cdr().and_then(Value::as_fixnum);
+                    assert_eq!(value, wanted.map(i64::from));
+                }
             }
             Step::Clear => {
                 call(thread, "%hash-table-clear!", [table]);

@@ -37,9 +37,14 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         table(thread, call)?.clear(thread)?;
         Ok(Value::UNSPECIFIED)
     };
+    "%hash-table-pop!" => |thread, call| match table(thread, call)?.pop(thread) {
+        Some((key, value)) => thread.try_cons(key, value),
+        None => Ok(Value::FALSE),
+    };
     "%hash-table-copy" => |thread, call| table(thread, call)?.copy(thread);
     "%hash-table-keys" => |thread, call| list(thread, call, |_, key, _| Ok(key));
     "%hash-table-values" => |thread, call| list(thread, call, |_, _, value| Ok(value));
+    "%hash-table-entries" => entries;
     "%hash-table->alist" => |thread, call| list(thread, call, Thread::try_cons);
     "hash" => hash;
     "string-hash" => string_hash;
@@ -126,6 +131,25 @@ fn list(
         }
     }
     Ok(list)
+}
+
+fn entries(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let table = table(thread, call)?;
+    let room = table.count();
+    let vector = thread.make_vector(1 + 2 * room, Value::FALSE)?;
+    // In a weak table some may have died just now.
+    let mut count = 0;
+    for entry in 0..table.used() {
+        if let Some((key, value)) = table.association(entry)
+            && count < room
+        {
+            thread.store(vector, 1 + 2 * count, key);
+            thread.store(vector, 2 + 2 * count, value);
+            count += 1;
+        }
+    }
+    thread.store(vector, 0, Value::fixnum(count as i64));
+    Ok(vector)
 }
 
 /// Mixed into the hashes that programs see.

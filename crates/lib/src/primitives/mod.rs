@@ -17,6 +17,7 @@ pub(crate) mod ports;
 pub(crate) mod posix;
 pub(crate) mod reader;
 pub(crate) mod records;
+mod sorting;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
 pub(crate) mod string_search;
@@ -73,6 +74,7 @@ const TOPICS: &[Implementations] = &[
     symbols::IMPLEMENTATIONS,
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
+    sorting::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
 ];
 

@@ -30,7 +30,7 @@ pub(crate) mod field {
     /// Immutable string.
     pub(crate) const NAME: usize = 0;
     /// Fixnum: hash of the name.
-    pub(crate) const HASH: usize = 1;
+    pub(crate) use canny_tables::layout::symbol::HASH;
     /// Boolean.
     pub(crate) const INTERNED: usize = 2;
 }

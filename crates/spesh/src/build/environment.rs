@@ -112,6 +112,8 @@ impl Key {
             Op::Length(x) => Key::Length(0, *x),
             Op::StringLength(x) => Key::Length(1, *x),
             Op::ClassKey(x) => Key::Length(2, *x),
+            // The vector is known to have these elements.
+            Op::ElementCount(_, x) => Key::Length(3, *x),
             Op::ArgumentCount => Key::ArgumentCount,
             Op::Boolean(condition) => Key::Boolean(*condition),
             _ => return None,

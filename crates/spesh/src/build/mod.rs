@@ -15,6 +15,7 @@ mod case_entry;
 mod class_keys;
 mod complex;
 mod control;
+mod elements;
 mod environment;
 mod instructions;
 mod keywords;
@@ -475,7 +476,7 @@ impl Builder<'_> {
     fn guard(&mut self, activation: &mut Activation, test: Test, value: NodeId) -> NodeId {
         let wanted = type_of_test(test);
         let ty = self.ty(value);
-        let exact = matches!(test, Test::Word(_) | Test::ClosureOf(_));
+        let exact = matches!(test, Test::Word(_) | Test::ClosureOf(_) | Test::Elements(_));
         if let Test::ClosureOf(code) = test {
             if self.known_code.get(&value) == Some(&CodeWord(code)) {
                 return value;
@@ -566,6 +567,7 @@ fn type_of_test(test: Test) -> Type {
         Test::Kind(kind) => Type::of_kind(kind),
         Test::Word(bits) => Type::of_immediate(bits).unwrap_or(Type::ANY),
         Test::ClosureOf(_) => Type::CLOSURE,
+        Test::Elements(_) => Type::NUMERIC_VECTOR,
     }
 }
 

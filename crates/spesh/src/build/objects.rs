@@ -266,7 +266,7 @@ impl Builder<'_> {
     }
 
     /// The index, checked to be inside.
-    fn inside(
+    pub(super) fn inside(
         &mut self,
         activation: &mut Activation,
         index: NodeId,
@@ -306,6 +306,15 @@ impl Builder<'_> {
         })
     }
 
+    /// Checks that an object may be changed.
+    pub(super) fn require_mutable(&mut self, activation: &mut Activation, object: NodeId) {
+        let key = Op::RequireMutable(object, super::environment::NO_STATE);
+        if self.numbering.find(&key).is_none() {
+            let state = self.state(activation);
+            self.pure(Op::RequireMutable(object, state), Type::NONE);
+        }
+    }
+
     fn set_element(
         &mut self,
         activation: &mut Activation,
@@ -315,11 +324,7 @@ impl Builder<'_> {
         value: NodeId,
     ) -> Option<()> {
         let (object, length) = self.sized(activation, opcode, object)?;
-        let key = Op::RequireMutable(object, super::environment::NO_STATE);
-        if self.numbering.find(&key).is_none() {
-            let state = self.state(activation);
-            self.pure(Op::RequireMutable(object, state), Type::NONE);
-        }
+        self.require_mutable(activation, object);
         let index = self.inside(activation, index, length)?;
         if opcode == Opcode::VectorSet {
             let value = self.tagged(value);

@@ -93,6 +93,13 @@ impl Builder<'_> {
                 return Ok(());
             }
         }
+        if let Some(value) = self.element_primitive(activation, instruction, name)? {
+            activation.environment.set(instruction.a(), value);
+            return Ok(());
+        }
+        if self.block.is_none() {
+            return Ok(());
+        }
         if self.leaf(activation, instruction, name)? {
             return Ok(());
         }
@@ -185,7 +192,7 @@ impl Builder<'_> {
     }
 
     /// The value, checked to be a flonum or a fixnum if it is likely to be one.
-    fn likely_number(&mut self, activation: &mut Activation, x: NodeId) -> NodeId {
+    pub(super) fn likely_number(&mut self, activation: &mut Activation, x: NodeId) -> NodeId {
         let (ty, likely) = (self.ty(x), self.guess(x));
         let is_open = !ty.is(Type::FLONUM) && !ty.is(Type::FIXNUM);
         match test_for(likely) {
@@ -223,6 +230,11 @@ impl Builder<'_> {
                 let value = self.float(x);
                 let state = self.state(activation);
                 Some(self.pure(Op::FloatToFixnum(value, state), Type::FIXNUM))
+            }
+            "real?" | "complex?" | "number?" if is_float => Some(self.word(layout::TRUE)),
+            "exact-integer?" | "exact-rational?" if is_float => Some(self.word(layout::FALSE)),
+            "integer?" | "rational?" | "real?" | "complex?" | "number?" if is_fixnum => {
+                Some(self.word(layout::TRUE))
             }
             "exact-integer?" | "exact-rational?" | "even?" | "odd?" if is_fixnum => {
                 self.fixnum_test(activation, name, x)

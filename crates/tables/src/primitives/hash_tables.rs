@@ -18,9 +18,11 @@ rows! {
     "%hash-table-contains?" (2) [PURE] "hash-table any -> boolean" "Whether a key has a value.";
     "%hash-table-count" (1) [PURE] "hash-table -> index" "The number of associations.";
     "%hash-table-clear!" (1) [] "hash-table -> unspecified" "Removes every association.";
+    "%hash-table-pop!" (1) [ALLOCATES] "hash-table -> pair-or-false" "Removes the newest association and gives it as a pair; #f if there is none.";
     "%hash-table-copy" (1) [PURE ALLOCATES] "hash-table -> hash-table" "A table of its own with the same associations.";
     "%hash-table-keys" (1) [PURE ALLOCATES] "hash-table -> list" "The keys.";
     "%hash-table-values" (1) [PURE ALLOCATES] "hash-table -> list" "The values.";
+    "%hash-table-entries" (1) [PURE ALLOCATES] "hash-table -> vector" "The number of associations, then each key and its value; elements behind them mean nothing.";
     "%hash-table->alist" (1) [PURE ALLOCATES] "hash-table -> list" "Fresh pairs of key and value.";
     "hash" (1, 2) [PURE] "any [integer] -> integer" "A hash that respects equal?, below the bound.";
     "string-hash" (1, 2) [PURE] "string [integer] -> integer" "A hash that respects string=?, below the bound.";

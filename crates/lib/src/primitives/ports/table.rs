@@ -6,8 +6,9 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_io::error::SystemFailure;
@@ -118,10 +119,38 @@ impl HostPort {
 /// The ports of a machine.
 #[derive(Default)]
 pub(crate) struct PortTable {
-    ports: Mutex<HashMap<u64, Arc<HostPort>>>,
+    ports: Mutex<PortsById>,
+    /// With so many ports a collection looks for dead ones: what is behind a port is no part of the heap's budget.
+    collect_at: AtomicUsize,
+}
+
+type PortsById = HashMap<u64, Arc<HostPort>, BuildHasherDefault<IdHasher>>;
+
+/// Ids are counted, so that they need no hash that spreads them well over everything.
+#[derive(Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 << 8 | u64::from(*byte));
+        }
+    }
+
+    /// The table takes its place from the low bits, and a tag from the high ones.
+    fn write_u64(&mut self, id: u64) {
+        self.0 = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+/// Ports for whose sake no collection is made.
+const PORTS_MIN: usize = 2048;
 
 /// Ports that a thread keeps at hand.
 const RECENT_PORTS: usize = 8;
@@ -133,7 +162,7 @@ thread_local! {
 }
 
 impl PortTable {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<HostPort>>> {
+    fn lock(&self) -> MutexGuard<'_, PortsById> {
         self.ports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,6 +170,15 @@ impl PortTable {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         self.lock().insert(id, Arc::new(port));
         id
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.lock().len() >= self.collect_at.load(Ordering::Relaxed).max(PORTS_MIN)
+    }
+
+    fn expect_as_many_again(&self) {
+        let count = self.lock().len();
+        self.collect_at.store(2 * count, Ordering::Relaxed);
     }
 
     fn find(&self, id: u64) -> Option<Arc<HostPort>> {
@@ -198,6 +236,11 @@ pub(crate) fn make_port(
     name: &str,
 ) -> Result<Value, Raise> {
     sweep_dead(thread);
+    if Host::of(thread).ports.is_crowded() {
+        thread.collect_garbage(false);
+        sweep_dead(thread);
+        Host::of(thread).ports.expect_as_many_again();
+    }
     let loan = Value::from_aligned_address(port.loan().address());
     let id = Host::of(thread).ports.insert(port);
     let name = thread.literal_string(name);

@@ -1,0 +1,125 @@
+//! Looking a symbol or a small fixnum up in a hash table of the machine: where its entry is the first that its hash leads to, no
+//! function is called.
+//!
+//! This does what `Table::find` of the library does with its first slot; both have their constants from
+//! `canny_tables::hashing` and `layout::hash_table`. Such keys are the same only if they are the same word, whatever the table's
+//! equivalence, and their hashes do not change. A table of strings has none of them.
+
+use canny_spesh::graph::NodeId;
+use canny_spesh::types::Type;
+use canny_tables::hashing::{MIX_FACTOR, MIX_OFFSET, process_seed};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{self, FIELD0, FIXNUM_SHIFT, hash_table, symbol};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
+
+use super::segment::Segment;
+
+/// What is done with the entry of a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TableUse {
+    /// Gives its value.
+    Value,
+    /// Gives `#t`.
+    Known,
+    /// Changes its value.
+    Change,
+}
+
+impl TableUse {
+    pub(super) fn of(primitive: &str) -> Option<TableUse> {
+        Some(match primitive {
+            "%hash-table-ref" => TableUse::Value,
+            "%hash-table-contains?" => TableUse::Known,
+            "%hash-table-set!" => TableUse::Change,
+            _ => return None,
+        })
+    }
+}
+
+impl Segment<'_, '_> {
+    /// Uses the entry of a key and goes on with what that gives, or goes to `slow` without having done anything.
+    pub(super) fn use_entry(&mut self, action: TableUse, words: &[NodeId], slow: Block) -> Value {
+        let (table_node, key_node) = (words[0], words[1]);
+        let (table, key) = (self.tagged(table_node), self.tagged(key_node));
+        let is_table = self.new_block();
+        self.kind_test(Kind::HashTable, table_node, table, is_table, slow);
+        self.begin(is_table);
+        let hash = self.hash_of_key(key_node, key, slow);
+
+        let field = |index: usize| FIELD0 + 8 * index as i32;
+        let index = self.load(I64, table, field(hash_table::INDEX));
+        let bytes = self.length(index);
+        // The number of slots is a power of two.
+        let mask = self.builder.ins().iadd_imm_s(bytes, -8);
+        let place = self.builder.ins().ishl_imm_u(hash, 3);
+        let place = self.builder.ins().band(place, mask);
+        let place = self.builder.ins().iadd(index, place);
+        let slot = self.load(I64, place, FIELD0);
+        // The hash is above the number of the entry, which counts from one.
+        let above = self.builder.ins().ishl_imm_u(hash, 32);
+        let number = self.builder.ins().isub(slot, above);
+        let entry = self.builder.ins().iadd_imm_s(number, -1);
+        let entries = self.load(I64, table, field(hash_table::ENTRIES));
+        let room = self.length(entries);
+        let room = self.builder.ins().ushr_imm_u(room, 1);
+        let below = IntCC::UnsignedLessThan;
+        let is_slot = self.builder.ins().icmp(below, entry, room);
+        let has_slot = self.new_block();
+        self.builder.ins().brif(is_slot, has_slot, &[], slow, &[]);
+        self.begin(has_slot);
+        let offset = self.builder.ins().ishl_imm_u(entry, 4);
+        let place = self.builder.ins().iadd(entries, offset);
+        let there = self.load(I64, place, FIELD0);
+        let same = self.builder.ins().icmp(IntCC::Equal, there, key);
+        let found = self.new_block();
+        self.builder.ins().brif(same, found, &[], slow, &[]);
+        self.begin(found);
+        match action {
+            TableUse::Value => self.load(I64, place, FIELD0 + 8),
+            TableUse::Known => self.word(layout::TRUE),
+            TableUse::Change => {
+                self.store_with_barrier(words[2], place, FIELD0 + 8);
+                self.word(layout::UNSPECIFIED)
+            }
+        }
+    }
+
+    fn hash_of_key(&mut self, node: NodeId, key: Value, slow: Block) -> Value {
+        let ty = self.procedure.graph.node(node).ty;
+        let (number, other, done) = (self.new_block(), self.new_block(), self.new_block());
+        let hash = self.builder.append_block_param(done, I64);
+        if !ty.may_be(Type::FIXNUM) {
+            self.builder.ins().jump(other, &[]);
+        } else {
+            self.masked_branch(key, 3, 0, number, other);
+        }
+        self.begin(number);
+        let shift = i64::from(FIXNUM_SHIFT);
+        let bits = self.builder.ins().ushr_imm_u(key, shift);
+        let high = self.builder.ins().ushr_imm_u(key, 32 + shift);
+        let is_small = self.builder.ins().icmp_imm_s(IntCC::Equal, high, 0);
+        self.builder
+            .ins()
+            .brif(is_small, done, &[bits.into()], slow, &[]);
+
+        self.begin(other);
+        let is_symbol = self.new_block();
+        self.kind_test(Kind::Symbol, node, key, is_symbol, slow);
+        self.begin(is_symbol);
+        let own = self.load(I64, key, FIELD0 + 8 * symbol::HASH as i32);
+        let seed = self.word(process_seed() ^ MIX_OFFSET);
+        let state = self.builder.ins().bxor(own, seed);
+        let factor = self.word(MIX_FACTOR);
+        let low = self.builder.ins().imul(state, factor);
+        let high = self.builder.ins().umulhi(state, factor);
+        let mixed = self.builder.ins().bxor(low, high);
+        let folded = self.builder.ins().ushr_imm_u(mixed, 32);
+        let folded = self.builder.ins().bxor(mixed, folded);
+        let folded = self.builder.ins().band_imm_s(folded, 0xffff_ffff);
+        self.builder.ins().jump(done, &[folded.into()]);
+        self.begin(done);
+        hash
+    }
+}
