@@ -86,7 +86,7 @@
           ;; Hash tables
           hash-table-clear! hash-table-contains? hash-table-empty? hash-table-intern!
           ;; Macros
-          assert dotimes until while
+          assert dotimes fluid-let until while
           ;; Numbers, symbols, strings, records, conditions, memory
           -1+ 1+ arithmetic-shift bit-count bit-field bit-set? bitwise-and bitwise-if bitwise-ior
           bitwise-not bitwise-xor bytevector->list bytevector-fill! char-general-category

@@ -1,7 +1,7 @@
 ;;; (canny syntax-extensions): macros of SRFIs 2 and 26 and others that people expect at a prompt.
 
 (define-library (canny syntax-extensions)
-  (export and-let* cut cute assert while until dotimes)
+  (export and-let* cut cute assert while until dotimes fluid-let)
   (import (canny primitives) (canny syntax) (canny control))
   (begin
 
@@ -74,4 +74,26 @@
          (let ((limit count))
            (do ((variable 0 (+ variable 1)))
                ((>= variable limit))
-             body ...)))))))
+             body ...)))))
+
+    ;; Other values for variables while the body runs. The values are exchanged on each way in and out, so that
+    ;; a continuation of the body finds its own.
+    (define-syntax fluid-let
+      (syntax-rules ()
+        ((_ ((variable value) ...) body0 body ...)
+         (fluid-let-exchange () ((variable value) ...) body0 body ...))))
+
+    (define-syntax fluid-let-exchange
+      (syntax-rules ()
+        ((_ ((variable other value) ...) () body ...)
+         (let ((other value) ...)
+           (let ((exchange!
+                  (lambda ()
+                    (let ((kept variable))
+                      (set! variable other)
+                      (set! other kept))
+                    ...
+                    #f)))
+             (dynamic-wind exchange! (lambda () body ...) exchange!))))
+        ((_ (exchanged ...) ((variable value) more ...) body ...)
+         (fluid-let-exchange (exchanged ... (variable other value)) (more ...) body ...))))))

@@ -1,8 +1,8 @@
-;;; (canny test): a small test library, written in R7RS alone.
+;;; (canny test): a small test library.
 ;;;
 ;;; (test expected expression)             compares by equal?, but a NaN equals a NaN
 ;;; (test-approximate expected expression) compares numbers to a relative error of 1e-10
-;;; (test-true expression)                 the value counts as true
+;;; (test-assert expression)               the value counts as true; so does test-true
 ;;; (test-false expression)                the value is #f
 ;;; (test-values (expected ...) expression)
 ;;; (test-error expression)                an exception is raised, whatever the object
@@ -10,98 +10,183 @@
 ;;; (test-output expected body ...)        what the body writes to the current output port
 ;;; (test-group name body ...)             names what is inside in reports
 ;;; (test-finish)                          prints the summary; leaves with code 1 after a failure
+;;; (test-summary)                         prints the summary and begins to count anew; for the prompt
 ;;;
-;;; A failure prints the group, the expression, what was expected and what came; the tests go on.
+;;; A string in front is the name of a test: (test "name" expected expression), and so for
+;;; test-approximate, test-assert, test-true, test-false, and for test-error with a predicate.
+;;;
+;;; A failure prints the group, the name or the expression, the place, what was expected, what came, and where
+;;; the two differ; the tests go on.  Under `canny test` nothing is printed: (canny test report) tells it.
+;;;
+;;; `%run-test` and its like are for macros: `body` is called with a procedure that takes the
+;;; expected and the actual value, or with none.
 
 (define-library (canny test)
-  (export test test-approximate test-true test-false test-values test-error test-output
-          test-group test-finish %run-test %run-error-test %run-group)
-  (import (scheme base) (scheme complex) (scheme write) (scheme process-context))
+  (export test test-approximate test-assert test-true test-false test-values test-error test-output
+          test-group test-finish test-summary
+          %run-test %run-close-test %run-true-test %run-false-test %run-error-test %run-group
+          %run-checked)
+  (import (except (scheme base) error-object?) (scheme complex) (scheme write)
+          (scheme process-context)
+          (only (canny primitives) current-jiffy error-object? condition-kind)
+          (only (canny control) %guard-else)
+          (canny test differences) (canny test report))
   (begin
 
     (define passed 0)
     (define failed 0)
+    ;; Names of the open groups, innermost first.
     (define groups '())
 
-    (define (pass!)
-      (set! passed (+ passed 1)))
+    ;; What a body gives when the test fails.
+    (define-record-type failure
+      (make-failure expected actual differences)
+      failure?
+      ;; Texts.
+      (expected failure-expected)
+      (actual failure-actual)
+      ;; Lines.
+      (differences failure-differences))
 
-    (define (report form expectation write-actual)
+    (define (interrupt? object)
+      (and (error-object? object) (eq? (condition-kind object) 'interrupt)))
+
+    ;; Runs a test.  `attempt` gives a failure or something else; `on-raise` makes one of an object
+    ;; that was raised.
+    (define (run name form attempt on-raise)
+      (let ((name (or name (form-name form))) (owner (test-owner)))
+        (if (wanted? groups name)
+            (let* ((start (current-jiffy))
+                   (interrupt #f)
+                   (outcome
+                    (%guard-else (lambda ()
+                                   (set-test-owner! 'test)
+                                   (attempt))
+                                 (lambda (object)
+                                   (if (interrupt? object)
+                                       (set! interrupt object))
+                                   (on-raise object))))
+                   (jiffies (- (current-jiffy) start)))
+              (set-test-owner! owner)
+              (if (failure? outcome)
+                  (fail! name jiffies form outcome)
+                  (pass! name jiffies))
+              (if interrupt
+                  (raise interrupt))))))
+
+    (define (pass! name jiffies)
+      (set! passed (+ passed 1))
+      (report-pass! groups name jiffies))
+
+    (define (fail! name jiffies form failure)
       (set! failed (+ failed 1))
+      (let ((place (caller-place)))
+        (if (reporting?)
+            (report-failure! groups name jiffies place (show-value form)
+                             (failure-expected failure) (failure-actual failure)
+                             (failure-differences failure))
+            (print-failure name form place failure))))
+
+    (define (print-failure name form place failure)
       (display "FAIL ")
-      (for-each (lambda (group) (display group) (display ": ")) (reverse groups))
-      (write form)
+      (for-each (lambda (group)
+                  (display group)
+                  (display ": "))
+                (reverse groups))
+      (if (string=? name (form-name form))
+          (write form)
+          (begin
+            (display name)
+            (newline)
+            (display "  ")
+            (write form)))
       (newline)
+      (if place
+          (begin
+            (display "  at ")
+            (display (car place))
+            (display ":")
+            (display (cadr place))
+            (newline)))
       (display "  expected: ")
-      (display expectation)
+      (display (failure-expected failure))
       (newline)
       (display "  actual:   ")
-      (write-actual)
-      (newline))
+      (display (failure-actual failure))
+      (newline)
+      (for-each (lambda (line)
+                  (display "    ")
+                  (display line)
+                  (newline))
+                (failure-differences failure)))
 
-    (define (written object)
-      (let ((port (open-output-string)))
-        (write object port)
-        (get-output-string port)))
+    (define (raised expectation)
+      (lambda (object)
+        (make-failure expectation (show-raised object) '())))
 
-    (define (write-raised object)
-      (display "raised ")
-      (if (error-object? object)
-          (begin
-            (display (error-object-message object))
-            (for-each (lambda (irritant)
-                        (display " ")
-                        (write irritant))
-                      (error-object-irritants object)))
-          (write object)))
+    (define (%run-test name form body)
+      (run name form
+           (lambda ()
+             (body
+              (lambda (expected actual)
+                (or (same? expected actual)
+                    (make-failure (show-value expected) (show-value actual)
+                                  (differences expected actual))))))
+           (raised "a value")))
 
-    ;; Calls `thunk` and counts a success if `accept?` takes its value. `expectation` is for the
-    ;; report.
-    (define (%run-test form thunk expectation accept?)
-      (let ((outcome
-             (call-with-current-continuation
-              (lambda (return)
-                (with-exception-handler
-                 (lambda (object)
-                   (return (lambda ()
-                             (report form expectation (lambda () (write-raised object))))))
-                 (lambda ()
-                   (let ((value (thunk)))
-                     (lambda ()
-                       (if (accept? value)
-                           (pass!)
-                           (report form expectation (lambda () (write value))))))))))))
-        (outcome)))
+    (define (%run-close-test name form body)
+      (run name form
+           (lambda ()
+             (body
+              (lambda (expected actual)
+                (or (close? expected actual)
+                    (make-failure (string-append "about " (show-value expected))
+                                  (show-value actual)
+                                  '())))))
+           (raised "a number")))
 
-    (define (%run-error-test form thunk accept?)
-      (let ((outcome
-             (call-with-current-continuation
-              (lambda (return)
-                (with-exception-handler
-                 (lambda (object)
-                   (return (lambda ()
-                             (if (accept? object)
-                                 (pass!)
-                                 (report form
-                                         "another exception"
-                                         (lambda () (write-raised object)))))))
-                 (lambda ()
-                   (let ((value (thunk)))
-                     (lambda ()
-                       (report form "an exception" (lambda () (write value)))))))))))
-        (outcome)))
+    (define (%run-true-test name form thunk)
+      (run name form
+           (lambda ()
+             (or (thunk)
+                 (make-failure "a true value" "#f" '())))
+           (raised "a true value")))
+
+    (define (%run-false-test name form thunk)
+      (run name form
+           (lambda ()
+             (let ((value (thunk)))
+               (or (not value)
+                   (make-failure "#f" (show-value value) '()))))
+           (raised "#f")))
+
+    (define (%run-error-test name form thunk accept?)
+      (run name form
+           (lambda ()
+             (let ((value (thunk)))
+               (make-failure "an exception" (show-value value) '())))
+           (lambda (object)
+             (if (and (not (interrupt? object)) (accept? object))
+                 #t
+                 (make-failure "an exception of another kind" (show-raised object) '())))))
+
+    ;; For libraries of tests of another kind: `attempt` gives #t, or a list of expected text, actual
+    ;; text and lines.
+    (define (%run-checked name form attempt)
+      (run name form
+           (lambda ()
+             (let ((outcome (attempt)))
+               (or (not (pair? outcome))
+                   (make-failure (car outcome) (cadr outcome) (car (cddr outcome))))))
+           (raised "no exception")))
 
     (define (%run-group name thunk)
-      (set! groups (cons name groups))
-      (thunk)
-      (set! groups (cdr groups)))
-
-    (define (not-a-number? object)
-      (and (number? object) (not (= object object))))
-
-    (define (same? expected actual)
-      (or (equal? expected actual)
-          (and (not-a-number? expected) (not-a-number? actual))))
+      (report-group-begin! name)
+      (let ((outer groups))
+        (set! groups (cons name groups))
+        (thunk)
+        (set! groups outer))
+      (report-group-end!))
 
     (define (close? expected actual)
       (or (same? expected actual)
@@ -111,64 +196,85 @@
                      (scale (max 1 (magnitude expected))))
                  (<= difference (* 1e-10 scale))))))
 
+    (define (print-summary)
+      (if (not (reporting?))
+          (begin
+            (display passed)
+            (display " passed, ")
+            (display failed)
+            (display " failed")
+            (newline))))
+
     (define (test-finish)
-      (display passed)
-      (display " passed, ")
-      (display failed)
-      (display " failed")
-      (newline)
+      (print-summary)
       (if (> failed 0)
           (exit 1)))
+
+    (define (test-summary)
+      (print-summary)
+      (set! passed 0)
+      (set! failed 0))
 
     (define-syntax test
       (syntax-rules ()
         ((_ expected expression)
-         (let ((wanted expected))
-           (%run-test 'expression
-                      (lambda () expression)
-                      (written wanted)
-                      (lambda (value) (same? wanted value)))))))
+         (%run-test #f 'expression (lambda (check) (check expected expression))))
+        ((_ name expected expression)
+         (%run-test name 'expression (lambda (check) (check expected expression))))))
 
     (define-syntax test-approximate
       (syntax-rules ()
         ((_ expected expression)
-         (let ((wanted expected))
-           (%run-test 'expression
-                      (lambda () expression)
-                      (string-append "about " (written wanted))
-                      (lambda (value) (close? wanted value)))))))
+         (%run-close-test #f 'expression (lambda (check) (check expected expression))))
+        ((_ name expected expression)
+         (%run-close-test name 'expression (lambda (check) (check expected expression))))))
+
+    (define-syntax test-assert
+      (syntax-rules ()
+        ((_ expression)
+         (%run-true-test #f 'expression (lambda () expression)))
+        ((_ name expression)
+         (%run-true-test name 'expression (lambda () expression)))))
 
     (define-syntax test-true
       (syntax-rules ()
-        ((_ expression)
-         (%run-test 'expression (lambda () expression) "true" (lambda (value) value)))))
+        ((_ argument ...)
+         (test-assert argument ...))))
 
     (define-syntax test-false
       (syntax-rules ()
         ((_ expression)
-         (%run-test 'expression (lambda () expression) "#f" not))))
+         (%run-false-test #f 'expression (lambda () expression)))
+        ((_ name expression)
+         (%run-false-test name 'expression (lambda () expression)))))
 
     (define-syntax test-values
       (syntax-rules ()
         ((_ (expected ...) expression)
-         (test (list expected ...)
-               (call-with-values (lambda () expression) list)))))
+         (%run-test #f 'expression
+                    (lambda (check)
+                      (check (list expected ...)
+                             (call-with-values (lambda () expression) list)))))))
 
     (define-syntax test-error
       (syntax-rules ()
         ((_ expression)
-         (%run-error-test 'expression (lambda () expression) (lambda (object) #t)))
+         (%run-error-test #f 'expression (lambda () expression) (lambda (object) #t)))
         ((_ accept? expression)
-         (%run-error-test 'expression (lambda () expression) accept?))))
+         (%run-error-test #f 'expression (lambda () expression) accept?))
+        ((_ name accept? expression)
+         (%run-error-test name 'expression (lambda () expression) accept?))))
 
     (define-syntax test-output
       (syntax-rules ()
         ((_ expected body ...)
-         (test expected
-               (let ((port (open-output-string)))
-                 (parameterize ((current-output-port port))
-                   body ...)
-                 (get-output-string port))))))
+         (%run-test #f '(begin body ...)
+                    (lambda (check)
+                      (check expected
+                             (let ((port (open-output-string)))
+                               (parameterize ((current-output-port port))
+                                 body ...)
+                               (get-output-string port))))))))
 
     (define-syntax test-group
       (syntax-rules ()

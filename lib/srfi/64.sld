@@ -9,6 +9,9 @@
 ;;;
 ;;; `test-error` takes as its type #t, a predicate, or a record type; any other object stands for
 ;;; every exception.
+;;;
+;;; Under `canny test` the results go to it by (canny test report), whatever the runner, and the simple
+;;; runner prints nothing.  What a test does with other runners is not told.
 
 (define-library (srfi 64)
   (export test-begin test-end test-group test-group-with-cleanup
@@ -36,9 +39,18 @@
           %test-check %test-compare %test-expect-error %test-group)
   (import (scheme base) (scheme case-lambda) (scheme write) (scheme read) (scheme eval) (scheme repl)
           (only (canny primitives) %make-condition condition-position condition->string
-                record-type? %record? %type-error)
-          (only (canny control) %guard-else))
+                record-type? %record? %type-error current-jiffy condition-kind)
+          (rename (only (canny primitives) error-object?) (error-object? condition?))
+          (only (canny control) %guard-else)
+          (canny test report)
+          (only (canny test differences) differences show-value))
   (begin
+
+    ;; Whether `canny test` is to hear of a runner.
+    (define (told? runner)
+      (and (reporting?)
+           (memq (test-owner) (list #f runner))
+           #t))
 
     ;; Runners.
 
@@ -247,6 +259,8 @@
                (set-installed! runner #t)
                (test-runner-current runner)))
          (let ((runner (test-runner-get)))
+           (if (told? runner)
+               (report-group-begin! name))
            ((test-runner-on-group-begin runner) runner name count)
            (set-groups! runner
                         (cons (make-group name count 0
@@ -270,8 +284,13 @@
                    (not (equal? (car names) (group-name group))))
               ((test-runner-on-bad-end-name runner) runner (group-name group) (car names)))
           (if (and expected (not (= expected (group-count group))))
-              ((test-runner-on-bad-count runner) runner (group-count group) expected))
+              (begin
+                (if (told? runner)
+                    (report-problem! (bad-count-text runner (group-count group) expected)))
+                ((test-runner-on-bad-count runner) runner (group-count group) expected)))
           ((test-runner-on-group-end runner) runner)
+          (if (told? runner)
+              (report-group-end!))
           (set-groups! runner (cdr groups))
           (set-skip-list! runner (group-skip-list group))
           (set-fail-list! runner (group-fail-list group))
@@ -351,26 +370,74 @@
     ;; a failure.
     (define (run-test name form attempt)
       (let ((runner (test-runner-get)))
-        (test-result-clear runner)
-        (note-position! runner)
-        (test-result-set! runner 'source-form form)
-        (test-result-set! runner 'test-name (or name ""))
-        (let ((verdict (verdict runner)))
-          (if verdict
-              (test-result-set! runner 'result-kind verdict))
-          ((test-runner-on-test-begin runner) runner)
-          (if (not (eq? verdict 'skip))
-              (let ((passed?
-                     (%guard-else (lambda () (attempt runner))
-                                  (lambda (object)
-                                    (test-result-set! runner 'actual-error object)
-                                    #f))))
-                (test-result-set! runner 'result-kind
-                                  (if verdict
-                                      (if passed? 'xpass 'xfail)
-                                      (if passed? 'pass 'fail)))))
-          (count-result! runner)
-          ((test-runner-on-test-end runner) runner))))
+        (if (or (not (told? runner))
+                (wanted? (test-runner-group-stack runner) (shown-name name form)))
+            (run-wanted-test runner name form attempt))))
+
+    (define (run-wanted-test runner name form attempt)
+      (test-result-clear runner)
+      (note-position! runner)
+      (test-result-set! runner 'source-form form)
+      (test-result-set! runner 'test-name (or name ""))
+      (let ((verdict (verdict runner)) (owner (test-owner)) (start (current-jiffy)) (interrupt #f))
+        (if verdict
+            (test-result-set! runner 'result-kind verdict))
+        ((test-runner-on-test-begin runner) runner)
+        (if (not (eq? verdict 'skip))
+            (let ((passed?
+                   (%guard-else (lambda ()
+                                  (set-test-owner! runner)
+                                  (attempt runner))
+                                (lambda (object)
+                                  (if (and (condition? object)
+                                           (eq? (condition-kind object) 'interrupt))
+                                      (set! interrupt object))
+                                  (test-result-set! runner 'actual-error object)
+                                  #f))))
+              (set-test-owner! owner)
+              (test-result-set! runner 'result-kind
+                                (if verdict
+                                    (if passed? 'xpass 'xfail)
+                                    (if passed? 'pass 'fail)))))
+        (count-result! runner)
+        (if (told? runner)
+            (tell-result runner (shown-name name form) (- (current-jiffy) start)))
+        ((test-runner-on-test-end runner) runner)
+        (if interrupt
+            (raise interrupt))))
+
+    (define (shown-name name form)
+      (if (or (not name) (equal? name ""))
+          (form-name form)
+          name))
+
+    ;; Tells `canny test` how a test ended.
+    (define (tell-result runner name jiffies)
+      (let ((groups (test-runner-group-stack runner))
+            (property (lambda (name) (assq name (test-runner-results runner)))))
+        (case (test-result-kind runner)
+          ((pass) (report-pass! groups name jiffies))
+          ((xfail) (report-expected-failure! groups name jiffies))
+          ((skip) (report-skip! groups name))
+          ((fail xpass)
+           (let ((expected (property 'expected-value))
+                 (actual (property 'actual-value))
+                 (raised (property 'actual-error)))
+             (report-failure! groups name jiffies
+                              (and (test-result-ref runner 'source-file)
+                                   (list (test-result-ref runner 'source-file)
+                                         (test-result-ref runner 'source-line)))
+                              (show-value (test-result-ref runner 'source-form))
+                              (cond ((eq? (test-result-kind runner) 'xpass) "a failure")
+                                    (expected (show-value (cdr expected)))
+                                    ((property 'expected-error) "an exception of another kind")
+                                    (else "a true value"))
+                              (cond (raised (show-raised (cdr raised)))
+                                    (actual (show-value (cdr actual)))
+                                    (else "no value"))
+                              (if (and expected actual)
+                                  (differences (cdr expected) (cdr actual))
+                                  '())))))))
 
     (define (count-result! runner)
       (count-in-group! runner)
@@ -486,7 +553,7 @@
 
     (define (test-on-test-end-simple runner)
       (let ((kind (test-result-kind runner)))
-        (if (memq kind '(fail xpass))
+        (if (and (memq kind '(fail xpass)) (not (told? runner)))
             (begin
               (display (if (eq? kind 'fail) "FAIL " "XPASS "))
               (for-each (lambda (name) (display name) (display ": "))
@@ -509,14 +576,19 @@
                                 (lambda (object) (display (condition->string object)))
                                 runner 'actual-error)))))
 
+    (define (bad-count-text runner actual expected)
+      (string-append "The group "
+                     (show-value (car (test-runner-group-stack runner)))
+                     " should have "
+                     (number->string expected)
+                     " tests, but had "
+                     (number->string actual)))
+
     (define (test-on-bad-count-simple runner actual expected)
-      (display "The group ")
-      (write (car (test-runner-group-stack runner)))
-      (display " should have ")
-      (display expected)
-      (display " tests, but had ")
-      (display actual)
-      (newline))
+      (if (not (told? runner))
+          (begin
+            (display (bad-count-text runner actual expected))
+            (newline))))
 
     (define (test-on-bad-end-name-simple runner begin-name end-name)
       (error "test-end: the name differs from that of test-begin" end-name begin-name))
@@ -528,11 +600,13 @@
               (display ", ")
               (display count)
               (display what))))
-      (display (test-runner-pass-count runner))
-      (display " passed, ")
-      (display (test-runner-fail-count runner))
-      (display " failed")
-      (show (test-runner-xfail-count runner) " failed as expected")
-      (show (test-runner-xpass-count runner) " passed unexpectedly")
-      (show (test-runner-skip-count runner) " skipped")
-      (newline))))
+      (if (not (told? runner))
+          (begin
+            (display (test-runner-pass-count runner))
+            (display " passed, ")
+            (display (test-runner-fail-count runner))
+            (display " failed")
+            (show (test-runner-xfail-count runner) " failed as expected")
+            (show (test-runner-xpass-count runner) " passed unexpectedly")
+            (show (test-runner-skip-count runner) " skipped")
+            (newline))))))

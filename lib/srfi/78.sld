@@ -2,8 +2,9 @@
 
 (define-library (srfi 78)
   (export check check-ec check-report check-set-mode! check-reset! check-passed?
-          %check %check-ec)
-  (import (canny syntax) (canny primitives) (srfi 42))
+          %check %check-ec %check-wanted?)
+  (import (canny syntax) (canny primitives) (srfi 42) (canny test report)
+          (only (canny test differences) differences show-value))
   (begin
 
     ;; The number of checks that passed, and the failures, newest first.  A failure is a list:
@@ -50,7 +51,8 @@
     ;; `cases` is #f for a check that is no comprehension.
     (define (check-correct! expression value cases)
       (set! passed (+ passed 1))
-      (if (eq? mode 'report)
+      (report-pass! '() (form-name expression) 0)
+      (if (and (eq? mode 'report) (not (reporting?)))
           (report-check expression value
                         (lambda ()
                           (if cases
@@ -60,14 +62,18 @@
 
     (define (check-wrong! expression value expected)
       (set! failures (cons (list expression value expected) failures))
-      (if (memq mode '(report report-failed))
+      (if (reporting?)
+          (report-failure! '() (form-name expression) 0 (caller-place) (show-value expression)
+                           (show-value expected) (show-value value) (differences expected value)))
+      (if (and (memq mode '(report report-failed)) (not (reporting?)))
           (report-check expression value (lambda () (write-wrong expected)))))
 
     (define (%check expression same? expected thunk)
-      (let ((value (thunk)))
-        (if (same? value expected)
-            (check-correct! expression value #f)
-            (check-wrong! expression value expected))))
+      (if (wanted? '() (form-name expression))
+          (let ((value (thunk)))
+            (if (same? value expected)
+                (check-correct! expression value #f)
+                (check-wrong! expression value expected)))))
 
     (define (enabled?)
       (not (eq? mode 'off)))
@@ -95,7 +101,7 @@
     (define-syntax checked-ec
       (syntax-rules ()
         ((_ (qualifier ...) expression same? expected (argument ...))
-         (if (enabled?)
+         (if (and (enabled?) (%check-wanted? 'expression))
              (let* ((cases 0)
                     (last #f)
                     (failure
@@ -112,13 +118,16 @@
                                      wanted))))
                (%check-ec failure 'expression last cases))))))
 
+    (define (%check-wanted? expression)
+      (wanted? '() (form-name expression)))
+
     (define (%check-ec failure expression value cases)
       (if failure
           (%apply check-wrong! failure)
           (check-correct! expression value cases)))
 
     (define (check-report)
-      (if (enabled?)
+      (if (and (enabled?) (not (reporting?)))
           (let ((failed (length failures)))
             (newline)
             (display "; *** checks *** : ")

@@ -1,7 +1,7 @@
 //! `cargo xtask VERB`: everything about the project that is neither building nor running it.
 //!
-//! Each verb is a module. The crate depends on none of the project's crates, so that it builds in
-//! seconds; what has to run Scheme runs the `canny` binary.
+//! Each verb is a module. Of the project's crates it depends on `canny-pages` only, which depends on none,
+//! so that it builds in seconds; what has to run Scheme runs the `canny` binary.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
@@ -15,6 +15,7 @@ mod fuzz;
 mod history;
 mod process;
 mod programs;
+mod site;
 mod srfis;
 mod svg;
 mod test;
@@ -32,6 +33,7 @@ verbs
   differential   the test programs under collector stress must behave as without
   conformance    run suites that others wrote
   srfis          the table of SRFIs, from runs of their tests
+  site           the documents and the reference as a static site
   bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
   history        measure commit by commit: a table and a chart of time, allocation and memory
   warmup         measure how soon programs are fast, and what that costs short ones
@@ -51,6 +53,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("differential", differential::run),
     ("conformance", conformance::run),
     ("srfis", srfis::run),
+    ("site", site::run),
     ("bench", bench::run),
     ("history", history::run),
     ("warmup", warmup::run),

@@ -2,13 +2,13 @@
 
 use crate::arguments::Arguments;
 use crate::workspace::{self, Profile};
-use crate::{differential, programs, tidy};
+use crate::{differential, programs, site, tidy};
 
 const HELP: &str = "\
 usage: cargo xtask test
 
 Runs `tidy`, all tests of the workspace (with cargo-nextest if it is installed) and the CI shares of
-`differential` and `programs`.
+`differential` and `programs`; builds the site, to find dead links.
 ";
 
 pub fn run(arguments: &mut Arguments) -> Result<(), String> {
@@ -25,6 +25,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     }
     let canny = workspace::canny(arguments, Profile::Debug)?;
     arguments.finish()?;
+    site::check(&canny)?;
     differential::share(&canny)?;
     programs::share(&canny)?;
     println!("xtask test: all passed");

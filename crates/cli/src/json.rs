@@ -19,19 +19,19 @@ use canny_syntax::span::{SourceMap, Span};
 use canny_vm::{FrameDescription, Position, TailCaller};
 
 /// An object that is being written.
-struct Object {
+pub struct Object {
     text: String,
 }
 
 impl Object {
-    fn new() -> Object {
+    pub fn new() -> Object {
         Object {
             text: "{".to_owned(),
         }
     }
 
     /// Adds a member whose value is JSON.
-    fn json(&mut self, name: &str, value: &str) {
+    pub fn json(&mut self, name: &str, value: &str) {
         if self.text.len() > 1 {
             self.text.push(',');
         }
@@ -40,11 +40,11 @@ impl Object {
         self.text.push_str(value);
     }
 
-    fn string(&mut self, name: &str, value: &str) {
+    pub fn string(&mut self, name: &str, value: &str) {
         self.json(name, &string(value));
     }
 
-    fn array(&mut self, name: &str, elements: impl Iterator<Item = String>) {
+    pub fn array(&mut self, name: &str, elements: impl Iterator<Item = String>) {
         let elements: Vec<String> = elements.collect();
         self.json(name, &format!("[{}]", elements.join(",")));
     }
@@ -65,14 +65,14 @@ impl Object {
         );
     }
 
-    fn finish(mut self) -> String {
+    pub fn finish(mut self) -> String {
         self.text.push('}');
         self.text
     }
 }
 
 /// A text as JSON.
-fn string(text: &str) -> String {
+pub fn string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for character in text.chars() {

@@ -269,7 +269,7 @@ fn string(value: OsString) -> Result<String, String> {
 }
 
 /// A number of bytes with an optional suffix K, M or G.
-fn size(option: &str, value: OsString) -> Result<usize, String> {
+pub fn size(option: &str, value: OsString) -> Result<usize, String> {
     let text = string(value)?;
     let (digits, shift) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),

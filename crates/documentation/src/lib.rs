@@ -50,6 +50,7 @@ pub use model::{
     Document, Entry, Example, Expectation, Kind, Origin, Parameter, Part, Place, Role, Signature,
 };
 pub use page::{Page, PageEntry, complete};
+pub use text::markdown_examples;
 
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,30 @@ pub(crate) struct DocText {
     pub examples: Vec<Example>,
 }
 
+/// The examples in the fenced blocks of Scheme code of a Markdown text.
+pub fn markdown_examples(file: &str, source: &str) -> Vec<Example> {
+    let mut found = Vec::new();
+    let mut block: Option<(String, Vec<u32>)> = None;
+    for (index, line) in source.lines().enumerate() {
+        let fence = line.trim_start().strip_prefix("```");
+        match (fence, &mut block) {
+            (Some(_), Some((code, numbers))) => {
+                found.extend(examples(file, code, numbers));
+                block = None;
+            }
+            (Some("scheme"), None) => block = Some((String::new(), Vec::new())),
+            // Lines of another block are no code; its end looks like a block without a language.
+            (Some(_), None) | (None, None) => {}
+            (None, Some((code, numbers))) => {
+                code.push_str(line);
+                code.push('\n');
+                numbers.push(index as u32 + 1);
+            }
+        }
+    }
+    found
+}
+
 /// The comment block whose last line is directly above the line that `offset` is on: lines that begin with two
 /// semicolons or more. Nothing if something else stands before the offset on its line, whose number is given.
 pub(crate) fn comment_above(source: &str, offset: usize, line_number: usize) -> Vec<Line> {

@@ -59,6 +59,11 @@ impl Extents {
         })
     }
 
+    /// Whether the author wrote what begins with a token on one line.
+    pub(crate) fn is_one_line(&self, index: usize) -> bool {
+        self.breaks[index] > self.lasts[index]
+    }
+
     /// Whether what begins with a token fits its line up to its first line end, if it begins in this column.
     pub(crate) fn fits(&self, index: usize, column: usize) -> bool {
         let last = self.lasts[index];

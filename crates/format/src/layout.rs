@@ -2,13 +2,20 @@
 //!
 //! One pass from left to right with a stack of open lists. What a list looks like is known from its head; how much
 //! room a form takes up to its first line end is known beforehand ([`Extents`]), so that lines that would become too
-//! long are broken in front of a form rather than inside of it.
+//! long are broken in front of a form rather than inside of it. A form with a body that was written on one line and
+//! does not fit has its body below.
+//!
+//! The author's indentation counts for nothing, but for one thing: calls whose operands were indented by two columns
+//! are taken for forms with a body, since nothing else tells about the macros of a program.
 
-use canny_syntax::pretty::body_operands;
+use canny_syntax::pretty::{body_operands, is_guessed};
 
 use crate::ErrorAt;
 use crate::extents::Extents;
 use crate::tokens::{Kind, Token};
+
+/// An operand that does not fit any line gets one of its own if that gives it as many columns more.
+const WORTHWHILE_GAIN: usize = 8;
 
 /// A text, and for each line with a comment behind its code: the line's number, where the comment begins, and how
 /// many columns the code takes.
@@ -29,28 +36,37 @@ enum Shape {
 }
 
 /// An open list.
-struct List {
+struct List<'t> {
     /// The column of the paren, and of what follows it.
     column: usize,
     inner: usize,
+    /// The column of the paren in the source.
+    source_column: usize,
+    /// The first element, if it is an atom.
+    head: &'t str,
     shape: Shape,
     /// Elements so far, comments not counted.
     count: usize,
     /// The column of the first operand, if it stands on the operator's line.
     operand: Option<usize>,
-    /// An element of the body was brought to a line of its own: so are the others.
-    is_broken: bool,
-    /// Every element stands on a line of its own.
-    breaks_all: bool,
+    /// Elements from this one on begin lines.
+    breaks_from: usize,
+    /// No element began a line in the source yet.
+    is_first_line: bool,
+    /// How many line ends had been made before the last element.
+    breaks_before: usize,
 }
 
-impl List {
+impl List<'_> {
     /// The column of an element that begins a line.
     fn indentation(&self) -> usize {
         match self.shape {
             _ if self.count == 0 => self.inner,
             Shape::Elements => self.inner,
+            // Of a form that is only called like one with a body nobody knows where that begins.
+            Shape::Body(_) if self.operand.is_none() && is_guessed(self.head) => self.column + 2,
             Shape::Body(beside) if self.count <= beside => self.column + 4,
+            Shape::Body(0) => self.operand.unwrap_or(self.column + 2),
             Shape::Body(_) => self.column + 2,
             Shape::Call => self.operand.unwrap_or(self.inner),
         }
@@ -69,8 +85,13 @@ struct Writer<'t> {
     text: String,
     column: usize,
     line: usize,
-    lists: Vec<List>,
+    lists: Vec<List<'t>>,
+    /// Where the token before ends in the source, and in which column.
+    source_end: usize,
+    source_column: usize,
     trailing: Vec<(usize, usize, usize)>,
+    /// Line ends that are not in the source.
+    breaks: usize,
     /// The token before.
     before: Option<Kind>,
     /// A quotation stands directly before the next token.
@@ -89,7 +110,10 @@ pub(crate) fn layout(source: &str, tokens: &[Token]) -> Result<LaidOut, ErrorAt>
         column: 0,
         line: 0,
         lists: Vec::new(),
+        source_end: 0,
+        source_column: 0,
         trailing: Vec::new(),
+        breaks: 0,
         before: None,
         is_quoted: false,
         is_prefixed: false,
@@ -106,9 +130,14 @@ pub(crate) fn layout(source: &str, tokens: &[Token]) -> Result<LaidOut, ErrorAt>
     })
 }
 
-impl Writer<'_> {
+impl<'t> Writer<'t> {
     fn token(&mut self, index: usize) {
         let token = self.tokens[index];
+        self.source_column = column_behind(
+            &self.source[self.source_end..token.start],
+            self.source_column,
+        );
+        self.take_indentation_for_a_body(&token);
         match token.kind {
             Kind::Close => self.close(&token),
             Kind::LineComment => self.line_comment(index),
@@ -135,6 +164,26 @@ impl Writer<'_> {
             Kind::Open => self.open(index),
         }
         self.before = Some(token.kind);
+        let text = &self.source[token.start..token.end];
+        self.source_column = column_behind(text, self.source_column);
+        self.source_end = token.end;
+    }
+
+    /// Takes a call for a form with a body, if the first operand that begins a line is indented like that.
+    fn take_indentation_for_a_body(&mut self, token: &Token) {
+        let column = self.source_column;
+        if token.newlines > 0
+            && token.kind != Kind::Close
+            && let Some(list) = self.lists.last_mut()
+            && list.shape == Shape::Call
+            && list.is_first_line
+            && list.operand.is_some()
+        {
+            if column == list.source_column + 2 && !is_call_always(list.head) {
+                list.shape = Shape::Body(list.count.saturating_sub(1));
+            }
+            list.is_first_line = false;
+        }
     }
 
     /// Goes to where an element begins, unless a prefix went there.
@@ -166,42 +215,54 @@ impl Writer<'_> {
         let column = self.column;
         self.write(&token);
         let inner = self.column;
-        let is_data = self.is_quoted || token.end - token.start > 1;
-        let shape = match self.tokens.get(index + 1) {
-            Some(head) if head.kind == Kind::Atom && !is_data => {
-                shape_of(&self.source[head.start..head.end])
-            }
-            _ => Shape::Elements,
+        let head = match self.tokens.get(index + 1) {
+            Some(head) if head.kind == Kind::Atom => &self.source[head.start..head.end],
+            _ => "",
         };
-        let breaks_all = shape == Shape::Elements
-            && self
-                .tokens
-                .get(index + 1)
-                .is_some_and(|first| first.kind == Kind::Open)
-            && !self.extents.fits(index, column);
+        let is_data = self.is_quoted || token.end - token.start > 1 || self.is_list_of_names();
+        let shape = match head {
+            "" => Shape::Elements,
+            _ if is_data => Shape::Elements,
+            _ => shape_of(head),
+        };
         self.count();
-        // A named let has its name beside the keyword too.
-        let shape = match (
-            shape,
-            self.tokens.get(index + 1),
-            self.tokens.get(index + 2),
-        ) {
-            (Shape::Body(1), Some(head), Some(name))
-                if &self.source[head.start..head.end] == "let" && name.kind == Kind::Atom =>
-            {
-                Shape::Body(2)
-            }
+        // A named let has its name beside the keyword too; a variable of a macro for all bindings stands alone.
+        let is_named = head == "let"
+            && matches!(
+                self.tokens.get(index + 2..index + 4),
+                Some([name, next]) if name.kind == Kind::Atom && next.newlines == 0
+            );
+        let shape = match shape {
+            Shape::Body(1) if is_named => Shape::Body(2),
             _ => shape,
+        };
+        let fits = self.extents.fits(index, column);
+        let breaks_from = match shape {
+            _ if fits => usize::MAX,
+            Shape::Elements if head.is_empty() => 1,
+            Shape::Body(beside) if self.extents.is_one_line(index) => beside + 1,
+            Shape::Call if is_call_always(head) && self.extents.is_one_line(index) => 2,
+            _ => usize::MAX,
         };
         self.lists.push(List {
             column,
             inner,
+            source_column: self.source_column,
+            head,
             shape,
             count: 0,
             operand: None,
-            is_broken: false,
-            breaks_all,
+            breaks_from,
+            is_first_line: true,
+            breaks_before: self.breaks,
         });
+    }
+
+    /// Whether the list that begins here has parameters or literals of the form around it.
+    fn is_list_of_names(&self) -> bool {
+        self.lists.last().is_some_and(|list| {
+            list.count == 1 && matches!(list.head, "lambda" | "lambda*" | "syntax-rules")
+        })
     }
 
     fn close(&mut self, token: &Token) {
@@ -234,6 +295,7 @@ impl Writer<'_> {
     /// Begins a line where the next element of the innermost list belongs.
     fn end_line(&mut self, token: &Token) {
         let column = self.lists.last().map_or(0, List::indentation);
+        self.breaks += usize::from(token.newlines == 0);
         self.start_line(column, token.newlines > 1);
     }
 
@@ -255,6 +317,14 @@ impl Writer<'_> {
 
     /// Goes from the token before to an element or comment: on the same line or on a new one.
     fn begin(&mut self, index: usize) {
+        self.go_to(index);
+        let breaks = self.breaks;
+        if let Some(list) = self.lists.last_mut() {
+            list.breaks_before = breaks;
+        }
+    }
+
+    fn go_to(&mut self, index: usize) {
         let token = self.tokens[index];
         let Some(before) = self.before else { return };
         if before == Kind::LineComment {
@@ -273,14 +343,16 @@ impl Writer<'_> {
             }
             return;
         };
-        let must_break = token.newlines > 0
-            || (list.breaks_all && list.count > 0)
-            || (list.is_broken && list.is_at_body());
-        if must_break {
+        // Behind an element that had to be broken nothing stands.
+        let is_behind_broken = list.breaks_before < self.breaks;
+        // The tail of a dotted list stays beside its dot.
+        let is_tail = self.text.ends_with(" .");
+        let must_break = list.count >= list.breaks_from || is_behind_broken;
+        if token.newlines > 0 || must_break && !is_tail {
             self.end_line(&token);
             return;
         }
-        if self.should_break(index, list) {
+        if !is_tail && self.should_break(index, list) {
             self.end_line(&token);
             self.note_break();
             return;
@@ -300,18 +372,24 @@ impl Writer<'_> {
         if let Some(list) = self.lists.last_mut()
             && list.is_at_body()
         {
-            list.is_broken = true;
+            list.breaks_from = list.count;
         }
     }
 
     /// Whether an element would make its line too long, and a line of its own helps.
     fn should_break(&self, index: usize, list: &List) -> bool {
-        // The tail of a dotted list stays beside its dot.
-        if self.extents.fits(index, self.column + 1) || self.text.ends_with(" .") {
+        if self.extents.fits(index, self.column + 1) {
+            return false;
+        }
+        // The first operand tells what a form is about.
+        let is_known = is_call_always(list.head)
+            || matches!(list.shape, Shape::Body(_)) && !is_guessed(list.head);
+        if is_known && (list.count == 1 || list.head == "let" && !list.is_at_body()) {
             return false;
         }
         let column = list.indentation();
-        column < self.column + 1 && self.extents.fits(index, column)
+        let helps = self.extents.is_one_line(index) && column + WORTHWHILE_GAIN <= self.column;
+        column < self.column + 1 && (self.extents.fits(index, column) || helps)
     }
 
     fn write(&mut self, token: &Token) {
@@ -321,14 +399,23 @@ impl Writer<'_> {
             _ => text,
         };
         self.text.push_str(text);
-        match text.rfind('\n') {
-            Some(end) => {
-                self.line += text.matches('\n').count();
-                self.column = text[end + 1..].chars().count();
-            }
-            None => self.column += text.chars().count(),
-        }
+        self.line += text.matches('\n').count();
+        self.column = column_behind(text, self.column);
     }
+}
+
+/// The column behind a text that begins in a column.
+fn column_behind(text: &str, column: usize) -> usize {
+    match text.rfind('\n') {
+        Some(end) => text[end + 1..].chars().count(),
+        None => column + text.chars().count(),
+    }
+}
+
+/// Keywords whose operands are laid out like those of a call, whatever the author did; on several lines all of them
+/// begin one.
+fn is_call_always(head: &str) -> bool {
+    matches!(head, "if" | "cond" | "and" | "or")
 }
 
 /// What a list with this head is.

@@ -35,6 +35,55 @@ fn indentation_follows_the_form() {
     check("#(1\n2)", "#(1\n  2)\n");
     check("(list \"a\nb\" c\nd)", "(list \"a\nb\" c\n      d)\n");
     check("(with-thing x\ny)", "(with-thing x\n  y)\n");
+    check("(let bindings\n(f))", "(let bindings\n  (f))\n");
+    check("(named-lambda (f x)\n(g))", "(named-lambda (f x)\n  (g))\n");
+}
+
+#[test]
+fn what_only_looks_like_a_form_with_a_body() {
+    check(
+        "(with-exception-handler\n(lambda (e) 1)\n(lambda () 2))",
+        "(with-exception-handler\n  (lambda (e) 1)\n  (lambda () 2))\n",
+    );
+    check(
+        "(define-all\n(a 1)\n(b 2))",
+        "(define-all\n  (a 1)\n  (b 2))\n",
+    );
+    check("(let\n((a 1))\nb)", "(let\n    ((a 1))\n  b)\n");
+}
+
+#[test]
+fn bodies_without_operands_begin_below_the_keyword_or_beside_it() {
+    check("(begin (a)\n(b))", "(begin (a)\n       (b))\n");
+    check("(begin\n(a)\n(b))", "(begin\n  (a)\n  (b))\n");
+    check("(cond-expand\n(r7rs 1))", "(cond-expand\n  (r7rs 1))\n");
+}
+
+#[test]
+fn names_are_no_calls() {
+    check("(lambda (a b\nc)\nd)", "(lambda (a b\n         c)\n  d)\n");
+    check(
+        "(syntax-rules (a b\nc)\n(d e))",
+        "(syntax-rules (a b\n               c)\n  (d e))\n",
+    );
+}
+
+#[test]
+fn the_author_says_what_has_a_body() {
+    check(
+        "(my-form (x y) z\n  (a)\n  (b))",
+        "(my-form (x y) z\n  (a)\n  (b))\n",
+    );
+    check("(f (my-form x\n     (a)))", "(f (my-form x\n     (a)))\n");
+    check(" (my-form x\n   (a)\n b)", "(my-form x\n  (a)\n  b)\n");
+    // The first line decides, keywords are known, and without an operand beside there is no question.
+    check(
+        "(my-form x\n         (a)\n  b)",
+        "(my-form x\n         (a)\n         b)\n",
+    );
+    check("(if a\n  b\n  c)", "(if a\n    b\n    c)\n");
+    check("(f\n  a)", "(f\n a)\n");
+    check("'(f a\n  b)", "'(f a\n  b)\n");
 }
 
 #[test]
@@ -85,11 +134,37 @@ fn long_lines_are_broken() {
     );
     check(
         &format!("(define (f x) (g {word}) (g {word}) (g {word}))"),
-        &format!("(define (f x) (g {word}) (g {word})\n  (g {word}))\n"),
+        &format!("(define (f x)\n  (g {word})\n  (g {word})\n  (g {word}))\n"),
     );
     check(
         &format!("(let ((a {word}) (b {word}) (c {word})) a)"),
-        &format!("(let ((a {word})\n      (b {word})\n      (c {word})) a)\n"),
+        &format!("(let ((a {word})\n      (b {word})\n      (c {word}))\n  a)\n"),
+    );
+    check(
+        &format!("(x (if {word} {word} {word} {word}))"),
+        &format!("(x (if {word}\n       {word}\n       {word}\n       {word}))\n"),
+    );
+    check(
+        &format!("(define long-name (lambda (x) (g {word}) (g {word}) (h)))"),
+        &format!("(define long-name\n  (lambda (x) (g {word}) (g {word}) (h)))\n"),
+    );
+    // Nothing stands behind what was broken, and a keyword not alone.
+    check(
+        &format!("(g (lambda (x) {word} (f {word} {word})) {word})"),
+        &format!("(g (lambda (x)\n     {word}\n     (f {word} {word}))\n   {word})\n"),
+    );
+    check(
+        &format!("(x (if (f {word} {word} {word}) 1 2))"),
+        &format!("(x (if (f {word} {word}\n          {word})\n       1\n       2))\n"),
+    );
+    check(
+        &format!("(let ((a {word})) (f {word} {word}) . body)"),
+        &format!("(let ((a {word}))\n  (f {word} {word})\n  . body)\n"),
+    );
+    // What fits nowhere begins where it has more room.
+    check(
+        &format!("(f {word} (g {word} {word} {word} {word}))"),
+        &format!("(f {word}\n   (g {word} {word} {word}\n      {word}))\n"),
     );
 }
 

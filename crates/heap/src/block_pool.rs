@@ -1,8 +1,8 @@
 //! Which blocks are free.
 //!
-//! Free blocks are either *ready* (committed, contents arbitrary; taken one by one) or in a *run*
-//! (decommitted, so they read as zero; adjacent runs are merged). Blocks at or above the frontier
-//! were never used and read as zero too.
+//! Free blocks are *ready* (committed, contents arbitrary; taken one by one), in a *warm run* (where large objects
+//! were: committed, contents arbitrary) or in a *cold run* (decommitted, so they read as zero). Adjacent runs of
+//! a kind are merged. Blocks at or above the frontier were never used and read as zero too.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,66 @@ pub(crate) const POISON: u64 = 0x7f7f_7f7f_7f7f_7f7d;
 /// Most blocks that are committed at once.
 const COMMIT_BATCH_MAX: usize = 64;
 
+/// Free runs of blocks: length by first block.
+#[derive(Default)]
+struct Runs(BTreeMap<u32, u32>);
+
+impl Runs {
+    /// Adds a run to those that it touches; the whole that it is part of then.
+    fn add(&mut self, start: u32, length: u32) -> (u32, u32) {
+        let (mut start, mut length) = (start, length);
+        if let Some((&before, &before_length)) = self.0.range(..start).next_back()
+            && before + before_length == start
+        {
+            start = before;
+            length += before_length;
+        }
+        if let Some(after_length) = self.0.remove(&(start + length)) {
+            length += after_length;
+        }
+        self.0.insert(start, length);
+        (start, length)
+    }
+
+    /// Takes blocks from the first run that has so many.
+    fn take(&mut self, blocks: u32) -> Option<u32> {
+        let (start, length) = self
+            .0
+            .iter()
+            .find(|(_, length)| **length >= blocks)
+            .map(|(start, length)| (*start, *length))?;
+        self.0.remove(&start);
+        if length > blocks {
+            self.0.insert(start + blocks, length - blocks);
+        }
+        Some(start)
+    }
+
+    /// Takes at most so many blocks from the first run.
+    fn take_some(&mut self, blocks: u32) -> Option<(u32, u32)> {
+        let (start, length) = self.0.pop_first()?;
+        let taken = blocks.min(length);
+        if length > taken {
+            self.0.insert(start + taken, length - taken);
+        }
+        Some((start, taken))
+    }
+}
+
+/// Adjacent blocks that were free.
+pub(crate) struct TakenRun {
+    /// The first of them.
+    pub(crate) first: Block,
+    /// They read as zero; else they are committed and hold anything.
+    pub(crate) is_zero: bool,
+}
+
 /// The free blocks.
 pub(crate) struct BlockPool {
     ready: Vec<Block>,
-    runs: BTreeMap<u32, u32>,
+    cold: Runs,
+    warm: Runs,
+    warm_blocks: usize,
     frontier: u32,
     block_count: u32,
     used: usize,
@@ -30,7 +86,9 @@ impl BlockPool {
     pub(crate) fn new(block_count: usize, poison: bool) -> BlockPool {
         BlockPool {
             ready: Vec::new(),
-            runs: BTreeMap::new(),
+            cold: Runs::default(),
+            warm: Runs::default(),
+            warm_blocks: 0,
             frontier: 0,
             block_count: block_count as u32,
             used: 0,
@@ -42,6 +100,11 @@ impl BlockPool {
     /// Number of blocks in use.
     pub(crate) fn used(&self) -> usize {
         self.used
+    }
+
+    /// Number of free blocks that stay committed where large objects were.
+    pub(crate) fn warm(&self) -> usize {
+        self.warm_blocks
     }
 
     /// Greatest number of blocks that were in use at one time.
@@ -70,7 +133,7 @@ impl BlockPool {
             self.count_taken(1);
             return Some(block);
         }
-        self.take_run(1)
+        self.take_run(1).map(|run| run.first)
     }
 
     /// Makes a number of blocks ready that grows with the heap. One system call for all of them
@@ -80,13 +143,9 @@ impl BlockPool {
         if batch < 2 {
             return;
         }
-        let start = match self.runs.pop_first() {
-            Some((start, length)) => {
-                batch = batch.min(length as usize);
-                if length as usize > batch {
-                    self.runs
-                        .insert(start + batch as u32, length - batch as u32);
-                }
+        let start = match self.cold.take_some(batch as u32) {
+            Some((start, taken)) => {
+                batch = taken as usize;
                 start
             }
             None => {
@@ -101,33 +160,29 @@ impl BlockPool {
             .extend((start..start + batch as u32).rev().map(Block));
     }
 
-    /// Takes adjacent blocks that read as zero. Their states, cards and marks are clear.
-    pub(crate) fn take_run(&mut self, blocks: usize) -> Option<Block> {
-        let fitting = self
-            .runs
-            .iter()
-            .find(|(_, length)| **length as usize >= blocks)
-            .map(|(start, length)| (*start, *length));
-        let start = match fitting {
-            Some((start, length)) => {
-                self.runs.remove(&start);
-                if length as usize > blocks {
-                    self.runs
-                        .insert(start + blocks as u32, length - blocks as u32);
-                }
+    /// Takes adjacent blocks, warm ones if there are some. Their states, cards and marks are clear.
+    pub(crate) fn take_run(&mut self, blocks: usize) -> Option<TakenRun> {
+        let warm = self.warm.take(blocks as u32);
+        let start = match warm {
+            Some(start) => {
+                self.warm_blocks -= blocks;
                 start
             }
-            None => {
-                if blocks > (self.block_count - self.frontier) as usize {
-                    return None;
+            None => match self.cold.take(blocks as u32) {
+                Some(start) => start,
+                None if blocks > (self.block_count - self.frontier) as usize => return None,
+                None => {
+                    let start = self.frontier;
+                    self.frontier += blocks as u32;
+                    start
                 }
-                let start = self.frontier;
-                self.frontier += blocks as u32;
-                start
-            }
+            },
         };
         self.count_taken(blocks);
-        Some(Block(start))
+        Some(TakenRun {
+            first: Block(start),
+            is_zero: warm.is_none(),
+        })
     }
 
     fn clear_tables(&self, space: &Space, block: Block, blocks: usize) {
@@ -153,32 +208,40 @@ impl BlockPool {
         self.ready.push(block);
     }
 
-    /// Frees adjacent blocks, a large object's, and decommits them. The mark bit of the object must
-    /// be clear.
+    /// Frees adjacent blocks, a large object's. They stay committed until [`BlockPool::trim`]. The mark bit of the object
+    /// must be clear.
     pub(crate) fn release_run(&mut self, space: &Space, block: Block, blocks: usize) {
         self.clear_tables(space, block, blocks);
         self.used -= blocks;
-        self.add_run(space, block, blocks);
+        if self.poison {
+            self.add_cold(space, block.0, blocks as u32);
+        } else {
+            self.warm_blocks += blocks;
+            self.warm.add(block.0, blocks as u32);
+        }
     }
 
-    fn add_run(&mut self, space: &Space, block: Block, blocks: usize) {
-        space.decommit(block, blocks);
-        let mut start = block.0;
-        let mut length = blocks as u32;
-        if let Some((&before, &before_length)) = self.runs.range(..start).next_back()
-            && before + before_length == start
-        {
-            self.runs.remove(&before);
-            start = before;
-            length += before_length;
-        }
-        if let Some(after_length) = self.runs.remove(&(block.0 + blocks as u32)) {
-            length += after_length;
-        }
+    fn add_cold(&mut self, space: &Space, start: u32, length: u32) {
+        space.decommit(Block(start), length as usize);
+        let (start, length) = self.cold.add(start, length);
         if start + length == self.frontier {
             self.frontier = start;
-        } else {
-            self.runs.insert(start, length);
+            self.cold.0.remove(&start);
+        }
+    }
+
+    /// Decommits warm runs until at most so many blocks of them are left, the ones with the greatest numbers first.
+    pub(crate) fn cool(&mut self, space: &Space, keep: usize) {
+        while self.warm_blocks > keep {
+            let Some((start, length)) = self.warm.0.pop_last() else {
+                return;
+            };
+            let excess = (self.warm_blocks - keep).min(length as usize) as u32;
+            if excess < length {
+                self.warm.0.insert(start, length - excess);
+            }
+            self.warm_blocks -= excess as usize;
+            self.add_cold(space, start + length - excess, excess);
         }
     }
 
@@ -201,7 +264,7 @@ impl BlockPool {
             while freed.next_if_eq(&Block(first.0 + length)).is_some() {
                 length += 1;
             }
-            self.add_run(space, first, length as usize);
+            self.add_cold(space, first.0, length);
         }
     }
 }

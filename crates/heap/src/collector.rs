@@ -33,8 +33,12 @@ pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
     };
     let in_place = mode == CollectionMode::Full && wants_in_place(heap, state);
     let search = (mode == CollectionMode::Full).then(|| RawSearch::begin(state));
+    let young = Young::of(state);
     trace_everything(heap, state, mode, in_place);
     let live = reclaim(heap, state, mode);
+    if mode == CollectionMode::Minor {
+        fit_nursery(heap, state, young);
+    }
     settle_accounts(heap, state, mode, in_place, live);
     if let Some(search) = search {
         search.finish(heap, state);
@@ -53,6 +57,43 @@ pub(crate) fn close_areas(heap: &Heap, state: &mut HeapState) {
         let bytes = nursery::close_all(&heap.space, area, local);
         state.statistics.bytes_allocated += bytes as u64;
     }
+}
+
+/// Nurseries' worth of memory at most that freed large objects keep committed for others, and the part of it that each
+/// collection gives back.
+const WARM_NURSERIES: usize = 4;
+const WARM_SHARE_GIVEN_BACK: usize = 32;
+
+/// What a collection finds in the nursery.
+#[derive(Clone, Copy)]
+struct Young {
+    blocks: usize,
+    blocks_of_large: usize,
+}
+
+impl Young {
+    fn of(state: &HeapState) -> Young {
+        Young {
+            blocks: state.young_blocks,
+            blocks_of_large: state.young_blocks.saturating_sub(state.young.len()),
+        }
+    }
+}
+
+/// Chooses the size of the next nursery. A small one stays in the caches, and in the table of pages that the processor has at
+/// hand; a large one copies less where objects live on for a while, and large objects are not touched so often.
+fn fit_nursery(heap: &Heap, state: &mut HeapState, young: Young) {
+    let (least, most) = (heap.nursery_blocks_first(), heap.nursery_blocks);
+    let promoted = state.statistics.bytes_promoted_last / BLOCK_BYTES;
+    let now = state.nursery_blocks;
+    state.nursery_blocks =
+        if 8 * promoted > young.blocks || 2 * young.blocks_of_large > young.blocks {
+            (2 * now).min(most)
+        } else if 64 * promoted < young.blocks {
+            (now - now / 4).max(least)
+        } else {
+            now
+        };
 }
 
 fn wants_full(heap: &Heap, state: &HeapState) -> bool {
@@ -299,10 +340,13 @@ fn settle_accounts(
     }
     state.young_blocks = 0;
     let used = state.pool.used();
-    state.nursery_budget = heap.nursery_budget(used);
-    let keep =
-        (state.nursery_budget + state.spare_blocks).min(heap.limit_blocks.saturating_sub(used));
+    state.nursery_budget = heap.nursery_budget(used, state.nursery_blocks);
+    let free = heap.limit_blocks.saturating_sub(used);
+    let keep = (state.nursery_budget + state.spare_blocks).min(free);
     state.pool.trim(&heap.space, keep);
+    let warm = state.pool.warm();
+    let keep_warm = (warm - warm / WARM_SHARE_GIVEN_BACK).min(WARM_NURSERIES * heap.nursery_blocks);
+    state.pool.cool(&heap.space, keep_warm.min(free - keep));
     let room = heap.limit_blocks.saturating_sub(used);
     if mode == CollectionMode::Minor {
         state.full_next = room / 2 < heap.nursery_blocks.min(heap.limit_blocks / 4);

@@ -5,7 +5,7 @@
 pub struct HeapConfig {
     /// Hard limit in bytes; `None` means seven eighths of the machine's memory.
     pub limit: Option<usize>,
-    /// Bytes allocated between two collections. Rounded to blocks, at least a few of them.
+    /// Most bytes allocated between two collections; less where little survives. Rounded to blocks, at least a few of them.
     pub nursery_bytes: usize,
     /// The old generation is collected when it has grown to this many percent of what the last
     /// full collection left.

@@ -41,6 +41,8 @@ impl fmt::Display for HeapExhausted {
 
 impl std::error::Error for HeapExhausted {}
 
+/// Blocks of the first nursery, 6 MB: pages of 4 kB of which processors know so many at a time.
+const NURSERY_BLOCKS_FIRST: usize = 192;
 /// Fewest blocks in a nursery.
 const NURSERY_BLOCKS_MIN: usize = 8;
 /// Least heap limit: some nurseries, the reserve, and room to live.
@@ -59,7 +61,7 @@ pub struct Heap {
     pub(crate) limit_blocks: usize,
     /// Blocks below the limit that are kept for the program's handling of the excess.
     pub(crate) reserve_blocks: usize,
-    /// Blocks of a full nursery.
+    /// Blocks of the largest nursery.
     pub(crate) nursery_blocks: usize,
     state: Mutex<HeapState>,
     /// Signalled when no mutator runs any more.
@@ -87,6 +89,8 @@ pub(crate) struct HeapState {
     pub(crate) young_blocks: usize,
     /// Blocks that may be handed out until the next collection.
     pub(crate) nursery_budget: usize,
+    /// Blocks of a full nursery, as the last collections found it fit.
+    pub(crate) nursery_blocks: usize,
     pub(crate) to_spaces: ToSpaces,
     /// Old blocks with room in them, to promote into.
     pub(crate) partial_scannable: Vec<Block>,
@@ -144,6 +148,7 @@ impl Heap {
             large_young: Vec::new(),
             young_blocks: 0,
             nursery_budget: 0,
+            nursery_blocks: nursery_blocks.min(NURSERY_BLOCKS_FIRST),
             to_spaces: ToSpaces::default(),
             partial_scannable: Vec::new(),
             partial_leaf: Vec::new(),
@@ -166,7 +171,8 @@ impl Heap {
             running: 0,
             stopping: false,
         };
-        state.nursery_budget = nursery_blocks.min(limit_blocks / 4).max(NURSERY_BLOCKS_MIN);
+        let budget = state.nursery_blocks.min(limit_blocks / 4);
+        state.nursery_budget = budget.max(NURSERY_BLOCKS_MIN);
         Ok(Arc::new(Heap {
             stress_every: AtomicU32::new(config.stress_every),
             config,
@@ -198,10 +204,15 @@ impl Heap {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Blocks that a nursery may have when `used` blocks are in use after a collection.
-    pub(crate) fn nursery_budget(&self, used: usize) -> usize {
+    /// Blocks that a nursery of `wanted` blocks may have when `used` blocks are in use after a collection.
+    pub(crate) fn nursery_budget(&self, used: usize, wanted: usize) -> usize {
         let room = self.limit_blocks.saturating_sub(used);
-        self.nursery_blocks.min(room / 2).max(NURSERY_BLOCKS_MIN)
+        wanted.min(room / 2).max(NURSERY_BLOCKS_MIN)
+    }
+
+    /// Blocks of the first nursery, and the fewest of later ones while there is room.
+    pub(crate) fn nursery_blocks_first(&self) -> usize {
+        self.nursery_blocks.min(NURSERY_BLOCKS_FIRST)
     }
 
     /// A number that changes whenever objects may have moved, so that tables keyed by address know

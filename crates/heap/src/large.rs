@@ -12,24 +12,26 @@ pub(crate) fn blocks_for(bytes: usize) -> usize {
     bytes.div_ceil(BLOCK_BYTES)
 }
 
-/// Takes blocks for a large object; the memory reads as zero. The address, or `None` when no adjacent
+/// Takes blocks for a large object. The address, and whether the memory reads as zero; `None` when no adjacent
 /// blocks are left in the reservation.
 pub(crate) fn allocate(
     heap: &Heap,
     state: &mut HeapState,
     content: u8,
     bytes: usize,
-) -> Option<usize> {
+) -> Option<(usize, bool)> {
     let blocks = blocks_for(bytes);
     let space = &heap.space;
-    let first = match state.pool.take_run(blocks) {
-        Some(first) => first,
+    let run = match state.pool.take_run(blocks) {
+        Some(run) => run,
         None => {
             state.pool.trim(space, 0);
+            state.pool.cool(space, 0);
             state.pool.take_run(blocks)?
         }
     };
-    if blocks <= COMMITTED_BLOCKS_MAX {
+    let first = run.first;
+    if run.is_zero && blocks <= COMMITTED_BLOCKS_MAX {
         space.populate(first, blocks);
     }
     let birth = if content == state::CODE {
@@ -52,5 +54,5 @@ pub(crate) fn allocate(
     }
     state.young_blocks += blocks;
     state.statistics.bytes_allocated += bytes as u64;
-    Some(space.start_of(first))
+    Some((space.start_of(first), run.is_zero))
 }

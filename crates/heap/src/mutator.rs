@@ -225,7 +225,7 @@ impl Mutator {
         let payload_bytes = payload_bytes.max(8 * code::FIXED_WORDS);
         let bytes = self.checked_bytes(Kind::Code, payload_bytes)?;
         let at = if bytes > LARGE_ABOVE_BYTES {
-            self.allocate_large(state::CODE, bytes)?
+            self.allocate_large(state::CODE, bytes)?.0
         } else {
             self.allocate_code(bytes)?
         };
@@ -273,7 +273,7 @@ impl Mutator {
         bytes: usize,
     ) -> Result<(usize, bool), HeapExhausted> {
         if bytes > LARGE_ABOVE_BYTES {
-            Ok((self.allocate_large(content, bytes)?, true))
+            self.allocate_large(content, bytes)
         } else {
             Ok((self.allocate_small(kind, bytes)?, false))
         }
@@ -557,6 +557,7 @@ impl Mutator {
         let mut state = heap.lock();
         large::allocate(&heap, &mut state, state::SCANNABLE, bytes)
             .expect("the reservation is a multiple of the limit")
+            .0
     }
 
     fn request_collection_if_full(&mut self, blocks: usize) {
@@ -605,7 +606,11 @@ impl Mutator {
     }
 
     #[cold]
-    fn allocate_large(&mut self, content: u8, bytes: usize) -> Result<usize, HeapExhausted> {
+    fn allocate_large(
+        &mut self,
+        content: u8,
+        bytes: usize,
+    ) -> Result<(usize, bool), HeapExhausted> {
         if self.heap.stress_every() > 0 {
             self.stress();
         }

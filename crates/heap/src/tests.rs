@@ -3,6 +3,7 @@
 mod in_place;
 mod limit;
 mod model;
+mod nursery;
 mod raw;
 mod roots;
 mod threads;

@@ -10,7 +10,9 @@
 
 use std::sync::Arc;
 
-use crate::encoding::{ByteOrderMark, CodingPolicy, DecodeStop, Decoder, Encoding, Utf8};
+use crate::encoding::{
+    ByteOrderMark, ByteOrderMarkRow, CodingPolicy, DecodeStop, Decoder, Encoding, Utf8,
+};
 use crate::error::{IoError, MalformedInput};
 use crate::line_separator::{LineSeparator, Search};
 use crate::text::Text;
@@ -68,6 +70,8 @@ pub struct Progress {
 pub struct StreamingDecoder {
     pub(crate) window: TextWindow,
     decoder: Box<dyn Decoder>,
+    /// The encoding that the byte order mark tells, where it tells one.
+    found: Option<Arc<dyn Encoding>>,
     options: DecodeOptions,
     /// Bytes not decoded yet: the beginning of a sequence, or what follows a reported fault.
     raw: Vec<u8>,
@@ -88,6 +92,7 @@ impl StreamingDecoder {
         StreamingDecoder {
             window: TextWindow::new(),
             decoder: options.encoding.decoder(),
+            found: None,
             options,
             raw: Vec::new(),
             raw_offset: 0,
@@ -246,7 +251,10 @@ impl StreamingDecoder {
     /// Forgets everything and begins anew behind a change of the source's position.
     pub fn restart(&mut self, byte_offset: u64) {
         self.window.restart(byte_offset);
-        self.decoder = self.options.encoding.decoder();
+        // What the mark at the start told holds for what follows it.
+        self.found = self.found.take().filter(|_| byte_offset > 0);
+        let encoding = self.found.as_ref().unwrap_or(&self.options.encoding);
+        self.decoder = encoding.decoder();
         self.raw.clear();
         self.raw_offset = byte_offset;
         self.fault = None;
@@ -341,13 +349,22 @@ impl StreamingDecoder {
         if !self.at_start {
             return true;
         }
-        if self.options.byte_order_mark == ByteOrderMark::Omit
-            && let Some(mark) = self.options.encoding.byte_order_mark()
-        {
-            if self.raw.len() < mark.len() && mark.starts_with(&self.raw) && !self.ended {
-                return false;
+        let marks = self.options.encoding.byte_order_marks();
+        let may_come = |(mark, _): &ByteOrderMarkRow| {
+            self.raw.len() < mark.len() && mark.starts_with(&self.raw)
+        };
+        if !self.ended && marks.iter().any(may_come) {
+            return false;
+        }
+        let mark = marks
+            .into_iter()
+            .find(|(mark, _)| self.raw.starts_with(mark));
+        if let Some((mark, means)) = mark {
+            if let Some(encoding) = means {
+                self.decoder = encoding.decoder();
+                self.found = Some(encoding);
             }
-            if self.raw.starts_with(mark) {
+            if self.options.byte_order_mark == ByteOrderMark::Omit {
                 self.raw.drain(..mark.len());
                 self.raw_offset += mark.len() as u64;
                 self.window.append_irregular("", mark.len());

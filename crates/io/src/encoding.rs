@@ -8,12 +8,19 @@
 
 mod latin1;
 mod utf8;
+mod whatwg;
+mod wide;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use latin1::{Ascii, Latin1};
 pub use utf8::Utf8;
+pub use whatwg::Whatwg;
+pub use wide::{ByteOrder, Utf16, Utf32};
+
+/// A byte order mark, and the encoding of what follows it if that is another one.
+pub type ByteOrderMarkRow = (&'static [u8], Option<Arc<dyn Encoding>>);
 
 /// A way to represent text as bytes.
 pub trait Encoding: Send + Sync + Debug {
@@ -26,9 +33,10 @@ pub trait Encoding: Send + Sync + Debug {
     /// An encoder at the start of a target.
     fn encoder(&self) -> Box<dyn Encoder>;
 
-    /// The bytes of U+FEFF at the start of a text, if that is a custom of this encoding.
-    fn byte_order_mark(&self) -> Option<&'static [u8]> {
-        None
+    /// The bytes of U+FEFF at the start of a text, if that is a custom of this encoding. The first one is what is
+    /// written.
+    fn byte_order_marks(&self) -> Vec<ByteOrderMarkRow> {
+        Vec::new()
     }
 
     /// ASCII bytes stand for themselves wherever they occur, both ways, and there is no state.
@@ -107,12 +115,26 @@ pub enum ByteOrderMark {
     Keep,
 }
 
-/// The encoding with a name, in any case and with the usual spellings, among those that are built in.
+/// The encoding with a name, in any case, among those that are built in: the usual spellings of UTF-8, UTF-16, UTF-32,
+/// ASCII and Latin-1, and the labels of the WHATWG Encoding Standard for all others.
 pub fn by_name(name: &str) -> Option<Arc<dyn Encoding>> {
-    match name.to_ascii_lowercase().as_str() {
-        "utf-8" | "utf8" => Some(Arc::new(Utf8)),
-        "latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "iso_8859-1" => Some(Arc::new(Latin1)),
-        "ascii" | "us-ascii" => Some(Arc::new(Ascii)),
-        _ => None,
-    }
+    let (big, little) = (Some(ByteOrder::Big), Some(ByteOrder::Little));
+    Some(match name.to_ascii_lowercase().as_str() {
+        "utf-8" | "utf8" => Arc::new(Utf8),
+        "utf-16" | "utf16" => Arc::new(Utf16 { order: None }),
+        "utf-16be" | "utf16be" => Arc::new(Utf16 { order: big }),
+        "utf-16le" | "utf16le" => Arc::new(Utf16 { order: little }),
+        "utf-32" | "utf32" | "ucs-4" => Arc::new(Utf32 { order: None }),
+        "utf-32be" | "utf32be" => Arc::new(Utf32 { order: big }),
+        "utf-32le" | "utf32le" => Arc::new(Utf32 { order: little }),
+        // The standard of the web takes these for windows-1252.
+        "latin-1" | "latin1" | "iso-8859-1" | "iso8859-1" | "iso_8859-1" | "iso88591" => {
+            Arc::new(Latin1)
+        }
+        "ascii" | "us-ascii" | "ansi_x3.4-1968" => Arc::new(Ascii),
+        label => Arc::new(Whatwg::for_label(label)?),
+    })
 }
+
+#[cfg(test)]
+mod tests;

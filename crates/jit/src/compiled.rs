@@ -2,14 +2,13 @@
 //! ([`crate::CodeMemory::install`]) gives both their addresses.
 
 use canny_spesh::graph::StateId;
+use canny_spesh::types::Type;
 
 use crate::exits::ExitTail;
 use crate::machine::{FunctionCode, Relocation};
 
 /// Segments begin at multiples of this, for the constants behind their code.
 const SEGMENT_ALIGNMENT: usize = 16;
-/// Bytes before a segment in which its bridge from the interpreter fits.
-const BRIDGE_BYTES_MAX: usize = 16;
 
 /// Machine code of a procedure, not yet at an address.
 #[derive(Debug)]
@@ -17,12 +16,15 @@ pub struct Compiled {
     pub(crate) code: Vec<u8>,
     pub(crate) relocations: Vec<Relocation>,
     pub(crate) entry: usize,
+    /// Where calls of known code come in, if it is entered at its start: types to be asked for, and types known.
+    pub(crate) starts: Option<(usize, usize)>,
     /// Bytecode address that the entry stands for.
     pub(crate) start: u64,
     pub(crate) returns: Vec<ReturnPlan>,
     pub(crate) inlined: Vec<InlinedPlan>,
     pub(crate) exits: Vec<ExitPlan>,
     pub(crate) resumptions: Vec<ResumptionPlan>,
+    pub(crate) links: Vec<LinkPlan>,
     /// Where the last steps of ways out begin.
     pub(crate) exit_tails: Vec<usize>,
     /// Places of the segments, for people.
@@ -67,6 +69,15 @@ pub(crate) struct ResumptionPlan {
     pub(crate) taken: (u64, usize),
 }
 
+/// A link word to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LinkPlan {
+    /// Tagged word of the code that is called.
+    pub(crate) code: u64,
+    /// What is known of the arguments.
+    pub(crate) types: Vec<Type>,
+}
+
 /// Where a segment is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentPlace {
@@ -96,9 +107,9 @@ impl Compiled {
         &self.disassembly
     }
 
-    /// Appends a segment; gives the offsets of its entry and of the bridge before it.
+    /// Appends a segment; gives the offsets of its entry and of the bridge or front before it.
     pub(crate) fn add_segment(&mut self, function: FunctionCode, bridge: &[u8]) -> (usize, usize) {
-        let start = (self.code.len() + BRIDGE_BYTES_MAX).next_multiple_of(SEGMENT_ALIGNMENT);
+        let start = (self.code.len() + bridge.len()).next_multiple_of(SEGMENT_ALIGNMENT);
         self.code.resize(start, 0xcc);
         self.code.extend_from_slice(&function.bytes);
         let entry = start + function.entry;

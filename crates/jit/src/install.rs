@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | opcode word | `install`; `retire`, atomically | the interpreter's dispatch, compiled returns |
 //! | an entry's next candidate | `pass_on_to`, atomically | compiled entries |
+//! | a link | `install`; `lead_link`, atomically | compiled calls of known code |
 //! | the rest | `install` | the same, and whoever walks frames |
 
 use std::ptr;
@@ -11,10 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use canny_spesh::graph::StateId;
+use canny_spesh::types::Type;
 use canny_tables::layout::descriptor;
 use canny_tables::opcodes::{Opcode, encode_abc};
 
 use crate::JitError;
+use crate::arguments;
 use crate::compiled::Compiled;
 use crate::machine::{Relocation, Target};
 use crate::memory::Region;
@@ -32,6 +35,8 @@ const NATIVE_STRIDE: usize = 48;
 const NATIVE_PREFIX: usize = 16;
 /// Bytes from one exit descriptor to the next.
 const EXIT_STRIDE: usize = 32;
+/// Bytes of a link word.
+const LINK_BYTES: usize = 8;
 
 /// Byte of an instruction that stops the process.
 const TRAP: u8 = 0xcc;
@@ -58,12 +63,35 @@ pub struct ExitInfo {
     pub is_before_loop: bool,
 }
 
+/// Where calls of known code go on; who owns the caller keeps the word up to date ([`Installed::lead_link`]).
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Tagged word of the code that is called.
+    pub code: u64,
+    /// What the caller knows of the arguments.
+    pub types: Vec<Type>,
+    address: usize,
+}
+
+/// Where calls of known code enter a candidate, with arguments in registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartEntries {
+    /// If they do not know that the arguments are of the types that the candidate is for.
+    pub checked: usize,
+    /// If they know.
+    pub direct: usize,
+}
+
 /// Machine code in memory. Dropping it leaves code and descriptors where they are; see [`Installed::free`].
 #[derive(Debug)]
 pub struct Installed {
     region: Arc<Region>,
     /// Machine address of the entry segment: for a code object's NATIVE word.
     pub native_entry: usize,
+    /// Where calls of known code enter; none if this is entered at a loop.
+    pub starts: Option<StartEntries>,
+    /// Where its own calls of known code go.
+    pub links: Vec<Link>,
     /// Address of the entry's descriptor: for a code object's ENTRY word, or where a loop goes on.
     pub entry_descriptor: usize,
     /// Return descriptors.
@@ -86,6 +114,7 @@ struct Layout {
     inlined: usize,
     exits: usize,
     resumptions: usize,
+    links: usize,
     end: usize,
 }
 
@@ -95,12 +124,14 @@ impl Layout {
         let inlined = returns + NATIVE_STRIDE * compiled.returns.len();
         let exits = (inlined + NATIVE_STRIDE * compiled.inlined.len()).next_multiple_of(16);
         let resumptions = exits + EXIT_STRIDE * compiled.exits.len();
+        let links = resumptions + resumption::SIZE * compiled.resumptions.len();
         Layout {
             returns,
             inlined,
             exits,
             resumptions,
-            end: resumptions + resumption::SIZE * compiled.resumptions.len(),
+            links,
+            end: links + LINK_BYTES * compiled.links.len(),
         }
     }
 
@@ -119,6 +150,10 @@ impl Layout {
     fn resumption(&self, index: usize) -> usize {
         self.resumptions + resumption::SIZE * index
     }
+
+    fn link(&self, index: usize) -> usize {
+        self.links + LINK_BYTES * index
+    }
 }
 
 /// Installs compiled code.
@@ -136,7 +171,12 @@ pub(crate) fn install(
             return Err(error);
         }
     };
-    let bytes = data_bytes(compiled, &layout, candidate, code);
+    let mut bytes = data_bytes(compiled, &layout, candidate, code);
+    for (index, plan) in compiled.links.iter().enumerate() {
+        let adapter = region.adapter(arguments::in_registers(plan.types.len())) as u64;
+        let at = layout.link(index);
+        bytes[at..at + LINK_BYTES].copy_from_slice(&adapter.to_le_bytes());
+    }
     // SAFETY: the range of data was just taken, so nobody else uses it.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), data as *mut u8, bytes.len()) };
     let mut text = compiled.code.clone();
@@ -150,6 +190,7 @@ pub(crate) fn install(
             Target::Segment(index) => code + compiled.segments[index as usize].offset,
             Target::Next => data + NATIVE_PREFIX + NEXT,
             Target::ExitTail(index) => code + compiled.exit_tails[index as usize],
+            Target::Link(index) => data + layout.link(index as usize),
         };
         displace(&mut text, code, relocation, target);
     }
@@ -166,6 +207,20 @@ pub(crate) fn install(
     Ok(Installed {
         region: region.clone(),
         native_entry: code + compiled.entry,
+        starts: compiled.starts.map(|(checked, direct)| StartEntries {
+            checked: code + checked,
+            direct: code + direct,
+        }),
+        links: compiled
+            .links
+            .iter()
+            .enumerate()
+            .map(|(index, plan)| Link {
+                code: plan.code,
+                types: plan.types.clone(),
+                address: data + layout.link(index),
+            })
+            .collect(),
         entry_descriptor: data + NATIVE_PREFIX,
         return_descriptors: compiled
             .returns
@@ -261,6 +316,19 @@ impl Installed {
         let address = self.entry_descriptor + NEXT;
         // SAFETY: the descriptor is this candidate's, aligned, and in data memory while the region lives.
         let word = unsafe { AtomicU64::from_ptr(address as *mut u64) };
+        publication::lead_on(word, native as u64);
+    }
+
+    /// Has calls by a link go to an entry of [`Installed::starts`] of another candidate, or by way of the code object if
+    /// there is none. To be said again before that candidate is freed, until this one is.
+    pub fn lead_link(&self, index: usize, entry: Option<usize>) {
+        let Some(link) = self.links.get(index) else {
+            return;
+        };
+        let count = arguments::in_registers(link.types.len());
+        let native = entry.unwrap_or_else(|| self.region.adapter(count));
+        // SAFETY: the word is this candidate's, aligned, and in data memory while the region lives.
+        let word = unsafe { AtomicU64::from_ptr(link.address as *mut u64) };
         publication::lead_on(word, native as u64);
     }
 

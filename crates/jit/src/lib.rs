@@ -6,7 +6,8 @@
 //! nothing of it but the descriptors.
 //!
 //! **Entering.** A segment takes the five registers of an interpreter's handler. The entry takes fp as the callee's, with
-//! link and arguments in place, and looks at nothing else but the thread block. A continuation takes the value in
+//! link and arguments in place, and looks at nothing else but the thread block; calls of known code enter behind that, with
+//! arguments in registers (`arguments.rs`). A continuation takes the value in
 //! pc's register and fp as the callee's; a few instructions before it, its *bridge*, make that from what the
 //! interpreter's return leaves.
 //!
@@ -15,6 +16,7 @@
 //!
 //! Knows nothing of the heap's policy or of the runtime beyond the addresses in [`Environment`].
 
+mod arguments;
 mod compiled;
 mod cuts;
 mod error;
@@ -38,7 +40,7 @@ mod values;
 
 pub use compiled::Compiled;
 pub use error::JitError;
-pub use install::{ExitInfo, Installed, ReturnDescriptor};
+pub use install::{ExitInfo, Installed, Link, ReturnDescriptor, StartEntries};
 pub use lower::compile;
 pub use memory::{CodeMemory, MemoryOptions};
 

@@ -33,6 +33,8 @@ pub(crate) enum Target {
     Next,
     /// The last steps of a way out of the same procedure.
     ExitTail(u32),
+    /// A link word.
+    Link(u32),
 }
 
 /// A stub that every code memory has.
@@ -60,6 +62,7 @@ impl Target {
             Target::Segment(index) => (5, index),
             Target::Next => (6, 0),
             Target::ExitTail(index) => (7, index),
+            Target::Link(index) => (8, index),
         }
     }
 
@@ -75,6 +78,7 @@ impl Target {
             (5, _) => Target::Segment(index),
             (6, 0) => Target::Next,
             (7, _) => Target::ExitTail(index),
+            (8, _) => Target::Link(index),
             _ => return None,
         })
     }
@@ -104,6 +108,15 @@ pub(crate) fn segment_signature() -> Signature {
     for kind in [I64, I64, I64, I64, I32] {
         signature.params.push(AbiParam::new(kind));
     }
+    signature.returns.push(AbiParam::new(I64));
+    signature
+}
+
+/// Signature of jumps into known code with so many arguments in registers: the first, fp, thread block, the other arguments.
+pub(crate) fn direct_signature(arguments: usize) -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
+    let registers = 3 + arguments.saturating_sub(1);
+    signature.params.resize(registers, AbiParam::new(I64));
     signature.returns.push(AbiParam::new(I64));
     signature
 }

@@ -14,6 +14,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::JitError;
+use crate::arguments::{self, REGISTERS};
 use crate::compiled::Compiled;
 use crate::install::{self, Installed};
 use crate::machine::{FunctionCode, Stub};
@@ -64,6 +65,7 @@ pub(crate) struct Region {
     dispatch: usize,
     runtime: usize,
     to_interpreter: usize,
+    adapters: [usize; REGISTERS + 1],
     perf_map: Option<PerfMap>,
 }
 
@@ -90,6 +92,7 @@ impl CodeMemory {
         region.dispatch = region.write_stub("dispatch", stubs::dispatch()?)?;
         region.runtime = region.write_stub("runtime", stubs::runtime()?)?;
         region.to_interpreter = region.write_stub("return", stubs::to_interpreter()?)?;
+        region.write_adapters()?;
         Ok(CodeMemory {
             region: Arc::new(region),
         })
@@ -132,6 +135,27 @@ impl Region {
         unsafe { self.write_code(address, &function.bytes) };
         self.list(name, address, function.bytes.len());
         Ok(address + function.entry)
+    }
+
+    fn write_adapters(&mut self) -> Result<(), JitError> {
+        let mut code = Vec::new();
+        let mut places = [0; REGISTERS + 1];
+        for (count, place) in places.iter_mut().enumerate() {
+            code.resize(code.len().next_multiple_of(16), 0xcc);
+            *place = code.len();
+            code.extend(arguments::adapter(count));
+        }
+        let address = self.take_code(code.len())?;
+        // SAFETY: the range was just taken, and nothing runs in it yet.
+        unsafe { self.write_code(address, &code) };
+        self.list("adapters", address, code.len());
+        self.adapters = places.map(|place| address + place);
+        Ok(())
+    }
+
+    /// Where calls of known code go that has no candidate for them, by the number of arguments in registers.
+    pub(crate) fn adapter(&self, count: usize) -> usize {
+        self.adapters[count]
     }
 
     /// Address of a stub.
@@ -243,6 +267,7 @@ fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
         dispatch: 0,
         runtime: 0,
         to_interpreter: 0,
+        adapters: [0; REGISTERS + 1],
         perf_map: None,
     })
 }

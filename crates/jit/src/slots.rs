@@ -14,6 +14,7 @@ use canny_tables::layout::frame;
 use canny_tables::opcodes::{Opcode, Window};
 
 use crate::JitError;
+use crate::arguments::Arguments;
 use crate::values::Values;
 
 /// A store that a state needs: slot, in words from the outermost fp, and content.
@@ -100,7 +101,11 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// Runs the data flow.
-    pub(crate) fn new(graph: &Graph, values: &Values) -> Result<Slots, JitError> {
+    pub(crate) fn new(
+        graph: &Graph,
+        values: &Values,
+        arguments: &mut Arguments,
+    ) -> Result<Slots, JitError> {
         let mut slots = Slots {
             states: (0..graph.states.len() as u32)
                 .map(|id| state_slots(graph, values, StateId(id)))
@@ -109,8 +114,9 @@ impl Slots {
             at_ends: FastMap::default(),
             at_tail_calls: FastMap::default(),
         };
+        arguments.spare(graph, &slots);
         let mut entries: Vec<Option<Known>> = vec![None; graph.blocks.len()];
-        entries[0] = Some(slots.at_entry(graph));
+        entries[0] = Some(slots.at_entry(graph, arguments));
         let mut work = vec![BlockId(0)];
         while let Some(block) = work.pop() {
             let Some(known) = entries[block.index()].clone() else {
@@ -174,12 +180,12 @@ impl Slots {
         self.at_tail_calls.get(&id)
     }
 
-    fn at_entry(&self, graph: &Graph) -> Known {
+    fn at_entry(&self, graph: &Graph, arguments: &Arguments) -> Known {
         let mut known = Known::default();
         for block in &graph.blocks {
             for id in &block.nodes {
                 let slot = match graph.node(*id).op {
-                    Op::Slot(register) => register as i32,
+                    Op::Slot(register) if arguments.is_in_slot(register) => register as i32,
                     Op::Closure => frame::CLOSURE,
                     _ => continue,
                 };

@@ -4,6 +4,7 @@
 //! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards: a list of
 //! thunks to run in order, libraries first, is all that its callers see. No Scheme code runs here.
 
+pub mod analysis;
 mod bundle;
 mod modules;
 mod names;
@@ -28,9 +29,11 @@ use canny_syntax::syntax::Syntax;
 use canny_value::Value;
 use canny_vm::{InterruptState, Raise, Thread};
 
+pub use analysis::{Analysis, OpenDocuments};
 pub use modules::LibraryWords;
 pub use names::{NameInfo, NameKind};
 
+use self::analysis::{KnownLibrary, MakeMacroHost};
 use crate::features::FEATURES;
 use crate::library_cache::LibraryCache;
 use crate::library_loader::{StandardLoader, standard_library};
@@ -50,6 +53,8 @@ pub struct EvaluationConfig {
     pub cache: Option<std::path::PathBuf>,
     /// People will look into libraries and frames: keep the names that this needs.
     pub is_interactive: bool,
+    /// Files that are being edited; for [`Evaluation::analyze`].
+    pub documents: Option<Arc<OpenDocuments>>,
 }
 
 /// The libraries of the packages that a project uses.
@@ -125,6 +130,10 @@ struct Inner {
     directories: Vec<std::path::PathBuf>,
     project: Option<Arc<ProjectLibraries>>,
     is_interactive: bool,
+    documents: Option<Arc<OpenDocuments>>,
+    /// Libraries that analyses expanded.
+    known_libraries: HashMap<LibraryKey, KnownLibrary>,
+    restart_macros: Option<MakeMacroHost>,
     /// What was said of unbound variables, by their names.
     hints: HashMap<String, (Option<String>, Option<String>)>,
 }
@@ -144,7 +153,8 @@ impl Evaluation {
             config.project.clone(),
             cache.clone(),
         );
-        let mut libraries = Libraries::new(sources.clone(), Box::new(loader), FEATURES);
+        let loader = analysis::loader_for(config, loader);
+        let mut libraries = Libraries::new(sources.clone(), loader, FEATURES);
         for feature in &config.features {
             libraries.add_feature(feature);
         }
@@ -153,13 +163,23 @@ impl Evaluation {
         }
         let units = Arc::new(LibraryUnits::new(cache, config.is_interactive));
         let macro_interrupts = Arc::new(Mutex::new(None));
-        libraries.set_macro_host(Box::new(MacroBridge::new(
-            config.clone(),
-            sources.clone(),
-            units.clone(),
-            macro_interrupts.clone(),
-        )));
+        let make_host: MakeMacroHost = {
+            let (config, sources) = (config.clone(), sources.clone());
+            let (units, interrupts) = (units.clone(), macro_interrupts.clone());
+            Box::new(move || {
+                Box::new(MacroBridge::new(
+                    config.clone(),
+                    sources.clone(),
+                    units.clone(),
+                    interrupts.clone(),
+                ))
+            })
+        };
+        libraries.set_macro_host(make_host());
         let inner = Inner {
+            documents: config.documents.clone(),
+            known_libraries: HashMap::new(),
+            restart_macros: config.documents.is_some().then_some(make_host),
             directories: config.directories.clone(),
             project: config.project.clone(),
             is_interactive: config.is_interactive,

@@ -42,7 +42,9 @@ fn exporters() -> &'static HashMap<Name, Vec<&'static str>> {
     static EXPORTERS: OnceLock<HashMap<Name, Vec<&'static str>>> = OnceLock::new();
     EXPORTERS.get_or_init(|| {
         let mut entries: Vec<&ImageEntry> = standard_libraries().values().collect();
+        // (scheme r5rs) has names for programs of another time.
         let rank = |key: &str| match key {
+            "(scheme r5rs)" => 3,
             _ if key.starts_with("(scheme ") => 0,
             _ if key.starts_with("(srfi ") => 1,
             _ => 2,

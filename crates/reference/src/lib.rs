@@ -37,6 +37,7 @@ const PUBLIC: &[&str] = &[
     "(canny applicable)",
     "(canny base)",
     "(canny contract)",
+    "(canny files)",
     "(canny generic)",
     "(canny loop)",
     "(canny match)",

@@ -4,7 +4,7 @@
 //! may be changed. An environment is plain data without reference to any expansion under way, so
 //! it can be kept, sent to other threads and extended form by form.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::core::{GlobalName, LibraryKey, LibraryName, UnitKind};
 use crate::expander::CoreForm;
@@ -44,6 +44,19 @@ pub(crate) struct Entry {
     pub origin: Origin,
 }
 
+/// An import set of a program or library.
+#[derive(Clone, Debug)]
+pub(crate) struct Import {
+    pub library: LibraryName,
+    pub span: Span,
+    /// The names that it gives and no import set before it gave.
+    pub names: HashSet<Name>,
+    /// The names that it lists one by one.
+    pub listed: Vec<(Name, Span)>,
+    /// Whether it changes what code means without being mentioned.
+    pub is_special: bool,
+}
+
 /// A top level.
 #[derive(Clone, Debug)]
 pub struct Environment {
@@ -58,6 +71,10 @@ pub struct Environment {
     /// The field names of the record types that globals hold, the parent's first.
     pub(crate) records: HashMap<Name, Vec<Name>>,
     hidden_names: u32,
+    /// Names that the text of a program or library mentions.
+    used: HashSet<Name>,
+    /// The import sets of a program or library.
+    imports: Vec<Import>,
     /// What names meant before the changes of the operation under way, so that an error can undo
     /// them.
     journal: Vec<(Name, Option<Entry>)>,
@@ -75,6 +92,8 @@ impl Environment {
             for_syntax_code: Vec::new(),
             records: HashMap::new(),
             hidden_names: 0,
+            used: HashSet::new(),
+            imports: Vec::new(),
             journal: Vec::new(),
         }
     }
@@ -97,6 +116,45 @@ impl Environment {
     /// What a name means and where it comes from.
     pub(crate) fn entry(&self, name: Name) -> Option<&Entry> {
         self.table.get(&name)
+    }
+
+    fn is_unit(&self) -> bool {
+        matches!(
+            self.kind,
+            EnvironmentKind::Library | EnvironmentKind::Program
+        )
+    }
+
+    /// Notes that the text mentions a name.
+    pub(crate) fn use_name(&mut self, name: Name) {
+        if self.is_unit() {
+            self.used.insert(name);
+        }
+    }
+
+    /// Whether the text mentions a name.
+    pub(crate) fn uses(&self, name: Name) -> bool {
+        self.used.contains(&name)
+    }
+
+    /// Notes an import set.
+    pub(crate) fn add_import(&mut self, import: Import) {
+        if self.is_unit() {
+            self.imports.push(import);
+        }
+    }
+
+    /// The import sets so far.
+    pub(crate) fn imports(&self) -> &[Import] {
+        &self.imports
+    }
+
+    /// Every name with its meaning and where that comes from, in no order; without the hidden ones.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (Name, &Entry)> {
+        self.table
+            .iter()
+            .filter(|(name, _)| !is_hidden(**name))
+            .map(|(name, entry)| (*name, entry))
     }
 
     /// Binds a name as part of the operation under way.

@@ -20,6 +20,7 @@ pub mod pretty;
 pub mod print;
 pub mod procedural;
 pub mod reader;
+pub mod recording;
 pub mod span;
 pub mod syntax;
 pub mod unexpand;

@@ -31,8 +31,8 @@ pub fn distinguished_operands(head: &str) -> Option<usize> {
         "define" | "define*" | "lambda" | "lambda*" | "let" | "let*" | "letrec" | "letrec*"
         | "let-values" | "let*-values" | "when" | "unless" | "case" | "define-syntax"
         | "define-record-type" | "let-syntax" | "letrec-syntax" | "syntax-rules"
-        | "define-library" => Some(1),
-        "do" | "receive" | "named-lambda" => Some(2),
+        | "define-library" | "named-lambda" => Some(1),
+        "do" | "receive" => Some(2),
         _ => None,
     }
 }
@@ -40,23 +40,32 @@ pub fn distinguished_operands(head: &str) -> Option<usize> {
 /// The same for source text, where programs have forms of their own: what is called like a form with a body is
 /// taken for one.
 pub fn body_operands(head: &str) -> Option<usize> {
-    let known = distinguished_operands(head);
-    let is_like_one = || {
-        !matches!(
-            head,
-            "call-with-current-continuation" | "call-with-escape-continuation"
-        ) && [
-            "def",
-            "with-",
-            "call-with-",
-            "let-",
-            "test-group",
-            "eval-when",
-        ]
-        .iter()
-        .any(|start| head.starts_with(start))
-    };
-    known.or_else(|| match head {
+    known_body_operands(head).or_else(|| is_called_like_a_form_with_a_body(head).then_some(1))
+}
+
+/// Whether [`body_operands`] knows nothing of a form but what it is called.
+pub fn is_guessed(head: &str) -> bool {
+    known_body_operands(head).is_none()
+}
+
+fn is_called_like_a_form_with_a_body(head: &str) -> bool {
+    !matches!(
+        head,
+        "call-with-current-continuation" | "call-with-escape-continuation"
+    ) && [
+        "def",
+        "with-",
+        "call-with-",
+        "let-",
+        "test-group",
+        "eval-when",
+    ]
+    .iter()
+    .any(|start| head.starts_with(start))
+}
+
+fn known_body_operands(head: &str) -> Option<usize> {
+    distinguished_operands(head).or(match head {
         "syntax-case"
         | "match"
         | "guard"
@@ -76,8 +85,7 @@ pub fn body_operands(head: &str) -> Option<usize> {
         | "match-let"
         | "match-let*"
         | "rec" => Some(1),
-        "begin-for-syntax" | "match-lambda" | "match-lambda*" => Some(0),
-        _ if is_like_one() => Some(1),
+        "begin-for-syntax" | "match-lambda" | "match-lambda*" | "cond-expand" => Some(0),
         _ => None,
     })
 }

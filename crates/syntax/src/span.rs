@@ -1,7 +1,7 @@
 //! Source positions: spans of bytes, and the map that turns them into files, lines and columns.
 //!
 //! A [`Span`] is sixteen bytes and knows nothing of the text it points into. The [`SourceMap`] owns
-//! the texts; it is shared behind a reference, may grow at any time and never forgets a source.
+//! the texts; it is shared behind a reference, may grow at any time and never forgets a source, except that [`SourceMap::release`] drops a text.
 //! Lines and columns count from one; columns count characters.
 
 use std::fmt;
@@ -31,6 +31,12 @@ pub struct Span {
     /// number, to which the compiler gives the meaning.
     #[serde(skip)]
     pub inlining: u32,
+}
+
+impl Default for Span {
+    fn default() -> Span {
+        Span::NONE
+    }
 }
 
 impl Span {
@@ -138,6 +144,21 @@ impl SourceMap {
             line_starts,
         }));
         id
+    }
+
+    /// Lets go of a text that nobody will ask for any more; the number and the name stay.
+    pub fn release(&self, id: SourceId) {
+        let mut sources = self
+            .sources
+            .write()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(source) = sources.get_mut(id.0 as usize) {
+            *source = Arc::new(Source {
+                name: source.name.clone(),
+                text: Arc::from(""),
+                line_starts: vec![0],
+            });
+        }
     }
 
     /// The source of that number.

@@ -72,6 +72,12 @@ impl Thread {
         let (left, right) = both(self, who, x, y)?;
         match operation(&left, &right) {
             Ok(result) => self.number(&result),
+            // The number that is no integer is named like any argument of a wrong type.
+            Err(NumberError::NotInteger(_)) => Err(if number::is_integer(&left) {
+                self.raise_type(who, 2, "integer", y)
+            } else {
+                self.raise_type(who, 1, "integer", x)
+            }),
             Err(error) => Err(self.raise_number(who, &error, &[x, y])),
         }
     }

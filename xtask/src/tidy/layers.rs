@@ -7,6 +7,8 @@ use crate::workspace;
 
 /// Every crate with the crates it may depend on, in build order. A row names only rows above it.
 const LAYERS: &[(&str, &[&str])] = &[
+    // Also what xtask makes sites with.
+    ("pages", &[]),
     ("tables", &[]),
     ("number", &[]),
     ("value", &["tables"]),
@@ -39,6 +41,17 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "lsp",
+        &[
+            "tables",
+            "syntax",
+            "format",
+            "documentation",
+            "reference",
+            "lib",
+        ],
+    ),
+    (
         "cli",
         &[
             "tables",
@@ -53,6 +66,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "vm",
             "io",
             "lib",
+            "lsp",
         ],
     ),
 ];

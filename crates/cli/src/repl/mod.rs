@@ -33,6 +33,8 @@ use std::sync::Arc;
 use canny_lib::evaluation::INTERACTION;
 use canny_vm::{InterruptState, Vm};
 
+pub use editor::size as terminal_size;
+
 use crate::exit_code;
 use crate::options::Options;
 use crate::session::{Failure, Session};

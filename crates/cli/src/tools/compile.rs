@@ -5,15 +5,15 @@
 //! taken: symbols and debug information stay behind.
 
 use std::fs;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use canny_compiler::image;
 use canny_lib::evaluation::Evaluation;
 use lexopt::{Arg, Parser};
 
-use super::Tool;
 use super::table::{LIBRARY_OPTIONS, Row, joined};
+use super::{Tool, files};
 use crate::options::{Options, Source};
 use crate::session::Session;
 use crate::{exit_code, report};
@@ -113,7 +113,7 @@ fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
     }
 }
 
-/// Writes the machine and the program; gives the file's size. There is never a half-written file of that name.
+/// Writes the machine and the program; gives the file's size.
 fn write_executable(output: &Path, program: &[u8]) -> io::Result<usize> {
     let mut content = fs::read(std::env::current_exe()?)?;
     if let Some(carried) = carried_bytes(&content) {
@@ -124,38 +124,8 @@ fn write_executable(output: &Path, program: &[u8]) -> io::Result<usize> {
     content.extend_from_slice(&(program.len() as u64).to_le_bytes());
     content.extend_from_slice(&image::checksum(program).to_le_bytes());
     content.extend_from_slice(&MAGIC);
-    if output.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory));
-    }
-    let mut name = output.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let temporary = output.with_file_name(name);
-    let written = fs::File::create_new(&temporary).and_then(|mut file| {
-        file.write_all(&content)?;
-        make_executable(&file)?;
-        file.sync_all()
-    });
-    let replaced = written.and_then(|()| fs::rename(&temporary, output));
-    if replaced.is_err() {
-        // The message about the first failure is the useful one.
-        let _ = fs::remove_file(&temporary);
-    }
-    replaced.map(|()| content.len())
-}
-
-#[cfg(unix)]
-fn make_executable(file: &fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut permissions = file.metadata()?.permissions();
-    // Who may read it may run it.
-    let mode = permissions.mode();
-    permissions.set_mode(mode | ((mode & 0o444) >> 2));
-    file.set_permissions(permissions)
-}
-
-#[cfg(not(unix))]
-fn make_executable(_: &fs::File) -> io::Result<()> {
-    Ok(())
+    files::write_executable(output, &content)?;
+    Ok(content.len())
 }
 
 /// Cuts off what the system does not load, if this is a 64-bit little-endian ELF file: sections with symbols and

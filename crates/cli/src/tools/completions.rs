@@ -207,10 +207,9 @@ fn zsh() -> String {
             identifier(tool),
             zsh_options(&tool.option_shapes())
         );
-        for argument in tool.operand_arguments() {
-            let _ = write!(out, " \\\n        '*:operand:{}'", zsh_action(argument));
-            // One specification stands for all operands.
-            break;
+        // One specification stands for all operands.
+        if let Some(argument) = tool.operand_arguments().first() {
+            let _ = write!(out, " \\\n        '*:operand:{}'", zsh_action(*argument));
         }
         out.push_str("\n}\n");
     }

@@ -10,8 +10,18 @@ const EXTENSIONS: [&str; 5] = ["scm", "sld", "sls", "sps", "ss"];
 /// Directories whose content belongs to others.
 const SKIPPED: [&str; 3] = ["target", "node_modules", "vendor"];
 
-/// Adds a file, or all Scheme sources below a directory, in the order of their names.
+/// Adds a file, or all Scheme sources below a directory, in the order of their names. What can be read is added also if
+/// something else cannot.
 pub fn collect(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    collect_ending(path, &EXTENSIONS, found)
+}
+
+/// Adds a file, or all files below a directory that end so.
+pub fn collect_ending(
+    path: &Path,
+    extensions: &[&str],
+    found: &mut Vec<PathBuf>,
+) -> io::Result<()> {
     if !fs::metadata(path)?.is_dir() {
         found.push(path.to_owned());
         return Ok(());
@@ -20,21 +30,27 @@ pub fn collect(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<io::Result<_>>()?;
     entries.sort();
+    let mut result = Ok(());
     for entry in entries {
         let name = entry.file_name().unwrap_or_default().to_string_lossy();
         // Neither hidden directories nor loops of links.
-        let is_directory = fs::symlink_metadata(&entry)?.is_dir();
+        let is_directory = fs::symlink_metadata(&entry).is_ok_and(|data| data.is_dir());
         if name.starts_with('.') || (is_directory && SKIPPED.contains(&name.as_ref())) {
             continue;
         }
         let extension = entry.extension().and_then(|extension| extension.to_str());
         if is_directory {
-            collect(&entry, found)?;
-        } else if extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) {
+            result = result.and(collect_ending(&entry, extensions, found));
+        } else if extension.is_some_and(|extension| extensions.contains(&extension)) {
             found.push(entry);
         }
     }
-    Ok(())
+    result
+}
+
+/// A path as it is shown: without the directory where one is.
+pub fn shown(path: &Path) -> &Path {
+    path.strip_prefix(".").unwrap_or(path)
 }
 
 /// Replaces a file's content as a whole: whoever reads it sees the old or the new text. Keeps the permissions; writes
@@ -42,18 +58,60 @@ pub fn collect(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let permissions = fs::metadata(&path)?.permissions();
+    put(&path, content, |file| file.set_permissions(permissions))
+}
+
+/// Writes a file as a whole, be it there or not.
+pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        // Something like `/dev/stdout` takes what is written and is not replaced.
+        Ok(_) if fs::metadata(path).is_ok_and(|data| !data.is_file()) => fs::write(path, content),
+        Ok(_) => replace(path, content),
+        Err(_) => put(path, content, |_| Ok(())),
+    }
+}
+
+/// Writes an executable file as a whole. One that is there is replaced, not written to: it may be running.
+pub fn write_executable(path: &Path, content: &[u8]) -> io::Result<()> {
+    if path.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    put(path, content, make_executable)
+}
+
+/// Writes beside the file and gives what is written its name in one step. `finish` sees the file before that.
+fn put(
+    path: &Path,
+    content: &[u8],
+    finish: impl FnOnce(&fs::File) -> io::Result<()>,
+) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let temporary = path.with_file_name(name);
     let written = fs::File::create_new(&temporary).and_then(|mut file| {
         file.write_all(content)?;
-        file.set_permissions(permissions)?;
+        finish(&file)?;
         file.sync_all()
     });
-    let replaced = written.and_then(|()| fs::rename(&temporary, &path));
+    let replaced = written.and_then(|()| fs::rename(&temporary, path));
     if replaced.is_err() {
         // The message about the first failure is the useful one.
         let _ = fs::remove_file(&temporary);
     }
     replaced
+}
+
+#[cfg(unix)]
+fn make_executable(file: &fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut permissions = file.metadata()?.permissions();
+    // Who may read it may run it.
+    let mode = permissions.mode();
+    permissions.set_mode(mode | ((mode & 0o444) >> 2));
+    file.set_permissions(permissions)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &fs::File) -> io::Result<()> {
+    Ok(())
 }

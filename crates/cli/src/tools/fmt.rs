@@ -52,7 +52,10 @@ fn run(mut parser: Parser) -> Result<u8, String> {
     let mut sources = Vec::new();
     for path in &paths {
         if let Err(error) = files::collect(path, &mut sources) {
-            eprintln!("canny fmt: cannot read {}: {error}", shown(path));
+            eprintln!(
+                "canny fmt: cannot read {}: {error}",
+                files::shown(path).display()
+            );
             work.fail(exit_code::NO_INPUT);
         }
     }
@@ -68,10 +71,6 @@ fn run(mut parser: Parser) -> Result<u8, String> {
         0 if checks && work.changed > 0 => 1,
         code => code,
     })
-}
-
-fn shown(path: &Path) -> std::path::Display<'_> {
-    path.strip_prefix(".").unwrap_or(path).display()
 }
 
 #[derive(Default)]
@@ -90,7 +89,7 @@ impl Work {
     }
 
     fn file(&mut self, path: &Path) {
-        let name = shown(path);
+        let name = files::shown(path).display();
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) => {

@@ -3,12 +3,15 @@
 
 pub mod compile;
 mod completions;
+pub mod doc;
 mod files;
 mod fmt;
+mod lsp;
 mod man;
 pub mod packages;
 pub mod programs;
 pub mod table;
+mod test;
 
 use std::ffi::OsString;
 
@@ -39,6 +42,8 @@ pub const TOOLS: &[Tool] = &[
     programs::EXPAND,
     programs::DISASM,
     compile::TOOL,
+    test::TOOL,
+    doc::TOOL,
     fmt::TOOL,
     packages::ADD,
     packages::REMOVE,
@@ -46,6 +51,7 @@ pub const TOOLS: &[Tool] = &[
     packages::UPDATE,
     packages::VENDOR,
     packages::TREE,
+    lsp::TOOL,
     programs::EXPLAIN,
     completions::TOOL,
     man::TOOL,

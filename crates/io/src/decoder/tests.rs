@@ -5,7 +5,7 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::*;
-use crate::encoding::{Ascii, Decoded, Encoder, Latin1};
+use crate::encoding::{Ascii, ByteOrderMarkRow, Decoded, Encoder, Latin1};
 use crate::text::Width;
 
 /// Little-endian UTF-16: shows that an encoding supplied from outside works like those built in.
@@ -29,8 +29,8 @@ impl Encoding for Utf16 {
         Box::new(Utf16Encoder)
     }
 
-    fn byte_order_mark(&self) -> Option<&'static [u8]> {
-        Some(b"\xFF\xFE")
+    fn byte_order_marks(&self) -> Vec<ByteOrderMarkRow> {
+        vec![(b"\xFF\xFE", None)]
     }
 }
 

@@ -1,7 +1,7 @@
 //! UTF-8. A malformed sequence is a maximal subpart in the sense of the Unicode standard, as in
 //! `String::from_utf8_lossy`.
 
-use super::{DecodeStop, Decoded, Decoder, Encoder, Encoding};
+use super::{ByteOrderMarkRow, DecodeStop, Decoded, Decoder, Encoder, Encoding};
 use crate::text::ascii_prefix_length;
 
 /// The encoding UTF-8.
@@ -21,8 +21,8 @@ impl Encoding for Utf8 {
         Box::new(Utf8Encoder)
     }
 
-    fn byte_order_mark(&self) -> Option<&'static [u8]> {
-        Some(b"\xEF\xBB\xBF")
+    fn byte_order_marks(&self) -> Vec<ByteOrderMarkRow> {
+        vec![(b"\xEF\xBB\xBF", None)]
     }
 
     fn is_ascii_transparent(&self) -> bool {

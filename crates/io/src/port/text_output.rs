@@ -58,7 +58,7 @@ impl TextOutput {
         let buffering = Buffering::for_handle(&handle);
         let mut output = TextOutput::with_buffer(OutputBuffer::new(handle, buffering), options);
         if output.options.byte_order_mark == ByteOrderMark::Keep
-            && let Some(mark) = output.options.encoding.byte_order_mark()
+            && let Some((mark, _)) = output.options.encoding.byte_order_marks().first()
         {
             output.buffer.bytes.extend_from_slice(mark);
         }

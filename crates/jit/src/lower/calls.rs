@@ -12,6 +12,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 use super::Root;
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
+use crate::arguments::{in_registers, known_types};
 use crate::install::RETURN_NATIVE;
 use crate::machine::{Stub, Target};
 use crate::slots::instruction;
@@ -66,15 +67,16 @@ impl Segment<'_, '_> {
         let stores = self.procedure.slots.at_node(id).to_vec();
         self.store_slots(&stores);
         let first = window + frame::LINK_WORDS as i32;
-        for (argument, slot) in arguments.iter().zip(first..) {
-            let value = self.tagged(*argument);
-            self.store_slot(value, slot);
+        let words: Vec<Value> = arguments.iter().map(|id| self.tagged(*id)).collect();
+        let in_registers = words_in_registers(callee, &words);
+        for (word, slot) in words.iter().zip(first..).skip(in_registers.len()) {
+            self.store_slot(*word, slot);
         }
         let (Callee::Unknown(closure) | Callee::Known { closure, .. }) = callee;
         let value = self.value(*closure);
         self.store_slot(value, window);
         let target = match callee {
-            Callee::Known { code, .. } => self.word(*code),
+            Callee::Known { code, .. } => self.link(*code, arguments),
             Callee::Unknown(_) => {
                 let slow = self.cold_block();
                 let target = self.callee_code(*closure, value, arguments.len(), slow);
@@ -93,7 +95,7 @@ impl Segment<'_, '_> {
         let descriptor = self.address(Target::Return(index));
         self.store_slot(descriptor, window + 1);
         let fp = self.slot_address(first);
-        self.enter_code(target, fp);
+        self.enter_callee(callee, target, fp, in_registers);
         Ok(())
     }
 
@@ -113,7 +115,7 @@ impl Segment<'_, '_> {
         let (Callee::Unknown(closure) | Callee::Known { closure, .. }) = callee;
         let closure_value = self.value(*closure);
         let target = match callee {
-            Callee::Known { code, .. } => self.word(*code),
+            Callee::Known { code, .. } => self.link(*code, arguments),
             Callee::Unknown(_) => {
                 let site = self.site(state)?;
                 let slow = self.cold_block();
@@ -133,8 +135,15 @@ impl Segment<'_, '_> {
         };
         // Every argument is read before a slot is written: values are in registers.
         let mut moves = vec![(frame::CLOSURE, *closure, closure_value)];
-        for (argument, slot) in arguments.iter().zip(0..) {
-            moves.push((slot, *argument, self.tagged(*argument)));
+        let words: Vec<Value> = arguments.iter().map(|id| self.tagged(*id)).collect();
+        let in_registers = words_in_registers(callee, &words);
+        for (slot, (argument, word)) in arguments
+            .iter()
+            .zip(&words)
+            .enumerate()
+            .skip(in_registers.len())
+        {
+            moves.push((slot as i32, *argument, *word));
         }
         let procedure = self.procedure;
         for (slot, node, value) in moves {
@@ -146,8 +155,36 @@ impl Segment<'_, '_> {
             }
         }
         let fp = self.fp();
-        self.enter_code(target, fp);
+        self.enter_callee(callee, target, fp, in_registers);
         Ok(())
+    }
+
+    /// Where calls of known code go on.
+    fn link(&mut self, code: u64, arguments: &[NodeId]) -> Value {
+        let types = known_types(self.procedure.graph, arguments);
+        let index = self.output.link(code, types);
+        let link = self.address(Target::Link(index));
+        self.load(I64, link, 0)
+    }
+
+    /// Goes to a callee whose frame is ready: known code by its machine address, with arguments in registers, any other by
+    /// its code object.
+    fn enter_callee(&mut self, callee: &Callee, target: Value, fp: Value, in_registers: &[Value]) {
+        if let Callee::Unknown(_) = callee {
+            return self.enter_code(target, fp);
+        }
+        let (first, others) = match in_registers.split_first() {
+            Some((first, others)) => (*first, others),
+            None => (fp, in_registers),
+        };
+        let mut registers = vec![first, fp, self.thread];
+        registers.extend(others);
+        let signature = self.direct_signatures[in_registers.len()];
+        self.mark_exit();
+        self.builder
+            .ins()
+            .return_call_indirect(signature, target, &registers);
+        self.unmark_exit();
     }
 
     fn go_on(&mut self, block: Option<Block>) {
@@ -396,6 +433,14 @@ impl Segment<'_, '_> {
         let card = self.builder.ins().iadd(cards, index);
         let one = self.builder.ins().iconst(I32, 1);
         self.builder.ins().istore8(TRUSTED, one, card, 0);
+    }
+}
+
+/// The arguments that a call passes in registers.
+fn words_in_registers<'w>(callee: &Callee, words: &'w [Value]) -> &'w [Value] {
+    match callee {
+        Callee::Known { .. } => &words[..in_registers(words.len())],
+        Callee::Unknown(_) => &[],
     }
 }
 

@@ -9,7 +9,6 @@ use cranelift_codegen::ir::types::{I8, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
 use super::segment::Segment;
-use crate::JitError;
 
 /// Types whose values all have a header.
 const OBJECTS: Type = Type::CLOSURE
@@ -178,36 +177,6 @@ impl Segment<'_, '_> {
                 self.builder.ins().brif(holds, yes, &[], no, &[]);
             }
         }
-    }
-
-    /// Goes to one block or the other by a property of a word of which nothing is known.
-    pub(super) fn word_test(
-        &mut self,
-        test: Test,
-        x: Value,
-        yes: Block,
-        no: Block,
-    ) -> Result<(), JitError> {
-        let (mask, wanted) = match test {
-            Test::Fixnum => (3, 0),
-            Test::Pair => (layout::TAG_MASK, layout::TAG_PAIR),
-            Test::Character => (0xff, layout::CHARACTER_LOW_BYTE),
-            Test::Word(word) => (u64::MAX, word),
-            Test::Flonum => {
-                self.flonum_test(x, [yes, yes], no);
-                return Ok(());
-            }
-            Test::Kind(kind) => {
-                self.object_test(kind, x, yes, no);
-                return Ok(());
-            }
-            Test::ClosureOf(_) => {
-                return Err(JitError::Invalid("a closure's code is no type".into()));
-            }
-        };
-        let holds = self.masked(x, mask, wanted);
-        self.builder.ins().brif(holds, yes, &[], no, &[]);
-        Ok(())
     }
 
     fn is_list_end_or_pair(&self, node: NodeId) -> bool {

@@ -16,17 +16,19 @@ mod values;
 mod ways_out;
 
 use canny_spesh::code_map::{FastMap, FastSet};
-use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, StateId, Terminator};
+use canny_spesh::graph::{BlockId, Edge, EntryPoint, Graph, NodeId, Op, StateId, Terminator};
+use canny_spesh::types::Type;
 use canny_tables::layout::frame;
 use cranelift_codegen::Context;
 use cranelift_frontend::FunctionBuilderContext;
 
-use crate::compiled::{Compiled, ExitPlan, InlinedPlan, ResumptionPlan, ReturnPlan};
+use crate::arguments::{Arguments, Front};
+use crate::compiled::{Compiled, ExitPlan, InlinedPlan, LinkPlan, ResumptionPlan, ReturnPlan};
 use crate::cuts::Cuts;
 use crate::exits::ExitTail;
 use crate::joins::Joins;
 use crate::liveness::Liveness;
-use crate::machine::{self, Effort};
+use crate::machine::{self, Effort, Relocation, direct_signature};
 use crate::slots::{Slots, instruction, loan_operands};
 use crate::values::Values;
 use crate::{Environment, JitError};
@@ -45,7 +47,8 @@ pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, Jit
     machine::host(Effort::Much)?;
     check(graph)?;
     let values = Values::new(graph);
-    let slots = Slots::new(graph, &values)?;
+    let mut arguments = Arguments::of(graph);
+    let slots = Slots::new(graph, &values, &mut arguments)?;
     check_slots(graph, &slots)?;
     let nodes_max = NODES_FREE + GROWTH_MAX * graph.nodes.len();
     let instructions_in_runtime = graph
@@ -62,34 +65,32 @@ pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, Jit
     } else {
         Cuts::none_at_runtime()
     };
-    match lower(graph, environment, &values, &slots, &cuts, nodes_max) {
-        Err(JitError::TooLarge) => {
-            let cuts = Cuts::none_at_runtime();
-            lower(graph, environment, &values, &slots, &cuts, NODES_MAX)
-        }
+    let lower = |cuts: &Cuts, nodes_max| {
+        let liveness = Liveness::new(graph, &values, &slots, cuts);
+        let joins = Joins::new(graph, cuts, &liveness);
+        let procedure = Procedure {
+            graph,
+            environment,
+            values: &values,
+            slots: &slots,
+            arguments,
+            liveness: &liveness,
+            cuts,
+            joins: &joins,
+        };
+        lower(&procedure, nodes_max)
+    };
+    match lower(&cuts, nodes_max) {
+        Err(JitError::TooLarge) => lower(&Cuts::none_at_runtime(), NODES_MAX),
         result => result,
     }
 }
 
-fn lower(
-    graph: &Graph,
-    environment: &Environment,
-    values: &Values,
-    slots: &Slots,
-    cuts: &Cuts,
-    nodes_max: usize,
-) -> Result<Compiled, JitError> {
-    let liveness = Liveness::new(graph, values, slots, cuts);
-    let joins = Joins::new(graph, cuts, &liveness);
-    let procedure = Procedure {
-        graph,
-        environment,
-        values,
-        slots,
-        liveness: &liveness,
-        cuts,
-        joins: &joins,
-    };
+fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> {
+    let Procedure {
+        graph, environment, ..
+    } = *procedure;
+    let front = Front::new(graph, &procedure.arguments)?;
     let mut output = Output {
         roots: vec![Root::Entry],
         nodes_left: nodes_max,
@@ -100,14 +101,16 @@ fn lower(
         code: Vec::new(),
         relocations: Vec::new(),
         entry: 0,
+        starts: None,
         start: match graph.entry {
-            canny_spesh::graph::EntryPoint::Start => code.entry,
-            canny_spesh::graph::EntryPoint::Loop(pc) => code.address(pc),
+            EntryPoint::Start => code.entry,
+            EntryPoint::Loop(pc) => code.address(pc),
         },
         returns: Vec::new(),
         inlined: Vec::new(),
         exits: Vec::new(),
         resumptions: Vec::new(),
+        links: Vec::new(),
         exit_tails: Vec::new(),
         segments: Vec::new(),
         name: code.name.clone(),
@@ -118,19 +121,35 @@ fn lower(
     let mut places = Vec::new();
     while let Some(&root) = output.roots.get(places.len()) {
         machine::clear(&mut context);
+        if root == Root::Entry {
+            context.func.signature = direct_signature(procedure.arguments.count);
+        }
         let (exits, effort) = Segment::build(
-            &procedure,
+            procedure,
             &mut output,
             root,
             &mut context.func,
             &mut builder_context,
         )?;
         let function = machine::generate(&mut context, exits, effort, environment.disassembles)?;
-        let bridge = procedure.bridge(root)?;
+        let bridge = match root {
+            Root::Entry => front.code.clone(),
+            _ => procedure.bridge(root)?,
+        };
         places.push(compiled.add_segment(function, &bridge));
     }
     let place = |root: usize| places[root];
-    compiled.entry = place(0).0;
+    let (direct, before) = place(0);
+    compiled.entry = before + front.memory;
+    if graph.entry == EntryPoint::Start {
+        compiled.starts = Some((before + front.checked, direct));
+    }
+    let moved = front.relocations.iter().map(|relocation| Relocation {
+        offset: before + relocation.offset,
+        ..*relocation
+    });
+    compiled.relocations.extend(moved);
+    compiled.links = output.links;
     compiled.add_exit_tails(&output.exit_tails);
     for (state, root) in &output.returns {
         let instruction = instruction(graph, *state)?;
@@ -210,6 +229,7 @@ struct Procedure<'a> {
     environment: &'a Environment,
     values: &'a Values,
     slots: &'a Slots,
+    arguments: Arguments,
     liveness: &'a Liveness,
     cuts: &'a Cuts,
     joins: &'a Joins,
@@ -321,6 +341,7 @@ struct Output {
     exit_tails: Vec<ExitTail>,
     exit_tail_indices: FastMap<ExitTail, u32>,
     resumptions: Vec<(Way, Way)>,
+    links: Vec<LinkPlan>,
     nodes_left: usize,
 }
 
@@ -374,6 +395,15 @@ impl Output {
         known.unwrap_or_else(|| {
             self.resumptions.push(ways);
             self.resumptions.len() - 1
+        }) as u32
+    }
+
+    fn link(&mut self, code: u64, types: Vec<Type>) -> u32 {
+        let plan = LinkPlan { code, types };
+        let known = self.links.iter().position(|there| *there == plan);
+        known.unwrap_or_else(|| {
+            self.links.push(plan);
+            self.links.len() - 1
         }) as u32
     }
 

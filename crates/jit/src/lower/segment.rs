@@ -21,8 +21,9 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use super::objects::object_bytes;
 use super::ways_out::Exit;
 use super::{Output, Procedure, Root};
+use crate::arguments::{Arguments, REGISTERS};
 use crate::liveness::RootSet;
-use crate::machine::{self, Effort, Target, segment_signature};
+use crate::machine::{self, Effort, Target, direct_signature, segment_signature};
 use crate::slots::{defines_a, instruction, loan_operands};
 use crate::values::{is_float, is_pure};
 use crate::{Environment, JitError};
@@ -48,6 +49,10 @@ pub(super) struct Segment<'a, 'b> {
     pub(super) is_cold: bool,
     /// Signatures by number of registers that matter to who is jumped to.
     pub(super) signatures: [SigRef; 6],
+    /// Signatures of jumps into known code by number of arguments in registers.
+    pub(super) direct_signatures: [SigRef; REGISTERS + 1],
+    /// Arguments that came in registers, if this is the entry.
+    arguments: Vec<Value>,
     pub(super) maker_signature: SigRef,
     pub(super) runtime_signature: SigRef,
     pub(super) stubs: FastMap<(u32, u32), FuncRef>,
@@ -75,6 +80,8 @@ impl<'a, 'b> Segment<'a, 'b> {
             signature.params.truncate(registers);
             builder.import_signature(signature)
         });
+        let direct_signatures =
+            std::array::from_fn(|count| builder.import_signature(direct_signature(count)));
         let mut native_signature = |convention, words, results| {
             let mut native = Signature::new(convention);
             native.params.resize(words, AbiParam::new(I64));
@@ -89,6 +96,13 @@ impl<'a, 'b> Segment<'a, 'b> {
         builder.seal_block(entry);
         let registers = builder.block_params(entry).to_vec();
         let fp = builder.declare_var(I64);
+        let arguments = match root {
+            Root::Entry => {
+                let there = registers.iter().take(1).chain(registers.iter().skip(3));
+                there.take(procedure.arguments.count).copied().collect()
+            }
+            _ => Vec::new(),
+        };
         let mut segment = Segment {
             procedure,
             output,
@@ -104,6 +118,8 @@ impl<'a, 'b> Segment<'a, 'b> {
             exit_count: 0,
             is_cold: false,
             signatures,
+            direct_signatures,
+            arguments,
             maker_signature,
             runtime_signature,
             stubs: FastMap::default(),
@@ -145,8 +161,8 @@ impl<'a, 'b> Segment<'a, 'b> {
             Root::Entry => {
                 self.builder.def_var(self.fp, fp);
                 if graph.entry == EntryPoint::Start {
-                    self.check_arguments()?;
                     self.check_stack();
+                    self.store_arguments(|arguments, register| arguments.is_stored[register]);
                 }
                 self.block(BlockId(0), 0)
             }
@@ -204,34 +220,13 @@ impl<'a, 'b> Segment<'a, 'b> {
         }
     }
 
-    /// Passes calls on for whose arguments this is not.
-    fn check_arguments(&mut self) -> Result<(), JitError> {
-        let graph = self.procedure.graph;
-        if graph.required.is_empty() {
-            return Ok(());
+    /// Puts some of the arguments that came in registers into their slots.
+    fn store_arguments(&mut self, is_stored: impl Fn(&Arguments, usize) -> bool) {
+        for register in 0..self.arguments.len() {
+            if is_stored(&self.procedure.arguments, register) {
+                self.store_slot(self.arguments[register], register as i32);
+            }
         }
-        let others = self.cold_block();
-        for (register, ty) in &graph.required {
-            let test = Test::of_type(*ty).ok_or_else(|| {
-                JitError::Invalid(format!("no test tells arguments of type {ty}"))
-            })?;
-            let fits = self.new_block();
-            let argument = self.load_slot(*register as i32);
-            self.word_test(test, argument, fits, others)?;
-            self.begin(fits);
-        }
-        let fits = self.builder.current_block();
-        self.begin(others);
-        let next = self.address(Target::Next);
-        let next = self.load(I64, next, 0);
-        let code = self.word(graph.codes[0].word.0);
-        let fp = self.fp();
-        let registers = [code, fp, self.thread];
-        self.jump_to(next, &registers);
-        if let Some(fits) = fits {
-            self.builder.switch_to_block(fits);
-        }
-        Ok(())
     }
 
     /// Goes to the interpreter at the start if the frame is beyond the limit, or a safepoint is asked for.
@@ -245,6 +240,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         let (slow, fine) = (self.cold_block(), self.builder.create_block());
         self.builder.ins().brif(over, slow, &[], fine, &[]);
         self.begin(slow);
+        self.store_arguments(|_, _| true);
         let start = self.procedure.graph.codes[0].entry;
         let pc = self.word(start);
         self.dispatch(pc, fp);
@@ -477,6 +473,10 @@ impl<'a, 'b> Segment<'a, 'b> {
                 const _: () = assert!(thread::LIMIT == 0);
                 let limit = self.builder.ins().atomic_load(I64, TRUSTED, self.thread);
                 self.exit_unless(limit, id)?;
+            }
+            Op::Slot(register) if (*register as usize) < self.arguments.len() => {
+                let value = self.arguments[*register as usize];
+                self.define(id, value);
             }
             Op::Slot(register) | Op::Reload(register) => {
                 let value = self.load_slot(*register as i32);

@@ -14,6 +14,7 @@ use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::expander::{Expander, StepId};
 use crate::name::Name;
+use crate::recording::Role;
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
 
@@ -135,7 +136,13 @@ impl Expander<'_> {
         loop {
             let head = syntax.as_pair().and_then(|pair| pair.car.as_identifier());
             let Some(identifier) = head else { break };
-            match self.resolve(identifier, scan.current) {
+            let meaning = self.resolve(identifier, scan.current);
+            if let (Denotation::Core(_) | Denotation::Macro(_), Some(pair)) =
+                (&meaning, syntax.as_pair())
+            {
+                self.note(identifier, pair.car.span, Role::Reference, &meaning);
+            }
+            match meaning {
                 Denotation::Macro(used) => {
                     note_keyword(self, identifier, scan);
                     match self.expand_macro(&used, &syntax, scan.current) {
@@ -157,6 +164,9 @@ impl Expander<'_> {
                         "define-library" => CoreForm::DefineLibrary,
                         _ => break,
                     };
+                    if let Some(pair) = syntax.as_pair() {
+                        self.note_keyword_at(&pair.car, form);
+                    }
                     if self.scan_core(form, &syntax, scan) {
                         return;
                     }
@@ -213,6 +223,7 @@ impl Expander<'_> {
         let items = self.scan(forms, inner);
         let complete = self.diagnostics.len() == errors_before && !self.aborted;
         let result = self.letrec_body(items, complete, form, span);
+        self.note_body(span, inner);
         self.leave(1);
         result
     }
@@ -310,8 +321,9 @@ impl Expander<'_> {
         }
         self.check_new_local(identifier, name.span, form, scan)?;
         let variable = self.locals.add(identifier.name, name.span);
-        self.scopes
-            .bind(scan.scope, identifier, Denotation::Local(variable));
+        let meaning = Denotation::Local(variable);
+        self.note(identifier, name.span, Role::Definition, &meaning);
+        self.scopes.bind(scan.scope, identifier, meaning);
         Some(Target::Local(variable))
     }
 
@@ -369,6 +381,7 @@ impl Expander<'_> {
             return;
         }
         if let Some(denotation) = self.transformer(identifier.name, spec, scan.current) {
+            self.note_local_keyword(identifier, name.span, &denotation);
             self.scopes.bind(scan.scope, identifier, denotation);
         }
     }

@@ -8,6 +8,7 @@ use crate::expander::binding::Denotation;
 use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
+use crate::recording::Role;
 use crate::span::Span;
 use crate::syntax::{Syntax, SyntaxKind};
 
@@ -45,6 +46,8 @@ impl Expander<'_> {
                     let identifier = *identifier;
                     match self.resolve(identifier, scope) {
                         Denotation::Macro(used) if Self::is_identifier_macro(&used) => {
+                            let meaning = Denotation::Macro(used.clone());
+                            self.note(identifier, current.span, Role::Reference, &meaning);
                             match self.expand_macro(&used, &current, scope) {
                                 Some(result) => current = result,
                                 None => return Expr::unspecified(current.span),
@@ -59,7 +62,14 @@ impl Expander<'_> {
                 SyntaxKind::Pair(pair) => pair.car.as_identifier(),
                 SyntaxKind::Labelled(..) => None,
             };
-            match head.map(|head| self.resolve(head, scope)) {
+            let meaning = head.map(|head| self.resolve(head, scope));
+            if let (Some(head), Some(meaning @ (Denotation::Core(_) | Denotation::Macro(_)))) =
+                (head, &meaning)
+                && let Some(pair) = current.as_pair()
+            {
+                self.note(head, pair.car.span, Role::Reference, meaning);
+            }
+            match meaning {
                 Some(Denotation::Core(form)) => return self.core_form(form, &current, scope),
                 Some(Denotation::Macro(used)) => match self.expand_macro(&used, &current, scope) {
                     Some(result) => current = result,

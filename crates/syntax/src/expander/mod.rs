@@ -18,6 +18,7 @@ mod forms;
 mod keyword;
 mod macros;
 mod matching;
+mod observation;
 mod patterns;
 mod procedural;
 mod reference;
@@ -50,6 +51,7 @@ pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
 
 pub(crate) use applicable::MARKER as APPLICABLE_MARKER;
 pub(crate) use call_syntax::call_syntax_of;
+pub(crate) use observation::unused_imports;
 pub(crate) use toplevel::expand_library_body;
 
 /// Deepest nesting of code. Whoever runs the expander or walks the core language recursively gives
@@ -145,6 +147,8 @@ pub(crate) struct Expander<'a> {
     /// Identifiers of templates that mention local bindings, and the scopes to look them up in.
     live: Vec<(Identifier, ScopeId)>,
     live_numbers: HashMap<(Identifier, ScopeId), u32>,
+    /// For editors.
+    observed: observation::Observed,
 }
 
 impl<'a> Expander<'a> {
@@ -185,6 +189,7 @@ impl<'a> Expander<'a> {
             template_scope: ScopeId::TOP,
             live: Vec::new(),
             live_numbers: HashMap::new(),
+            observed: observation::Observed::default(),
         }
     }
 
@@ -216,7 +221,7 @@ impl<'a> Expander<'a> {
     /// Goes `levels` deeper; false, with an error, when that is too deep. Every success is matched
     /// by a [`Expander::leave`] with the same number.
     fn enter(&mut self, levels: usize, span: Span) -> bool {
-        if self.aborted {
+        if self.aborted || self.is_stopped() {
             return false;
         }
         if self.depth + levels > NESTING_LIMIT {
@@ -231,6 +236,17 @@ impl<'a> Expander<'a> {
         }
         self.depth += levels;
         true
+    }
+
+    /// Whether somebody wants this expansion to end; what it gives is of no use then.
+    fn is_stopped(&mut self) -> bool {
+        let stopped = self.libraries.is_stopped();
+        if stopped && !self.aborted {
+            let message = "the expansion was stopped";
+            self.error("expansion-stopped", Span::NONE, message);
+            self.aborted = true;
+        }
+        stopped
     }
 
     fn leave(&mut self, levels: usize) {

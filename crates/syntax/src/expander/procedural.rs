@@ -181,13 +181,17 @@ impl Expander<'_> {
 
     /// A procedure may insert assignments of all globals that its text names.
     fn note_assignments(&mut self, spec: &Syntax) {
-        let mut names = Vec::new();
+        let mut names: Vec<Name> = Vec::new();
         spec.to_datum_with(&mut |leaf| {
             if let Leaf::Identifier(identifier) = leaf {
                 names.push(identifier.name);
             }
             crate::datum::Datum::Nil
         });
+        // Symbols of its text may be names that it inserts.
+        for name in &names {
+            self.environment.use_name(*name);
+        }
         if names
             .iter()
             .any(|name| name.as_str() == CoreForm::Set.name())
@@ -300,6 +304,7 @@ impl Expander<'_> {
     /// it means where the macro is defined; bindings inside of the transformer are of another phase.
     pub(crate) fn template_identifier(&mut self, identifier: Identifier) -> MacroIdentifier {
         let scope = self.template_scope;
+        self.note_mentioned(identifier, scope);
         if !self.scopes.is_local(scope) {
             return MacroIdentifier::Closed(self.close_alias(identifier, scope));
         }

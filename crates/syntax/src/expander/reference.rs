@@ -11,6 +11,7 @@ use crate::expander::keyword::CoreForm;
 use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::name::Name;
+use crate::recording::{Meaning, Role};
 use crate::span::Span;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
@@ -59,6 +60,7 @@ impl Expander<'_> {
             ScopeKind::Top => {
                 let name = self.table_name(identifier)?;
                 let binding = self.environment.entry(name)?.binding.clone();
+                self.environment.use_name(name);
                 let home = self.environment.key().clone();
                 self.denotation_of(&binding, &home)
             }
@@ -135,6 +137,7 @@ impl Expander<'_> {
                     scope,
                     transformer: Transformer::Procedure(made),
                 });
+                self.know_macro(&opened, Meaning::Macro(name.clone()));
                 self.opened.insert(name.clone(), opened.clone());
                 return Some(opened);
             }
@@ -167,6 +170,7 @@ impl Expander<'_> {
             scope,
             transformer: Transformer::Rules(rules),
         });
+        self.know_macro(&opened, Meaning::Macro(name.clone()));
         self.opened.insert(name.clone(), opened.clone());
         Some(opened)
     }
@@ -174,7 +178,14 @@ impl Expander<'_> {
     /// Whether the syntax is an identifier that means that auxiliary keyword.
     pub(crate) fn is_auxiliary(&mut self, syntax: &Syntax, form: CoreForm, scope: ScopeId) -> bool {
         match syntax.as_identifier() {
-            Some(identifier) => self.resolve(identifier, scope).is_auxiliary(form),
+            Some(identifier) => {
+                let meaning = self.resolve(identifier, scope);
+                let is_meant = meaning.is_auxiliary(form);
+                if is_meant {
+                    self.note(identifier, syntax.span, Role::Reference, &meaning);
+                }
+                is_meant
+            }
             None => false,
         }
     }
@@ -183,6 +194,7 @@ impl Expander<'_> {
     pub(crate) fn reference(&mut self, identifier: Identifier, span: Span, scope: ScopeId) -> Expr {
         let meaning = self.resolve(identifier, scope);
         let meaning = self.in_phase(meaning, identifier, span);
+        self.note(identifier, span, Role::Reference, &meaning);
         let kind = match meaning {
             Denotation::Local(variable) => ExprKind::LocalRef(variable),
             Denotation::Primitive(primitive) => ExprKind::PrimitiveRef(primitive),
@@ -271,6 +283,7 @@ impl Expander<'_> {
     ) -> Expr {
         let meaning = self.resolve(identifier, scope);
         let meaning = self.in_phase(meaning, identifier, at);
+        self.note(identifier, at, Role::Assignment, &meaning);
         let kind = match meaning {
             Denotation::Local(variable) => {
                 self.locals[variable].assigned = true;

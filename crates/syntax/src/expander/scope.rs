@@ -190,6 +190,19 @@ impl Scopes {
         table.entries.iter().filter_map(entry).collect()
     }
 
+    /// What a local scope binds, in order.
+    pub fn entries(&self, scope: ScopeId) -> &[(Identifier, Denotation)] {
+        match self.kind(scope) {
+            ScopeKind::Local(table) => &table.entries,
+            _ => &[],
+        }
+    }
+
+    /// The scope around a scope.
+    pub fn parent(&self, scope: ScopeId) -> Option<ScopeId> {
+        self.scopes[scope.0 as usize].parent
+    }
+
     /// Binds an identifier in a local scope.
     pub fn bind(&mut self, scope: ScopeId, identifier: Identifier, denotation: Denotation) {
         if let ScopeKind::Local(table) = &mut self.scopes[scope.0 as usize].kind {

@@ -9,9 +9,10 @@ use crate::expander::binding::{Binding, Denotation, MacroName};
 use crate::expander::body::{Item, Target};
 use crate::expander::macros::{Macro, Transformer};
 use crate::expander::scope::ScopeId;
-use crate::expander::{Expander, Expansion};
+use crate::expander::{Expander, Expansion, unused_imports};
 use crate::library::Libraries;
 use crate::name::Name;
+use crate::recording::{Meaning, Role};
 use crate::span::Span;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
@@ -97,6 +98,7 @@ impl Expander<'_> {
         if !self.has_errors() {
             self.close_macros();
         }
+        self.finish_recording();
         body.splice(0..0, self.definitions_of_call_variables());
         let failed = self.has_errors();
         if failed {
@@ -107,6 +109,10 @@ impl Expander<'_> {
         }
         if !failed {
             self.warn_of_shadowed_names();
+            // A library's exports are uses too; they are looked at later.
+            if self.environment.kind() == EnvironmentKind::Program {
+                self.diagnostics.extend(unused_imports(self.environment));
+            }
         }
         sort_by_position(&mut self.diagnostics);
         for global in &mut self.globals {
@@ -214,6 +220,8 @@ impl Expander<'_> {
             })
         ) && self.environment.kind() == EnvironmentKind::Program;
         if again {
+            let meaning = self.global_here(name);
+            self.note(identifier, span, Role::Definition, &meaning);
             return Some(Target::Again(self.environment.global(name)));
         }
         if let Some(Entry {
@@ -233,7 +241,16 @@ impl Expander<'_> {
             },
         );
         self.add_global(name, span);
+        let meaning = self.global_here(name);
+        self.note(identifier, span, Role::Definition, &meaning);
         Some(Target::Global(self.environment.global(name)))
+    }
+
+    fn global_here(&self, name: Name) -> Denotation {
+        Denotation::Global {
+            name: self.environment.global(name),
+            home: true,
+        }
     }
 
     /// A global that only the expander knows.
@@ -281,6 +298,7 @@ impl Expander<'_> {
         let Some(name) = self.global_name(identifier, span, form) else {
             return;
         };
+        let defined = transformer.clone();
         let binding = match transformer {
             None => return,
             Some(Denotation::Core(form)) => Binding::Core(form),
@@ -297,6 +315,9 @@ impl Expander<'_> {
             }
             Some(_) => return,
         };
+        if let Some(meaning) = defined {
+            self.note(identifier, span, Role::Definition, &meaning);
+        }
         self.environment.bind(
             name,
             Entry {
@@ -309,6 +330,7 @@ impl Expander<'_> {
     /// Notes a macro that this unit defines at its top level.
     pub(crate) fn add_macro(&mut self, name: Name, opened: Arc<Macro>) -> MacroName {
         let key = self.environment.macro_name(name);
+        self.know_macro(&opened, Meaning::Macro(key.clone()));
         self.opened.insert(key.clone(), opened);
         self.new_macros.push(name);
         key

@@ -16,6 +16,7 @@ use crate::expander::{EXPANSION_STEPS_MAX, Expander, STEP_NODES_MAX, Step, StepI
 use crate::library::SYNTAX_LIBRARY;
 use crate::name::Name;
 use crate::procedural::ClosedAlias;
+use crate::recording::Role;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
 impl Expander<'_> {
@@ -47,13 +48,20 @@ impl Expander<'_> {
             self.aborted = true;
             return None;
         }
+        if self.is_stopped() {
+            return None;
+        }
         self.scopes.begin_step();
-        match &used.transformer {
+        let result = match &used.transformer {
             Transformer::Rules(rules) => self.apply_rules(used, rules, form, scope),
             Transformer::Procedure(made) => {
                 self.apply_procedure(used, made.transformer.as_ref(), form, scope)
             }
+        };
+        if let Some(result) = &result {
+            self.note_use(used, form, result);
         }
+        result
     }
 
     fn apply_rules(
@@ -158,12 +166,20 @@ impl Expander<'_> {
             // A keyword as transformer makes another name for it.
             if let Some(identifier) = spec.as_identifier() {
                 let denotation = self.resolve(identifier, scope);
+                self.note(identifier, spec.span, Role::Reference, &denotation);
                 if matches!(denotation, Denotation::Core(_) | Denotation::Macro(_)) {
                     return Some(denotation);
                 }
             }
             let head = spec.as_pair().and_then(|pair| pair.car.as_identifier());
-            match head.map(|head| self.resolve(head, scope)) {
+            let meaning = head.map(|head| self.resolve(head, scope));
+            if let (Some(head), Some(meaning @ (Denotation::Core(_) | Denotation::Macro(_)))) =
+                (head, &meaning)
+                && let Some(pair) = spec.as_pair()
+            {
+                self.note(head, pair.car.span, Role::Reference, meaning);
+            }
+            match meaning {
                 Some(Denotation::Core(CoreForm::SyntaxRules)) => {
                     return self.rules(keyword, &spec, scope);
                 }
@@ -183,7 +199,12 @@ impl Expander<'_> {
         for error in errors {
             self.report(error);
         }
-        let transformer = Transformer::Rules(rules?);
+        let rules = rules?;
+        for identifier in rules.identifiers() {
+            self.note_mentioned(*identifier, scope);
+        }
+        self.note_rules(spec, scope);
+        let transformer = Transformer::Rules(rules);
         Some(Denotation::Macro(Arc::new(Macro {
             name: keyword,
             scope,

@@ -8,10 +8,13 @@ use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, EnvironmentKind};
-use crate::expander::{Binding, MacroDefinition, call_syntax_of, expand_library_body};
+use crate::expander::{
+    Binding, MacroDefinition, call_syntax_of, expand_library_body, unused_imports,
+};
 use crate::library::import_set::{library_name, similar_name};
 use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
 use crate::name::Name;
+use crate::recording::{Meaning, Recording, Role};
 use crate::span::Span;
 use crate::syntax::{AliasId, Syntax};
 
@@ -31,6 +34,8 @@ struct Export {
     internal: Name,
     external: Name,
     span: Span,
+    /// Where the two names stand; the same place if there is one name.
+    places: [Span; 2],
 }
 
 /// What the declarations of a library say, in order.
@@ -84,7 +89,16 @@ impl Libraries {
     ) -> Option<ExpandedLibrary> {
         let outer_files = std::mem::take(&mut self.files);
         let outer_asked = std::mem::take(&mut self.asked);
+        let outer_recording = self.recording.take();
+        if outer_recording.is_some() {
+            self.begin_recording();
+        }
         let result = self.expand_library_inside(name, form, diagnostics);
+        if let Some(mut recording) = std::mem::replace(&mut self.recording, outer_recording) {
+            recording.key = Some(name.key());
+            recording.span = form.span;
+            self.recordings.insert(name.key(), Arc::new(recording));
+        }
         let mut files = std::mem::replace(&mut self.files, outer_files);
         let asked = std::mem::replace(&mut self.asked, outer_asked);
         result.map(|mut library| {
@@ -122,14 +136,29 @@ impl Libraries {
             }
         }
         if !complete || diagnostics.iter().filter(|one| one.is_error()).count() > errors_before {
-            // Without its imports nothing sensible can be said about the body.
+            // Without its imports nothing sensible can be said about the body; but editors want to know its names.
+            if self.recording.is_some() {
+                expand_library_body(self, &mut environment, declarations.body);
+            }
             return None;
         }
         let expansion = expand_library_body(self, &mut environment, declarations.body);
         diagnostics.extend(expansion.diagnostics);
+        if let Some(recording) = &mut self.recording {
+            record_exports(recording, &declarations.exports, &environment);
+            // The name, behind the keyword.
+            if let Some(place) = forms.get(1) {
+                let meaning = Meaning::Library(name.clone());
+                recording.note(place.span, Name::new(""), Role::Definition, meaning);
+            }
+        }
         let mut unit = expansion.unit?;
         unit.requires = requires;
         let exports = exported(name, &declarations.exports, &environment, diagnostics)?;
+        for export in &declarations.exports {
+            environment.use_name(export.internal);
+        }
+        diagnostics.extend(unused_imports(&environment));
         let mut interface = Interface::new(name.clone());
         interface.exports = exports;
         interface.requires.clone_from(&unit.requires);
@@ -246,6 +275,7 @@ fn collect_export(spec: &Syntax, exports: &mut Vec<Export>, diagnostics: &mut Ve
             internal: identifier.name,
             external: identifier.name,
             span: spec.span,
+            places: [spec.span; 2],
         });
         return;
     }
@@ -260,6 +290,7 @@ fn collect_export(spec: &Syntax, exports: &mut Vec<Export>, diagnostics: &mut Ve
                 internal: *internal,
                 external: *external,
                 span: spec.span,
+                places: [parts[1].span, parts[2].span],
             });
         }
         _ => {
@@ -267,6 +298,21 @@ fn collect_export(spec: &Syntax, exports: &mut Vec<Export>, diagnostics: &mut Ve
                 "`{spec}` is not an export: it must be a name or (rename name external-name)"
             );
             diagnostics.push(Diagnostic::error("bad-export", spec.span, message));
+        }
+    }
+}
+
+/// Notes where exported names stand.
+fn record_exports(recording: &mut Recording, exports: &[Export], environment: &Environment) {
+    for export in exports {
+        let Some(binding) = environment.lookup(export.internal) else {
+            continue;
+        };
+        let meaning = Meaning::of(binding);
+        let [internal, external] = export.places;
+        recording.note(internal, export.internal, Role::Export, meaning.clone());
+        if external != internal {
+            recording.note(external, export.external, Role::ExportAs, meaning);
         }
     }
 }

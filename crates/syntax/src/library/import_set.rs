@@ -1,17 +1,18 @@
 //! Import sets: `(only …)`, `(except …)`, `(prefix …)`, `(rename …)` and plain library names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
-use crate::environment::{Entry, Environment, EnvironmentKind, Origin};
+use crate::environment::{Entry, Environment, EnvironmentKind, Import, Origin};
 use crate::expander::Binding;
 use crate::library::{Interface, Libraries};
 use crate::library_name::NamePart;
 use crate::name::Name;
 use crate::number;
+use crate::recording::{Meaning, Role};
 use crate::span::Span;
 use crate::syntax::Syntax;
 
@@ -24,6 +25,10 @@ struct ImportedSet {
     library: LibraryName,
     interface: Arc<Interface>,
     bindings: BTreeMap<Name, Binding>,
+    /// The names that are given one by one, as they are in the end.
+    listed: Vec<(Name, Span)>,
+    /// Names of the text and what they mean, for editors.
+    mentioned: Vec<(Name, Span, Role, Binding)>,
 }
 
 /// The modifiers of import sets.
@@ -46,6 +51,15 @@ impl Libraries {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Result<Option<LibraryName>, FailedImport> {
         let imported = self.import_set(set, diagnostics).ok_or(FailedImport)?;
+        let mut import = Import {
+            library: imported.library.clone(),
+            span: set.span,
+            names: HashSet::new(),
+            listed: imported.listed,
+            is_special: imported
+                .bindings
+                .contains_key(&Name::new(crate::expander::APPLICABLE_MARKER)),
+        };
         for (name, binding) in imported.bindings {
             let origin = Origin::Imported(imported.library.clone(), set.span);
             let entry = Entry { binding, origin };
@@ -67,9 +81,13 @@ impl Libraries {
                         Origin::Defined(_) => {}
                     }
                 }
-                _ => environment.bind(name, entry),
+                _ => {
+                    import.names.insert(name);
+                    environment.bind(name, entry);
+                }
             }
         }
+        environment.add_import(import);
         let pseudo = ["(canny syntax)", "(canny primitives)"]
             .contains(&imported.interface.name.key().as_str());
         Ok((!pseudo).then_some(imported.library))
@@ -93,6 +111,11 @@ impl Libraries {
                 let mut imported = self.import_set(&elements[1], diagnostics)?;
                 let before = diagnostics.len();
                 apply(modifier, &mut imported, &elements[2..], set, diagnostics);
+                if let Some(recording) = &mut self.recording {
+                    for (name, span, role, binding) in imported.mentioned.drain(..) {
+                        recording.note(span, name, role, Meaning::of(&binding));
+                    }
+                }
                 (diagnostics.len() == before).then_some(imported)
             }
             None => {
@@ -103,12 +126,18 @@ impl Libraries {
                         return None;
                     }
                 };
+                if let Some(recording) = &mut self.recording {
+                    let meaning = Meaning::Library(library.clone());
+                    recording.note(set.span, Name::new(""), Role::Reference, meaning);
+                }
                 let interface = self.load(&library, set.span, diagnostics)?;
                 let bindings = interface.exports.clone();
                 Some(ImportedSet {
                     library,
                     interface,
                     bindings,
+                    listed: Vec::new(),
+                    mentioned: Vec::new(),
                 })
             }
         }
@@ -145,7 +174,13 @@ fn apply(
                 };
                 match imported.bindings.get(&identifier.name) {
                     Some(binding) => {
-                        named.insert(identifier.name, binding.clone());
+                        let name = identifier.name;
+                        named.insert(name, binding.clone());
+                        if modifier == Modifier::Only {
+                            imported.listed.push((name, operand.span));
+                        }
+                        let mention = (name, operand.span, Role::Import, binding.clone());
+                        imported.mentioned.push(mention);
                     }
                     None => {
                         diagnostics.push(missing_export(imported, identifier.name, operand.span))
@@ -163,6 +198,9 @@ fn apply(
         Modifier::Prefix => match operands {
             [prefix] if prefix.as_identifier().is_some() => {
                 let bindings = std::mem::take(&mut imported.bindings);
+                for (name, _) in &mut imported.listed {
+                    *name = Name::new(&format!("{prefix}{name}"));
+                }
                 let prefixed = bindings
                     .into_iter()
                     .map(|(name, binding)| (Name::new(&format!("{prefix}{name}")), binding));
@@ -189,7 +227,14 @@ fn apply(
                     continue;
                 };
                 match imported.bindings.remove(from) {
-                    Some(binding) => renames.push((*to, binding, operand.span)),
+                    Some(binding) => {
+                        imported.listed.retain(|(name, _)| name != from);
+                        imported.listed.push((*to, operand.span));
+                        let from = (*from, parts[0].span, Role::Import, binding.clone());
+                        let to_mention = (*to, parts[1].span, Role::ImportAs, binding.clone());
+                        imported.mentioned.extend([from, to_mention]);
+                        renames.push((*to, binding, operand.span));
+                    }
                     None => diagnostics.push(missing_export(imported, *from, parts[0].span)),
                 }
             }

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use canny_tables::primitives;
 
@@ -26,6 +27,7 @@ use crate::expander::CoreForm;
 use crate::expander::{Binding, MacroName};
 use crate::name::Name;
 use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};
+use crate::recording::Recording;
 use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
 
@@ -87,6 +89,12 @@ pub struct Libraries {
     files: Vec<PathBuf>,
     /// The libraries of whose existence was asked since the innermost library began.
     asked: Vec<(LibraryName, bool)>,
+    /// What the expander sees of the unit under way, if somebody wants to know.
+    pub(crate) recording: Option<Recording>,
+    /// What it saw of libraries.
+    recordings: HashMap<LibraryKey, Arc<Recording>>,
+    /// Whether expansions are to end as soon as they can.
+    stop: Option<Arc<AtomicBool>>,
     /// Interfaces tell every name of the library's top level, and each global may be defined anew.
     keeps_internals: bool,
 }
@@ -112,6 +120,9 @@ impl Libraries {
             included_from: HashMap::new(),
             files: Vec::new(),
             asked: Vec::new(),
+            recording: None,
+            recordings: HashMap::new(),
+            stop: None,
             keeps_internals: false,
         };
         for interface in [syntax_library(), primitives_library()] {
@@ -146,6 +157,37 @@ impl Libraries {
     /// time, so that a prompt can be inside of them and define what is there anew.
     pub fn keep_internals(&mut self) {
         self.keeps_internals = true;
+    }
+
+    /// Records what the next program means, and the libraries that are expanded for it.
+    pub fn begin_recording(&mut self) {
+        self.recording = Some(Recording::default());
+    }
+
+    /// Ends recording; gives what was seen of the program.
+    pub fn end_recording(&mut self) -> Recording {
+        self.recording.take().unwrap_or_default()
+    }
+
+    /// What was seen of a library when it was expanded.
+    pub fn recording_of(&self, key: &LibraryKey) -> Option<&Arc<Recording>> {
+        self.recordings.get(key)
+    }
+
+    /// Lets expansions end as soon as they can once this is true.
+    pub fn set_stop(&mut self, stop: Option<Arc<AtomicBool>>) {
+        self.stop = stop;
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop
+            .as_ref()
+            .is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Forgets every transformer that is a procedure; they are made again where they are needed.
+    pub fn forget_transformers(&mut self) {
+        self.transformers.clear();
     }
 
     /// Forgets a library, so that it is loaded anew when it is asked for; gives its interface, to be put back with

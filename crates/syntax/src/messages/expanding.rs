@@ -133,6 +133,12 @@ rows! { Expanding:
   (syntax-rules () ((_ x) (list (list x)))))
 (display (deeper 1))";
 
+"expansion-stopped" []
+"The expansion was stopped"
+"Whoever asked for it, such as an editor, wanted it no longer, or it took too long: perhaps a macro does not end."
+""
+=> "";
+
 "endless-expansion" []
 "The expansion of a macro does not end"
 "The macro expands to another use of itself again and again. One of its rules must end that."

@@ -4,7 +4,7 @@
 use super::rows;
 
 /// Warnings that are given only when they are asked for.
-pub(super) const OFF_BY_DEFAULT: &[&str] = &["shadowed-name", "unused-parameter"];
+pub(super) const OFF_BY_DEFAULT: &[&str] = &["shadowed-name", "unused-import", "unused-parameter"];
 
 rows! { Warnings:
 "unbound-variable" ["unbound"]
@@ -54,6 +54,16 @@ rows! { Warnings:
 => "(define (square x) (* x x))
 (define (cube x) (* x x x))
 (display (+ (square 3) (cube 3)))";
+
+"unused-import" []
+"Nothing of an import is used"
+"No name that the import set brings is mentioned, or a name that `only` or `rename` lists is not. Programs often import more than they need, so this warning is given only when it is asked for; editors show it. A library that is imported for what its body does alone is written `(only (library))`; an import set without names is never warned of."
+";;; options: -W unused-import
+(import (scheme base) (scheme write) (scheme char))
+(display (+ 1 2))"
+=> ";;; options: -W unused-import
+(import (scheme base) (scheme write))
+(display (+ 1 2))";
 
 "unused-parameter" []
 "A parameter is never used"

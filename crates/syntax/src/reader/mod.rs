@@ -32,6 +32,8 @@ pub struct SourceForms {
     pub forms: Vec<Syntax>,
     /// What was wrong.
     pub diagnostics: Vec<Diagnostic>,
+    /// With [`read_text_leniently`]: the forms that are only a guess.
+    pub repaired: Vec<Span>,
 }
 
 impl SourceForms {
@@ -77,6 +79,7 @@ pub fn read_source(
                 SourceForms {
                     forms: Vec::new(),
                     diagnostics: vec![diagnostic],
+                    repaired: Vec::new(),
                 },
             )
         }
@@ -85,11 +88,23 @@ pub fn read_source(
 
 /// Reads all of a text that is already in the map.
 pub fn read_text(text: &str, id: SourceId, fold_case: bool) -> SourceForms {
+    read_with(text, id, fold_case, false)
+}
+
+/// The same for tools that look at texts while they are written: forms with errors are among the forms too, as far as
+/// they can be guessed. One that is not closed ends where the indentation says, or at the end of the text.
+pub fn read_text_leniently(text: &str, id: SourceId, fold_case: bool) -> SourceForms {
+    read_with(text, id, fold_case, true)
+}
+
+fn read_with(text: &str, id: SourceId, fold_case: bool, lenient: bool) -> SourceForms {
     let mut result = SourceForms::default();
     let mut parser = Parser::recovering(id);
     parser.set_fold_case(fold_case);
     let mut source = TextSource::new(text);
     let mut builder = SyntaxBuilder::new();
+    // Where the form begins that is read next, or blanks before it.
+    let mut start = 0;
     loop {
         let outcome: Result<Read, ReadError<Infallible>> = parser.read(&mut source, &mut builder);
         let spoiled = parser.take_diagnostics();
@@ -97,21 +112,37 @@ pub fn read_text(text: &str, id: SourceId, fold_case: bool) -> SourceForms {
         result.diagnostics.extend(spoiled);
         match outcome {
             Ok(Read::End) => break,
-            Ok(Read::Datum(_)) => {
+            Ok(Read::Datum(span)) => {
+                start = span.end;
                 let form = builder.take();
-                result.forms.extend(form.filter(|_| !is_spoiled));
+                result.forms.extend(form.filter(|_| !is_spoiled || lenient));
+                if is_spoiled && lenient {
+                    result.repaired.push(span);
+                }
             }
             Err(ReadError::Syntax(diagnostic)) => {
                 result.diagnostics.push(*diagnostic);
                 // An unclosed form swallows the rest of the file; the indentation may tell where
                 // the rest begins.
-                let Some(offset) = parser.take_resume_at() else {
+                let resume_at = parser.take_resume_at();
+                if lenient {
+                    let end = resume_at.map_or(text.len(), |offset| offset as usize);
+                    let mut closing = Parser::closing(id);
+                    closing.set_fold_case(parser.fold_case());
+                    let mut rest = TextSource::starting_at(&text[..end], start);
+                    if let Ok(Read::Datum(span)) = closing.read(&mut rest, &mut builder) {
+                        result.forms.extend(builder.take());
+                        result.repaired.push(span);
+                    }
+                }
+                let Some(offset) = resume_at else {
                     break;
                 };
                 // What follows is read again; its errors come again too.
                 result.diagnostics.retain(|one| one.span.start < offset);
                 source = TextSource::starting_at(text, offset);
                 parser.moved_to(offset);
+                start = offset;
             }
         }
     }

@@ -28,6 +28,8 @@ pub struct Parser {
     /// Report errors in tokens and go on, instead of stopping at the first one.
     recovering: bool,
     diagnostics: Vec<Diagnostic>,
+    /// Take the end of the text for the end of all that is open.
+    closing: bool,
     /// After an unclosed form: where the text outside it seems to go on.
     resume_at: Option<u32>,
 }
@@ -95,6 +97,7 @@ impl Parser {
             },
             recovering: false,
             diagnostics: Vec::new(),
+            closing: false,
             resume_at: None,
         }
     }
@@ -104,6 +107,14 @@ impl Parser {
         Parser {
             recovering: true,
             ..Parser::new(source)
+        }
+    }
+
+    /// A reader that also takes the end of the text for the end of everything that is open.
+    pub(crate) fn closing(source: SourceId) -> Parser {
+        Parser {
+            closing: true,
+            ..Parser::recovering(source)
         }
     }
 
@@ -141,8 +152,8 @@ impl Parser {
         builder: &mut B,
     ) -> Result<Read, ReadError<S::Error>> {
         let mark = builder.mark();
-        let (recovering, mut diagnostics) =
-            (self.recovering, std::mem::take(&mut self.diagnostics));
+        let (recovering, closing) = (self.recovering, self.closing);
+        let mut diagnostics = std::mem::take(&mut self.diagnostics);
         let mut run = Run {
             lexer: Lexer {
                 state: &mut self.state,
@@ -152,6 +163,7 @@ impl Parser {
             frames: Vec::new(),
             labels: HashMap::new(),
             recovering,
+            closing,
             diagnostics: &mut diagnostics,
             resume_at: None,
             last_line: u32::MAX,
@@ -175,6 +187,7 @@ struct Run<'a, S, B> {
     /// Labels of this datum, and whether their datum is finished.
     labels: HashMap<u64, bool>,
     recovering: bool,
+    closing: bool,
     diagnostics: &'a mut Vec<Diagnostic>,
     resume_at: Option<u32>,
     /// The line of the token before the current one.
@@ -201,10 +214,33 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                 if self.frames.is_empty() {
                     return Ok(Read::End);
                 }
+                if self.closing {
+                    return self.close_all(span);
+                }
                 return Err(self.unfinished(span).into());
             }
             self.note_indentation(span);
             if let Some(finished) = self.token(token, span)?
+                && self.finish(finished)?
+            {
+                return Ok(Read::Datum(finished));
+            }
+        }
+    }
+
+    /// Closes everything that is open at the end of the text.
+    fn close_all(&mut self, end: Span) -> Result<Read, ReadError<S::Error>> {
+        loop {
+            let closer = self.frames.iter().rev().find_map(|frame| match frame {
+                Frame::List { close, .. } => Some(*close),
+                Frame::Vector { .. } | Frame::Numbers { .. } => Some(')'),
+                _ => None,
+            });
+            let Some(closer) = closer else {
+                self.frames.clear();
+                return Ok(Read::End);
+            };
+            if let Some(finished) = self.close(closer, end)?
                 && self.finish(finished)?
             {
                 return Ok(Read::Datum(finished));

@@ -98,6 +98,8 @@ struct Place {
 pub(super) struct Registry {
     codes: HashMap<CodeWord, KnownCode>,
     candidates: FastMap<CandidateId, Candidate>,
+    /// By code that is called: candidates, in use or retired, whose links go there, with the links' numbers.
+    links: FastMap<CodeWord, Vec<(CandidateId, usize)>>,
     /// By address of the loop's head.
     loops: FastMap<u64, Loop>,
     places: HashMap<(CodeWord, usize), Place>,
@@ -242,6 +244,12 @@ impl Registry {
                 is_shown: false,
             },
         );
+        let links = self.candidates[&id].installed.links.iter();
+        let called: Vec<CodeWord> = links.map(|link| CodeWord(link.code)).collect();
+        for (number, code) in called.into_iter().enumerate() {
+            self.links.entry(code).or_default().push((id, number));
+            self.lead_link(id, number);
+        }
         if entry == EntryPoint::Start {
             self.link_chain(word);
         }
@@ -281,6 +289,43 @@ impl Registry {
             }
         }
         enter_at(code_object, entry, native as u64);
+        self.lead_links(word);
+    }
+
+    /// Leads all links to a code to where they belong now.
+    fn lead_links(&self, word: CodeWord) {
+        for (id, number) in self.links.get(&word).into_iter().flatten() {
+            self.lead_link(*id, *number);
+        }
+    }
+
+    fn lead_link(&self, id: CandidateId, number: usize) {
+        if let Some(Candidate { installed, .. }) = self.candidates.get(&id)
+            && let Some(link) = installed.links.get(number)
+        {
+            installed.lead_link(number, self.entry_for(CodeWord(link.code), &link.types));
+        }
+    }
+
+    /// Where a call enters that knows so much of its arguments: the first candidate of the chain that may be for it, behind
+    /// its questions if the answers are known; none if there is no such candidate.
+    fn entry_for(&self, word: CodeWord, types: &[Type]) -> Option<usize> {
+        let of = |register: u32| types.get(register as usize).copied().unwrap_or(Type::ANY);
+        for id in &self.codes.get(&word)?.entered {
+            let candidate = self.candidates.get(id)?;
+            let starts = candidate.installed.starts?;
+            let required = &candidate.required;
+            if required.iter().all(|(register, ty)| of(*register).is(*ty)) {
+                return Some(starts.direct);
+            }
+            if required
+                .iter()
+                .all(|(register, ty)| of(*register).may_be(*ty))
+            {
+                return Some(starts.checked);
+            }
+        }
+        None
     }
 
     /// The descriptor of a candidate for a loop with such registers.
@@ -429,6 +474,13 @@ impl Registry {
             self.retired.add(*id, &candidate.installed);
             orphans.insert(*id);
         }
+        let dead: Vec<CodeWord> = self.links.keys().copied().collect();
+        for code in dead {
+            if !self.codes.contains_key(&code) {
+                self.lead_links(code);
+                self.links.remove(&code);
+            }
+        }
         if !orphans.is_empty() {
             self.loops.retain(|_, of_loop| {
                 of_loop.candidates.retain(|id| !orphans.contains(id));
@@ -446,6 +498,14 @@ impl Registry {
             self.reports.insert(id, report);
         }
         let code = self.candidates.remove(&id)?.installed;
+        for link in &code.links {
+            if let Some(callers) = self.links.get_mut(&CodeWord(link.code)) {
+                callers.retain(|(caller, _)| *caller != id);
+                if callers.is_empty() {
+                    self.links.remove(&CodeWord(link.code));
+                }
+            }
+        }
         let bytes = bytes_of(&code);
         self.usage.bytes -= bytes;
         self.usage.freed_bytes += bytes;

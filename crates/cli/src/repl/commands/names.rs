@@ -126,7 +126,13 @@ pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
                 info.name,
                 kind_text(info.kind)
             ));
-            if let Some((signature, documentation)) = info.documentation {
+            let told = info.library.as_deref().and_then(|library| {
+                let width = prompt.printing.columns();
+                crate::tools::doc::description(library, &info.name, width)
+            });
+            if let Some(told) = told {
+                text.push_str(&told);
+            } else if let Some((signature, documentation)) = info.documentation {
                 text.push_str(&format!("  {signature}\n  {documentation}\n"));
             }
             if info.kind != NameKind::Variable {

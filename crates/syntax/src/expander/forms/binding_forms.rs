@@ -269,6 +269,7 @@ impl Expander<'_> {
         let mut denotations = Vec::with_capacity(bindings.len());
         for binding in &bindings {
             if let Some(denotation) = self.transformer(binding.name.name, &binding.value, visible) {
+                self.note_local_keyword(binding.name, binding.span, &denotation);
                 denotations.push((binding.name, denotation));
             }
         }

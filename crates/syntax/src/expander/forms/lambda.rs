@@ -9,6 +9,7 @@ use crate::expander::body::ProcedureSource;
 use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
+use crate::recording::Role;
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
 
@@ -42,8 +43,9 @@ impl Expander<'_> {
         scope: ScopeId,
     ) -> VarId {
         let variable = self.locals.add(identifier.name, span);
-        self.scopes
-            .bind(scope, identifier, Denotation::Local(variable));
+        let meaning = Denotation::Local(variable);
+        self.note(identifier, span, Role::Definition, &meaning);
+        self.scopes.bind(scope, identifier, meaning);
         variable
     }
 

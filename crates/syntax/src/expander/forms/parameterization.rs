@@ -14,6 +14,7 @@ use crate::expander::Expander;
 use crate::expander::binding::Denotation;
 use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
+use crate::recording::Role;
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
 
@@ -54,7 +55,9 @@ impl Expander<'_> {
 
     /// What an identifier that is a variable means.
     fn variable(&mut self, syntax: &Syntax, scope: ScopeId) -> Option<Denotation> {
-        let meaning = self.resolve(syntax.as_identifier()?, scope);
+        let identifier = syntax.as_identifier()?;
+        let meaning = self.resolve(identifier, scope);
+        self.note(identifier, syntax.span, Role::Reference, &meaning);
         (!matches!(meaning, Denotation::Core(_) | Denotation::Macro(_))).then_some(meaning)
     }
 

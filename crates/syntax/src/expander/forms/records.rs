@@ -186,6 +186,9 @@ impl Expander<'_> {
             .map(|field| (field.identifier, field.span))
             .collect();
         self.check_distinct(FORM, &names);
+        for field in &fields {
+            self.note_field(field.identifier.name, field.span, field.span);
+        }
         good.then_some(fields)
     }
 
@@ -286,6 +289,12 @@ impl Expander<'_> {
                     format!("`{parameter}` occurs twice in the constructor"),
                 );
                 return;
+            }
+            if let Some(field) = index.checked_sub(inherited.len())
+                && !takes_all
+            {
+                let field = &definition.fields[field];
+                self.note_field(field.identifier.name, field.span, parameter.span);
             }
             let variable = self.locals.add(names[index].name, parameter.span);
             sources[index] = Some(variable);

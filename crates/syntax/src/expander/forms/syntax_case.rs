@@ -143,6 +143,7 @@ impl Expander<'_> {
             .iter()
             .map(|variable| self.bind_pattern_variable(variable, span, inner))
             .collect();
+        self.note_case_pattern(clause.pattern, inner);
         // What follows a clause occurs twice when there is a fender: it becomes a procedure.
         let shared = clause
             .fender
@@ -272,6 +273,7 @@ impl Expander<'_> {
         } else {
             (template.clone(), scope)
         };
+        self.note_template(&template, scope);
         let mut errors = Vec::new();
         let mut context = ScopeContext {
             expander: self,

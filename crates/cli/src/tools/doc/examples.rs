@@ -1,0 +1,447 @@
+//! Running the examples in documentation.
+//!
+//! The examples of a document are a program that another process runs, so that nothing they do is felt here. The
+//! examples of one text share their definitions. If the program does not reach its end, each text is tried alone.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write as _;
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use canny_documentation::{Document, Example, Expectation, Page};
+
+use super::find::{self, Found};
+use super::{Failure, files};
+use crate::options::Options;
+
+/// Seconds that the examples of one document may take.
+const SECONDS_MAX: u64 = 60;
+/// What a line of results begins with.
+const MARK: char = '\u{1}';
+
+/// Examples that are run with the same definitions in reach.
+struct Suite {
+    /// Import sets that come before those of the examples.
+    imports: Vec<String>,
+    /// Program text that comes before the examples.
+    before: String,
+    /// A directory to look for libraries in.
+    directory: Option<PathBuf>,
+    groups: Vec<Vec<Example>>,
+    /// Whether the groups are parts of one program; else each has its own definitions.
+    is_one_program: bool,
+}
+
+/// What an example gave, by group and number.
+type Results = BTreeMap<(usize, usize), String>;
+
+/// Runs the examples of what the operands mean.
+pub fn test(options: &Options, operands: &[String]) -> Result<u8, Failure> {
+    let here = [".".to_owned()];
+    let operands = if operands.is_empty() {
+        &here[..]
+    } else {
+        operands
+    };
+    let mut suites = Vec::new();
+    for operand in operands {
+        collect(options, operand, &mut suites)?;
+    }
+    let mut seen = HashSet::new();
+    let (mut count, mut wrong) = (0, 0);
+    for suite in &mut suites {
+        // A text that several libraries have is run once.
+        for group in &mut suite.groups {
+            group.retain(|one| seen.insert((one.file.clone(), one.line, one.form.clone())));
+        }
+        suite
+            .groups
+            .retain(|group| group.iter().any(|one| one.expectation.is_some()));
+        let (run, failed) = run_suite(options, suite);
+        count += run;
+        wrong += failed;
+    }
+    let plural = if count == 1 { "" } else { "s" };
+    if wrong == 0 {
+        println!("{count} example{plural}, all as they say");
+        return Ok(0);
+    }
+    eprintln!("{count} example{plural}, {wrong} not as they say");
+    Ok(1)
+}
+
+fn collect(options: &Options, operand: &str, suites: &mut Vec<Suite>) -> Result<(), Failure> {
+    let path = Path::new(operand);
+    if operand.starts_with('(') || !path.exists() {
+        for found in find::find(options, &[operand.to_owned()])? {
+            match found {
+                Found::Document(document) => suites.push(of_library(&document, None)),
+                Found::Name { entry, libraries } => {
+                    let document = canny_reference::document(&libraries[0]);
+                    let mut suite = of_library(document.expect("it was found there"), None);
+                    suite.groups = vec![entry.examples];
+                    suites.push(suite);
+                }
+            }
+        }
+        return Ok(());
+    }
+    let mut paths = Vec::new();
+    files::collect(path, &mut paths).map_err(|error| Failure::of_file("read", path, &error))?;
+    if path.is_dir() {
+        files::collect_ending(path, &["md"], &mut paths)
+            .map_err(|error| Failure::of_file("read", path, &error))?;
+    }
+    for path in &paths {
+        if path.extension().is_some_and(|extension| extension == "md") {
+            suites.push(of_markdown(options, path)?);
+            continue;
+        }
+        let mut extractor = find::extractor(options);
+        for document in find::documents_of_file(&mut extractor, path)? {
+            suites.push(match document.is_library {
+                true => of_library(&document, Some(path)),
+                false => of_program(&document, path)?,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The examples in the texts of a library, which run with the library and `(scheme base)`.
+fn of_library(document: &Document, path: Option<&Path>) -> Suite {
+    let mut groups = vec![document.examples.clone()];
+    groups.extend(document.entries.iter().map(|entry| entry.examples.clone()));
+    let mut imports = vec![document.name.clone()];
+    for name in ["(scheme base)", "(scheme write)"] {
+        if name == document.name {
+            continue;
+        }
+        // The library's own names come first.
+        let own: Vec<&str> = canny_reference::document(name)
+            .into_iter()
+            .flat_map(|base| &base.entries)
+            .map(|entry| entry.name.as_str())
+            .filter(|name| document.entry(name).is_some())
+            .collect();
+        imports.push(match own.is_empty() {
+            true => name.to_owned(),
+            false => format!("(except {name} {})", own.join(" ")),
+        });
+    }
+    Suite {
+        imports,
+        before: String::new(),
+        directory: path.and_then(|path| library_root(&document.name, path)),
+        groups,
+        is_one_program: false,
+    }
+}
+
+/// The directory that a library's name begins at: `src` for `(a b)` in `src/a/b.sld`.
+fn library_root(name: &str, path: &Path) -> Option<PathBuf> {
+    let count = name.split(' ').count();
+    let root = path.ancestors().nth(count)?;
+    let is_root = root.as_os_str().is_empty();
+    Some(if is_root {
+        PathBuf::from(".")
+    } else {
+        root.to_owned()
+    })
+}
+
+/// The examples in the texts of a program, which run behind it.
+fn of_program(document: &Document, path: &Path) -> Result<Suite, Failure> {
+    let mut groups = vec![document.examples.clone()];
+    groups.extend(document.entries.iter().map(|entry| entry.examples.clone()));
+    let text = std::fs::read(path).map_err(|error| Failure::of_file("read", path, &error))?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let first = text
+        .lines()
+        .map(str::trim_start)
+        .find(|line| !line.is_empty() && !line.starts_with([';', '#']));
+    let imports = match first.is_some_and(|line| line.starts_with("(import")) {
+        true => Vec::new(),
+        false => vec!["(canny base)".to_owned()],
+    };
+    Ok(Suite {
+        imports,
+        before: text,
+        directory: path.parent().map(Path::to_owned),
+        groups,
+        is_one_program: false,
+    })
+}
+
+/// The examples of a page about a library, or of any other Markdown file, whose blocks are one program.
+fn of_markdown(options: &Options, path: &Path) -> Result<Suite, Failure> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Failure::of_file("read", path, &error))?;
+    let name = path.display().to_string();
+    let name = name.strip_prefix("./").unwrap_or(&name);
+    let Some(page) = Page::read(name, &text) else {
+        return Ok(Suite {
+            imports: Vec::new(),
+            before: String::new(),
+            directory: None,
+            groups: vec![canny_documentation::markdown_examples(name, &text)],
+            is_one_program: true,
+        });
+    };
+    let found = find::find(options, std::slice::from_ref(&page.name))?;
+    let Some(Found::Document(document)) = found.first() else {
+        return Err(Failure::no_input(format!(
+            "there is no library {}",
+            page.name
+        )));
+    };
+    let mut suite = of_library(document, None);
+    suite.groups = vec![page.examples];
+    suite
+        .groups
+        .extend(page.entries.into_iter().map(|entry| entry.examples));
+    Ok(suite)
+}
+
+/// Runs the examples of a suite and tells what is wrong. Gives how many there are, and how many are wrong.
+fn run_suite(options: &Options, suite: &Suite) -> (usize, usize) {
+    if suite.groups.is_empty() {
+        return (0, 0);
+    }
+    let all: Vec<usize> = (0..suite.groups.len()).collect();
+    let (mut results, mut errors, ended) = run(options, suite, &all);
+    let mut errors_of: BTreeMap<usize, String> = BTreeMap::new();
+    if !ended && suite.groups.len() > 1 {
+        for group in all {
+            let (found, errors, ended) = run(options, suite, &[group]);
+            results.extend(found);
+            if !ended {
+                errors_of.insert(group, errors);
+            }
+        }
+    } else if !ended {
+        errors_of.insert(0, std::mem::take(&mut errors));
+    }
+    let (mut count, mut wrong) = (0, 0);
+    for (group, examples) in suite.groups.iter().enumerate() {
+        for (number, example) in examples.iter().enumerate() {
+            let Some(expectation) = &example.expectation else {
+                continue;
+            };
+            count += 1;
+            let complaint = match (expectation, results.get(&(group, number))) {
+                (Expectation::Unreadable(message), _) => {
+                    Some(format!("the example cannot be read: {message}"))
+                }
+                (_, None) => {
+                    // One message for all that did not run.
+                    let errors = errors_of.remove(&group);
+                    errors
+                        .map(|errors| format!("the example does not run\n{}", indented(&errors)))
+                        .or_else(|| Some("the example does not run".to_owned()))
+                }
+                (expected, Some(result)) => difference(expected, result),
+            };
+            if let Some(complaint) = complaint {
+                wrong += 1;
+                eprintln!("{}:{}: error: {complaint}", example.file, example.line);
+            }
+        }
+    }
+    (count, wrong)
+}
+
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    lines.join("\n")
+}
+
+fn difference(expected: &Expectation, result: &str) -> Option<String> {
+    let (is_value, text) = (result.starts_with('V'), result.get(1..).unwrap_or_default());
+    match expected {
+        Expectation::Value(value) if is_value && value == text => None,
+        Expectation::Error(message) if !is_value && message == text => None,
+        Expectation::Value(value) if is_value => {
+            Some(format!("the example gives {text}, not {value}"))
+        }
+        Expectation::Value(value) => Some(format!(
+            "the example raises `{text}` and does not give {value}"
+        )),
+        Expectation::Error(message) if !is_value => {
+            Some(format!("the example raises `{text}`, not `{message}`"))
+        }
+        Expectation::Error(message) => Some(format!(
+            "the example gives {text} and does not raise `{message}`"
+        )),
+        Expectation::Unreadable(_) => None,
+    }
+}
+
+/// Defines what runs an example: `(%doc-run "PLACE" thunk)`.
+const RUNNER: &str = r#"
+(%doc-define (%doc-line text)
+  (%doc-string-map (%doc-lambda (one) (%doc-if (%doc-char=? one #\newline) #\space one)) text))
+(%doc-define (%doc-run place thunk)
+  (%doc-define result #f)
+  (%doc-with-output-to-string
+    (%doc-lambda ()
+      (%doc-set! result
+        (%doc-call-with-current-continuation
+          (%doc-lambda (k)
+            (%doc-with-exception-handler
+              (%doc-lambda (e) (k (%doc-string-append "E" (%doc-condition->string e))))
+              (%doc-lambda ()
+                (%doc-call-with-values thunk
+                  (%doc-lambda values
+                    (%doc-apply %doc-string-append "V"
+                      (%doc-let %doc-loop ((rest values) (gap ""))
+                        (%doc-if (%doc-null? rest)
+                            (%doc-quote ())
+                            (%doc-cons gap
+                              (%doc-cons (%doc-call-with-output-string
+                                          (%doc-lambda (port) (%doc-write (%doc-car rest) port)))
+                                (%doc-loop (%doc-cdr rest) " "))))))))))))))) 
+  (%doc-display (%doc-string-append "\x1;" place " " (%doc-line result) "\n")))
+"#;
+
+/// The program of some groups.
+fn program(suite: &Suite, groups: &[usize]) -> String {
+    let examples = || groups.iter().flat_map(|group| &suite.groups[*group]);
+    let mut text = String::from("(import (prefix (canny base) %doc-))\n");
+    for set in &suite.imports {
+        let _ = writeln!(text, "(import {set})");
+    }
+    let mut seen = HashSet::new();
+    for example in examples().filter(|one| is_import(one)) {
+        if seen.insert(&example.form) {
+            let _ = writeln!(text, "{}", example.form);
+        }
+    }
+    let _ = writeln!(text, "{}\n{RUNNER}", suite.before);
+    for group in groups {
+        if !suite.is_one_program {
+            text.push_str("(%doc-let ()\n");
+        }
+        for (number, example) in suite.groups[*group].iter().enumerate() {
+            let form = &example.form;
+            let is_definition = form.contains("define")
+                && form.starts_with('(')
+                && form[1..]
+                    .split([' ', '\n', '('])
+                    .next()
+                    .is_some_and(|head| head.contains("define"));
+            let _ = match &example.expectation {
+                _ if is_import(example) => Ok(()),
+                Some(Expectation::Unreadable(_)) => Ok(()),
+                None if is_definition || suite.is_one_program => writeln!(text, "{form}"),
+                None => writeln!(text, "(%doc-define %doc-{number} (%doc-begin {form}\n #f))"),
+                Some(_) => writeln!(
+                    text,
+                    "(%doc-define %doc-{number} (%doc-run \"{group} {number}\" (%doc-lambda () {form}\n)))"
+                ),
+            };
+        }
+        if !suite.is_one_program {
+            text.push_str("#t)\n");
+        }
+    }
+    let _ = writeln!(text, "(%doc-display \"{MARK}end\\n\")");
+    text
+}
+
+fn is_import(example: &Example) -> bool {
+    example.form.starts_with("(import ")
+}
+
+/// Runs the program of some groups: what the examples gave, what was said on standard error, and whether it reached
+/// its end.
+fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, bool) {
+    let failed = |message: String| (Results::new(), message, false);
+    let program = program(suite, groups);
+    let Ok(executable) = std::env::current_exe() else {
+        return failed("canny does not find itself".to_owned());
+    };
+    let mut command = Command::new(executable);
+    command.arg("--no-warnings");
+    for directory in &options.first_directories {
+        command.arg("-I").arg(directory);
+    }
+    for directory in suite.directory.iter().chain(&options.last_directories) {
+        command.arg("-A").arg(directory);
+    }
+    for feature in &options.features {
+        command.arg("-D").arg(feature);
+    }
+    if !options.uses_project {
+        command.arg("--no-project");
+    }
+    let child = command
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return failed(format!("cannot start canny: {error}")),
+    };
+    if let Some(mut input) = child.stdin.take() {
+        // A process that does not read it says why.
+        let _ = input.write_all(program.as_bytes());
+    }
+    let output = reader(child.stdout.take());
+    let errors = reader(child.stderr.take());
+    let in_time = wait(&mut child);
+    let output = output.join().unwrap_or_default();
+    let mut errors = errors.join().unwrap_or_default();
+    if !in_time {
+        errors.push_str(&format!("it takes more than {SECONDS_MAX} seconds\n"));
+    }
+    let mut results = Results::new();
+    let mut ended = false;
+    for line in output.lines() {
+        let Some((_, line)) = line.split_once(MARK) else {
+            continue;
+        };
+        ended |= line == "end";
+        let mut words = line.splitn(3, ' ');
+        let place = (words.next(), words.next());
+        if let (Some(group), Some(number)) = place
+            && let (Ok(group), Ok(number)) = (group.parse(), number.parse())
+        {
+            let text = words.next().unwrap_or_default();
+            results.insert((group, number), text.trim_end().to_owned());
+        }
+    }
+    (results, errors, ended)
+}
+
+/// Reads a stream to its end while others are at work.
+fn reader(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut stream) = stream {
+            // What came before a failure counts.
+            let _ = stream.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Waits for the end of a process, and ends it when its time is over; whether it ended itself.
+fn wait(child: &mut Child) -> bool {
+    let start = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(None) if start.elapsed() > Duration::from_secs(SECONDS_MAX) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return false;
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+            Ok(Some(_)) | Err(_) => return true,
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Documents as Markdown: for the terminal, and as pages of a site.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use canny_documentation::{Document, Entry, Kind, Part};
+
+use super::Failure;
+use super::find::public_libraries;
+
+/// The standard libraries with a line about each.
+pub fn list_of_libraries() -> String {
+    let mut text = String::from("# Standard libraries\n\n");
+    for document in public_libraries() {
+        let _ = writeln!(
+            text,
+            "- `{}`: {}",
+            document.name,
+            one_line(document.summary())
+        );
+    }
+    text.push_str(
+        "\n`canny doc '(scheme base)'` shows a library, `canny doc vector-map` a name.\n",
+    );
+    text
+}
+
+/// A document for the terminal: its text, then a line for each name.
+pub fn overview(document: &Document) -> String {
+    let mut text = format!("# {}\n\n{}\n", document.name, document.text);
+    for (section, entries) in sections(document) {
+        if !section.is_empty() {
+            let _ = write!(text, "\n## {section}\n");
+        }
+        text.push('\n');
+        for entry in entries {
+            let uses = uses(entry);
+            let use_text = uses.first().cloned().unwrap_or_else(|| entry.name.clone());
+            let _ = write!(text, "- `{use_text}`");
+            if uses.is_empty() && !matches!(entry.kind, Kind::Variable) {
+                let _ = write!(text, " {}", entry.kind.label());
+            }
+            let summary = one_line(entry.summary());
+            if !summary.is_empty() {
+                let _ = write!(text, ": {summary}");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Everything about a name, and which libraries have it.
+pub fn entry_page(entry: &Entry, libraries: &[String]) -> String {
+    let mut text = format!("# {}\n\n", entry.name);
+    let mut kind = kind_text(entry);
+    if !libraries.is_empty() {
+        let names: Vec<String> = libraries.iter().map(|name| format!("`{name}`")).collect();
+        let _ = write!(kind, " of {}", names.join(", "));
+    }
+    let _ = writeln!(text, "{kind}\n");
+    text.push_str(&entry_text(entry));
+    text
+}
+
+/// How a name is used, and the text about it.
+pub fn entry_text(entry: &Entry) -> String {
+    let mut text = String::new();
+    let uses = uses(entry);
+    if !uses.is_empty() {
+        let _ = writeln!(text, "```text\n{}\n```\n", uses.join("\n"));
+    }
+    text.push_str(&entry.text);
+    text.push('\n');
+    text
+}
+
+/// A page of a site about a document, with everything about every name.
+pub fn full_page(document: &Document) -> String {
+    let mut text = format!("# {}\n\n{}\n", document.name, document.text);
+    if let Some(number) = srfi_number(&document.name)
+        && !document.text.contains("srfi.schemers.org")
+    {
+        let _ = write!(
+            text,
+            "\nIts document: [SRFI {number}](https://srfi.schemers.org/srfi-{number}/).\n"
+        );
+    }
+    for (section, entries) in sections(document) {
+        if !section.is_empty() {
+            let _ = write!(text, "\n## {section}\n");
+        }
+        let mut rest = entries.as_slice();
+        while let Some(entry) = rest.first() {
+            // Neighbours that a text is about together stay together.
+            let same = rest
+                .iter()
+                .take_while(|other| {
+                    other.name == entry.name
+                        || !entry.text.is_empty()
+                            && !entry.section.is_empty()
+                            && other.text == entry.text
+                })
+                .count();
+            let heads: Vec<String> = rest[..same].iter().flat_map(|entry| heads(entry)).collect();
+            let _ = write!(text, "\n### {}\n\n", heads.join(", "));
+            let _ = writeln!(text, "*{}*\n", place_text(entry));
+            if !entry.text.is_empty() {
+                let _ = writeln!(text, "{}", entry.text);
+            }
+            rest = &rest[same..];
+        }
+    }
+    text
+}
+
+/// The number of the SRFI that a library is of.
+fn srfi_number(name: &str) -> Option<u32> {
+    let words = name.strip_prefix("(srfi ")?.trim_end_matches(')');
+    words.split(' ').next()?.parse().ok()
+}
+
+/// The code spans of an entry's heading.
+fn heads(entry: &Entry) -> Vec<String> {
+    let mut uses = uses(entry);
+    if uses.is_empty() {
+        uses.push(entry.name.clone());
+    }
+    uses.iter().map(|text| code(text)).collect()
+}
+
+/// A code span; a text with a backtick needs more of them around it.
+fn code(text: &str) -> String {
+    if text.contains('`') {
+        format!("`` {text} ``")
+    } else {
+        format!("`{text}`")
+    }
+}
+
+fn uses(entry: &Entry) -> Vec<String> {
+    entry
+        .signatures
+        .iter()
+        .map(|signature| signature.text.clone())
+        .collect()
+}
+
+/// What it is, and where it comes from if that is another library that people use.
+fn place_text(entry: &Entry) -> String {
+    let mut text = kind_text(entry);
+    if let Some(origin) = &entry.origin
+        && !origin.library.starts_with("(canny ")
+    {
+        let _ = write!(text, ", from {}", origin.library);
+    }
+    text
+}
+
+fn kind_text(entry: &Entry) -> String {
+    match &entry.kind {
+        Kind::RecordPart { record, part } => match part {
+            Part::Accessor(_) | Part::Modifier(_) | Part::Constructor | Part::Predicate => {
+                format!("{} of `{record}`", entry.kind.label())
+            }
+        },
+        Kind::Constant { value } => format!("constant, {}", code(value)),
+        kind => match entry.signatures.first().and_then(|it| it.result.as_deref()) {
+            Some(result) if !["any", "unspecified", "never"].contains(&result) => {
+                format!("{}, gives {result}", kind.label())
+            }
+            _ => kind.label().to_owned(),
+        },
+    }
+}
+
+/// The entries in sections, in the order of the sections' first entries; those without a section last.
+fn sections(document: &Document) -> Vec<(&str, Vec<&Entry>)> {
+    let mut sections: Vec<(&str, Vec<&Entry>)> = Vec::new();
+    for entry in document
+        .entries
+        .iter()
+        .filter(|it| !it.name.starts_with('%'))
+    {
+        let found = sections.iter_mut().find(|(name, _)| *name == entry.section);
+        match found {
+            Some((_, entries)) => entries.push(entry),
+            None => sections.push((&entry.section, vec![entry])),
+        }
+    }
+    if sections.len() > 1 {
+        for (name, _) in &mut sections {
+            if name.is_empty() {
+                *name = "Other names";
+            }
+        }
+        sections.sort_by_key(|(name, _)| *name == "Other names");
+    }
+    sections
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Writes a page about each public standard library, `scheme/base.md` and the like, and one that lists them.
+pub fn write_reference(directory: &Path) -> Result<u8, Failure> {
+    let mut index = String::from(
+        "# Reference\n\nEvery standard library, with every name that it exports. `canny doc` shows the same at the terminal.\n",
+    );
+    let titles = [
+        (
+            "(scheme ",
+            "R7RS",
+            "Those of R7RS-small, and the names that R7RS-large gives to SRFIs.",
+        ),
+        ("(canny ", "Canny", "What goes beyond the standard."),
+        ("(srfi ", "SRFIs", "Scheme Requests for Implementation."),
+    ];
+    for (prefix, title, text) in titles {
+        let _ = write!(
+            index,
+            "\n## {title}\n\n{text}\n\n| library | |\n|---|---|\n"
+        );
+        for document in public_libraries().filter(|it| it.name.starts_with(prefix)) {
+            let path = page_path(&document.name);
+            let summary = one_line(document.summary()).replace('|', "\\|");
+            // A link in a summary begins at the library's own page.
+            let summary = without_links(&summary);
+            let _ = writeln!(index, "| [`{}`]({path}) | {summary} |", document.name);
+            write_page(directory, &path, &full_page(document))?;
+        }
+    }
+    write_page(directory, "README.md", &index)?;
+    Ok(0)
+}
+
+/// The path of a library's page.
+pub fn page_path(name: &str) -> String {
+    let words = name.trim_matches(['(', ')']).replace(' ', "/");
+    format!("{words}.md")
+}
+
+/// A text whose links are their labels.
+fn without_links(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((label, behind)) = after.split_once("](") else {
+            break;
+        };
+        let Some((_, behind)) = behind.split_once(')') else {
+            break;
+        };
+        plain.push_str(before);
+        plain.push_str(label);
+        rest = behind;
+    }
+    plain + rest
+}
+
+fn write_page(directory: &Path, path: &str, text: &str) -> Result<(), Failure> {
+    let path = directory.join(path);
+    let write = || {
+        std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
+        std::fs::write(&path, text)
+    };
+    write().map_err(|error| Failure::of_file("write", &path, &error))
+}

@@ -1,0 +1,81 @@
+//! `canny lsp`: a server for editors on standard input and output.
+
+use std::path::PathBuf;
+
+use lexopt::{Arg, Parser, ValueExt};
+
+use super::Tool;
+use crate::exit_code;
+
+pub const TOOL: Tool = Tool {
+    name: "lsp",
+    operands: "",
+    summary: "Serves editors: errors as you type, completion, definitions, renaming and more",
+    options: &[
+        (
+            "-I DIR",
+            "search DIR for libraries before the directories of the document",
+        ),
+        ("-A DIR", "search DIR for libraries after them"),
+        ("-D FEATURE", "let cond-expand know FEATURE"),
+        (
+            "--stdio",
+            "talk on standard input and output, as it always does",
+        ),
+    ],
+    details: "It speaks the Language Server Protocol 3.17. Editors start it; docs/howto says how.\n\
+              Exit code 1: the client went away without `shutdown`.",
+    run,
+};
+
+fn run(mut parser: Parser) -> Result<u8, String> {
+    let text_of = |error: lexopt::Error| error.to_string();
+    let mut options = canny_lsp::Options {
+        directories_around: Some(crate::project::directories_around),
+        ..canny_lsp::Options::default()
+    };
+    while let Some(argument) = parser.next().map_err(text_of)? {
+        match argument {
+            Arg::Short('I') => options
+                .first_directories
+                .push(parser.value().map_err(text_of)?.into()),
+            Arg::Short('A') => options
+                .last_directories
+                .push(parser.value().map_err(text_of)?.into()),
+            Arg::Short('D') => {
+                let feature = parser
+                    .value()
+                    .and_then(|value| value.string())
+                    .map_err(text_of)?;
+                options.features.push(feature);
+            }
+            Arg::Long("stdio") => {}
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    if let Some(path) = std::env::var_os("CANNY_LIBRARY_PATH") {
+        let directories = std::env::split_paths(&path).filter(|path| !path.as_os_str().is_empty());
+        options.last_directories.splice(0..0, directories);
+    }
+    options.cache = crate::session::cache_directory()
+        .unwrap_or_else(|| std::env::temp_dir().join(format!("canny-{}", std::process::id())));
+    // Paths of documents are absolute.
+    let absolute = |path: &mut PathBuf| {
+        if let Ok(found) = std::path::absolute(&*path) {
+            *path = found;
+        }
+    };
+    options
+        .first_directories
+        .iter_mut()
+        .chain(&mut options.last_directories)
+        .for_each(absolute);
+    match canny_lsp::serve(std::io::stdin(), std::io::stdout(), options) {
+        Ok(true) => Ok(0),
+        Ok(false) => Ok(1),
+        Err(error) => {
+            eprintln!("canny lsp: cannot start: {error}");
+            Ok(exit_code::OS)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Code actions: repairs of what is wrong, and a look at expansions.
+
+use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::recording::MacroUse;
+use canny_syntax::syntax::Syntax;
+use serde_json::{Value, json};
+
+use crate::catalog::Catalog;
+use crate::features::completion::Importer;
+use crate::features::diagnostics;
+use crate::scan::is_constituent;
+use crate::snapshot::Snapshot;
+
+/// The command that shows an expansion.
+pub const EXPAND: &str = "canny.expandMacro";
+
+/// So many libraries are proposed for one name.
+const LIBRARIES_MAX: usize = 5;
+
+/// The answer to `textDocument/codeAction`.
+pub fn actions(
+    snapshot: &Snapshot,
+    own_uri: &str,
+    (start, end): (usize, usize),
+    context: &Value,
+    catalog: &Catalog,
+) -> Value {
+    let mut found: Vec<Value> = Vec::new();
+    let edit = |edits: Vec<Value>| json!({"changes": {own_uri: edits}});
+    for one in &snapshot.analysis.diagnostics {
+        let Some((first, last)) = diagnostics::range(snapshot, one) else {
+            continue;
+        };
+        if last < start || first > end {
+            continue;
+        }
+        for library in importable(one, catalog) {
+            let importer = Importer::new(&snapshot.text, first);
+            if let Some(import) = importer.edit(&library) {
+                found.push(json!({
+                    "title": format!("Import {library}"),
+                    "kind": "quickfix",
+                    "edit": edit(vec![import]),
+                }));
+            }
+        }
+        if let Some(similar) = &one.similar {
+            let change = snapshot.text.edit(first, last, similar);
+            found.push(json!({
+                "title": format!("Change to {similar}"),
+                "kind": "quickfix",
+                "isPreferred": true,
+                "edit": edit(vec![change]),
+            }));
+        }
+        if one.code == "unused-import" {
+            found.push(json!({
+                "title": "Remove the unused import",
+                "kind": "quickfix",
+                "isPreferred": true,
+                "edit": edit(vec![removal(snapshot, first, last)]),
+            }));
+        }
+    }
+    let unused: Vec<(usize, usize)> = snapshot
+        .analysis
+        .diagnostics
+        .iter()
+        .filter(|one| one.code == "unused-import")
+        .filter_map(|one| diagnostics::range(snapshot, one))
+        .collect();
+    if !unused.is_empty() {
+        let edits = unused
+            .iter()
+            .map(|(first, last)| removal(snapshot, *first, *last));
+        found.push(json!({
+            "title": "Remove all unused imports",
+            "kind": "source.organizeImports",
+            "edit": edit(edits.collect()),
+        }));
+    }
+    if let Some(used) = macro_use_at(snapshot, start) {
+        found.push(json!({
+            "title": format!("Show the expansion of {}", used.name),
+            "kind": "refactor",
+            "command": {
+                "title": "Show the expansion",
+                "command": EXPAND,
+                "arguments": [own_uri, snapshot.text.position(start)],
+            },
+        }));
+    }
+    // A client may ask for some kinds only; a kind contains those whose names go on with a dot.
+    if let Some(only) = context["only"].as_array() {
+        let is_wanted = |action: &Value| {
+            let kind = action["kind"].as_str().unwrap_or_default();
+            only.iter().filter_map(Value::as_str).any(|only| {
+                kind.strip_prefix(only)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            })
+        };
+        found.retain(is_wanted);
+    }
+    found.into()
+}
+
+/// Libraries that would give an unbound name a meaning.
+fn importable(one: &Diagnostic, catalog: &Catalog) -> Vec<String> {
+    if one.code != "unbound-variable" && one.code != "misspelt-keyword" {
+        return Vec::new();
+    }
+    let Some(name) = one.message.split('`').nth(1) else {
+        return Vec::new();
+    };
+    let exporters = catalog.exporters(name).iter();
+    exporters
+        .map(|export| export.library.to_string())
+        .take(LIBRARIES_MAX)
+        .collect()
+}
+
+/// Takes an import set or a name away, with the blanks before it, or those behind it at the beginning of a line's list.
+fn removal(snapshot: &Snapshot, first: usize, last: usize) -> Value {
+    let content = &*snapshot.text.content;
+    let before = content[..first].trim_end();
+    let (mut start, mut end) = (before.len(), last);
+    if before.ends_with(['(', '[']) {
+        start = first;
+        end = last + (content[last..].len() - content[last..].trim_start().len());
+    } else if before.ends_with(|c: char| !is_constituent(c))
+        || content[last..].starts_with([' ', '\n', '\r', ')'])
+    {
+        // A comment at the end of the line before must keep its line end.
+        let line = before
+            .rfind('\n')
+            .map_or(before, |newline| &before[newline..]);
+        if line.contains(';') {
+            start = first;
+        }
+    }
+    snapshot.text.edit(start, end, "")
+}
+
+/// The innermost macro use around a place.
+pub fn macro_use_at(snapshot: &Snapshot, offset: usize) -> Option<&MacroUse> {
+    let uses = snapshot
+        .analysis
+        .recordings
+        .iter()
+        .flat_map(|recording| recording.uses.iter());
+    uses.filter(|one| {
+        let span = one.span;
+        span.source == snapshot.analysis.source
+            && span.start as usize <= offset
+            && offset <= span.end as usize
+    })
+    .min_by_key(|one| one.span.end - one.span.start)
+}
+
+/// An expansion as text, one step of it.
+pub fn expansion(used: &MacroUse) -> String {
+    /// Columns of the text.
+    const WIDTH: usize = 90;
+    let syntax: &Syntax = &used.result.0;
+    canny_syntax::pretty::pretty(&syntax.to_datum(), WIDTH)
+}

@@ -1,0 +1,262 @@
+//! Outlines and searching for definitions.
+
+use std::collections::{HashMap, HashSet};
+
+use canny_syntax::recording::{LocalKind, Meaning, Occurrence, Role};
+use canny_syntax::syntax::Syntax;
+use serde_json::{Value, json};
+
+use crate::describe::describe;
+use crate::snapshot::Snapshot;
+use crate::uri;
+
+const MODULE: u32 = 2;
+const FIELD: u32 = 8;
+const FUNCTION: u32 = 12;
+const VARIABLE: u32 = 13;
+const STRUCT: u32 = 23;
+const OPERATOR: u32 = 25;
+
+/// A definition with the form that makes it.
+struct Defined<'s> {
+    one: &'s Occurrence,
+    kind: u32,
+    detail: String,
+    start: usize,
+    end: usize,
+}
+
+/// The forms of a text that define something, and the places of the names that they may define.
+fn defining_forms(forms: &[Syntax]) -> Vec<(Syntax, Vec<u32>)> {
+    let mut found = Vec::new();
+    let mut pending: Vec<Syntax> = forms.iter().rev().cloned().collect();
+    while let Some(form) = pending.pop() {
+        if form.as_pair().is_none() {
+            continue;
+        }
+        let elements = form.parts().elements;
+        let head = elements[0]
+            .as_identifier()
+            .map_or("", |head| head.name.as_str());
+        if head == "quote" || head == "quasiquote" || head == "syntax-rules" {
+            continue;
+        }
+        if (head.starts_with("define") || head == "match-define") && elements.len() > 1 {
+            let mut places = Vec::new();
+            let parts: &[Syntax] = match head {
+                "define-record-type" => &elements[1..],
+                _ => &elements[1..2],
+            };
+            let is_curried = !matches!(
+                head,
+                "define-record-type" | "define-values" | "match-define" | "define-library"
+            );
+            let mut targets: Vec<Syntax> = parts.to_vec();
+            while let Some(target) = targets.pop() {
+                places.push(target.span.start);
+                if target.as_pair().is_some() && head != "define-library" {
+                    let inner = target.parts();
+                    match is_curried {
+                        true => targets.extend(inner.elements.first().cloned()),
+                        false => targets.extend(inner.elements.into_iter().chain([inner.tail])),
+                    }
+                }
+            }
+            found.push((form, places));
+        }
+        pending.extend(elements.into_iter().rev());
+    }
+    found
+}
+
+fn defined(snapshot: &Snapshot) -> Vec<Defined<'_>> {
+    let definitions: HashMap<u32, &Occurrence> = snapshot
+        .occurrences
+        .iter()
+        .filter(|one| one.role == Role::Definition)
+        .map(|one| (one.span.start, one))
+        .collect();
+    let mut found: Vec<Defined<'_>> = Vec::new();
+    let mut seen: HashSet<u32> = HashSet::new();
+    let mut add =
+        |one: &'_ Occurrence, form: Option<&Syntax>| -> Option<(u32, String, usize, usize)> {
+            if !seen.insert(one.span.start) {
+                return None;
+            }
+            let own = (one.span.start as usize, one.span.end as usize);
+            let whole = form.map_or(own, |form| {
+                (form.span.start as usize, form.span.end as usize)
+            });
+            let (kind, detail) = match &one.meaning {
+                Meaning::Library(_) => (MODULE, "library".to_owned()),
+                Meaning::Local {
+                    kind: LocalKind::Field,
+                    ..
+                } => (FIELD, "field".to_owned()),
+                Meaning::Local {
+                    kind: LocalKind::Pattern,
+                    ..
+                }
+                | Meaning::Unbound(_) => return None,
+                meaning => {
+                    let mut description = describe(
+                        &snapshot.text.content,
+                        &snapshot.forms,
+                        one.span,
+                        one.name.as_str(),
+                    );
+                    let is_keyword = matches!(meaning, Meaning::Macro(_) | Meaning::Core(_))
+                        || matches!(
+                            meaning,
+                            Meaning::Local {
+                                kind: LocalKind::Keyword,
+                                ..
+                            }
+                        );
+                    if is_keyword {
+                        description.kind = "macro";
+                    } else if description.kind.is_empty() {
+                        description.kind = "variable";
+                    }
+                    let kind = match description.kind {
+                        "procedure" => FUNCTION,
+                        "macro" => OPERATOR,
+                        "record type" => STRUCT,
+                        _ => VARIABLE,
+                    };
+                    let first = description.signatures.into_iter().next();
+                    (kind, first.unwrap_or_else(|| description.kind.to_owned()))
+                }
+            };
+            let is_record = form.is_some_and(|form| {
+                form.as_pair()
+                    .and_then(|pair| pair.car.as_identifier())
+                    .is_some_and(|head| head.name.as_str() == "define-record-type")
+            });
+            // What a record type consists of belongs to its name.
+            let (start, end) = if is_record && kind != STRUCT {
+                own
+            } else {
+                whole
+            };
+            Some((kind, detail, start, end))
+        };
+    for (form, mut places) in defining_forms(&snapshot.forms) {
+        places.sort_unstable();
+        for place in places {
+            let Some(one) = definitions.get(&place) else {
+                continue;
+            };
+            if let Some((kind, detail, start, end)) = add(one, Some(&form)) {
+                found.push(Defined {
+                    one,
+                    kind,
+                    detail,
+                    start,
+                    end,
+                });
+            }
+        }
+    }
+    // What macros of the user's own define.
+    for one in &snapshot.occurrences {
+        let is_top = matches!(one.meaning, Meaning::Global(_) | Meaning::Macro(_));
+        if one.role == Role::Definition
+            && is_top
+            && let Some((kind, detail, start, end)) = add(one, None)
+        {
+            found.push(Defined {
+                one,
+                kind,
+                detail,
+                start,
+                end,
+            });
+        }
+    }
+    found
+}
+
+fn name_of(one: &Occurrence) -> String {
+    match &one.meaning {
+        Meaning::Library(name) => name.to_string(),
+        _ => one.name.to_string(),
+    }
+}
+
+/// The answer to `textDocument/documentSymbol`.
+pub fn outline(snapshot: &Snapshot) -> Value {
+    let text = &snapshot.text;
+    let mut open: Vec<(usize, usize, Value)> = Vec::new();
+    let mut roots: Vec<Value> = Vec::new();
+    let finish = |open: &mut Vec<(usize, usize, Value)>, roots: &mut Vec<Value>| {
+        if let Some((_, _, done)) = open.pop() {
+            let siblings = match open.last_mut() {
+                Some((_, _, parent)) => parent["children"].as_array_mut(),
+                None => Some(&mut *roots),
+            };
+            if let Some(siblings) = siblings {
+                siblings.push(done);
+            }
+        }
+    };
+    let mut definitions = defined(snapshot);
+    definitions.sort_by_key(|one| (one.start, std::cmp::Reverse(one.end), one.one.span.start));
+    for one in definitions {
+        // Names that one form defines stand side by side.
+        while open.last().is_some_and(|(start, end, _)| {
+            one.start >= *end || (one.start, one.end) == (*start, *end)
+        }) {
+            finish(&mut open, &mut roots);
+        }
+        let (start, end) = (one.one.span.start as usize, one.one.span.end as usize);
+        let symbol = json!({
+            "name": name_of(one.one),
+            "detail": one.detail,
+            "kind": one.kind,
+            "range": text.range(one.start, one.end),
+            "selectionRange": text.range(start, end),
+            "children": [],
+        });
+        open.push((one.start, one.end, symbol));
+    }
+    while !open.is_empty() {
+        finish(&mut open, &mut roots);
+    }
+    roots.into()
+}
+
+/// The definitions of a file whose names contain the letters of a query in their order.
+pub fn matching(snapshot: &Snapshot, query: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    for one in defined(snapshot) {
+        let name = name_of(one.one);
+        let is_top = !matches!(one.one.meaning, Meaning::Local { .. });
+        if !is_top || !fits(&name, query) {
+            continue;
+        }
+        let range = snapshot
+            .text
+            .range(one.one.span.start as usize, one.one.span.end as usize);
+        let library = snapshot
+            .unit_at(one.start)
+            .and_then(|unit| unit.key.clone());
+        let container = library.filter(|key| key.as_str().starts_with('('));
+        found.push(json!({
+            "name": name,
+            "kind": one.kind,
+            "location": {"uri": uri::of_path(&snapshot.path), "range": range},
+            "containerName": container.map_or_else(String::new, |key| key.to_string()),
+        }));
+    }
+    found
+}
+
+/// Whether a name contains the letters of a query in their order.
+pub fn fits(name: &str, query: &str) -> bool {
+    let mut letters = name.chars().flat_map(char::to_lowercase);
+    query
+        .chars()
+        .flat_map(char::to_lowercase)
+        .all(|wanted| letters.any(|letter| letter == wanted))
+}

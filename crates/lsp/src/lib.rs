@@ -1,0 +1,49 @@
+//! A language server: what editors ask about Scheme programs, over the Language Server Protocol 3.17.
+//!
+//! Three threads share the work. One reads messages ([`transport`]); one keeps the documents and answers
+//! ([`server`]); one expands ([`worker`]). What expansion finds out about a version of a document is a
+//! [`snapshot`] that does not change, so answers are looked up while the next version is being expanded. Names and what
+//! they mean are the expander's own: it records them ([`canny_syntax::recording`]), this crate looks them up.
+//!
+//! Nothing that a client sends ends the server before `exit`: what is not understood gets an error as its answer.
+#![forbid(unsafe_code)]
+
+mod catalog;
+mod describe;
+mod features;
+mod library_sources;
+mod requests;
+mod scan;
+mod server;
+mod snapshot;
+mod text;
+mod transport;
+mod uri;
+mod worker;
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What a host chooses.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Directories to search for libraries before those of the document.
+    pub first_directories: Vec<PathBuf>,
+    /// Directories to search last.
+    pub last_directories: Vec<PathBuf>,
+    /// Gives more directories for what is in a directory: those of the project around it.
+    pub directories_around: Option<fn(&Path) -> Vec<PathBuf>>,
+    /// Features that `cond-expand` knows beyond the built-in ones.
+    pub features: Vec<String>,
+    /// Where the sources of standard libraries are written for editors to show.
+    pub cache: PathBuf,
+}
+
+/// Serves one client until it says `exit` or goes away. True if it said `shutdown` before.
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    options: Options,
+) -> std::io::Result<bool> {
+    server::serve(input, output, options)
+}

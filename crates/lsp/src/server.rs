@@ -1,0 +1,800 @@
+//! The life of a session: documents, their versions, and requests that wait for one.
+//!
+//! | state | who changes it | meaning |
+//! |---|---|---|
+//! | `Document::generation` | every change of the text or of a file that it depends on | what the next analysis is for |
+//! | `Document::snapshot` | the worker's answer | the newest analysis; it may be of an older generation |
+//! | `Document::waiting` | requests about a version that is not analysed yet | answered with the analysis |
+//! | `Server::running` | when a job is handed to the worker and when it is done | at most one |
+//!
+//! A change begins an analysis after a pause; a request that waits begins it at once. A newer version stops the
+//! analysis of an older one, and one that takes too long is stopped too.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{BufReader, Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use canny_lib::Evaluation;
+use canny_lib::evaluation::OpenDocuments;
+use serde_json::{Value, json};
+
+use crate::Options;
+use crate::catalog::Catalog;
+use crate::features::{actions, diagnostics, tokens};
+use crate::library_sources::LibrarySources;
+use crate::requests;
+use crate::snapshot::Snapshot;
+use crate::text::{Encoding, Text};
+use crate::transport::{Failure, Incoming, MessageReader, code, response, write_message};
+use crate::uri;
+use crate::worker::{Job, Task, Worker};
+
+/// How long a text must rest before it is looked at.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// An analysis that takes longer is stopped: some macro does not end.
+const ANALYSIS_TIME_MAX: Duration = Duration::from_secs(8);
+
+/// Larger texts are not looked at: names and errors in them are nobody's work.
+pub const TEXT_BYTES_MAX: usize = 4 << 20;
+
+/// What happens.
+pub enum Event {
+    /// The client said something.
+    Incoming(Incoming),
+    /// The client is gone.
+    End,
+    /// The worker has looked at a version.
+    Analyzed {
+        uri: String,
+        generation: u64,
+        snapshot: Arc<Snapshot>,
+    },
+    /// The worker has done something else.
+    Idle,
+    /// A request was answered elsewhere.
+    Answered {
+        id: Value,
+        result: Result<Value, Failure>,
+    },
+    /// The standard libraries have been looked through.
+    Catalog(Arc<Catalog>),
+}
+
+/// A request that waits.
+struct Waiting {
+    id: Value,
+    method: String,
+    params: Value,
+}
+
+/// An open document.
+pub struct Document {
+    pub path: PathBuf,
+    pub text: Text,
+    version: Value,
+    generation: u64,
+    pub snapshot: Option<(u64, Arc<Snapshot>)>,
+    waiting: Vec<Waiting>,
+    /// When to look at it; `None` when there is nothing new.
+    due: Option<Instant>,
+}
+
+impl Document {
+    fn is_current(&self) -> bool {
+        self.snapshot
+            .as_ref()
+            .is_some_and(|(generation, _)| *generation == self.generation)
+    }
+}
+
+struct Running {
+    /// The document; none for another job.
+    uri: Option<String>,
+    generation: u64,
+    since: Instant,
+    stop: Arc<AtomicBool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Fresh,
+    Running,
+    ShutDown,
+}
+
+/// A session.
+pub struct Server {
+    options: Options,
+    output: Box<dyn Write + Send>,
+    jobs: Sender<Job>,
+    pub events: Sender<Event>,
+    evaluation: Arc<Evaluation>,
+    pub open: Arc<OpenDocuments>,
+    catalog: Option<Arc<Catalog>>,
+    /// With the user's libraries, and when that was made.
+    full_catalog: Option<(Instant, Vec<PathBuf>, Arc<Catalog>)>,
+    stage: Stage,
+    pub encoding: Encoding,
+    pub roots: Vec<PathBuf>,
+    pub shows_documents: bool,
+    pub documents: HashMap<String, Document>,
+    running: Option<Running>,
+    /// Jobs beside analyses: requests that look at several files.
+    queue: VecDeque<(Value, Job)>,
+    /// Requests that were taken back while another thread works on them.
+    cancelled: Vec<Value>,
+    generations: u64,
+    requests_sent: u64,
+    pub is_alive: bool,
+}
+
+/// Serves one client; see [`crate::serve`].
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    options: Options,
+) -> std::io::Result<bool> {
+    let (events, received) = mpsc::channel();
+    let (jobs, work) = mpsc::channel();
+    let library_sources = Arc::new(LibrarySources::new(&options.cache));
+    let worker = Worker::new(options.features.clone(), library_sources);
+    let evaluation = worker.evaluation.clone();
+    let open = worker.documents.clone();
+    worker.start(work, events.clone())?;
+    read_in_background(input, events.clone())?;
+    let mut server = Server {
+        options,
+        output: Box::new(output),
+        jobs,
+        events,
+        evaluation,
+        open,
+        catalog: None,
+        full_catalog: None,
+        stage: Stage::Fresh,
+        encoding: Encoding::Utf16,
+        roots: Vec::new(),
+        shows_documents: false,
+        documents: HashMap::new(),
+        running: None,
+        queue: VecDeque::new(),
+        cancelled: Vec::new(),
+        generations: 0,
+        requests_sent: 0,
+        is_alive: true,
+    };
+    server.run(&received);
+    Ok(server.stage == Stage::ShutDown)
+}
+
+fn read_in_background(
+    input: impl Read + Send + 'static,
+    events: Sender<Event>,
+) -> std::io::Result<()> {
+    std::thread::Builder::new()
+        .name("reader".into())
+        .spawn(move || {
+            let mut messages = MessageReader::new(BufReader::new(input));
+            while let Ok(Some(incoming)) = messages.read() {
+                if events.send(Event::Incoming(incoming)).is_err() {
+                    return;
+                }
+            }
+            let _ = events.send(Event::End);
+        })?;
+    Ok(())
+}
+
+impl Server {
+    fn run(&mut self, received: &Receiver<Event>) {
+        while self.is_alive {
+            self.start_work();
+            let wait = self
+                .next_deadline()
+                .map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let event = match wait {
+                Some(wait) => match received.recv_timeout(wait) {
+                    Ok(event) => event,
+                    Err(RecvTimeoutError::Timeout) => {
+                        self.stop_what_takes_too_long();
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => return,
+                },
+                None => match received.recv() {
+                    Ok(event) => event,
+                    Err(_) => return,
+                },
+            };
+            self.event(event);
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Incoming(Incoming::Message(message)) => self.message(message),
+            Event::Incoming(Incoming::Malformed(problem)) => {
+                let failure = Failure {
+                    code: code::PARSE,
+                    message: problem,
+                };
+                self.send(&response(&Value::Null, Err(failure)));
+            }
+            Event::End => self.is_alive = false,
+            Event::Analyzed {
+                uri,
+                generation,
+                snapshot,
+            } => self.analyzed(&uri, generation, snapshot),
+            Event::Idle => self.running = None,
+            Event::Answered { id, result } => {
+                match self.cancelled.iter().position(|one| *one == id) {
+                    // The client has had its answer.
+                    Some(place) => drop(self.cancelled.remove(place)),
+                    None => self.answer(&id, result),
+                }
+            }
+            Event::Catalog(catalog) => {
+                self.catalog = Some(catalog);
+                self.full_catalog = None;
+            }
+        }
+    }
+
+    fn send(&mut self, message: &Value) {
+        // A client that does not listen is gone.
+        if write_message(&mut self.output, message).is_err() {
+            self.is_alive = false;
+        }
+    }
+
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Sends a request whose answer does not matter.
+    pub fn request(&mut self, method: &str, params: Value) {
+        self.requests_sent += 1;
+        let id = format!("canny-{}", self.requests_sent);
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    }
+
+    /// Answers a request.
+    pub fn answer(&mut self, id: &Value, result: Result<Value, Failure>) {
+        self.send(&response(id, result));
+    }
+
+    fn message(&mut self, message: Value) {
+        if let Value::Array(messages) = message {
+            // Batches are no part of the protocol, but of JSON-RPC.
+            if messages.is_empty() {
+                self.refuse_message(&Value::Null);
+            }
+            for one in messages {
+                self.message(one);
+            }
+            return;
+        }
+        let id = message.get("id").cloned();
+        let Some(method) = message.get("method").and_then(Value::as_str) else {
+            // An answer to a request of ours, or nonsense.
+            if message.get("result").is_none() && message.get("error").is_none() {
+                self.refuse_message(&id.unwrap_or(Value::Null));
+            }
+            return;
+        };
+        let params = message.get("params").cloned().unwrap_or(Value::Null);
+        match id {
+            Some(id @ (Value::Number(_) | Value::String(_))) => {
+                self.incoming_request(id, method, params)
+            }
+            Some(_) => self.refuse_message(&Value::Null),
+            None => self.notification(method, &params),
+        }
+    }
+
+    fn refuse_message(&mut self, id: &Value) {
+        let failure = Failure {
+            code: code::INVALID_REQUEST,
+            message: "this is no request".to_owned(),
+        };
+        self.answer(id, Err(failure));
+    }
+
+    fn incoming_request(&mut self, id: Value, method: &str, params: Value) {
+        let failure = |code, message: &str| {
+            Err(Failure {
+                code,
+                message: message.to_owned(),
+            })
+        };
+        let result = match (self.stage, method) {
+            (Stage::Fresh, "initialize") => {
+                let result = self.initialize(&params);
+                self.stage = Stage::Running;
+                Ok(result)
+            }
+            (Stage::Fresh, _) => {
+                failure(code::NOT_INITIALIZED, "the session begins with initialize")
+            }
+            (Stage::ShutDown, _) => failure(code::INVALID_REQUEST, "the session was shut down"),
+            (Stage::Running, "initialize") => {
+                failure(code::INVALID_REQUEST, "the session has begun already")
+            }
+            (Stage::Running, "shutdown") => {
+                self.stage = Stage::ShutDown;
+                self.stop_running();
+                Ok(Value::Null)
+            }
+            (Stage::Running, _) => return self.ask(id, method, params),
+        };
+        self.answer(&id, result);
+    }
+
+    fn notification(&mut self, method: &str, params: &Value) {
+        if method == "exit" {
+            self.is_alive = false;
+            return;
+        }
+        if self.stage != Stage::Running {
+            return;
+        }
+        let uri = params["textDocument"]["uri"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let done = match method {
+            "textDocument/didOpen" => self.opened(&uri, params),
+            "textDocument/didChange" => self.changed(&uri, params),
+            "textDocument/didClose" => self.closed(&uri),
+            "textDocument/didSave"
+            | "workspace/didChangeWatchedFiles"
+            | "workspace/didChangeConfiguration" => {
+                self.full_catalog = None;
+                let uris: Vec<String> = self.documents.keys().cloned().collect();
+                uris.iter().for_each(|uri| self.touch(uri, PAUSE));
+                Ok(())
+            }
+            "$/cancelRequest" => {
+                self.cancel(&params["id"]);
+                Ok(())
+            }
+            // Others may be ignored.
+            _ => Ok(()),
+        };
+        if let Err(failure) = done {
+            let message = format!("{method}: {}", failure.message);
+            self.notify("window/logMessage", json!({"type": 2, "message": message}));
+        }
+    }
+
+    fn initialize(&mut self, params: &Value) -> Value {
+        let general = &params["capabilities"]["general"]["positionEncodings"];
+        let offered = general.as_array().into_iter().flatten();
+        if offered.clone().any(|one| one == "utf-8") {
+            self.encoding = Encoding::Utf8;
+        }
+        // A client may show expansions itself.
+        self.shows_documents = params["capabilities"]["window"]["showDocument"]["support"] == true
+            && params["initializationOptions"]["showsExpansions"] != true;
+        let folders = params["workspaceFolders"].as_array().into_iter().flatten();
+        let folders = folders.filter_map(|folder| folder["uri"].as_str());
+        self.roots = folders
+            .chain(params["rootUri"].as_str())
+            .map(uri::to_path)
+            .collect();
+        self.roots.dedup();
+        let events = self.events.clone();
+        // Completion of names that are not imported needs all of them.
+        let made = std::thread::Builder::new()
+            .name("catalog".into())
+            .spawn(move || {
+                let _ = events.send(Event::Catalog(Arc::new(Catalog::of_image())));
+            });
+        if made.is_err() {
+            self.catalog = Some(Arc::default());
+        }
+        let encoding = match self.encoding {
+            Encoding::Utf8 => "utf-8",
+            Encoding::Utf16 => "utf-16",
+        };
+        json!({
+            "serverInfo": {"name": "canny", "version": env!("CARGO_PKG_VERSION")},
+            "capabilities": {
+                "positionEncoding": encoding,
+                "textDocumentSync": {"openClose": true, "change": 2, "save": true},
+                "hoverProvider": true,
+                "completionProvider": {"triggerCharacters": ["(", "\"", "/"]},
+                "signatureHelpProvider": {"triggerCharacters": [" ", "("], "retriggerCharacters": [" "]},
+                "definitionProvider": true,
+                "referencesProvider": true,
+                "documentHighlightProvider": true,
+                "documentSymbolProvider": true,
+                "workspaceSymbolProvider": true,
+                "codeActionProvider": {"codeActionKinds": ["quickfix", "refactor", "source.organizeImports"]},
+                "renameProvider": {"prepareProvider": true},
+                "documentFormattingProvider": true,
+                "documentRangeFormattingProvider": true,
+                "foldingRangeProvider": true,
+                "selectionRangeProvider": true,
+                "semanticTokensProvider": {"legend": tokens::legend(), "full": true, "range": true},
+                "executeCommandProvider": {"commands": [actions::EXPAND]},
+            },
+        })
+    }
+
+    fn opened(&mut self, uri: &str, params: &Value) -> Result<(), Failure> {
+        let document = &params["textDocument"];
+        let Some(text) = document["text"].as_str().filter(|_| !uri.is_empty()) else {
+            return Err(Failure::parameters("a document has an address and a text"));
+        };
+        let path = uri::to_path(uri);
+        let document = Document {
+            text: Text::new(text, self.encoding),
+            version: document["version"].clone(),
+            generation: 0,
+            snapshot: None,
+            waiting: Vec::new(),
+            due: None,
+            path,
+        };
+        self.fail_waiting(uri, "the document was opened again");
+        self.documents.insert(uri.to_owned(), document);
+        self.tell_text(uri);
+        self.touch(uri, Duration::ZERO);
+        Ok(())
+    }
+
+    fn changed(&mut self, uri: &str, params: &Value) -> Result<(), Failure> {
+        let Some(document) = self.documents.get_mut(uri) else {
+            return Err(Failure::parameters("the document is not open"));
+        };
+        document.version = params["textDocument"]["version"].clone();
+        let mut failed = Ok(());
+        for change in params["contentChanges"].as_array().into_iter().flatten() {
+            match document.text.changed(change) {
+                Ok(text) => document.text = text,
+                Err(failure) => failed = Err(failure),
+            }
+        }
+        self.tell_text(uri);
+        self.touch(uri, PAUSE);
+        // Others may have been looked at with the old text.
+        let path = uri::to_path(uri);
+        let dependents: Vec<String> = self
+            .documents
+            .iter()
+            .filter(|(other, document)| {
+                let files = document
+                    .snapshot
+                    .as_ref()
+                    .map(|(_, snapshot)| &snapshot.analysis.files);
+                *other != uri && files.is_some_and(|files| files.contains(&path))
+            })
+            .map(|(other, _)| other.clone())
+            .collect();
+        for other in dependents {
+            self.touch(&other, PAUSE * 3);
+        }
+        failed
+    }
+
+    fn closed(&mut self, uri: &str) -> Result<(), Failure> {
+        self.fail_waiting(uri, "the document was closed");
+        let Some(document) = self.documents.remove(uri) else {
+            return Err(Failure::parameters("the document is not open"));
+        };
+        self.open.remove(&document.path);
+        self.notify(
+            "textDocument/publishDiagnostics",
+            json!({"uri": uri, "diagnostics": []}),
+        );
+        Ok(())
+    }
+
+    fn fail_waiting(&mut self, uri: &str, why: &str) {
+        let waiting = match self.documents.get_mut(uri) {
+            Some(document) => std::mem::take(&mut document.waiting),
+            None => return,
+        };
+        for one in waiting {
+            self.answer(&one.id, Err(Failure::refused(why)));
+        }
+    }
+
+    /// Tells whoever reads files that one has another text.
+    fn tell_text(&mut self, uri: &str) {
+        if let Some(document) = self.documents.get(uri)
+            && uri.starts_with("file:")
+        {
+            self.open.set(&document.path, document.text.content.clone());
+        }
+    }
+
+    /// Something about a document is new.
+    fn touch(&mut self, uri: &str, pause: Duration) {
+        self.generations += 1;
+        let Some(document) = self.documents.get_mut(uri) else {
+            return;
+        };
+        document.generation = self.generations;
+        let is_first = document.snapshot.is_none() && document.due.is_some();
+        document.due = match is_first {
+            true => document.due,
+            false => Some(Instant::now() + pause),
+        };
+        if let Some(running) = &self.running
+            && running.uri.as_deref() == Some(uri)
+        {
+            self.stop_running();
+        }
+    }
+
+    fn stop_running(&mut self) {
+        if let Some(running) = &self.running {
+            running.stop.store(true, Ordering::Relaxed);
+            self.evaluation.interrupt_macros();
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        match &self.running {
+            // Told once more in a while, should a macro that begins just now have missed it.
+            Some(running) => Some(match running.stop.load(Ordering::Relaxed) {
+                true => Instant::now() + PAUSE,
+                false => running.since + ANALYSIS_TIME_MAX,
+            }),
+            None => self
+                .documents
+                .values()
+                .filter_map(|document| document.due)
+                .min(),
+        }
+    }
+
+    fn stop_what_takes_too_long(&mut self) {
+        let is_late = self.running.as_ref().is_some_and(|running| {
+            running.stop.load(Ordering::Relaxed) || running.since.elapsed() >= ANALYSIS_TIME_MAX
+        });
+        if is_late {
+            self.stop_running();
+        }
+    }
+
+    /// Gives the worker something to do, if it has nothing.
+    fn start_work(&mut self) {
+        if self.running.is_some() {
+            return;
+        }
+        let now = Instant::now();
+        let due = self.documents.iter().filter_map(|(uri, document)| {
+            let due = document.due?;
+            let is_wanted = !document.waiting.is_empty();
+            (is_wanted || due <= now).then_some((!is_wanted, due, uri.clone()))
+        });
+        if let Some((_, _, uri)) = due.min() {
+            return self.analyze(&uri);
+        }
+        if let Some((_, job)) = self.queue.pop_front() {
+            self.running = Some(Running {
+                uri: None,
+                generation: 0,
+                since: now,
+                stop: Arc::default(),
+            });
+            self.give(job);
+        }
+    }
+
+    fn give(&mut self, job: Job) {
+        if self.jobs.send(job).is_err() {
+            // Its thread has ended, which only a defect of ours can do.
+            self.notify(
+                "window/logMessage",
+                json!({"type": 1, "message": "the expander has ended"}),
+            );
+            self.is_alive = false;
+        }
+    }
+
+    fn analyze(&mut self, uri: &str) {
+        let stop = Arc::new(AtomicBool::new(false));
+        let Some(document) = self.documents.get_mut(uri) else {
+            return;
+        };
+        document.due = None;
+        let path = document.path.clone();
+        let mut text = document.text.clone();
+        let generation = document.generation;
+        if text.content.len() > TEXT_BYTES_MAX {
+            text = text.like("");
+        }
+        let task = Task {
+            uri: uri.to_owned(),
+            directories: self.directories(&path),
+            path,
+            text,
+            generation,
+            stop: stop.clone(),
+        };
+        self.running = Some(Running {
+            uri: Some(uri.to_owned()),
+            generation,
+            since: Instant::now(),
+            stop,
+        });
+        self.give(Job::Analyze(task));
+    }
+
+    /// Where to look for libraries of a document: where the command line says, then beside the document and above it, then
+    /// in the project around it.
+    pub fn directories(&self, path: &std::path::Path) -> Vec<PathBuf> {
+        let mut found = self.options.first_directories.clone();
+        let root = self
+            .roots
+            .iter()
+            .filter(|root| path.starts_with(root))
+            .max_by_key(|root| root.as_os_str().len());
+        for directory in path.ancestors().skip(1) {
+            let is_inside = root.is_some_and(|root| directory.starts_with(root));
+            if found.len() > self.options.first_directories.len() && !is_inside {
+                break;
+            }
+            for place in [
+                directory.to_owned(),
+                directory.join("lib"),
+                directory.join("src"),
+            ] {
+                if place == directory || place.is_dir() {
+                    found.push(place);
+                }
+            }
+        }
+        if let (Some(around), Some(parent)) = (self.options.directories_around, path.parent()) {
+            found.extend(around(parent));
+        }
+        found.extend(self.options.last_directories.iter().cloned());
+        found
+    }
+
+    fn analyzed(&mut self, uri: &str, generation: u64, snapshot: Arc<Snapshot>) {
+        let took = self
+            .running
+            .take()
+            .map(|running| (running.since.elapsed(), running.generation));
+        let was_late = took.is_some_and(|(time, _)| time >= ANALYSIS_TIME_MAX);
+        let source = snapshot.analysis.source;
+        let Some(document) = self.documents.get_mut(uri) else {
+            self.evaluation.release(source);
+            return;
+        };
+        let is_current = document.generation == generation;
+        if snapshot.analysis.is_stopped && !is_current && document.snapshot.is_some() {
+            self.evaluation.release(source);
+            return;
+        }
+        let old = document.snapshot.replace((generation, snapshot.clone()));
+        if let Some((_, old)) = old {
+            self.evaluation.release(old.analysis.source);
+        }
+        if !is_current {
+            return;
+        }
+        let version = document.version.clone();
+        let is_too_large = document.text.content.len() > TEXT_BYTES_MAX;
+        let waiting = std::mem::take(&mut document.waiting);
+        let mut shown = diagnostics::of(&snapshot, uri);
+        let zero = snapshot.text.range(0, 0);
+        let remark = |message: String| json!({"range": zero, "severity": 3, "source": "canny", "message": message});
+        if is_too_large {
+            shown = vec![remark(format!(
+                "a text of more than {} MiB is not looked at",
+                TEXT_BYTES_MAX >> 20
+            ))];
+        } else if was_late {
+            let seconds = ANALYSIS_TIME_MAX.as_secs();
+            shown.push(remark(format!(
+                "after {seconds} seconds the expansion was stopped: perhaps a macro does not end"
+            )));
+        }
+        let mut params = json!({"uri": uri, "diagnostics": shown});
+        if version.is_number() {
+            params["version"] = version;
+        }
+        self.notify("textDocument/publishDiagnostics", params);
+        for one in waiting {
+            self.ask(one.id, &one.method, one.params);
+        }
+    }
+
+    /// Takes a request back.
+    fn cancel(&mut self, id: &Value) {
+        let cancelled = || {
+            Err(Failure {
+                code: code::CANCELLED,
+                message: "the request was taken back".to_owned(),
+            })
+        };
+        for document in self.documents.values_mut() {
+            if let Some(place) = document.waiting.iter().position(|one| one.id == *id) {
+                document.waiting.remove(place);
+                self.answer(id, cancelled());
+                return;
+            }
+        }
+        if let Some(place) = self.queue.iter().position(|(waiting, _)| waiting == id) {
+            self.queue.remove(place);
+            self.answer(id, cancelled());
+        }
+    }
+
+    /// Lets the worker answer a request.
+    pub fn enqueue(&mut self, id: Value, job: Job) {
+        self.queue.push_back((id, job));
+    }
+
+    fn ask(&mut self, id: Value, method: &str, params: Value) {
+        let Some(needs) = requests::needs(method) else {
+            let failure = Failure {
+                code: code::METHOD_NOT_FOUND,
+                message: format!("there is no method {method}"),
+            };
+            return self.answer(&id, Err(failure));
+        };
+        if needs == requests::Needs::Nothing {
+            return requests::of_workspace(self, id, method, &params);
+        }
+        let uri = params["textDocument"]["uri"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let Some(document) = self.documents.get_mut(&uri) else {
+            return self.answer(&id, Err(Failure::parameters("the document is not open")));
+        };
+        let must_wait = match needs {
+            requests::Needs::Snapshot => !document.is_current(),
+            requests::Needs::AnySnapshot => document.snapshot.is_none(),
+            _ => false,
+        };
+        if must_wait {
+            let method = method.to_owned();
+            document.waiting.push(Waiting { id, method, params });
+            // It may rest on a text that is being looked at already.
+            if document.due.is_none()
+                && self
+                    .running
+                    .as_ref()
+                    .is_none_or(|one| one.uri.as_deref() != Some(uri.as_str()))
+            {
+                document.due = Some(Instant::now());
+            }
+            return;
+        }
+        requests::of_document(self, id, &uri, method, &params);
+    }
+
+    /// What can be imported by a document.
+    pub fn catalog(&mut self, path: &std::path::Path) -> Arc<Catalog> {
+        /// For so long the user's directories are not looked through again.
+        const FRESH: Duration = Duration::from_secs(10);
+        let Some(image) = self.catalog.clone() else {
+            return Arc::default();
+        };
+        let directories = self.directories(path);
+        if let Some((since, known, catalog)) = &self.full_catalog
+            && since.elapsed() < FRESH
+            && *known == directories
+        {
+            return catalog.clone();
+        }
+        let catalog = Arc::new(image.with_directories(&directories));
+        self.full_catalog = Some((Instant::now(), directories, catalog.clone()));
+        catalog
+    }
+}

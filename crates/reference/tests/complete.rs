@@ -1,0 +1,72 @@
+//! Every name that people use has a text.
+
+use canny_reference::{documents, is_internal};
+
+/// Libraries whose every export must have a text.
+fn must_be_told(name: &str) -> bool {
+    name.starts_with("(scheme ") && R7RS_SMALL.contains(&name)
+        || name.starts_with("(canny ") && !is_internal(name)
+}
+
+const R7RS_SMALL: &[&str] = &[
+    "(scheme base)",
+    "(scheme case-lambda)",
+    "(scheme char)",
+    "(scheme complex)",
+    "(scheme cxr)",
+    "(scheme eval)",
+    "(scheme file)",
+    "(scheme inexact)",
+    "(scheme lazy)",
+    "(scheme load)",
+    "(scheme process-context)",
+    "(scheme r5rs)",
+    "(scheme read)",
+    "(scheme repl)",
+    "(scheme time)",
+    "(scheme write)",
+];
+
+#[test]
+fn every_library_says_what_it_is_for() {
+    let silent: Vec<&str> = documents()
+        .iter()
+        .filter(|document| document.text.is_empty())
+        .map(|document| document.name.as_str())
+        .collect();
+    assert!(silent.is_empty(), "no text: {silent:?}");
+}
+
+#[test]
+fn every_name_has_a_text() {
+    let mut silent = Vec::new();
+    let mut count = 0;
+    for document in documents().iter().filter(|it| must_be_told(&it.name)) {
+        for entry in &document.entries {
+            count += 1;
+            if entry.text.is_empty() && !entry.name.starts_with('%') {
+                silent.push(format!("{} {}", document.name, entry.name));
+            }
+        }
+    }
+    assert!(count > 1000, "{count} names");
+    assert!(
+        silent.is_empty(),
+        "{} without a text:\n{}",
+        silent.len(),
+        silent.join("\n")
+    );
+}
+
+#[test]
+fn every_procedure_says_how_it_is_called() {
+    let mut silent = Vec::new();
+    for document in documents().iter().filter(|it| must_be_told(&it.name)) {
+        for entry in &document.entries {
+            if entry.signatures.is_empty() && entry.kind.label() == "procedure" {
+                silent.push(format!("{} {}", document.name, entry.name));
+            }
+        }
+    }
+    assert!(silent.is_empty(), "no signature: {silent:?}");
+}

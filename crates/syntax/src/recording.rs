@@ -1,0 +1,171 @@
+//! What the expander saw of names: where they are bound and used, for editors.
+//!
+//! [`Libraries::begin_recording`](crate::library::Libraries::begin_recording) turns recording on; each program and each
+//! library that is expanded from source then has a [`Recording`] of its own. Whoever looks at one must compare an
+//! occurrence with the text: what a macro inserted has the position of the macro's use, and only where the text is the
+//! name was it written there.
+//!
+//! Nothing here is needed to run programs, and nothing is recorded unless it was asked for.
+
+use crate::core::{GlobalName, LibraryKey, LibraryName};
+use crate::expander::{Binding, CoreForm, MacroName};
+use crate::name::Name;
+use crate::span::Span;
+use crate::syntax::Syntax;
+
+/// What an occurrence of a name means. Equal meanings are the same thing.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Meaning {
+    /// A keyword of the expander.
+    Core(CoreForm),
+    /// A primitive, by its name in the table.
+    Primitive(Name),
+    /// A global variable.
+    Global(GlobalName),
+    /// A macro of a top level.
+    Macro(MacroName),
+    /// A local variable, keyword, pattern variable or record field.
+    Local {
+        /// What it is called.
+        name: Name,
+        /// Where it is bound; for what is bound at one place, but several times by a macro, this is the same.
+        span: Span,
+        /// What kind of thing it is.
+        kind: LocalKind,
+    },
+    /// A library.
+    Library(LibraryName),
+    /// Nothing that is bound.
+    Unbound(Name),
+}
+
+/// Kinds of things that are bound inside of one form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LocalKind {
+    /// A variable.
+    Variable,
+    /// A macro.
+    Keyword,
+    /// A variable of a pattern of `syntax-rules` or `syntax-case`.
+    Pattern,
+    /// A field of a record type.
+    Field,
+}
+
+impl Meaning {
+    /// What a binding of an environment means.
+    pub fn of(binding: &Binding) -> Meaning {
+        match binding {
+            Binding::Core(form) => Meaning::Core(*form),
+            Binding::Primitive(name) => Meaning::Primitive(*name),
+            Binding::Global(name) => Meaning::Global(name.clone()),
+            Binding::Macro(name) => Meaning::Macro(name.clone()),
+        }
+    }
+}
+
+/// What an occurrence does with the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Binds it.
+    Definition,
+    /// Uses it.
+    Reference,
+    /// Gives it another value.
+    Assignment,
+    /// Names it in an import set; the name it has there.
+    Import,
+    /// Gives it another name in an import set.
+    ImportAs,
+    /// Exports it.
+    Export,
+    /// Gives it another name in an export.
+    ExportAs,
+    /// Mentions it in a template.
+    Template,
+}
+
+/// A place where a name stands.
+#[derive(Clone, Debug)]
+pub struct Occurrence {
+    /// Where.
+    pub span: Span,
+    /// The name as it is written there, apart from bars and case.
+    pub name: Name,
+    /// What it does there.
+    pub role: Role,
+    /// What it means.
+    pub meaning: Meaning,
+}
+
+/// The names that a form binds for what stands inside of it.
+#[derive(Clone, Debug)]
+pub struct LocalNames {
+    /// The form.
+    pub span: Span,
+    /// The names, without those that macros inserted.
+    pub names: Vec<(Name, Meaning)>,
+}
+
+/// A macro use and what one step made of it.
+#[derive(Clone, Debug)]
+pub struct MacroUse {
+    /// The use.
+    pub span: Span,
+    /// The macro.
+    pub name: Name,
+    /// What it became.
+    pub result: MacroResult,
+}
+
+/// An expansion, kept as it is until somebody wants to see it.
+#[derive(Clone)]
+pub struct MacroResult(pub Syntax);
+
+impl std::fmt::Debug for MacroResult {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("an expansion")
+    }
+}
+
+/// A name of a top level.
+#[derive(Clone, Debug)]
+pub struct TopName {
+    /// The name.
+    pub name: Name,
+    /// What it means.
+    pub meaning: Meaning,
+    /// The library that it was imported from; `None` for what is defined here.
+    pub imported_from: Option<LibraryName>,
+}
+
+/// What was seen of one program or library.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Whose names these are.
+    pub key: Option<LibraryKey>,
+    /// The `define-library` form; nowhere for a program.
+    pub span: Span,
+    /// Every place where a name stands, in no order.
+    pub occurrences: Vec<Occurrence>,
+    /// Local names by form.
+    pub locals: Vec<LocalNames>,
+    /// Macro uses, outer ones first.
+    pub uses: Vec<MacroUse>,
+    /// The names of the top level.
+    pub names: Vec<TopName>,
+}
+
+impl Recording {
+    /// Adds an occurrence, if it has a place.
+    pub(crate) fn note(&mut self, span: Span, name: Name, role: Role, meaning: Meaning) {
+        if span.is_some() {
+            self.occurrences.push(Occurrence {
+                span,
+                name,
+                role,
+                meaning,
+            });
+        }
+    }
+}
