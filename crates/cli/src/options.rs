@@ -1,7 +1,7 @@
 //! The command line and the environment variables.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lexopt::{Arg, Parser, ValueExt};
 
@@ -87,10 +87,9 @@ impl Verb {
         }
     }
 
-    /// The verb that an operand is; a file of that name is a program.
+    /// The verb that an operand is.
     fn of(word: &OsString) -> Option<Verb> {
-        let verb = Verb::ALL.into_iter().find(|verb| word == verb.word())?;
-        (!Path::new(word).is_file()).then_some(verb)
+        Verb::ALL.into_iter().find(|verb| word == verb.word())
     }
 }
 

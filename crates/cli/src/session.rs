@@ -85,6 +85,7 @@ impl Session {
                 None
             },
             is_interactive: options.action == Action::Repl,
+            documents: None,
             ..crate::project::libraries(options, program, project)
         };
         vm.host(|| Evaluation::new(&evaluation));

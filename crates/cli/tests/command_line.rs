@@ -12,6 +12,27 @@ fn a_file_is_run() {
 }
 
 #[test]
+fn a_file_may_be_called_like_a_command() {
+    let text = "(import (scheme base) (scheme write))\n(display \"mine\")";
+    for words in [
+        &["run", "explain"][..],
+        &["./explain"],
+        &["--no-jit", "./explain"],
+    ] {
+        canny(words)
+            .file("explain", text)
+            .run()
+            .exits_with(0)
+            .prints("mine");
+    }
+    let outcome = canny(&["explain", "unclosed"])
+        .file("explain", text)
+        .run()
+        .exits_with(0);
+    assert!(outcome.output.starts_with("unclosed: "), "{outcome:?}");
+}
+
+#[test]
 fn a_program_comes_from_standard_input() {
     canny(&[])
         .input(HELLO)

@@ -101,3 +101,104 @@ fn what_is_wrong_is_told_and_nothing_is_written() {
         "cannot write out",
     );
 }
+
+/// The command line of SRFI 138.
+mod compile_r7rs {
+    use std::path::Path;
+    use std::process::{Command, Output};
+
+    use crate::support::{Canny, canny, scratch};
+
+    const PROGRAM: &str = "(import (scheme base) (scheme write) (my thing))\n\
+        (cond-expand (tiger (display \"tiger \")) (else (display \"none \")))\n(display value)\n";
+
+    /// A directory with a program, a library in `lib`, and a link to `canny` with the name of the SRFI.
+    fn place() -> std::path::PathBuf {
+        let directory = scratch();
+        let library = "(define-library (my thing) (export value) (import (scheme base)) (begin (define value 42)))";
+        let write = |name: &str, text: &str| {
+            let path = directory.join(name);
+            std::fs::create_dir_all(path.parent().expect("it has one"))
+                .expect("a directory can be made");
+            std::fs::write(path, text).expect("a file can be written");
+        };
+        write("src/app.scm", PROGRAM);
+        write("lib/my/thing.sld", library);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_canny"), directory.join("compile-r7rs"))
+            .expect("a link can be made");
+        directory
+    }
+
+    fn run(directory: &Path, words: &[&str], other: &str) -> Output {
+        Command::new(directory.join("compile-r7rs"))
+            .args(words)
+            .current_dir(directory)
+            .env("COMPILE_R7RS", other)
+            .output()
+            .expect("it starts")
+    }
+
+    fn prints(program: &Path) -> String {
+        let output = Command::new(program).output().expect("it starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    #[test]
+    fn a_link_of_that_name_compiles() {
+        let directory = place();
+        let output = run(&directory, &["-D", "tiger", "-I", "lib", "src/app.scm"], "");
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(prints(&directory.join("src/app")), "tiger 42");
+        let output = run(&directory, &["-A", "lib", "-o", "other", "src/app.scm"], "");
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(prints(&directory.join("other")), "none 42");
+    }
+
+    #[test]
+    fn so_does_the_command() {
+        let directory = place();
+        Canny::new(directory.clone(), &["compile-r7rs", "-Ilib", "src/app.scm"])
+            .run()
+            .exits_with(0);
+        assert_eq!(prints(&directory.join("src/app")), "none 42");
+        canny(&["compile-r7rs"]).run().exits_with(0);
+        canny(&["compile-r7rs", "gone.scm"]).run().exits_with(66);
+        canny(&["compile-r7rs", "half.scm"])
+            .file("half.scm", "(display")
+            .run()
+            .exits_with(65);
+        canny(&["compile-r7rs", "-z"]).run().exits_with(64);
+    }
+
+    #[test]
+    fn another_compiler_may_be_named() {
+        let directory = place();
+        let output = run(&directory, &["-o", "a b", "c.scm"], "/bin/echo");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "-o a b c.scm\n");
+        Canny::new(directory.clone(), &["compile-r7rs", "-o", "x"])
+            .environment("COMPILE_R7RS", "echo")
+            .run()
+            .exits_with(0)
+            .prints("-o x\n");
+        // Itself, by any name, is no other.
+        let link = directory.join("compile-r7rs");
+        for name in [
+            link.to_str().expect("it is UTF-8"),
+            env!("CARGO_BIN_EXE_canny"),
+            "./compile-r7rs",
+        ] {
+            let output = run(&directory, &["-I", "lib", "src/app.scm"], name);
+            assert!(output.status.success(), "{name}: {output:?}");
+        }
+        // A script that comes back does not go round.
+        let script = directory.join("script");
+        std::fs::write(&script, "#!/bin/sh\nexec ./compile-r7rs \"$@\"\n")
+            .expect("it can be written");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&script, mode).expect("it is ours");
+        let output = run(&directory, &["-I", "lib", "src/app.scm"], "./script");
+        assert!(output.status.success(), "{output:?}");
+        let output = run(&directory, &["src/app.scm"], "no-such-compiler");
+        assert_eq!(output.status.code(), Some(71), "{output:?}");
+    }
+}

@@ -11,7 +11,8 @@
 //! | a block `prompt` | a session: `> ` begins an input, `. ` goes on with it, the rest is what is printed |
 //!
 //! A form that is looked at begins at the start of a line, as do imports, which may stand in any block. A program without
-//! imports has the names of the prompt. A line `…` in what is printed stands for any number of lines.
+//! imports has the names of the prompt. In what is printed a line `…` stands for any number of lines, and `…` at the end of a
+//! line for the rest of that.
 //! Errors and warnings count as printed.
 //!
 //! On a page that says `<!-- each section is a program -->` a heading of the second level begins a new program.
@@ -169,16 +170,20 @@ fn exchanges(block: &[&str], prompt: &str) -> Vec<Exchange> {
     exchanges
 }
 
-/// Whether the lines are the expected ones, where `…` stands for any number of lines.
+/// Whether the lines are the expected ones, where `…` stands for any number of lines or for the rest of one.
 fn agree(lines: &[String], expected: &[String]) -> bool {
     match expected.split_first() {
         None => lines.is_empty(),
         Some((first, rest)) if first.trim() == "…" => {
             (0..=lines.len()).any(|skipped| agree(&lines[skipped..], rest))
         }
-        Some((first, rest)) => lines
-            .split_first()
-            .is_some_and(|(line, more)| line == first && agree(more, rest)),
+        Some((first, rest)) => lines.split_first().is_some_and(|(line, more)| {
+            let same = match first.strip_suffix('…') {
+                Some(start) => line.starts_with(start),
+                None => line == first,
+            };
+            same && agree(more, rest)
+        }),
     }
 }
 

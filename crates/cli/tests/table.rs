@@ -172,7 +172,10 @@ fn bash_completes() {
     let (succeeds, text) = through(&mut bash, &(script + tries));
     assert!(succeeds, "{text}");
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].contains("compile completions"), "{text}");
+    assert!(
+        lines[0].contains("compile compile-r7rs completions"),
+        "{text}"
+    );
     assert_eq!(
         lines[1..],
         ["text json", "fmt", "--check --help", "unclosed-string"]

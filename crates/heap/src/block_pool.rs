@@ -74,6 +74,8 @@ pub(crate) struct BlockPool {
     cold: Runs,
     warm: Runs,
     warm_blocks: usize,
+    /// Fewest warm blocks since the last call of [`BlockPool::cool`]: nobody needed these.
+    warm_blocks_least: usize,
     frontier: u32,
     block_count: u32,
     used: usize,
@@ -89,6 +91,7 @@ impl BlockPool {
             cold: Runs::default(),
             warm: Runs::default(),
             warm_blocks: 0,
+            warm_blocks_least: 0,
             frontier: 0,
             block_count: block_count as u32,
             used: 0,
@@ -102,9 +105,14 @@ impl BlockPool {
         self.used
     }
 
-    /// Number of free blocks that stay committed where large objects were.
+    /// Number of free blocks that are committed where large objects were.
     pub(crate) fn warm(&self) -> usize {
         self.warm_blocks
+    }
+
+    /// Number of them that nobody needed since the last call of [`BlockPool::cool`].
+    pub(crate) fn warm_unused(&self) -> usize {
+        self.warm_blocks_least
     }
 
     /// Greatest number of blocks that were in use at one time.
@@ -166,6 +174,7 @@ impl BlockPool {
         let start = match warm {
             Some(start) => {
                 self.warm_blocks -= blocks;
+                self.warm_blocks_least = self.warm_blocks_least.min(self.warm_blocks);
                 start
             }
             None => match self.cold.take(blocks as u32) {
@@ -234,7 +243,7 @@ impl BlockPool {
     pub(crate) fn cool(&mut self, space: &Space, keep: usize) {
         while self.warm_blocks > keep {
             let Some((start, length)) = self.warm.0.pop_last() else {
-                return;
+                break;
             };
             let excess = (self.warm_blocks - keep).min(length as usize) as u32;
             if excess < length {
@@ -243,11 +252,13 @@ impl BlockPool {
             self.warm_blocks -= excess as usize;
             self.add_cold(space, start + length - excess, excess);
         }
+        self.warm_blocks_least = self.warm_blocks;
     }
 
-    /// Decommits ready blocks until at most `keep` are left, the ones with the greatest numbers first.
-    pub(crate) fn trim(&mut self, space: &Space, keep: usize) {
-        if self.ready.len() <= keep {
+    /// Decommits ready blocks until at most `keep` are left, the ones with the greatest numbers first. As many as
+    /// [`BlockPool::take`] commits at once, and `slack` at most, are left alone: it would commit them again soon.
+    pub(crate) fn trim(&mut self, space: &Space, keep: usize, slack: usize) {
+        if self.ready.len() <= keep + slack.min(COMMIT_BATCH_MAX) {
             return;
         }
         self.ready.sort_unstable_by(|a, b| b.cmp(a));

@@ -59,10 +59,10 @@ pub(crate) fn close_areas(heap: &Heap, state: &mut HeapState) {
     }
 }
 
-/// Nurseries' worth of memory at most that freed large objects keep committed for others, and the part of it that each
-/// collection gives back.
+/// Nurseries' worth of memory at most that freed large objects keep committed for others.
 const WARM_NURSERIES: usize = 4;
-const WARM_SHARE_GIVEN_BACK: usize = 32;
+/// Of that memory, the part of what nobody needed since the last collection that is given back.
+const UNUSED_SHARE_GIVEN_BACK: usize = 8;
 
 /// What a collection finds in the nursery.
 #[derive(Clone, Copy)]
@@ -343,9 +343,9 @@ fn settle_accounts(
     state.nursery_budget = heap.nursery_budget(used, state.nursery_blocks);
     let free = heap.limit_blocks.saturating_sub(used);
     let keep = (state.nursery_budget + state.spare_blocks).min(free);
-    state.pool.trim(&heap.space, keep);
-    let warm = state.pool.warm();
-    let keep_warm = (warm - warm / WARM_SHARE_GIVEN_BACK).min(WARM_NURSERIES * heap.nursery_blocks);
+    state.pool.trim(&heap.space, keep, free - keep);
+    let given_back = state.pool.warm_unused() / UNUSED_SHARE_GIVEN_BACK;
+    let keep_warm = (state.pool.warm() - given_back).min(WARM_NURSERIES * heap.nursery_blocks);
     state.pool.cool(&heap.space, keep_warm.min(free - keep));
     let room = heap.limit_blocks.saturating_sub(used);
     if mode == CollectionMode::Minor {

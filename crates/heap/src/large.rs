@@ -25,7 +25,7 @@ pub(crate) fn allocate(
     let run = match state.pool.take_run(blocks) {
         Some(run) => run,
         None => {
-            state.pool.trim(space, 0);
+            state.pool.trim(space, 0, 0);
             state.pool.cool(space, 0);
             state.pool.take_run(blocks)?
         }

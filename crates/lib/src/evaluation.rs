@@ -21,6 +21,7 @@ use canny_syntax::core::{LibraryKey, LibraryName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::environment::{Environment, EnvironmentKind};
 use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
+use canny_syntax::foreign_names;
 use canny_syntax::library::{Libraries, similar_name};
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_source;
@@ -350,6 +351,9 @@ impl Evaluation {
         // A variable that is bound has no value yet.
         if environment.bindings().any(|(bound, _)| bound == name) {
             return (None, None);
+        }
+        if let Some(note) = foreign_names::replacement(name.as_str()) {
+            return (None, Some(note.to_owned()));
         }
         match inner.libraries.exporters_note(name) {
             Some(note) => (None, Some(note)),

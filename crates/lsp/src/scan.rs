@@ -75,44 +75,11 @@ pub fn tokens(text: &str) -> Vec<Token> {
                 (place, is_open) = quoted(bytes, place + 1, b'"');
                 Kind::String
             }
-            b'#' => match bytes.get(place + 1) {
-                Some(b'|') => {
-                    (place, is_open) = block_comment(bytes, place);
-                    Kind::Comment
-                }
-                Some(b';') => {
-                    place += 2;
-                    Kind::Prefix
-                }
-                Some(b'!') if start == 0 && matches!(bytes.get(2), Some(b'/' | b' ')) => {
-                    place = line_end(bytes, place);
-                    Kind::Comment
-                }
-                Some(b'\'' | b'`' | b',') => {
-                    place += 2;
-                    Kind::Prefix
-                }
-                Some(b'\\') => {
-                    place += 2;
-                    place += text[place..].chars().next().map_or(0, char::len_utf8);
-                    place = word_end(text, place);
-                    Kind::Constant
-                }
-                _ => {
-                    place = word_end(text, place + 1);
-                    match bytes.get(place) {
-                        Some(b'(') => {
-                            place += 1;
-                            Kind::Open
-                        }
-                        Some(b'"') => {
-                            (place, is_open) = quoted(bytes, place + 1, b'"');
-                            Kind::String
-                        }
-                        _ => Kind::Constant,
-                    }
-                }
-            },
+            b'#' => {
+                let kind;
+                (kind, place, is_open) = hash(text, place);
+                kind
+            }
             _ => {
                 place = word_end(text, place);
                 if place == start {
@@ -140,6 +107,38 @@ pub fn tokens(text: &str) -> Vec<Token> {
         });
     }
     tokens
+}
+
+/// What begins with a `#`: its kind, its end, and whether its end is missing.
+fn hash(text: &str, start: usize) -> (Kind, usize, bool) {
+    let bytes = text.as_bytes();
+    match bytes.get(start + 1) {
+        Some(b'|') => {
+            let (end, is_open) = block_comment(bytes, start);
+            (Kind::Comment, end, is_open)
+        }
+        Some(b';') => (Kind::Prefix, start + 2, false),
+        Some(b'!') if start == 0 && matches!(bytes.get(2), Some(b'/' | b' ')) => {
+            (Kind::Comment, line_end(bytes, start), false)
+        }
+        Some(b'\'' | b'`' | b',') => (Kind::Prefix, start + 2, false),
+        Some(b'\\') => {
+            let place = start + 2;
+            let place = place + text[place..].chars().next().map_or(0, char::len_utf8);
+            (Kind::Constant, word_end(text, place), false)
+        }
+        _ => {
+            let place = word_end(text, start + 1);
+            match bytes.get(place) {
+                Some(b'(') => (Kind::Open, place + 1, false),
+                Some(b'"') => {
+                    let (end, is_open) = quoted(bytes, place + 1, b'"');
+                    (Kind::String, end, is_open)
+                }
+                _ => (Kind::Constant, place, false),
+            }
+        }
+    }
 }
 
 fn line_end(bytes: &[u8], place: usize) -> usize {

@@ -36,6 +36,9 @@ use crate::worker::{Job, Task, Worker};
 /// How long a text must rest before it is looked at.
 const PAUSE: Duration = Duration::from_millis(150);
 
+/// Completion waits for an analysis that takes no longer.
+const SHORT_ANALYSIS: Duration = Duration::from_millis(40);
+
 /// An analysis that takes longer is stopped: some macro does not end.
 const ANALYSIS_TIME_MAX: Duration = Duration::from_secs(8);
 
@@ -82,6 +85,8 @@ pub struct Document {
     waiting: Vec<Waiting>,
     /// When to look at it; `None` when there is nothing new.
     due: Option<Instant>,
+    /// How long the last look took.
+    last_analysis: Duration,
 }
 
 impl Document {
@@ -242,6 +247,7 @@ impl Server {
             Event::Catalog(catalog) => {
                 self.catalog = Some(catalog);
                 self.full_catalog = None;
+                self.ask_again();
             }
         }
     }
@@ -396,6 +402,8 @@ impl Server {
             .name("catalog".into())
             .spawn(move || {
                 let _ = events.send(Event::Catalog(Arc::new(Catalog::of_image())));
+                // Hovering needs it; it is decoded once.
+                canny_reference::documents();
             });
         if made.is_err() {
             self.catalog = Some(Arc::default());
@@ -442,6 +450,7 @@ impl Server {
             snapshot: None,
             waiting: Vec::new(),
             due: None,
+            last_analysis: Duration::MAX,
             path,
         };
         self.fail_waiting(uri, "the document was opened again");
@@ -675,6 +684,7 @@ impl Server {
             return;
         };
         let is_current = document.generation == generation;
+        document.last_analysis = took.map_or(Duration::MAX, |(time, _)| time);
         if snapshot.analysis.is_stopped && !is_current && document.snapshot.is_some() {
             self.evaluation.release(source);
             return;
@@ -708,6 +718,18 @@ impl Server {
             params["version"] = version;
         }
         self.notify("textDocument/publishDiagnostics", params);
+        for one in waiting {
+            self.ask(one.id, &one.method, one.params);
+        }
+    }
+
+    /// Requests that wait may have what they waited for.
+    fn ask_again(&mut self) {
+        let waiting: Vec<Waiting> = self
+            .documents
+            .values_mut()
+            .flat_map(|document| std::mem::take(&mut document.waiting))
+            .collect();
         for one in waiting {
             self.ask(one.id, &one.method, one.params);
         }
@@ -757,16 +779,26 @@ impl Server {
         let Some(document) = self.documents.get_mut(&uri) else {
             return self.answer(&id, Err(Failure::parameters("the document is not open")));
         };
-        let must_wait = match needs {
-            requests::Needs::Snapshot => !document.is_current(),
-            requests::Needs::AnySnapshot => document.snapshot.is_none(),
-            _ => false,
-        };
+        let needs_catalog = matches!(
+            method,
+            "textDocument/completion" | "textDocument/codeAction"
+        );
+        let must_wait = (needs_catalog && self.catalog.is_none())
+            || match needs {
+                requests::Needs::Snapshot => !document.is_current(),
+                // A new one is better, if it does not take long.
+                requests::Needs::AnySnapshot => {
+                    document.snapshot.is_none()
+                        || (!document.is_current() && document.last_analysis < SHORT_ANALYSIS)
+                }
+                _ => false,
+            };
         if must_wait {
             let method = method.to_owned();
             document.waiting.push(Waiting { id, method, params });
             // It may rest on a text that is being looked at already.
-            if document.due.is_none()
+            if !document.is_current()
+                && document.due.is_none()
                 && self
                     .running
                     .as_ref()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
-use canny_lib::evaluation::OpenDocuments;
+use canny_lib::evaluation::{Analysis, OpenDocuments};
 use canny_lib::{Evaluation, EvaluationConfig};
 use canny_syntax::core::LibraryKey;
 use canny_syntax::recording::{Meaning, Recording};
@@ -96,10 +96,12 @@ impl Worker {
 
     /// Looks at a text.
     pub fn analyze(&self, task: Task) -> Snapshot {
-        self.documents.set_directories(task.directories);
-        let analysis = self
-            .evaluation
-            .analyze(&task.path, &task.text.content, task.stop);
+        self.documents.set_directories(task.directories.clone());
+        let included = self.analyze_includer(&task);
+        let analysis = included.unwrap_or_else(|| {
+            self.evaluation
+                .analyze(&task.path, &task.text.content, task.stop)
+        });
         let mut foreign: HashMap<LibraryKey, Arc<Recording>> = HashMap::new();
         let mut pending: Vec<LibraryKey> = Vec::new();
         let own: Vec<&LibraryKey> = analysis
@@ -142,4 +144,49 @@ impl Worker {
             self.library_sources.clone(),
         )
     }
+
+    /// A file without imports may be a part of another one beside it: then its names mean what they mean there.
+    fn analyze_includer(&self, task: &Task) -> Option<Analysis> {
+        let content = &task.text.content;
+        if content.contains("(import") || content.contains("(define-library") {
+            return None;
+        }
+        let name = task.path.file_name()?.to_str()?;
+        let mention = format!("\"{name}\"");
+        let mentions = |path: &PathBuf| {
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            let is_small =
+                || std::fs::metadata(path).is_ok_and(|data| data.len() <= INCLUDER_BYTES_MAX);
+            *path != task.path
+                && matches!(ending, Some("sld" | "scm" | "sls" | "sps" | "ss"))
+                && is_small()
+                && self.documents.read(path).is_ok_and(|bytes| {
+                    let text = String::from_utf8_lossy(&bytes);
+                    text.contains(&mention) && text.contains("(include")
+                })
+        };
+        let entries = std::fs::read_dir(task.path.parent()?).ok()?.flatten();
+        let includer = entries
+            .take(INCLUDERS_MAX)
+            .map(|entry| entry.path())
+            .find(mentions)?;
+        let text = String::from_utf8(self.documents.read(&includer).ok()?).ok()?;
+        let whole = self.evaluation.analyze(&includer, &text, task.stop.clone());
+        let own = task.path.display().to_string();
+        let sources = self.evaluation.sources();
+        let mut places = whole
+            .recordings
+            .iter()
+            .flat_map(|recording| &recording.occurrences)
+            .map(|one| one.span.source)
+            .chain(whole.diagnostics.iter().map(|one| one.span.source));
+        let source = places.find(|id| sources.get(*id).is_some_and(|source| source.name == own))?;
+        Some(Analysis { source, ..whole })
+    }
 }
+
+/// So many files beside a text are looked through for one that includes it.
+const INCLUDERS_MAX: usize = 300;
+
+/// Larger ones are not.
+const INCLUDER_BYTES_MAX: u64 = 1 << 20;

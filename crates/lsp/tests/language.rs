@@ -134,7 +134,7 @@ fn definitions() {
     let found = client.at("definition", "lists.scm", "(fo^ld + ");
     let texts = client.texts_at(&found);
     assert!(
-        texts[0].starts_with("lists.sld:") && texts[0].ends_with(":fold"),
+        texts[0].contains(".sld:") && texts[0].ends_with(":fold"),
         "{texts:?}"
     );
     assert!(client.end());
@@ -261,6 +261,7 @@ fn completion() {
     assert_eq!(labels(&found)[0], "total");
     // What is being written: neither closed nor analysed.
     client.replace("main.scm", "(swap! one two)", "(let ((unfinished 1)) (unf");
+    client.wait_for_diagnostics("main.scm");
     let found = client.at("completion", "main.scm", "(unf^");
     assert_eq!(labels(&found), ["unfinished"], "{found}");
     client.replace("main.scm", "(unf", "(s:a");
@@ -531,7 +532,7 @@ fn all_errors_are_told() {
 fn changes_of_a_library_reach_the_programs_that_import_it() {
     let mut client = Client::new();
     client.open("parts.sld", "(define-library (parts) (export first-part) (import (scheme base)) (begin (define (first-part) 1)))");
-    let program = "(import (scheme base) (parts))\n(first-part)\n";
+    let program = "(import (scheme base) (parts))\n(list (first-part))\n";
     assert_eq!(
         codes(&client.open("main.scm", program)),
         Vec::<String>::new()
@@ -558,6 +559,24 @@ fn changes_of_a_library_reach_the_programs_that_import_it() {
             .contains("parts.sld:1"),
         "{found}"
     );
+    assert!(client.end());
+}
+
+#[test]
+fn a_part_of_a_library_means_what_it_means_there() {
+    let mut client = Client::new();
+    client.write(
+        "whole.sld",
+        "(define-library (whole) (export twice) (import (scheme base)) (include \"part.scm\") (begin (define helper 2)))",
+    );
+    let text = "(define (twice x) (* helper x))\n(if)\n";
+    let found = client.open("part.scm", text);
+    assert_eq!(codes(&found), ["1:bad-syntax"], "{found}");
+    client.replace("part.scm", "(if)", "");
+    let found = client.wait_for_diagnostics("part.scm");
+    assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
+    let found = client.at("definition", "part.scm", "(* hel^per");
+    assert_eq!(client.texts_at(&found), ["whole.sld:0:helper"]);
     assert!(client.end());
 }
 

@@ -11,6 +11,7 @@ mod datum_serialize;
 pub mod diagnostic;
 pub mod environment;
 pub mod expander;
+pub mod foreign_names;
 pub mod library;
 pub mod library_name;
 pub mod messages;

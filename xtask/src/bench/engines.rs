@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::programs::{Program, defined_names, without_imports};
+use super::programs::{Group, Program, defined_names, without_imports};
 use crate::process::{Outcome, Run};
 use crate::workspace;
 
@@ -17,6 +17,7 @@ const CHEZ_IMPORT: &str = include_str!("dialect/chez.scm");
 const CHEZ_SHIM: &str = include_str!("dialect/chez-shim.scm");
 const GUILE_PRELUDE: &str = include_str!("dialect/guile.scm");
 const GAMBIT_PRELUDE: &str = include_str!("dialect/gambit.scm");
+const RACKET_PRELUDE: &str = include_str!("dialect/racket.scm");
 
 pub const CANNY: &str = "canny";
 const COMPILE_LIMIT: Duration = Duration::from_secs(300);
@@ -312,13 +313,28 @@ fn prepare_gambit(program: &Program, stem: &Path) -> Result<Prepared, String> {
     Ok(Prepared::new(executable, &[]))
 }
 
+/// Whether Racket runs a program in its own language, which is its best; what it lacks there is pairs that change.
+fn runs_in_racket_base(program: &Program) -> bool {
+    let changes_pairs = ["(set-car! ", "(set-cdr! "]
+        .iter()
+        .any(|change| program.scheme.contains(change));
+    program.group == Group::Own && !changes_pairs
+}
+
 fn prepare_racket(program: &Program, stem: &Path) -> Result<Prepared, String> {
     let source = with_suffix(stem, "rkt");
-    let text = format!(
-        "#lang r7rs\n{}\n{}",
-        program.scheme,
-        closing(program, "racket")
-    );
+    let closing = closing(program, "racket");
+    let text = if runs_in_racket_base(program) {
+        let own = defined_names(&program.scheme);
+        let prelude: String = top_level_forms(RACKET_PRELUDE)
+            .into_iter()
+            .filter(|form| defined_names(form).iter().all(|name| !own.contains(name)))
+            .collect();
+        let body = without_imports(&program.scheme);
+        format!("#lang racket/base\n{prelude}{body}\n{closing}")
+    } else {
+        format!("#lang r7rs\n{}\n{closing}", program.scheme)
+    };
     workspace::write(&source, text)?;
     let mut command = Command::new("raco");
     command.arg("make").arg(&source);

@@ -151,6 +151,57 @@ const ITERATIONS: &[Iteration] = &[
         "(sorted? (merge-sort (random-numbers 5000) 5000 <))",
         "#t",
     ),
+    Iteration::new(
+        "sort-numbers",
+        "(let ((numbers (random-numbers 4000))) (and (ordered? (vector-sort < numbers)) (ordered? (vector-sort < (halves numbers)))))",
+        "#t",
+    ),
+    Iteration::new(
+        "sort-ordered",
+        "(vector-ref (vector-sort < (numbers-by 10000 (lambda (i) (- 10000 i 1)))) 0)",
+        "0",
+    ),
+    Iteration::new(
+        "sort-procedure",
+        "(ordered? (vector-sort by-key (random-entries 4000)))",
+        "#t",
+    ),
+    Iteration::new(
+        "sort-strings",
+        "(ordered? (vector-sort string<? (random-strings 2000)))",
+        "#t",
+    ),
+    Iteration::new(
+        "string-append",
+        "(+ (labels 5000) (reversed \"abcdefghijklmnopqrstuvwxyz0123456789abcd\" 200))",
+        "76890",
+    ),
+    Iteration::new(
+        "string-numbers",
+        "(+ (lengths 3000) (fractions 500))",
+        "26318",
+    ),
+    Iteration::new(
+        "string-port",
+        "(+ (string-length (write-many 3000)) (small-texts 500))",
+        "30000",
+    ),
+    Iteration::new(
+        "table-churn",
+        "(let ((table (make-hash-table eqv?))) (churn! table 1000 10000) (count-even table))",
+        "500",
+    ),
+    Iteration::new(
+        "table-strings",
+        "(let ((table (make-hash-table string=?))) (fill! table 3000) (sum table 3000))",
+        "4498500",
+    ),
+    Iteration::new(
+        "table-symbols",
+        "(begin (count-names! table names 10000) (sum table names 10000))",
+        "4995000",
+    ),
+    Iteration::new("table-words", "(total (frequencies 10))", "1670").without(&["counts"]),
     Iteration::new("string", "(count-spaces (digits 10000))", "10000").without(&["text"]),
     Iteration::new("tak", "(tak 18 12 6)", "7"),
     Iteration::new("vector", "(repeat (make-vector 10000 0) 20)", "999900000"),

@@ -23,14 +23,15 @@ const OUTPUT_OPTIONS: &[Row] = &[(
     "the file to write; FILE without its ending unless given",
 )];
 
+/// What compiling takes, under each of its names.
+pub const OPTIONS: &[Row] =
+    &joined::<{ LIBRARY_OPTIONS.len() + OUTPUT_OPTIONS.len() }>(LIBRARY_OPTIONS, OUTPUT_OPTIONS);
+
 pub const TOOL: Tool = Tool {
     name: "compile",
     operands: "[OPTION…] FILE [-o PROGRAM]",
     summary: "Makes one executable file of a program, its libraries and the machine",
-    options: &joined::<{ LIBRARY_OPTIONS.len() + OUTPUT_OPTIONS.len() }>(
-        LIBRARY_OPTIONS,
-        OUTPUT_OPTIONS,
-    ),
+    options: OPTIONS,
     details: "The file runs on machines of the same kind without Canny and without the sources. All its arguments\n\
               are the program's. Files that the program loads or includes while it runs are not part of it.",
     run,
@@ -42,22 +43,12 @@ const MAGIC: [u8; 16] = *b"canny program 1\n";
 /// Bytes of the trailer: length, checksum, [`MAGIC`].
 const TRAILER_BYTES: usize = 8 + 8 + MAGIC.len();
 
-fn run(mut parser: Parser) -> Result<u8, String> {
-    let text_of = |error: lexopt::Error| error.to_string();
-    let mut options = Options::default();
-    let mut file: Option<PathBuf> = None;
-    let mut output: Option<PathBuf> = None;
-    while let Some(argument) = parser.next().map_err(text_of)? {
-        match argument {
-            Arg::Short('o') => output = Some(parser.value().map_err(text_of)?.into()),
-            Arg::Short(option @ ('A' | 'I' | 'D')) => {
-                options.take_library_option(option, &mut parser)?;
-            }
-            Arg::Long("no-project") => options.uses_project = false,
-            Arg::Value(path) if file.is_none() => file = Some(path.into()),
-            other => return Err(other.unexpected().to_string()),
-        }
-    }
+fn run(parser: Parser) -> Result<u8, String> {
+    let Words {
+        options,
+        file,
+        output,
+    } = parse(parser)?;
     let file = file.ok_or("which file?")?;
     let output = match output {
         Some(output) => output,
@@ -71,7 +62,37 @@ fn run(mut parser: Parser) -> Result<u8, String> {
     }))
 }
 
-fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
+/// A command line.
+pub struct Words {
+    pub options: Options,
+    pub file: Option<PathBuf>,
+    pub output: Option<PathBuf>,
+}
+
+/// Parses a command line with [`OPTIONS`].
+pub fn parse(mut parser: Parser) -> Result<Words, String> {
+    let text_of = |error: lexopt::Error| error.to_string();
+    let mut words = Words {
+        options: Options::default(),
+        file: None,
+        output: None,
+    };
+    while let Some(argument) = parser.next().map_err(text_of)? {
+        match argument {
+            Arg::Short('o') => words.output = Some(parser.value().map_err(text_of)?.into()),
+            Arg::Short(option @ ('A' | 'I' | 'D')) => {
+                words.options.take_library_option(option, &mut parser)?;
+            }
+            Arg::Long("no-project") => words.options.uses_project = false,
+            Arg::Value(path) if words.file.is_none() => words.file = Some(path.into()),
+            other => return Err(other.unexpected().to_string()),
+        }
+    }
+    Ok(words)
+}
+
+/// Compiles a program into an executable file; gives the exit code.
+pub fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
     let bytes = match fs::read(file) {
         Ok(bytes) => bytes,
         Err(error) => {

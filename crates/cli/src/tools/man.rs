@@ -153,7 +153,7 @@ mod tests {
         let page = page();
         assert!(page.is_ascii());
         for tool in TOOLS {
-            assert!(page.contains(&format!(".SS canny {}", tool.name)));
+            assert!(page.contains(&format!(".SS canny {}", escaped(tool.name))));
             for (option, _) in tool.options {
                 let name = option.split([' ', ',']).next().unwrap_or_default();
                 assert!(page.contains(&escaped(name)), "{option}");

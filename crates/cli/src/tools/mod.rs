@@ -2,12 +2,14 @@
 //! manual page are made of it, and a command line is checked against it before a command sees it.
 
 pub mod compile;
+mod compile_r7rs;
 mod completions;
 pub mod doc;
 mod files;
 mod fmt;
 mod lsp;
 mod man;
+mod new;
 pub mod packages;
 pub mod programs;
 pub mod table;
@@ -41,32 +43,36 @@ pub const TOOLS: &[Tool] = &[
     programs::REPL,
     programs::EXPAND,
     programs::DISASM,
-    compile::TOOL,
+    new::TOOL,
     test::TOOL,
     doc::TOOL,
+    compile::TOOL,
+    compile_r7rs::TOOL,
     fmt::TOOL,
+    lsp::TOOL,
     packages::ADD,
     packages::REMOVE,
     packages::LOCK,
     packages::UPDATE,
     packages::VENDOR,
     packages::TREE,
-    lsp::TOOL,
     programs::EXPLAIN,
     completions::TOOL,
     man::TOOL,
 ];
 
-/// Runs the tool that the first word of a command line names; `None` if it names none.
+/// Runs the tool that the first word of a command line names, or the name that `canny` was called by; `None` if there is none.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<u8> {
     let mut words = arguments.into_iter();
     let program = words.next()?;
-    let name = words.next()?;
-    let tool = TOOLS.iter().find(|tool| name == tool.name)?;
-    // A program of that name comes first, as it does for the other words.
-    if std::path::Path::new(&name).is_file() {
-        return None;
-    }
+    let called = std::path::Path::new(&program).file_name();
+    let tool = if called.is_some_and(|called| called == compile_r7rs::TOOL.name) {
+        &compile_r7rs::TOOL
+    } else {
+        // A file of that name is run by `canny run NAME` or `canny ./NAME`.
+        let name = words.next()?;
+        TOOLS.iter().find(|tool| name == tool.name)?
+    };
     let rest: Vec<OsString> = words.collect();
     let result = match table::check(tool, &rest) {
         Ok(Checked::Help) => {

@@ -63,12 +63,17 @@ pub fn folding(text: &Text) -> Value {
     found.into()
 }
 
+/// So many forms around a place can be selected; whoever reads nested JSON has a limit too.
+const LEVELS_MAX: usize = 40;
+
 /// The answer to `textDocument/selectionRange`: the forms around each place.
 pub fn selections(text: &Text, forms: &[Syntax], offsets: &[usize]) -> Value {
     let whole = (0, text.content.len());
     let select = |offset: &usize| {
         let mut ranges = vec![whole];
-        for form in crate::describe::path_to(forms, *offset, *offset) {
+        let path = crate::describe::path_to(forms, *offset, *offset);
+        let deep = path.len().saturating_sub(LEVELS_MAX);
+        for form in path.into_iter().skip(deep) {
             let (start, end) = (form.span.start as usize, form.span.end as usize);
             // Inside of the parens comes before the list.
             ranges.push((start, end));

@@ -17,6 +17,9 @@ const VARIABLE: u32 = 13;
 const STRUCT: u32 = 23;
 const OPERATOR: u32 = 25;
 
+/// Definitions that are nested more deeply stand side by side.
+const LEVELS_MAX: usize = 30;
+
 /// A definition with the form that makes it.
 struct Defined<'s> {
     one: &'s Occurrence,
@@ -69,7 +72,74 @@ fn defining_forms(forms: &[Syntax]) -> Vec<(Syntax, Vec<u32>)> {
     found
 }
 
-fn defined(snapshot: &Snapshot) -> Vec<Defined<'_>> {
+/// What a definition is, and how far it reaches; `None` for what is no part of an outline.
+fn definition<'s>(
+    snapshot: &Snapshot,
+    one: &'s Occurrence,
+    form: Option<&Syntax>,
+) -> Option<Defined<'s>> {
+    let own = (one.span.start as usize, one.span.end as usize);
+    let whole = form.map_or(own, |form| {
+        (form.span.start as usize, form.span.end as usize)
+    });
+    let (kind, detail) = match &one.meaning {
+        Meaning::Library(_) => (MODULE, "library".to_owned()),
+        Meaning::Local {
+            kind: LocalKind::Field,
+            ..
+        } => (FIELD, "field".to_owned()),
+        Meaning::Local {
+            kind: LocalKind::Pattern,
+            ..
+        }
+        | Meaning::Unbound(_) => return None,
+        meaning => value_or_keyword(snapshot, one, meaning),
+    };
+    let is_record = form.is_some_and(|form| {
+        form.as_pair()
+            .and_then(|pair| pair.car.as_identifier())
+            .is_some_and(|head| head.name.as_str() == "define-record-type")
+    });
+    // What a record type consists of belongs to its name.
+    let (start, end) = if is_record && kind != STRUCT {
+        own
+    } else {
+        whole
+    };
+    Some(Defined {
+        one,
+        kind,
+        detail,
+        start,
+        end,
+    })
+}
+
+/// The kind of a variable or macro, and how it is used.
+fn value_or_keyword(snapshot: &Snapshot, one: &Occurrence, meaning: &Meaning) -> (u32, String) {
+    let name = one.name.as_str();
+    let mut description = describe(&snapshot.text.content, &snapshot.forms, one.span, name);
+    let is_keyword = match meaning {
+        Meaning::Macro(_) | Meaning::Core(_) => true,
+        Meaning::Local { kind, .. } => *kind == LocalKind::Keyword,
+        _ => false,
+    };
+    if is_keyword {
+        description.kind = "macro";
+    } else if description.kind.is_empty() {
+        description.kind = "variable";
+    }
+    let kind = match description.kind {
+        "procedure" => FUNCTION,
+        "macro" => OPERATOR,
+        "record type" => STRUCT,
+        _ => VARIABLE,
+    };
+    let first = description.signatures.into_iter().next();
+    (kind, first.unwrap_or_else(|| description.kind.to_owned()))
+}
+
+fn defined<'s>(snapshot: &'s Snapshot) -> Vec<Defined<'s>> {
     let definitions: HashMap<u32, &Occurrence> = snapshot
         .occurrences
         .iter()
@@ -78,100 +148,23 @@ fn defined(snapshot: &Snapshot) -> Vec<Defined<'_>> {
         .collect();
     let mut found: Vec<Defined<'_>> = Vec::new();
     let mut seen: HashSet<u32> = HashSet::new();
-    let mut add =
-        |one: &'_ Occurrence, form: Option<&Syntax>| -> Option<(u32, String, usize, usize)> {
-            if !seen.insert(one.span.start) {
-                return None;
-            }
-            let own = (one.span.start as usize, one.span.end as usize);
-            let whole = form.map_or(own, |form| {
-                (form.span.start as usize, form.span.end as usize)
-            });
-            let (kind, detail) = match &one.meaning {
-                Meaning::Library(_) => (MODULE, "library".to_owned()),
-                Meaning::Local {
-                    kind: LocalKind::Field,
-                    ..
-                } => (FIELD, "field".to_owned()),
-                Meaning::Local {
-                    kind: LocalKind::Pattern,
-                    ..
-                }
-                | Meaning::Unbound(_) => return None,
-                meaning => {
-                    let mut description = describe(
-                        &snapshot.text.content,
-                        &snapshot.forms,
-                        one.span,
-                        one.name.as_str(),
-                    );
-                    let is_keyword = matches!(meaning, Meaning::Macro(_) | Meaning::Core(_))
-                        || matches!(
-                            meaning,
-                            Meaning::Local {
-                                kind: LocalKind::Keyword,
-                                ..
-                            }
-                        );
-                    if is_keyword {
-                        description.kind = "macro";
-                    } else if description.kind.is_empty() {
-                        description.kind = "variable";
-                    }
-                    let kind = match description.kind {
-                        "procedure" => FUNCTION,
-                        "macro" => OPERATOR,
-                        "record type" => STRUCT,
-                        _ => VARIABLE,
-                    };
-                    let first = description.signatures.into_iter().next();
-                    (kind, first.unwrap_or_else(|| description.kind.to_owned()))
-                }
-            };
-            let is_record = form.is_some_and(|form| {
-                form.as_pair()
-                    .and_then(|pair| pair.car.as_identifier())
-                    .is_some_and(|head| head.name.as_str() == "define-record-type")
-            });
-            // What a record type consists of belongs to its name.
-            let (start, end) = if is_record && kind != STRUCT {
-                own
-            } else {
-                whole
-            };
-            Some((kind, detail, start, end))
-        };
+    let mut add = |one: &'s Occurrence, form: Option<&Syntax>| {
+        if seen.insert(one.span.start)
+            && let Some(one) = definition(snapshot, one, form)
+        {
+            found.push(one);
+        }
+    };
     for (form, mut places) in defining_forms(&snapshot.forms) {
         places.sort_unstable();
-        for place in places {
-            let Some(one) = definitions.get(&place) else {
-                continue;
-            };
-            if let Some((kind, detail, start, end)) = add(one, Some(&form)) {
-                found.push(Defined {
-                    one,
-                    kind,
-                    detail,
-                    start,
-                    end,
-                });
-            }
-        }
+        let names = places.iter().filter_map(|place| definitions.get(place));
+        names.for_each(|one| add(one, Some(&form)));
     }
     // What macros of the user's own define.
     for one in &snapshot.occurrences {
         let is_top = matches!(one.meaning, Meaning::Global(_) | Meaning::Macro(_));
-        if one.role == Role::Definition
-            && is_top
-            && let Some((kind, detail, start, end)) = add(one, None)
-        {
-            found.push(Defined {
-                one,
-                kind,
-                detail,
-                start,
-                end,
-            });
+        if one.role == Role::Definition && is_top {
+            add(one, None);
         }
     }
     found
@@ -218,6 +211,9 @@ pub fn outline(snapshot: &Snapshot) -> Value {
             "selectionRange": text.range(start, end),
             "children": [],
         });
+        if open.len() >= LEVELS_MAX {
+            finish(&mut open, &mut roots);
+        }
         open.push((one.start, one.end, symbol));
     }
     while !open.is_empty() {

@@ -38,6 +38,16 @@ pub(crate) const MARKER: &str = "%applicable-calls";
 impl Expander<'_> {
     /// Whether the call with this operator stands in code that imports the library.
     pub(super) fn has_applicable_calls(&self, operator: &Syntax, scope: ScopeId) -> bool {
+        // Without the library no code has the marker; looking for whose code this is takes as long as the operator is
+        // large.
+        if self.aborted
+            || self
+                .libraries
+                .interface_by_key(&LibraryKey::new(LIBRARY))
+                .is_none()
+        {
+            return false;
+        }
         let (mut identifier, mut scope) = match representative(operator) {
             Some(identifier) => (identifier, scope),
             None => return self.is_marked(scope),

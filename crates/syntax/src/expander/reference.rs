@@ -10,6 +10,7 @@ use crate::expander::binding::{Binding, Denotation, MacroName, lookup_primitive}
 use crate::expander::keyword::CoreForm;
 use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::scope::{ScopeId, ScopeKind};
+use crate::foreign_names;
 use crate::name::Name;
 use crate::recording::{Meaning, Role};
 use crate::span::Span;
@@ -255,6 +256,8 @@ impl Expander<'_> {
             .any(|form| form.name() == symbol.as_str())
         {
             diagnostic = diagnostic.note("it is a standard keyword: is an `import` missing?");
+        } else if let Some(note) = foreign_names::replacement(symbol.as_str()) {
+            diagnostic = diagnostic.note(note);
         } else if let Some(note) = self.libraries.exporters_note(symbol) {
             diagnostic = diagnostic.note(note);
         } else {
@@ -263,6 +266,8 @@ impl Expander<'_> {
             let names = names.chain(locals);
             if let Some(similar) = crate::library::similar_name(symbol, names) {
                 diagnostic = diagnostic.similar(similar.as_str());
+                // Whoever meant it uses its import.
+                self.environment.use_name(similar);
                 let meant = self.environment.entry(similar).map(|entry| &entry.binding);
                 if matches!(meant, Some(Binding::Core(_) | Binding::Macro(_))) {
                     diagnostic.code = "misspelt-keyword";

@@ -88,11 +88,11 @@ impl Libraries {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<ExpandedLibrary> {
         let outer_files = std::mem::take(&mut self.files);
-        let outer_asked = std::mem::take(&mut self.asked);
         let outer_recording = self.recording.take();
         if outer_recording.is_some() {
             self.begin_recording();
         }
+        let outer_asked = std::mem::take(&mut self.asked);
         let result = self.expand_library_inside(name, form, diagnostics);
         if let Some(mut recording) = std::mem::replace(&mut self.recording, outer_recording) {
             recording.key = Some(name.key());

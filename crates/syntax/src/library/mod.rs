@@ -87,14 +87,14 @@ pub struct Libraries {
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
-    /// The libraries of whose existence was asked since the innermost library began.
-    asked: Vec<(LibraryName, bool)>,
     /// What the expander sees of the unit under way, if somebody wants to know.
     pub(crate) recording: Option<Recording>,
     /// What it saw of libraries.
     recordings: HashMap<LibraryKey, Arc<Recording>>,
     /// Whether expansions are to end as soon as they can.
     stop: Option<Arc<AtomicBool>>,
+    /// The libraries of whose existence was asked since the innermost library began.
+    asked: Vec<(LibraryName, bool)>,
     /// Interfaces tell every name of the library's top level, and each global may be defined anew.
     keeps_internals: bool,
 }
@@ -119,10 +119,10 @@ impl Libraries {
             macro_host: None,
             included_from: HashMap::new(),
             files: Vec::new(),
-            asked: Vec::new(),
             recording: None,
             recordings: HashMap::new(),
             stop: None,
+            asked: Vec::new(),
             keeps_internals: false,
         };
         for interface in [syntax_library(), primitives_library()] {

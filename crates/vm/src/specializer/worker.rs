@@ -49,7 +49,7 @@ const SNAPSHOT_WAIT: Duration = Duration::from_millis(5);
 /// Time from the arrival of a log to the return of its quota, doubled for each log that led to nothing new.
 const REST_MIN: Duration = Duration::from_millis(2);
 /// The same for a thread's first log: a short program is over by then.
-const REST_FIRST: Duration = Duration::from_millis(15);
+const REST_FIRST: Duration = Duration::from_millis(6);
 /// Greatest such time.
 const REST_MAX: Duration = Duration::from_secs(1);
 /// Logs after which the rest doubles, though there is always something new.

@@ -22,10 +22,35 @@
     ((string port) (put-string port string))))
 (define (string->vector string) (list->vector (string->list string)))
 (define (vector->string vector) (list->string (vector->list vector)))
-(define (make-hash-table . ignored) (make-hashtable equal-hash equal?))
+;;; Tables with the equivalence that a program asks for are Chez Scheme's own of that kind.
+(define make-hash-table
+  (case-lambda
+    (() (make-hashtable equal-hash equal?))
+    ((same? . ignored)
+     (cond ((eq? same? eq?) (make-eq-hashtable))
+           ((eq? same? eqv?) (make-eqv-hashtable))
+           ((eq? same? string=?) (make-hashtable string-hash string=?))
+           (else (make-hashtable equal-hash equal?))))))
 (define (hash-table-set! table key value) (hashtable-set! table key value))
 (define (hash-table-ref/default table key default) (hashtable-ref table key default))
+(define (hash-table-exists? table key) (hashtable-contains? table key))
+(define (hash-table-delete! table key) (hashtable-delete! table key))
 (define (hash-table-size table) (hashtable-size table))
+(define (hash-table-update!/default table key update default)
+  (hashtable-update! table key update default))
+(define (hash-table-walk table procedure)
+  (vector-for-each (lambda (cell) (procedure (car cell) (cdr cell))) (hashtable-cells table)))
+(define (hash-table->alist table)
+  (map (lambda (cell) (cons (car cell) (cdr cell))) (vector->list (hashtable-cells table))))
+(define (string-join strings separator)
+  (if (null? strings)
+      ""
+      (apply string-append
+             (car strings)
+             (let loop ((rest (cdr strings)))
+               (if (null? rest)
+                   '()
+                   (cons separator (cons (car rest) (loop (cdr rest)))))))))
 (define-syntax define-record-type
   (syntax-rules ()
     ((_ name constructor predicate field ...)

@@ -1,0 +1,23 @@
+;;; expect: #t #t
+;;; The library's sorts of strings with `string<?`.
+(import (scheme base) (scheme write) (srfi 132))
+(define (random-strings count)
+  (let ((strings (make-vector count "")))
+    (let loop ((i 0) (seed 42))
+      (if (= i count)
+          strings
+          (let ((next (modulo (+ (* seed 1103515245) 12345) 2147483648)))
+            (vector-set! strings i (number->string (quotient next 64)))
+            (loop (+ i 1) next))))))
+(define (ordered? strings)
+  (let loop ((i 1))
+    (or (>= i (vector-length strings))
+        (and (not (string<? (vector-ref strings i) (vector-ref strings (- i 1))))
+             (loop (+ i 1))))))
+(define (run count)
+  (let ((strings (random-strings count)))
+    (display (ordered? (vector-sort string<? strings)))
+    (display " ")
+    (display (ordered? (list->vector (list-sort string<? (vector->list strings)))))
+    (newline)))
+(run 200000)

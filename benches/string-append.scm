@@ -1,0 +1,40 @@
+;;; expect: 15888890 3238840 1200000 2000000
+;;; Strings made of strings and of characters: string-append of few, of many, joining, list->string.
+(import (scheme base) (scheme write) (srfi 130))
+(define (labels count)
+  (let loop ((i 0) (total 0))
+    (if (= i count)
+        total
+        (loop (+ i 1)
+              (+ total
+                 (string-length (string-append "label-" (number->string i) "/" "end")))))))
+(define (pieces count)
+  (let loop ((i (- count 1)) (pieces '()))
+    (if (< i 0)
+        pieces
+        (loop (- i 1) (cons (number->string i) pieces)))))
+(define (joined count times)
+  (let ((pieces (pieces count)))
+    (let loop ((i 0) (total 0))
+      (if (= i times)
+          total
+          (loop (+ i 1) (+ total (string-length (string-join pieces ", "))))))))
+(define (grown count)
+  (let loop ((i 0) (text ""))
+    (if (= i count)
+        (string-length text)
+        (loop (+ i 1) (string-append text "abc")))))
+(define (reversed text times)
+  (let loop ((i 0) (total 0))
+    (if (= i times)
+        total
+        (loop (+ i 1)
+              (+ total (string-length (list->string (reverse (string->list text)))))))))
+(display (labels 1000000))
+(display " ")
+(display (joined 10000 55))
+(display " ")
+(display (* 100 (grown 4000)))
+(display " ")
+(display (reversed "abcdefghijklmnopqrstuvwxyz0123456789abcd" 50000))
+(newline)
