@@ -59,7 +59,6 @@ fn run(mut parser: Parser) -> Result<u8, String> {
     let mut operands: Vec<String> = Vec::new();
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {
-            Arg::Long("no-project") => options.uses_project = false,
             Arg::Long("test") => task = Task::Test,
             Arg::Long("html") => task = Task::Html(parser.value().map_err(text_of)?.into()),
             Arg::Long("markdown") => task = Task::Markdown(parser.value().map_err(text_of)?.into()),
