@@ -201,6 +201,47 @@ fn code_that_relies_on_a_variable_is_retired_by_the_change() {
 }
 
 #[test]
+fn calls_of_known_code_follow_it_when_it_comes_and_goes() {
+    // Six arguments, of which four are in registers; too deep to be copied whole.
+    check(
+        "(define (ping n a b c d e)
+           (if (= n 0) (list a b c d e) (pong (- n 1) b c d (cons n e) a)))
+         (define (pong n a b c d e)
+           (if (= n 0)
+               (list 'pong e d c b a)
+               (let ((rest (ping (- n 1) b c d e a))) (if (= n 38) (cons (list n a b c d e) rest) rest))))
+         (define (run) (ping 101 '() (list 1.5) (list 'x) (list #\\y) (list \"z\")))
+         (define wanted (run))
+         (define (right?) (equal? (run) wanted))
+         (must-specialize ping)
+         (show (length wanted) (right?))
+         (must-specialize pong)
+         (show (right?))
+         (%unspecialize ping)
+         (show (%specialized? ping) (right?))
+         (must-specialize ping)
+         (show (%specialized? ping) (right?))
+         (%unspecialize pong)
+         (show (right?))
+         (%unspecialize ping)
+         (show (right?))",
+        "7 #t \n#t \n#f #t \n#t #t \n#t \n#t \n",
+    );
+    // The callee is redefined below frames that called it directly.
+    check(
+        "(define (step n total)
+           (cond ((= n 0) total)
+                 ((= n 50) (set! other (lambda (n total) (list 'new n total))) (other (- n 1) (+ total 1000)))
+                 (else (let ((value (other (- n 1) (+ total n)))) value))))
+         (define (other n total)
+           (if (odd? n) (step n (+ total 1)) (let ((value (step n total))) value)))
+         (must-specialize step other)
+         (show (step 90 0) (step 3 0))",
+        "(new 49 3840) (new 2 3) \n",
+    );
+}
+
+#[test]
 fn a_definition_at_the_prompt_replaces_one_that_code_relies_on() {
     check(
         "(define world (environment '(scheme base) '(canny primitives)))

@@ -177,7 +177,13 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
                     continue;
                 };
                 apply(entry, told, name);
-                known.insert(identity(&page.name, entry), entry.clone());
+                let identity = identity(&page.name, entry);
+                // Another name of a thing says less than its own.
+                if identity.1 == name {
+                    known.insert(identity, entry.clone());
+                } else {
+                    known.entry(identity).or_insert_with(|| entry.clone());
+                }
             }
         }
     }
@@ -186,6 +192,11 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
         let told: Vec<&str> = page
             .map(|page| page.entries.iter().flat_map(PageEntry::names).collect())
             .unwrap_or_default();
+        // What the page tells of stands in the page's order, the rest behind it.
+        document.entries.sort_by_key(|entry| {
+            let found = told.iter().position(|name| *name == entry.name);
+            found.unwrap_or(told.len())
+        });
         for entry in &mut document.entries {
             if told.contains(&entry.name.as_str()) {
                 continue;

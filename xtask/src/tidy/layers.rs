@@ -62,6 +62,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "format",
             "packages",
             "documentation",
+            "pages",
+            "reference",
             "compiler",
             "vm",
             "io",

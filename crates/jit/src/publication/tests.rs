@@ -389,3 +389,63 @@ fn calls_are_passed_on_past_candidates_that_come_and_go() {
         reader.join().unwrap();
     });
 }
+
+/// Machine address of the code through which a link leads that has no candidate.
+const ADAPTER: u64 = 6;
+
+#[test]
+fn links_lead_to_complete_code_or_by_way_of_the_code_object() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(|| {
+        let world = Arc::new(World::new(AtomicU64::new, 2));
+        let link = Arc::new(AtomicU64::new(ADAPTER));
+        let reader = thread::spawn({
+            let (world, link) = (world.clone(), link.clone());
+            move || {
+                for _ in 0..3 {
+                    match link.read() {
+                        ADAPTER => world.call_native(),
+                        native => {
+                            assert_eq!(native, COMPILED.native);
+                            world.run();
+                        }
+                    }
+                    world.safepoints.poll();
+                }
+                world.safepoints.leave();
+            }
+        });
+        world.publish();
+        lead_on(&*link, COMPILED.native);
+        world.retire();
+        lead_on(&*link, ADAPTER);
+        world.safepoints.stop_the_world(|| world.free());
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+#[should_panic]
+fn a_link_that_is_not_led_back_is_found_out() {
+    loom::model(|| {
+        let world = Arc::new(World::new(AtomicU64::new, 2));
+        world.install();
+        let link = Arc::new(AtomicU64::new(COMPILED.native));
+        let reader = thread::spawn({
+            let (world, link) = (world.clone(), link.clone());
+            move || {
+                for _ in 0..2 {
+                    if link.read() == COMPILED.native {
+                        world.run();
+                    }
+                    world.safepoints.poll();
+                }
+                world.safepoints.leave();
+            }
+        });
+        world.retire();
+        world.safepoints.stop_the_world(|| world.free());
+        reader.join().unwrap();
+    });
+}

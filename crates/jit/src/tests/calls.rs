@@ -1,6 +1,6 @@
 //! Calls, returns and tail calls, between compiled code and with the interpreter.
 
-use canny_spesh::graph::{Callee, Comparison, Condition, FixnumOperation, Op, Terminator};
+use canny_spesh::graph::{Callee, Comparison, Condition, FixnumOperation, Op, Terminator, Test};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CHARACTER_LOW_BYTE, TAG_OBJECT, TAG_PAIR, TRUE, code, thread};
@@ -226,6 +226,119 @@ fn calls_are_passed_on_to_the_candidate_for_their_arguments() {
     );
     assert_eq!(machine.call(closure, &[vector, fixnum(0)]), fixnum(5));
     assert_eq!(machine.times_left(), 0);
+}
+
+/// A caller of known code, `(lambda (f x) (f x 0 … 0))` with so many arguments in all, of which `x` is known to be of a type.
+fn known_caller(code: &FakeCode, callee: &FakeCode, ty: Type, count: usize) -> Builder {
+    let mut b = Builder::new(code);
+    b.graph.required = match Test::of_type(ty) {
+        Some(_) => vec![(1, ty)],
+        None => Vec::new(),
+    };
+    let f = b.slot(0);
+    let x = b.typed(Op::Slot(1), ty);
+    let mut arguments = vec![x];
+    arguments.extend((1..count).map(|n| b.fixnum(n as i64)));
+    let state = b.state(2, &[(1, x)]);
+    let callee = Callee::Known {
+        closure: f,
+        code: callee.word,
+    };
+    let value = b.call(callee, &arguments, state);
+    b.give(value);
+    b
+}
+
+#[test]
+fn calls_of_known_code_enter_where_their_links_lead() {
+    let mut machine = Machine::new();
+    let code = FakeCode::new("choose", 1, 4, vec![encode_abc(Opcode::Return, 0, 0, 0)]);
+    let candidate = candidate_for(&machine, &code, &[(0, Type::FIXNUM)], 1);
+    candidate.pass_on_to(canny_llint::native_to_bytecode());
+    let starts = candidate.starts.unwrap();
+    let caller_code = apply_code();
+    let b = known_caller(&caller_code, &code, Type::ANY, 1);
+    let caller = machine.install(&b.graph, &caller_code);
+    let [link] = &caller.links[..] else {
+        panic!("one link is wanted: {:?}", caller.links);
+    };
+    assert_eq!((link.code, &link.types[..]), (code.word, &[Type::ANY][..]));
+    let closure = machine.closure(&code, &[]);
+    let f = machine.closure(&caller_code, &[]);
+    let mut call = |x| machine.call(f, &[closure, x]);
+    // By way of the code object, which asks.
+    assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), TRUE]);
+    // Straight to the questions: what they do not want is passed on, with its argument in its slot.
+    caller.lead_link(0, Some(starts.checked));
+    code.enter_bytecode();
+    assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), TRUE]);
+    // Behind them nobody asks.
+    caller.lead_link(0, Some(starts.direct));
+    assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), fixnum(1)]);
+    // Given up: the link leads to the code object again, and from there to the bytecode.
+    caller.lead_link(0, None);
+    candidate.retire();
+    assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(5), TRUE]);
+    assert_eq!(machine.times_left(), 0);
+}
+
+#[test]
+fn arguments_arrive_in_registers_and_slots() {
+    for count in 1..=6 {
+        let mut machine = Machine::new();
+        // The bytecode gives the last argument back, compiled code the sum of all.
+        let last = encode_abc(Opcode::Return, count as u8 - 1, 0, 0);
+        let code = FakeCode::new("sum", count as u32, 12, vec![last]);
+        let mut b = Builder::new(&code);
+        let slots: Vec<_> = (0..count as u32).map(|register| b.slot(register)).collect();
+        let registers: Vec<_> = (0..).zip(slots.iter().copied()).collect();
+        let state = b.state(0, &registers);
+        let mut sum = b.fixnum(0);
+        for slot in slots {
+            let addend = b.guard_fixnum(slot, state);
+            sum = b.push(Op::Fixnum(FixnumOperation::Add, sum, addend, state));
+        }
+        b.give(sum);
+        let callee = machine.install(&b.graph, &code);
+        let caller_code = apply_code();
+        let b = known_caller(&caller_code, &code, Type::FIXNUM, count);
+        let caller = machine.install(&b.graph, &caller_code);
+        caller.pass_on_to(canny_llint::native_to_bytecode());
+        let closure = machine.closure(&code, &[]);
+        let f = machine.closure(&caller_code, &[]);
+        let wanted = fixnum(100 + (1..count as i64).sum::<i64>());
+        for entry in [None, callee.starts.map(|starts| starts.direct)] {
+            caller.lead_link(0, entry);
+            assert_eq!(machine.call(f, &[closure, fixnum(100)]), wanted);
+        }
+        assert_eq!(machine.times_left(), 0);
+        // Above the limit the arguments are in their slots for the bytecode.
+        let limit = &machine.stack[CALLEE_FP] as *const u64 as u64;
+        machine.set(thread::LIMIT, limit);
+        let last = match count {
+            1 => fixnum(100),
+            _ => fixnum(count as i64 - 1),
+        };
+        assert_eq!(machine.call(f, &[closure, fixnum(100)]), last);
+    }
+}
+
+#[test]
+fn a_wrong_argument_in_a_register_leaves_in_its_slot() {
+    let mut machine = Machine::new();
+    machine.goes_on = true;
+    let code = fib_code();
+    let b = fib_graph(&code, true);
+    let installed = machine.install(&b.graph, &code);
+    installed.lead_link(0, installed.starts.map(|starts| starts.direct));
+    let closure = machine.closure(&code, &[]);
+    assert_eq!(machine.call(closure, &[fixnum(20)]), fixnum(6765));
+    assert_eq!(machine.times_left(), 0);
+    // The bytecode goes on with a flonum that nobody stored before.
+    machine.goes_on = false;
+    machine.call(closure, &[flonum(1.5)]);
+    assert_eq!(machine.times_left(), 1);
+    assert_eq!(machine.register(0), flonum(1.5));
 }
 
 /// Code whose one call is of what its first argument is, with the second: `(lambda (f x) (+ (f x) x))`.

@@ -192,7 +192,7 @@ pub struct Analysis {
     pub recordings: Vec<Arc<Recording>>,
     /// Forms that are not complete, so that what was said of them is a guess.
     pub repaired: Vec<Span>,
-    /// Files that were read: included ones and those of libraries.
+    /// Files of the libraries that were ever expanded: when one changes, so may this.
     pub files: Vec<PathBuf>,
     /// It was stopped before it was complete.
     pub is_stopped: bool,
@@ -227,7 +227,11 @@ impl Evaluation {
         );
         let recording = inner.libraries.end_recording();
         inner.libraries.set_stop(None);
-        let mut files = inner.keep_expanded_libraries();
+        inner.keep_expanded_libraries(&self.sources);
+        let known = inner.known_libraries.values();
+        let mut files: Vec<PathBuf> = known
+            .flat_map(|known| known.files.iter().map(|(file, _)| file.clone()))
+            .collect();
         let mut diagnostics = forms.diagnostics;
         let has_reading_errors = diagnostics.iter().any(Diagnostic::is_error);
         let is_guess = |one: &Diagnostic| {
@@ -310,27 +314,25 @@ fn declared_recording(
 }
 
 impl Inner {
-    /// Compiles the libraries that were expanded, since macros may run their code, and remembers their files. Gives
-    /// these. What is doubtful about them is told where they are edited.
-    fn keep_expanded_libraries(&mut self) -> Vec<PathBuf> {
+    /// Compiles the libraries that were expanded, since macros may run their code, and remembers their files.
+    fn keep_expanded_libraries(&mut self, sources: &SourceMap) {
         let Some(documents) = self.documents.clone() else {
-            return Vec::new();
+            return;
         };
-        let expanded = self.libraries.take_units();
-        let mut files = Vec::new();
-        for library in &expanded {
-            files.extend(library.files.iter().cloned());
+        // What is doubtful about them is told where they are edited.
+        let units = self.units.clone();
+        units.compile_expanded(&mut self.libraries, sources, &mut Vec::new());
+        for library in units.take_noted() {
             let stamped = library.files.iter();
             let known = KnownLibrary {
                 name: library.name.clone(),
                 files: stamped
                     .map(|file| (file.clone(), documents.stamp(file)))
                     .collect(),
-                requires: library.interface.requires.clone(),
+                requires: library.requires,
             };
             self.known_libraries.insert(library.name.key(), known);
         }
-        files
     }
 
     fn forget_changed_libraries(&mut self) {

@@ -69,7 +69,7 @@ const TIME_SHARE: u32 = 8;
 /// What a program has run for that is likely to run on: one part in [`LONG_RUN_SHARE`] of its time from then on is free too.
 const LONG_RUN: Duration = Duration::from_millis(400);
 /// See [`LONG_RUN`].
-const LONG_RUN_SHARE: u32 = 4;
+const LONG_RUN_SHARE: u32 = 2;
 /// Name of the worker's thread.
 const THREAD_NAME: &str = "canny-specializer";
 

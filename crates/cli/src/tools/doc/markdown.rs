@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use canny_documentation::{Document, Entry, Kind, Part};
+use canny_documentation::{Document, Entry, Kind, Signature};
 
 use super::Failure;
 use super::find::public_libraries;
@@ -66,7 +66,7 @@ pub fn entry_page(entry: &Entry, libraries: &[String]) -> String {
 /// How a name is used, and the text about it.
 pub fn entry_text(entry: &Entry) -> String {
     let mut text = String::new();
-    let uses = uses(entry);
+    let uses = uses_with_results(entry);
     if !uses.is_empty() {
         let _ = writeln!(text, "```text\n{}\n```\n", uses.join("\n"));
     }
@@ -104,7 +104,10 @@ pub fn full_page(document: &Document) -> String {
                 .count();
             let heads: Vec<String> = rest[..same].iter().flat_map(|entry| heads(entry)).collect();
             let _ = write!(text, "\n### {}\n\n", heads.join(", "));
-            let _ = writeln!(text, "*{}*\n", place_text(entry));
+            let place = place_text(entry);
+            if place != "procedure" {
+                let _ = writeln!(text, "*{place}*\n");
+            }
             if !entry.text.is_empty() {
                 let _ = writeln!(text, "{}", entry.text);
             }
@@ -122,7 +125,7 @@ fn srfi_number(name: &str) -> Option<u32> {
 
 /// The code spans of an entry's heading.
 fn heads(entry: &Entry) -> Vec<String> {
-    let mut uses = uses(entry);
+    let mut uses = uses_with_results(entry);
     if uses.is_empty() {
         uses.push(entry.name.clone());
     }
@@ -146,6 +149,15 @@ fn uses(entry: &Entry) -> Vec<String> {
         .collect()
 }
 
+/// The uses, with the kind of object that each gives where that is known and tells something.
+fn uses_with_results(entry: &Entry) -> Vec<String> {
+    let use_text = |signature: &Signature| match signature.result.as_deref() {
+        None | Some("any" | "unspecified" | "never") => signature.text.clone(),
+        Some(result) => format!("{} → {result}", signature.text),
+    };
+    entry.signatures.iter().map(use_text).collect()
+}
+
 /// What it is, and where it comes from if that is another library that people use.
 fn place_text(entry: &Entry) -> String {
     let mut text = kind_text(entry);
@@ -159,18 +171,9 @@ fn place_text(entry: &Entry) -> String {
 
 fn kind_text(entry: &Entry) -> String {
     match &entry.kind {
-        Kind::RecordPart { record, part } => match part {
-            Part::Accessor(_) | Part::Modifier(_) | Part::Constructor | Part::Predicate => {
-                format!("{} of `{record}`", entry.kind.label())
-            }
-        },
+        Kind::RecordPart { record, .. } => format!("{} of `{record}`", entry.kind.label()),
         Kind::Constant { value } => format!("constant, {}", code(value)),
-        kind => match entry.signatures.first().and_then(|it| it.result.as_deref()) {
-            Some(result) if !["any", "unspecified", "never"].contains(&result) => {
-                format!("{}, gives {result}", kind.label())
-            }
-            _ => kind.label().to_owned(),
-        },
+        kind => kind.label().to_owned(),
     }
 }
 

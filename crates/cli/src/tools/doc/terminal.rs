@@ -242,7 +242,7 @@ mod tests {
         check(
             "- one two three\n- four\n  five\n\n2. six seven eight",
             10,
-            "• one two\n  three\n• four five\n\n2. six\n   seven\n   eight\n",
+            "• one two\n  three\n• four\n  five\n\n2. six\n   seven\n   eight\n",
         );
     }
 

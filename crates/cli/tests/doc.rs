@@ -1,0 +1,196 @@
+//! `canny doc`: what it shows, and that examples are run.
+
+mod support;
+
+use support::{Canny, canny, root};
+
+const LIBRARY: &str = ";;; (shapes): things with an area.
+
+(define-library (shapes)
+  (export area make-square square? square-side unit twice)
+  (import (scheme base))
+  (begin
+    ;; A square.
+    (define-record-type <square> (make-square side) square? (side square-side))
+
+    ;; The length of what has no length.
+    (define unit 1)
+
+    (define (area shape)
+      \"The area of a shape.
+
+      ```scheme
+      (area (make-square 3))
+      ; => 9
+      (area 'x)
+      ; error: square-side: argument 1 is not a record of type square: x
+      ```\"
+      (* (square-side shape) (square-side shape)))
+
+    ;; Twice a number.
+    ;;
+    ;;   (define n 4)
+    ;;   (twice n)   ; => 8
+    (define (twice n) (* 2 n))))
+";
+
+#[test]
+fn a_library_is_listed() {
+    canny(&["doc", "shapes.sld"])
+        .file("shapes.sld", LIBRARY)
+        .run()
+        .exits_with(0)
+        .prints(
+            "(shapes)
+
+Things with an area.
+
+• (area shape): The area of a shape.
+• (make-square side): Makes a square of the values of its fields.
+• (square? object): Whether an object is a square.
+• (square-side square): The field side of a square.
+• unit constant: The length of what has no length.
+• (twice n): Twice a number.
+",
+        );
+}
+
+#[test]
+fn a_library_is_found_by_its_name() {
+    for words in [&["doc", "(shapes)"][..], &["doc", "(shapes)", "-I", "."]] {
+        let outcome = canny(words).file("shapes.sld", LIBRARY).run();
+        let outcome = outcome.exits_with(0);
+        assert!(outcome.output.starts_with("(shapes)\n"), "{outcome:?}");
+    }
+    let outcome = canny(&["doc", "scheme", "char"]).run().exits_with(0);
+    assert!(outcome.output.starts_with("(scheme char)\n"), "{outcome:?}");
+}
+
+#[test]
+fn a_name_is_shown_with_its_libraries() {
+    canny(&["doc", "list-copy"]).run().exits_with(0).prints(
+        "list-copy
+
+procedure of (scheme base), (scheme list), (canny base), (srfi 1)
+
+    (list-copy object)
+
+A copy of a list's pairs; anything else as it is.
+",
+    );
+}
+
+#[test]
+fn what_is_not_there_is_guessed() {
+    canny(&["doc", "vector-mapp"])
+        .run()
+        .exits_with(66)
+        .complains("no standard library exports that name; did you mean 'vector-map'?");
+    canny(&["doc", "(scheme bas)"])
+        .run()
+        .exits_with(66)
+        .complains("there is no library (scheme bas); did you mean (scheme base)?");
+    canny(&["doc", "(scheme"])
+        .run()
+        .exits_with(66)
+        .complains("'(scheme' is not the name of a library");
+    canny(&["doc", "--frobnicate"]).run().exits_with(64);
+}
+
+#[test]
+fn odd_files_are_told() {
+    canny(&["doc", "binary.scm"])
+        .file("binary.scm", b"(a)\n\xff\xfe")
+        .run()
+        .exits_with(66)
+        .complains("binary.scm is not UTF-8 from byte 4 on");
+    canny(&["doc", "half.scm"])
+        .file("half.scm", "(define (f x) x)\n(define (g")
+        .run()
+        .exits_with(0)
+        .prints("half.scm\n\n• (f x)\n");
+    canny(&["doc", "empty"])
+        .file("empty/readme.txt", "")
+        .run()
+        .exits_with(66)
+        .complains("there are no Scheme files in empty");
+}
+
+#[test]
+fn examples_are_run() {
+    canny(&["doc", "--test"])
+        .file("src/shapes.sld", LIBRARY)
+        .run()
+        .exits_with(0)
+        .prints("3 examples, all as they say\n");
+}
+
+#[test]
+fn wrong_examples_are_told_with_their_place() {
+    let wrong = LIBRARY
+        .replace("; => 9", "; => 10")
+        .replace("; => 8", "; => 7");
+    canny(&["doc", "--test", "shapes.sld"])
+        .file("shapes.sld", wrong)
+        .run()
+        .exits_with(1)
+        .complains("shapes.sld:17: error: the example gives 9, not 10\n")
+        .complains("shapes.sld:27: error: the example gives 8, not 7\n")
+        .complains("3 examples, 2 not as they say");
+}
+
+#[test]
+fn examples_that_do_not_run_spoil_no_others() {
+    let program = ";; One.\n;;   (one)  ; => 1\n(define (one) 1)\n\
+                   ;; Two.\n;;   (exit 3)  ; => 2\n(define (two) 2)\n\
+                   ;; Three.\n;;   (three  ; => 3\n(define (three) 3)\n\
+                   ;; Four.\n;;   (let ((x)) x)  ; => 4\n(define (four) 4)\n";
+    canny(&["doc", "--test", "program.scm"])
+        .file("program.scm", program)
+        .run()
+        .exits_with(1)
+        .complains("program.scm:5: error: the example does not run")
+        .complains("program.scm:8: error: the example cannot be read")
+        .complains("program.scm:11: error: the example does not run\n    standard input:")
+        .complains("4 examples, 3 not as they say");
+}
+
+#[test]
+fn a_site_is_written() {
+    let run = canny(&["doc", "--html", "site", "src"])
+        .file("src/shapes.sld", LIBRARY)
+        .file("src/main.scm", ";; The main program.\n(import (shapes))\n");
+    let directory = run.directory.join("site");
+    run.run().exits_with(0);
+    let read = |name: &str| std::fs::read_to_string(directory.join(name)).expect("it is there");
+    assert!(read("index.html").contains("<a href=\"reference/shapes.html\">(shapes)</a>"));
+    assert!(read("reference/shapes.html").contains("<code>(<b>twice</b> n)</code>"));
+    assert!(read("assets/search.js").contains("\"twice\""));
+}
+
+#[test]
+fn the_reference_says_what_is_true() {
+    let directory = root().join("docs/reference");
+    let path = directory.to_str().expect("the path is UTF-8");
+    let run = Canny::new(support::scratch(), &["doc", "--test", path]);
+    let outcome = run.run().exits_with(0);
+    let count = outcome.output.split(' ').next().unwrap_or_default();
+    let count: usize = count.parse().expect("it begins with a number");
+    assert!(count >= 70, "{count} examples");
+}
+
+#[test]
+fn the_prompt_shows_the_same_texts() {
+    let outcome = canny(&["repl"]).input(",describe vector-map\n").run();
+    assert!(
+        outcome
+            .output
+            .contains("(vector-map procedure vector1 vector2 ...)"),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome
+            .output
+            .contains("A vector of what the procedure gives")
+    );
+}
