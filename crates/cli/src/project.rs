@@ -83,6 +83,41 @@ pub fn libraries(
     }
 }
 
+/// Directories in which a program's libraries are, those of its project and of the packages included, for tools that look at
+/// sources. A project that cannot be used has none.
+pub fn search_directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
+    let project = of_directory(options, &directory_of(program));
+    let config = libraries(options, program, project.as_ref());
+    let mut directories = config.directories;
+    if let (Some(project), Some(libraries)) = (project, config.project) {
+        let packages = project.package_directories;
+        let before = libraries.directories_before;
+        directories.splice(before..before, packages);
+    }
+    directories
+}
+
+/// The directories of the project that a directory is in, and of its packages, as absolute paths; none if there is no project,
+/// or it cannot be used.
+pub fn directories_around(directory: &Path) -> Vec<PathBuf> {
+    let Some(project) = of_directory(&Options::default(), directory) else {
+        return Vec::new();
+    };
+    let all = project
+        .directories
+        .into_iter()
+        .chain(project.package_directories);
+    all.filter_map(|path| std::path::absolute(path).ok())
+        .collect()
+}
+
+/// The project that a directory is in; nothing is said of one that cannot be used.
+fn of_directory(options: &Options, directory: &Path) -> Option<Project> {
+    let root = project::find(directory).filter(|_| options.uses_project)?;
+    let platform = platform(&options.features);
+    project::open(&SourceMap::new(), &root, store().as_ref(), &platform).ok()
+}
+
 fn of_packages(project: &Project, directories_before: usize) -> ProjectLibraries {
     let unusable = |(library, package, reason): &(String, String, String)| {
         let why = match reason.as_str() {

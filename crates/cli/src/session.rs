@@ -238,9 +238,9 @@ fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
     }
 }
 
-/// Directories to search for libraries, in order, without those of a project.
+/// Directories to search for libraries, in order.
 pub fn directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
-    crate::project::libraries(options, program, None).directories
+    crate::project::search_directories(options, program)
 }
 
 /// Where compiled libraries are kept.

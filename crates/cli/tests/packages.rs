@@ -244,6 +244,22 @@ fn programs_find_the_project_around_them() {
 }
 
 #[test]
+fn tools_find_the_project_too() {
+    let world = World::new();
+    world.add(&["../json"]);
+    world.write(
+        "app/tests/own.scm",
+        "(import (scheme base) (canny test) (own))\n(test '(own (1 plain)) own)\n",
+    );
+    let outcome = world.canny(&["test"]).run().exits_with(0);
+    let all = outcome.output + &outcome.errors;
+    assert!(all.contains("1 passed"), "{all}");
+    world.canny(&["test", "--no-project"]).run().exits_with(1);
+    let outcome = world.canny(&["doc", "(json)"]).run().exits_with(0);
+    assert!(outcome.output.contains("json"), "{outcome:?}");
+}
+
+#[test]
 fn other_directories_come_in_their_order() {
     let world = World::new();
     world.add(&["../json"]);

@@ -22,7 +22,7 @@ mod uri;
 mod worker;
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a host chooses.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +31,8 @@ pub struct Options {
     pub first_directories: Vec<PathBuf>,
     /// Directories to search last.
     pub last_directories: Vec<PathBuf>,
+    /// Gives more directories for what is in a directory: those of the project around it.
+    pub directories_around: Option<fn(&Path) -> Vec<PathBuf>>,
     /// Features that `cond-expand` knows beyond the built-in ones.
     pub features: Vec<String>,
     /// Where the sources of standard libraries are written for editors to show.

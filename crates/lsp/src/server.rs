@@ -638,7 +638,8 @@ impl Server {
         self.give(Job::Analyze(task));
     }
 
-    /// Where to look for libraries of a document: where the command line says, then beside the document and above it.
+    /// Where to look for libraries of a document: where the command line says, then beside the document and above it, then
+    /// in the project around it.
     pub fn directories(&self, path: &std::path::Path) -> Vec<PathBuf> {
         let mut found = self.options.first_directories.clone();
         let root = self
@@ -660,6 +661,9 @@ impl Server {
                     found.push(place);
                 }
             }
+        }
+        if let (Some(around), Some(parent)) = (self.options.directories_around, path.parent()) {
+            found.extend(around(parent));
         }
         found.extend(self.options.last_directories.iter().cloned());
         found

@@ -91,9 +91,9 @@ pub fn unpack(mut input: impl Read, name: &str, into: &Path, limits: Limits) -> 
         files: 0,
         links: BTreeMap::new(),
     };
-    let mut entries = archive.entries().map_err(failed)?;
+    let entries = archive.entries().map_err(failed)?;
     // Nothing begins a tar archive but a header; the reader takes a block of zeros for the end.
-    while let Some(entry) = entries.next() {
+    for entry in entries {
         let entry = entry.map_err(|error| {
             let text = error.to_string();
             let text = text.lines().next().unwrap_or_default();

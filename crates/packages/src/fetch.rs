@@ -35,6 +35,8 @@ pub struct Fetcher {
     pub root: PathBuf,
     /// Nothing may be fetched from elsewhere, nor from repositories.
     pub is_offline: bool,
+    /// Copies of packages that the project has, by their checksums.
+    pub copies: HashMap<String, PathBuf>,
     /// The newest of what was asked for, which one command looks up once.
     newest: RefCell<HashMap<String, Fetched>>,
 }
@@ -66,6 +68,7 @@ impl Fetcher {
             store,
             root,
             is_offline,
+            copies: HashMap::new(),
             newest: RefCell::default(),
         }
     }
@@ -96,6 +99,16 @@ impl Fetcher {
         {
             return Ok(Fetched {
                 tree: self.store.tree(known.sha256),
+                sha256: known.sha256.to_owned(),
+                revision: known.revision.map(str::to_owned),
+            });
+        }
+        if let Some(known) = known
+            && let Some(copy) = self.copies.get(known.sha256)
+            && tree::digest(copy).is_ok_and(|found| found == known.sha256)
+        {
+            return Ok(Fetched {
+                tree: copy.clone(),
                 sha256: known.sha256.to_owned(),
                 revision: known.revision.map(str::to_owned),
             });

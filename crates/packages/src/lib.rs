@@ -25,6 +25,10 @@
 //!
 //! It knows nothing of the expander, of the search for libraries, or of the command line.
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::result_large_err,
+    reason = "a diagnostic ends a command; nothing here is called often"
+)]
 
 pub mod akku;
 pub mod archive;

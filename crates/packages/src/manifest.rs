@@ -32,7 +32,7 @@ use crate::version::Version;
 const CODE: &str = "bad-manifest";
 
 /// The fields that mean something, and those of Snow.
-const KNOWN: [&str; 24] = [
+const KNOWN: [&str; 26] = [
     "name",
     "version",
     "description",
@@ -55,6 +55,8 @@ const KNOWN: [&str; 24] = [
     "signature",
     "git",
     "homepage",
+    "home-page",
+    "synopsis",
     "install",
     "programs",
 ];

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use canny_syntax::core::LibraryName;
 use canny_syntax::span::SourceMap;
 
 use crate::fields::{self, Form, Platform};
@@ -27,6 +28,8 @@ pub struct Project {
     pub directories: Vec<PathBuf>,
     /// Libraries of packages by their printed names, with their files.
     pub libraries: Vec<(String, PathBuf)>,
+    /// Directories in which those of them are found that are where their names say; for tools that know only directories.
+    pub package_directories: Vec<PathBuf>,
     /// Libraries of packages that cannot be used, each with its package and the reason.
     pub unusable: Vec<(String, String, String)>,
 }
@@ -240,6 +243,17 @@ impl<'a> Places<'a> {
     }
 }
 
+/// The directory in which a library is found by its name, if its file is where the name says.
+fn base_of<'a>(name: &LibraryName, path: &'a str) -> Option<&'a str> {
+    let words: Vec<String> = name.parts().iter().map(ToString::to_string).collect();
+    let (path, _) = path.rsplit_once('.')?;
+    let base = path.strip_suffix(&words.join("/"))?;
+    match base.strip_suffix('/') {
+        Some(base) => Some(base),
+        None => base.is_empty().then_some("."),
+    }
+}
+
 /// Reads the project in a directory.
 pub fn open(
     sources: &SourceMap,
@@ -258,6 +272,7 @@ pub fn open(
             .map_or_else(String::new, |name| name.as_str().to_owned()),
         directories: Vec::new(),
         libraries: Vec::new(),
+        package_directories: Vec::new(),
         unusable: Vec::new(),
     };
     for directory in tree::library_directories(root, &manifest) {
@@ -282,6 +297,10 @@ pub fn open(
             );
         }
         for (name, path) in &package.libraries {
+            let base = base_of(name, path).map(|base| inside(&directory, base));
+            project
+                .package_directories
+                .extend(base.filter(|base| !project.package_directories.contains(base)));
             project
                 .libraries
                 .push((name.to_string(), directory.join(path)));

@@ -79,10 +79,17 @@ impl Workplace {
                 Problem::plain("no-project", message).note("`canny new NAME` makes a project")
             );
         };
+        let mut fetcher = Fetcher::new(store, root.clone(), is_offline);
+        // A damaged list is told of by whoever needs it.
+        let copies = project::read_vendored(&SourceMap::new(), &root);
+        let vendor = inside(&root, VENDOR_DIRECTORY);
+        for (_, directory, sha256) in copies.ok().flatten().unwrap_or_default() {
+            fetcher.copies.insert(sha256, vendor.join(directory));
+        }
         Ok(Workplace {
             sources: Arc::new(SourceMap::new()),
             platform,
-            fetcher: Fetcher::new(store, root.clone(), is_offline),
+            fetcher,
             root,
         })
     }

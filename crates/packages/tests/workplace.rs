@@ -510,6 +510,14 @@ fn copies_work_alone() {
         world.offline().check().unwrap().changes,
         ["3 packages are as locked"]
     );
+    // What is locked is taken from the copies.
+    world.write("json/src/json.sld", JSON);
+    world.write(
+        "json/package.scm",
+        "(package (name json) (libraries \"src\"))",
+    );
+    world.write("A/a.sld", "(define-library (a) (export))");
+    assert_eq!(world.offline().lock().unwrap().changes.len(), 0);
     // Damage is found.
     fs::remove_file(world.path("app/vendor/json-2/src/json.sld")).unwrap();
     world.write("app/vendor/text/more.sld", "");

@@ -374,6 +374,9 @@ fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, 
     for feature in &options.features {
         command.arg("-D").arg(feature);
     }
+    if !options.uses_project {
+        command.arg("--no-project");
+    }
     let child = command
         .arg("-")
         .stdin(Stdio::piped())
