@@ -417,8 +417,7 @@ fn rename_everywhere(
     own: &Arc<Snapshot>,
     own_uri: &str,
 ) -> Result<Value, Failure> {
-    let mut touched: Vec<(Arc<Snapshot>, Vec<(usize, usize)>)> = Vec::new();
-    touched.push((own.clone(), rename::places(own, target)));
+    let mut touched = vec![(own.clone(), rename::places(own, target))];
     if target.is_exported {
         for file in files.all() {
             if file == own.path {

@@ -103,7 +103,7 @@ impl InPlace {
 
     /// The heap's epoch, which a collection changes.
     pub fn heap_epoch(&self) -> u64 {
-        self.0.vm().heap().epoch() as u64
+        self.0.vm().heap().epoch()
     }
 
     /// The first entry of the parameters register with this key.
