@@ -54,7 +54,10 @@ fn complaint(text: &str) -> Option<(Option<usize>, String)> {
     }
     let same = laid_out.lines().zip(text.lines());
     let line = same.take_while(|(one, other)| one == other).count() + 1;
-    Some((Some(line), "is laid out otherwise by `canny fmt`".to_owned()))
+    Some((
+        Some(line),
+        "is laid out otherwise by `canny fmt`".to_owned(),
+    ))
 }
 
 #[cfg(test)]
@@ -67,6 +70,9 @@ mod tests {
         let (line, _) = complaint("(a)\n(b\n    c)\n").expect("it differs");
         assert_eq!(line, Some(3));
         let (line, message) = complaint("(a)\n(b\n").expect("it is not balanced");
-        assert_eq!((line, message.as_str()), (Some(2), "this paren is never closed"));
+        assert_eq!(
+            (line, message.as_str()),
+            (Some(2), "this paren is never closed")
+        );
     }
 }
