@@ -384,7 +384,7 @@ mod tests {
     use canny_syntax::span::SourceId;
 
     fn at(text: &str, name: &str) -> Description {
-        let start = text.find(&format!("{name}")).expect("the name occurs") as u32;
+        let start = text.find(name).expect("the name occurs") as u32;
         let span = Span::new(SourceId(0), start, start + name.len() as u32);
         let forms = read_text(text, SourceId(0), false).forms;
         describe(text, &forms, span, name)

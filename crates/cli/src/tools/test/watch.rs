@@ -2,7 +2,7 @@
 //! the suites that are made of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -18,7 +18,7 @@ const LOOKS_PER_SEARCH: u32 = 8;
 /// What tells a changed file: its length and when it was changed; `None` if there is none.
 type State = Option<(u64, SystemTime)>;
 
-fn state(file: &PathBuf) -> State {
+fn state(file: &Path) -> State {
     let data = std::fs::metadata(file).ok()?;
     Some((data.len(), data.modified().ok()?))
 }
@@ -52,13 +52,13 @@ impl Watched {
     }
 
     /// Reads what a suite is made of.
-    fn look_into(&mut self, wishes: &Wishes, suite: &PathBuf) {
+    fn look_into(&mut self, wishes: &Wishes, suite: &Path) {
         let files = find::dependencies(suite, &directories(wishes, suite));
         for file in &files {
             let now = state(file);
             self.states.entry(file.clone()).or_insert(now);
         }
-        self.suites.insert(suite.clone(), files);
+        self.suites.insert(suite.to_owned(), files);
     }
 
     /// The suites that a change since the last look affects.
