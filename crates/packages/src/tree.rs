@@ -182,9 +182,11 @@ pub fn library_directories(root: &Path, manifest: &Manifest) -> Vec<String> {
     }
 }
 
-/// Finds the libraries of the package in a directory.
-pub fn libraries(root: &Path, manifest: &Manifest) -> Fallible<LibraryList> {
-    let mut found: BTreeMap<String, (LibraryName, String, Option<&'static str>)> = BTreeMap::new();
+/// Libraries by their printed names: name, file, and why one cannot be used.
+type Found = BTreeMap<String, (LibraryName, String, Option<&'static str>)>;
+
+/// Adds the libraries that have entries of their own in the manifest.
+fn add_declared(root: &Path, manifest: &Manifest, found: &mut Found) -> Fallible<()> {
     for library in &manifest.libraries {
         if library.is_for_tests {
             continue;
@@ -206,6 +208,13 @@ pub fn libraries(root: &Path, manifest: &Manifest) -> Fallible<LibraryList> {
             (library.name.clone(), library.path.clone(), reason),
         );
     }
+    Ok(())
+}
+
+/// Finds the libraries of the package in a directory.
+pub fn libraries(root: &Path, manifest: &Manifest) -> Fallible<LibraryList> {
+    let mut found = Found::new();
+    add_declared(root, manifest, &mut found)?;
     let directories = library_directories(root, manifest);
     let all = if directories.is_empty() {
         BTreeMap::new()
