@@ -1,7 +1,8 @@
 ;;; Elements of numeric vectors, characters of strings, hash tables, and sorts, in code that runs often enough to be compiled:
 ;;; the usual operands, and then those that it has to leave to the general way.
 
-(import (scheme base) (scheme char) (scheme inexact) (srfi 160 base) (srfi 132) (canny hash-tables) (only (srfi 125) hash-table-pop!)
+(import (scheme base) (scheme char) (scheme inexact) (srfi 160 base) (srfi 132) (canny hash-tables)
+        (only (srfi 125) hash-table-pop!)
         (canny test))
 
 (define rounds 3000)
@@ -48,15 +49,24 @@
 (define (vector* . elements) (list->vector elements))
 
 (test-group "numeric vectors"
-  (elements make-s8vector s8vector-ref s8vector-set! s8vector-length (-128 127 -1 5) (-129 128 1.5 (expt 2 70)))
-  (elements make-u16vector u16vector-ref u16vector-set! u16vector-length (0 65535 300) (-1 65536 1.5))
-  (elements make-s16vector s16vector-ref s16vector-set! s16vector-length (-32768 32767 -300) (-32769 32768))
-  (elements make-u32vector u32vector-ref u32vector-set! u32vector-length (4294967295 0 7) (-1 4294967296))
-  (elements make-s32vector s32vector-ref s32vector-set! s32vector-length (-2147483648 2147483647) (-2147483649 2147483648))
-  (elements make-u64vector u64vector-ref u64vector-set! u64vector-length (18446744073709551615 3) (-1))
-  (elements make-s64vector s64vector-ref s64vector-set! s64vector-length (-9223372036854775808 3) (9223372036854775808))
-  (elements make-f32vector f32vector-ref f32vector-set! f32vector-length (1.5 -0.25 1048576.0) ("x"))
-  (elements make-f64vector f64vector-ref f64vector-set! f64vector-length (1.1 -2.5e300 0.0) ("x" 1+i)))
+  (elements make-s8vector s8vector-ref s8vector-set! s8vector-length (-128 127 -1 5)
+            (-129 128 1.5 (expt 2 70)))
+  (elements make-u16vector u16vector-ref u16vector-set! u16vector-length (0 65535 300)
+            (-1 65536 1.5))
+  (elements make-s16vector s16vector-ref s16vector-set! s16vector-length (-32768 32767 -300)
+            (-32769 32768))
+  (elements make-u32vector u32vector-ref u32vector-set! u32vector-length (4294967295 0 7)
+            (-1 4294967296))
+  (elements make-s32vector s32vector-ref s32vector-set! s32vector-length (-2147483648 2147483647)
+            (-2147483649 2147483648))
+  (elements make-u64vector u64vector-ref u64vector-set! u64vector-length (18446744073709551615 3)
+            (-1))
+  (elements make-s64vector s64vector-ref s64vector-set! s64vector-length (-9223372036854775808 3)
+            (9223372036854775808))
+  (elements make-f32vector f32vector-ref f32vector-set! f32vector-length (1.5 -0.25 1048576.0)
+            ("x"))
+  (elements make-f64vector f64vector-ref f64vector-set! f64vector-length (1.1 -2.5e300 0.0)
+            ("x" 1+i)))
 
 (test-group "numbers that are stored as floats"
   (let* ((vector (make-f64vector 4 0.0))
@@ -95,7 +105,9 @@
 
 (test-group "characters of strings"
   (let* ((text (make-string 5 #\a))
-         (store (lambda (string index character) (string-set! string index character) (string-ref string index))))
+         (store (lambda (string index character)
+                  (string-set! string index character)
+                  (string-ref string index))))
     (often (store text 2 #\b))
     (test #\z (store text 0 #\z))
     (test #\é (store text 1 #\é))
@@ -153,7 +165,8 @@
        (test (- (length keys) 1) (hash-table-size table))
        (test-error (hash-table-ref/default 'table 1 2))))
    (list eq? eqv? equal? string=?)
-   (list '(a b c d) (list 1 2.5 (expt 2 70) 'x #\a) (list "a" '(1 "b") 3 -7 (vector 1 2) 1.5) '("a" "b" "" "é" "λ")))
+   (list '(a b c d) (list 1 2.5 (expt 2 70) 'x #\a) (list "a" '(1 "b") 3 -7 (vector 1 2) 1.5)
+         '("a" "b" "" "é" "λ")))
   (let* ((table (make-hash-table string=?))
          (put! (lambda (key) (hash-table-set! table key 1))))
     (often (put! "a"))
@@ -201,7 +214,8 @@
       (test 4 (hash-table-ref/default table 3 #f))))
   ;; An equivalence of the program's own, which raises now and then.
   (let ((table (make-hash-table (lambda (x y) (if (eq? x 'bad) (raise 'bad) (eqv? (abs x) (abs y))))
-                                (lambda (x) (if (eq? x 'worse) (raise 'worse) (if (number? x) (abs x) 0))))))
+                                (lambda (x)
+                                  (if (eq? x 'worse) (raise 'worse) (if (number? x) (abs x) 0))))))
     (counting (i) (hash-table-set! table (remainder i 50) i))
     (test 50 (hash-table-size table))
     (test 'worse (guard (e (#t e)) (hash-table-ref/default table 'worse 0)))

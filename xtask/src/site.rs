@@ -21,9 +21,12 @@ Builds the documents and the reference as a static site in target/site.
   --release      build that binary with all optimizations
 ";
 
+/// A title, and what stands below it.
+type Titled<T> = (&'static str, T);
+
 /// Parts of the navigation, sections in them, and what stands there: paths below `docs`, or with `*` at the end what
 /// begins so. The first row that fits a file counts.
-const PARTS: &[(&str, &[(&str, &[&str])])] = &[
+const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
     ("Tutorial", &[("", &["tutorial/README.md", "tutorial/*"])]),
     (
         "Guides",
@@ -219,7 +222,7 @@ fn place(name: &str) -> ((usize, usize, usize), &'static str) {
                 Some(prefix) => name.starts_with(prefix) && !is_named(name),
                 None => *row == name,
             };
-            if let Some(row) = rows.iter().position(|row| fits(&row)) {
+            if let Some(row) = rows.iter().position(fits) {
                 return ((part, section, row), title);
             }
         }

@@ -240,17 +240,7 @@ pub fn libraries(root: &Path, manifest: &Manifest) -> Fallible<LibraryList> {
     };
     for directory in &directories {
         if directory != "." && !root.join(directory).is_dir() {
-            let span = manifest
-                .directories
-                .iter()
-                .find(|(path, _)| path == directory)
-                .map(|(_, span)| *span);
-            let message = format!("the directory `{directory}` of libraries is not there");
-            return Err(Problem::new(
-                "bad-manifest",
-                span.unwrap_or(canny_syntax::span::Span::NONE),
-                message,
-            ));
+            return Err(missing_directory(manifest, directory));
         }
         for (relative, path) in &all {
             let is_inside = directory == "."
@@ -292,6 +282,15 @@ pub fn libraries(root: &Path, manifest: &Manifest) -> Fallible<LibraryList> {
         }
     }
     Ok(list)
+}
+
+fn missing_directory(manifest: &Manifest, directory: &str) -> Problem {
+    let mut declared = manifest.directories.iter();
+    let span = declared
+        .find(|(path, _)| path == directory)
+        .map_or(canny_syntax::span::Span::NONE, |(_, span)| *span);
+    let message = format!("the directory `{directory}` of libraries is not there");
+    Problem::new("bad-manifest", span, message)
 }
 
 /// Whether a file is meant for one Scheme, as `match.chezscheme.sls`.
