@@ -264,11 +264,11 @@ fn completion() {
     client.wait_for_diagnostics("main.scm");
     let found = client.at("completion", "main.scm", "(unf^");
     assert_eq!(labels(&found)[0], "unfinished", "{found}");
-    client.replace("main.scm", "(unf", "(s:a");
-    let found = client.at("completion", "main.scm", "(s:a^");
+    client.replace("main.scm", "1)) (unf", "1)) (s:a");
+    let found = client.at("completion", "main.scm", "1)) (s:a^");
     assert_eq!(labels(&found)[..2], ["s:area", "s:around"]);
     // With an import.
-    client.replace("main.scm", "(s:a", "(filter-m");
+    client.replace("main.scm", "1)) (s:a", "1)) (filter-m");
     let found = client.at("completion", "main.scm", "(filter-m^");
     let first = &found["items"][0];
     assert_eq!(first["label"], "filter-map");
