@@ -24,7 +24,7 @@ fn shown(client: &Client, value: &Value) -> Value {
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| {
                 (
-                    name.replace(&client.uri(""), "file:///work/"),
+                    name.replace(&client.uri(""), "file:///project/"),
                     shown(client, value),
                 )
             });
@@ -33,7 +33,7 @@ fn shown(client: &Client, value: &Value) -> Value {
         Value::Array(elements) => elements.iter().map(|one| shown(client, one)).collect(),
         Value::String(text) => {
             // The name of a directory in the cache depends on the library's text.
-            let text = text.replace(&client.uri(""), "file:///work/");
+            let text = text.replace(&client.uri(""), "file:///project/");
             match text.split_once("library-") {
                 Some((_, rest)) if text.contains("/cache/") => {
                     let file = rest.split_once('/').map_or(rest, |(_, file)| file);
