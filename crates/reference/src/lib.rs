@@ -48,6 +48,7 @@ const PUBLIC: &[&str] = &[
     "(canny test differences)",
     "(canny test properties)",
     "(canny test)",
+    "(canny text)",
     "(canny trace)",
 ];
 

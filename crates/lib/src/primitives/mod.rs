@@ -25,6 +25,7 @@ pub(crate) mod strings;
 pub(crate) mod symbols;
 pub(crate) mod syntax_objects;
 pub(crate) mod system;
+pub(crate) mod text;
 pub(crate) mod vectors;
 
 use std::collections::HashMap;
@@ -75,6 +76,7 @@ const TOPICS: &[Implementations] = &[
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
+    text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
 ];
 
