@@ -83,6 +83,9 @@ pub enum IoError {
     Interrupted,
     /// The operation would have to wait and the caller said not to. Nothing was consumed or accepted.
     WouldBlock,
+    /// The other side was not ready for as long as the caller, or the handle's timeout, allows. Nothing was consumed or
+    /// accepted.
+    TimedOut(Box<Refusal>),
     /// The port or handle was closed before.
     Closed(Box<Refusal>),
     /// The handle cannot do this at all: reading an output, seeking on a pipe.
@@ -113,13 +116,20 @@ impl IoError {
         IoError::Closed(Refusal::new(operation, name))
     }
 
+    pub(crate) fn timed_out(operation: Operation, name: &str) -> IoError {
+        IoError::TimedOut(Refusal::new(operation, name))
+    }
+
     pub(crate) fn unsupported(operation: Operation, name: &str) -> IoError {
         IoError::Unsupported(Refusal::new(operation, name))
     }
 
     /// Repeating the operation later is meaningful and safe.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, IoError::Interrupted | IoError::WouldBlock)
+        matches!(
+            self,
+            IoError::Interrupted | IoError::WouldBlock | IoError::TimedOut(_)
+        )
     }
 
     /// A named file could not be opened or deleted: R7RS `file-error?`.
@@ -133,6 +143,7 @@ impl IoError {
             IoError::System(failure) => Some(failure.operation),
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
+            | IoError::TimedOut(refusal)
             | IoError::Unsupported(refusal) => Some(refusal.operation),
             IoError::Malformed(_) => Some(Operation::Read),
             IoError::Unencodable(_) => Some(Operation::Write),
@@ -146,6 +157,7 @@ impl IoError {
             IoError::System(failure) => Some(&failure.name),
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
+            | IoError::TimedOut(refusal)
             | IoError::Unsupported(refusal) => Some(&refusal.name),
             IoError::Malformed(malformed) => Some(&malformed.name),
             IoError::Unencodable(unencodable) => Some(&unencodable.name),
@@ -176,6 +188,9 @@ impl IoError {
             }
             IoError::Interrupted => "interrupted".to_owned(),
             IoError::WouldBlock => "operation would block".to_owned(),
+            IoError::TimedOut(refusal) => {
+                format!("cannot {}: timed out", refusal.operation.phrase())
+            }
             IoError::Closed(refusal) => {
                 format!("cannot {}: port is closed", refusal.operation.phrase())
             }
