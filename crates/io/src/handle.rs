@@ -83,6 +83,8 @@ enum Backend {
 
 enum Descriptor {
     Owned(OwnedFd),
+    /// One direction of a connection.
+    Connection(Arc<OwnedFd>),
     /// Descriptors 0 to 2 stay open when their handle is closed: their numbers must not be reused.
     Standard(BorrowedFd<'static>),
 }
@@ -91,6 +93,7 @@ impl AsFd for Descriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Descriptor::Owned(descriptor) => descriptor.as_fd(),
+            Descriptor::Connection(descriptor) => descriptor.as_fd(),
             Descriptor::Standard(descriptor) => *descriptor,
         }
     }
@@ -127,6 +130,19 @@ impl Handle {
             Err(_) => Access::ReadWrite,
         };
         Handle::from_any_descriptor(Descriptor::Owned(descriptor), name, access)
+    }
+
+    /// A handle for one direction of a connection whose descriptor does not block. The descriptor is closed with the last
+    /// handle on it; closing that for output tells the other side that nothing follows.
+    pub(crate) fn from_socket(descriptor: Arc<OwnedFd>, name: &str, access: Access) -> Arc<Handle> {
+        Handle::with_backend(
+            Backend::Descriptor {
+                descriptor: Arc::new(Descriptor::Connection(descriptor)),
+                pollable: false,
+            },
+            name,
+            access,
+        )
     }
 
     fn from_any_descriptor(descriptor: Descriptor, name: &str, access: Access) -> Arc<Handle> {
@@ -298,7 +314,16 @@ impl Handle {
             Backend::Device(mut device) => device
                 .close()
                 .map_err(|error| IoError::from_system(Operation::Close, &self.name, error)),
-            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(()),
+            Backend::Descriptor { descriptor, .. } => {
+                if let Descriptor::Connection(connection) = &*descriptor
+                    && self.access.writes()
+                {
+                    // It may have ended already, which is no error of who ends it.
+                    let _ = rustix::net::shutdown(connection, rustix::net::Shutdown::Write);
+                }
+                Ok(())
+            }
+            Backend::Channel(_) | Backend::Closed => Ok(()),
         }
     }
 

@@ -41,6 +41,7 @@ const PUBLIC: &[&str] = &[
     "(canny generic)",
     "(canny loop)",
     "(canny match)",
+    "(canny net)",
     "(canny pretty-print)",
     "(canny prompts)",
     "(canny string-interpolation)",

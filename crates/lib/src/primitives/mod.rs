@@ -17,6 +17,7 @@ pub(crate) mod ports;
 pub(crate) mod posix;
 pub(crate) mod reader;
 pub(crate) mod records;
+pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
@@ -75,6 +76,7 @@ const TOPICS: &[Implementations] = &[
     symbols::IMPLEMENTATIONS,
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
+    sockets::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
     text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
