@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// A source or sink of bytes. Every operation may be left out; it then reports `Unsupported`.
 pub trait ByteDevice: Send {
@@ -36,6 +38,19 @@ pub trait ByteDevice: Send {
     fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
+
+    /// What to wait for after an operation that would block. A device that cannot tell is tried again now and then.
+    fn awaits(&self) -> Option<Awaited> {
+        None
+    }
+}
+
+/// A descriptor on which a device depends.
+#[derive(Clone, Debug)]
+pub struct Awaited {
+    pub descriptor: Arc<OwnedFd>,
+    /// It must be writable; else it must be readable.
+    pub writable: bool,
 }
 
 /// A file in memory: one position for reading and writing, growing when written past its end.

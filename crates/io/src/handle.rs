@@ -426,12 +426,26 @@ impl Handle {
             Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
             _ => None,
         };
+        let awaited = match &*backend {
+            Backend::Device(device) => device.awaits(),
+            _ => None,
+        };
         // A device gives no notice of its own accord: look at it now and then.
-        let look_again = matches!(&*backend, Backend::Device(_))
+        let look_again = (awaited.is_none() && matches!(&*backend, Backend::Device(_)))
             .then(|| Instant::now() + DEVICE_SLICE)
             .filter(|soon| deadline.is_none_or(|deadline| *soon < deadline));
         drop(backend);
         let interrupt = wait.interrupt();
+        if let Some(awaited) = awaited {
+            let descriptor = awaited.descriptor.as_fd();
+            let ready = if awaited.writable {
+                Interest::Writable(descriptor)
+            } else {
+                Interest::Readable(descriptor)
+            };
+            let wake = canny_sched::wait(&[ready, changed], deadline, interrupt);
+            return (self.lock(), wake);
+        }
         let wake = match &descriptor {
             Some(descriptor) => {
                 let ready = match operation {

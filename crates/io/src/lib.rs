@@ -34,7 +34,7 @@ pub mod wait;
 mod window;
 
 pub use decoder::{DecodeOptions, Pull, StreamingDecoder};
-pub use device::ByteDevice;
+pub use device::{Awaited, ByteDevice};
 pub use encoding::{ByteOrderMark, CodingPolicy, Encoding};
 pub use error::{IoError, Operation};
 pub use file::OutputMode;

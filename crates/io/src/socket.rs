@@ -271,14 +271,20 @@ impl Socket {
 
     /// The handles of a connection: input and output. They take the descriptor over.
     pub fn handles(&self) -> Result<(Arc<Handle>, Arc<Handle>), IoError> {
-        let mut held = self.lock();
-        let Held::Own(descriptor) = std::mem::replace(&mut *held, Held::Closed) else {
-            return Err(IoError::closed(Operation::Open, &self.name));
-        };
-        *held = Held::Lent(Arc::downgrade(&descriptor));
+        let descriptor = self.take_descriptor()?;
         let input = Handle::from_socket(descriptor.clone(), &self.name, Access::Read);
         let output = Handle::from_socket(descriptor, &self.name, Access::Write);
         Ok((input, output))
+    }
+
+    /// The descriptor, for who makes the handles of a connection.
+    pub fn take_descriptor(&self) -> Result<Arc<OwnedFd>, IoError> {
+        let mut held = self.lock();
+        let Held::Own(descriptor) = std::mem::replace(&mut *held, Held::Closed) else {
+            return Err(IoError::closed(Operation::Configure, &self.name));
+        };
+        *held = Held::Lent(Arc::downgrade(&descriptor));
+        Ok(descriptor)
     }
 
     /// Ends a direction of a connection, or both.

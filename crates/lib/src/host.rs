@@ -4,7 +4,7 @@
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
-//! | `sockets` | the rows of sockets; the sweep | the same |
+//! | `sockets`, `tls_contexts` | the rows of sockets; the sweep | the same |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
 //! | `failures` | `%uncaught`, and the host program | the host program |
@@ -27,7 +27,7 @@ use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
-use crate::primitives::sockets::Sockets;
+use crate::primitives::sockets::{Sockets, TlsContexts};
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
@@ -79,6 +79,7 @@ pub(crate) struct Host {
     pub(crate) ports: PortTable,
     pub(crate) loaders: Loaders,
     pub(crate) sockets: Sockets,
+    pub(crate) tls_contexts: TlsContexts,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
     conversation: OnceLock<Conversation>,
@@ -95,6 +96,7 @@ impl Host {
             ports: PortTable::default(),
             loaders: Loaders::default(),
             sockets: Sockets::default(),
+            tls_contexts: TlsContexts::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
             conversation: OnceLock::new(),
@@ -215,7 +217,10 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
                 evaluation(thread.vm()).drop_environment(EnvironmentId(number));
             }
             external::LOADER => Host::of(thread).loaders.remove(number),
-            external::SOCKET => Host::of(thread).sockets.remove(number),
+            external::SOCKET => {
+                Host::of(thread).sockets.remove(number);
+                Host::of(thread).tls_contexts.remove(number);
+            }
             _ => {}
         }
     }
