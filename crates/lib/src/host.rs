@@ -6,6 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
+//! | `processes`, `watches` | the rows that make them; the sweep | the rows that use them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
@@ -17,6 +18,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use canny_io::process::Process;
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
@@ -24,8 +26,10 @@ use crate::failure::Failures;
 use crate::macros::Conversation;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
+use crate::primitives::host_objects::HostTable;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
+use crate::primitives::watches::Watch;
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
@@ -76,6 +80,8 @@ pub type Report = Box<dyn Fn(&Uncaught) + Send + Sync>;
 pub(crate) struct Host {
     pub(crate) ports: PortTable,
     pub(crate) loaders: Loaders,
+    pub(crate) processes: HostTable<Process>,
+    pub(crate) watches: HostTable<Watch>,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
     conversation: OnceLock<Conversation>,
@@ -91,6 +97,8 @@ impl Host {
         Host {
             ports: PortTable::default(),
             loaders: Loaders::default(),
+            processes: HostTable::default(),
+            watches: HostTable::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
             conversation: OnceLock::new(),
@@ -192,6 +200,8 @@ pub(crate) mod external {
     pub(crate) const PORT: u64 = 0;
     pub(crate) const ENVIRONMENT: u64 = 1 << 60;
     pub(crate) const LOADER: u64 = 2 << 60;
+    pub(crate) const PROCESS: u64 = 3 << 60;
+    pub(crate) const WATCH: u64 = 4 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -210,6 +220,8 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
                 evaluation(thread.vm()).drop_environment(EnvironmentId(number));
             }
             external::LOADER => Host::of(thread).loaders.remove(number),
+            external::PROCESS => drop(Host::of(thread).processes.remove(number)),
+            external::WATCH => drop(Host::of(thread).watches.remove(number)),
             _ => {}
         }
     }

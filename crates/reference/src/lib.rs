@@ -38,6 +38,7 @@ const PUBLIC: &[&str] = &[
     "(canny base)",
     "(canny contract)",
     "(canny files)",
+    "(canny fs)",
     "(canny generic)",
     "(canny loop)",
     "(canny match)",

@@ -6,7 +6,10 @@ pub(crate) mod control;
 pub(crate) mod equivalence;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
+pub(crate) mod file_names;
+pub(crate) mod file_system;
 pub(crate) mod hash_tables;
+pub(crate) mod host_objects;
 mod inquiry;
 pub(crate) mod lists;
 pub(crate) mod memory;
@@ -15,6 +18,7 @@ pub(crate) mod numeric_vectors;
 pub(crate) mod pairs;
 pub(crate) mod ports;
 pub(crate) mod posix;
+pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
 mod sorting;
@@ -26,6 +30,7 @@ pub(crate) mod symbols;
 pub(crate) mod syntax_objects;
 pub(crate) mod system;
 pub(crate) mod vectors;
+pub(crate) mod watches;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,6 +51,7 @@ const TOPICS: &[Implementations] = &[
     hash_tables::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
+    file_system::IMPLEMENTATIONS,
     inquiry::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
@@ -65,6 +71,7 @@ const TOPICS: &[Implementations] = &[
     ports::open::IMPLEMENTATIONS,
     ports::output::IMPLEMENTATIONS,
     posix::IMPLEMENTATIONS,
+    processes::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
@@ -76,6 +83,7 @@ const TOPICS: &[Implementations] = &[
     system::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
+    watches::IMPLEMENTATIONS,
 ];
 
 /// One function for each primitive row, in the order of the rows: what a machine is made with.
