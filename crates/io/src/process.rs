@@ -2,8 +2,8 @@
 //!
 //! | field | touched | condition |
 //! |---|---|---|
-//! | `id`, `leads_group`, `end` | read by anyone | fixed at creation |
-//! | `child` | any operation | under its lock, and never while sleeping |
+//! | `id`, `leads_group` | read by anyone | fixed at creation |
+//! | `state` | any operation | under its lock, and never while sleeping |
 //!
 //! A process that ended stays known to the system until its status was taken, and only under the lock is it taken. So
 //! a signal sent under the lock, before that, never reaches a stranger that got the same number later.
@@ -17,8 +17,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -85,10 +85,19 @@ pub struct Started {
 pub struct Process {
     id: i32,
     leads_group: bool,
-    /// Readable when the process ended; systems without such descriptors are asked again and again.
-    end: Option<OwnedFd>,
-    child: Mutex<Option<Child>>,
-    status: Mutex<Option<ExitStatus>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Running {
+        child: Child,
+        /// Readable when the process ended; systems without such descriptors are asked again and again.
+        end: Option<Arc<OwnedFd>>,
+    },
+    Ended(Ending),
+    /// Somebody else looks after it.
+    Orphan,
 }
 
 /// How a process ended.
@@ -153,9 +162,10 @@ pub fn start(mut start: Start) -> io::Result<Started> {
     let process = Process {
         id,
         leads_group: start.group == Group::New || start.terminal.is_some(),
-        end: end_of(id),
-        child: Mutex::new(Some(child)),
-        status: Mutex::new(None),
+        state: Mutex::new(State::Running {
+            child,
+            end: end_of(id).map(Arc::new),
+        }),
     };
     Ok(Started {
         process,
@@ -293,26 +303,28 @@ impl Process {
         self.leads_group
     }
 
-    fn child(&self) -> MutexGuard<'_, Option<Child>> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How the process ended, or `None` while it runs.
     pub fn ending(&self) -> io::Result<Option<Ending>> {
-        let mut child = self.child();
-        let mut known = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_none()
-            && let Some(running) = child.as_mut()
-        {
-            *known = running.try_wait()?;
+        let mut state = self.state();
+        match &mut *state {
+            State::Ended(ending) => Ok(Some(*ending)),
+            State::Orphan => Ok(None),
+            State::Running { child, .. } => {
+                let Some(status) = child.try_wait()? else {
+                    return Ok(None);
+                };
+                let ending = match (status.code(), status.signal()) {
+                    (Some(code), _) => Ending::Code(code),
+                    (None, signal) => Ending::Signal(signal.unwrap_or_default()),
+                };
+                *state = State::Ended(ending);
+                Ok(Some(ending))
+            }
         }
-        if known.is_some() {
-            *child = None;
-        }
-        Ok(known.map(|status| match (status.code(), status.signal()) {
-            (Some(code), _) => Ending::Code(code),
-            (None, signal) => Ending::Signal(signal.unwrap_or_default()),
-        }))
     }
 
     /// Waits for the end of the process. `Ok(None)` means that the deadline passed; an interrupt is an error of kind
@@ -322,7 +334,11 @@ impl Process {
             if let Some(ending) = self.ending()? {
                 return Ok(Some(ending));
             }
-            let readiness = match &self.end {
+            let end = match &*self.state() {
+                State::Running { end, .. } => end.clone(),
+                State::Ended(_) | State::Orphan => None,
+            };
+            let readiness = match end {
                 Some(end) => {
                     let mut descriptors = [PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)];
                     wait_ready(&mut descriptors, deadline, wait)?
@@ -351,13 +367,10 @@ impl Process {
 
     /// Sends a signal to the process, or to its whole group if it leads one. `false`: it had ended before.
     pub fn signal(&self, signal: Signal, group: bool) -> io::Result<bool> {
-        let child = self.child();
-        let Some(id) = Pid::from_raw(self.id) else {
+        let state = self.state();
+        let (State::Running { .. }, Some(id)) = (&*state, Pid::from_raw(self.id)) else {
             return Ok(false);
         };
-        if child.is_none() {
-            return Ok(false);
-        }
         let outcome = if group && self.leads_group {
             rustix::process::kill_process_group(id, signal)
         } else {
@@ -373,8 +386,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let running = self.child().take();
-        if let Some(mut child) = running
+        let state = std::mem::replace(&mut *self.state(), State::Orphan);
+        if let State::Running { mut child, .. } = state
             && matches!(child.try_wait(), Ok(None))
         {
             orphans().push(child);

@@ -43,6 +43,7 @@ const PUBLIC: &[&str] = &[
     "(canny loop)",
     "(canny match)",
     "(canny pretty-print)",
+    "(canny process)",
     "(canny prompts)",
     "(canny string-interpolation)",
     "(canny syntax-case)",

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use super::*;
 use crate::exchange::{Exchanged, exchange};
 use crate::handle::Handle;

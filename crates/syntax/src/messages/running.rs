@@ -125,6 +125,22 @@ rows! { Running:
     (open-input-file \"no-such-file.txt\")))
 (display (read-line port))";
 
+"process-failed" ["process"]
+"A program that was run failed"
+"It ended with an exit code that is not 0, or by a signal. The message has the command, how it ended, and the end of what it wrote to its error stream. `run` gives the exit code instead. Such conditions satisfy `process-error?`."
+"(import (scheme base) (canny process))
+(run/check '(\"false\"))"
+=> "(import (scheme base) (canny process))
+(run '(\"false\"))";
+
+"timeout" ["timeout"]
+"Something took longer than it was given"
+"The time of a `#:timeout` was over. What was begun is given up; a program that was run is ended. Such conditions satisfy `timeout-error?`."
+"(import (scheme base) (canny process))
+(run '(\"sleep\" \"60\") #:timeout 0.01)"
+=> "(import (scheme base) (canny process))
+(run '(\"sleep\" \"0\") #:timeout 60)";
+
 "read-error" ["read"]
 "What `read` was given is no datum"
 "The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy `read-error?`."
