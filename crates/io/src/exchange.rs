@@ -3,14 +3,14 @@
 //!
 //! A step does what can be done first, and nothing is lost between steps, so that the amount of data needs no memory.
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags};
+use canny_sched::{Interest, Wake};
 
-use crate::error::{IoError, Operation};
+use crate::error::IoError;
 use crate::handle::Handle;
-use crate::readiness::{Readiness, wait_ready};
 use crate::wait::Wait;
 
 /// Bytes read at once: what a pipe of Linux holds.
@@ -63,23 +63,21 @@ pub fn exchange(
                 Err(error) => return Err(error),
             }
         }
-        let mut references = Vec::new();
-        for source in sources.iter().flatten() {
-            references.extend(source.descriptor().map(|it| (it, PollFlags::IN)));
-        }
-        if let Some((target, _)) = target {
-            references.extend(target.descriptor().map(|it| (it, PollFlags::OUT)));
-        }
-        let mut descriptors: Vec<PollFd<'_>> = references
+        let readable: Vec<_> = sources
             .iter()
-            .map(|(descriptor, interest)| PollFd::new(descriptor, *interest))
+            .flatten()
+            .filter_map(|source| source.descriptor())
             .collect();
-        let readiness = wait_ready(&mut descriptors, deadline, wait)
-            .map_err(|error| IoError::from_system(Operation::Read, "streams", error))?;
-        match readiness {
-            Readiness::Ready => {}
-            Readiness::TimedOut => return Ok(Exchanged::TimedOut),
-            Readiness::Interrupted => return Err(IoError::Interrupted),
+        let writable = target.and_then(|(target, _)| target.descriptor());
+        let mut interests: Vec<Interest<'_>> = readable
+            .iter()
+            .map(|descriptor| Interest::Readable(descriptor.as_fd()))
+            .collect();
+        interests.extend(writable.iter().map(|it| Interest::Writable(it.as_fd())));
+        match canny_sched::wait(&interests, deadline, wait.interrupt()) {
+            Wake::Ready(_) => {}
+            Wake::TimedOut => return Ok(Exchanged::TimedOut),
+            Wake::Interrupted => return Err(IoError::Interrupted),
         }
     }
 }

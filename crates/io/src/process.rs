@@ -19,14 +19,13 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags};
+use canny_sched::{Interest, Wake};
 use rustix::process::{Pid, Signal};
 use rustix::pty::OpenptFlags;
 use rustix::termios::Winsize;
 
-use crate::readiness::{Readiness, wait_ready};
 use crate::wait::Wait;
 
 /// Where a stream of a new process leads.
@@ -92,7 +91,7 @@ pub struct Process {
 enum State {
     Running {
         child: Child,
-        /// Readable when the process ended; systems without such descriptors are asked again and again.
+        /// Readable when the process ended, on systems that have such descriptors.
         end: Option<Arc<OwnedFd>>,
     },
     Ended(Ending),
@@ -108,9 +107,6 @@ pub enum Ending {
     /// By a signal.
     Signal(i32),
 }
-
-/// How often a system without descriptors for processes is asked.
-const ASK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Processes that nobody waits for any more.
 static ORPHANS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
@@ -338,29 +334,17 @@ impl Process {
                 State::Running { end, .. } => end.clone(),
                 State::Ended(_) | State::Orphan => None,
             };
-            let readiness = match end {
-                Some(end) => {
-                    let mut descriptors = [PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)];
-                    wait_ready(&mut descriptors, deadline, wait)?
-                }
-                None => {
-                    let soon = Instant::now() + ASK_AGAIN;
-                    match wait_ready(
-                        &mut [],
-                        Some(deadline.map_or(soon, |it| it.min(soon))),
-                        wait,
-                    )? {
-                        Readiness::TimedOut if deadline.is_none_or(|it| Instant::now() < it) => {
-                            Readiness::Ready
-                        }
-                        readiness => readiness,
-                    }
-                }
+            let interest = match &end {
+                Some(end) => Interest::Readable(end.as_fd()),
+                None => match Pid::from_raw(self.id) {
+                    Some(id) => Interest::ChildEnded(id),
+                    None => return Ok(None),
+                },
             };
-            match readiness {
-                Readiness::Ready => {}
-                Readiness::TimedOut => return self.ending(),
-                Readiness::Interrupted => return Err(io::ErrorKind::Interrupted.into()),
+            match canny_sched::wait(&[interest], deadline, wait.interrupt()) {
+                Wake::Ready(_) => {}
+                Wake::TimedOut => return self.ending(),
+                Wake::Interrupted => return Err(io::ErrorKind::Interrupted.into()),
             }
         }
     }

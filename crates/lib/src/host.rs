@@ -4,6 +4,7 @@
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
+//! | `sockets` | the rows of sockets; the sweep | the same |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
 //! | `processes`, `watches` | the rows that make them; the sweep | the rows that use them |
@@ -29,6 +30,7 @@ use crate::primitives::evaluation::Loaders;
 use crate::primitives::host_objects::HostTable;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
+use crate::primitives::sockets::Sockets;
 use crate::primitives::watches::Watch;
 
 pub use crate::primitives::ports::standard::{
@@ -82,6 +84,7 @@ pub(crate) struct Host {
     pub(crate) loaders: Loaders,
     pub(crate) processes: HostTable<Process>,
     pub(crate) watches: HostTable<Watch>,
+    pub(crate) sockets: Sockets,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
     conversation: OnceLock<Conversation>,
@@ -99,6 +102,7 @@ impl Host {
             loaders: Loaders::default(),
             processes: HostTable::default(),
             watches: HostTable::default(),
+            sockets: Sockets::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
             conversation: OnceLock::new(),
@@ -200,8 +204,9 @@ pub(crate) mod external {
     pub(crate) const PORT: u64 = 0;
     pub(crate) const ENVIRONMENT: u64 = 1 << 60;
     pub(crate) const LOADER: u64 = 2 << 60;
-    pub(crate) const PROCESS: u64 = 3 << 60;
-    pub(crate) const WATCH: u64 = 4 << 60;
+    pub(crate) const PROCESS: u64 = 4 << 60;
+    pub(crate) const WATCH: u64 = 5 << 60;
+    pub(crate) const SOCKET: u64 = 3 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -222,6 +227,7 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
             external::LOADER => Host::of(thread).loaders.remove(number),
             external::PROCESS => drop(Host::of(thread).processes.remove(number)),
             external::WATCH => drop(Host::of(thread).watches.remove(number)),
+            external::SOCKET => Host::of(thread).sockets.remove(number),
             _ => {}
         }
     }

@@ -42,6 +42,7 @@ const PUBLIC: &[&str] = &[
     "(canny generic)",
     "(canny loop)",
     "(canny match)",
+    "(canny net)",
     "(canny pretty-print)",
     "(canny process)",
     "(canny prompts)",
@@ -50,6 +51,7 @@ const PUBLIC: &[&str] = &[
     "(canny test differences)",
     "(canny test properties)",
     "(canny test)",
+    "(canny text)",
     "(canny trace)",
 ];
 

@@ -8,14 +8,9 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
+use super::evaluation::{field, host_object};
 use crate::arguments::Call;
 use crate::host::sweep_dead;
-
-/// Fields of such an object.
-mod field {
-    pub(super) const ID: usize = 0;
-    pub(super) const NAME: usize = 1;
-}
 
 /// Things of one sort, by their numbers, which are never used twice.
 pub(crate) struct HostTable<T>(Mutex<Things<T>>);
@@ -65,13 +60,7 @@ pub(crate) fn make_object(
     name: &str,
 ) -> Result<Value, Raise> {
     sweep_dead(thread);
-    let name = thread.literal_string(name);
-    let fields = Kind::External.row().fields.len();
-    let object = thread.try_object(Kind::External, 0, fields, Value::FALSE)?;
-    thread.store(object, field::ID, Value::fixnum(number as i64));
-    thread.store(object, field::NAME, name);
-    thread.register_external(object, space | number);
-    Ok(object)
+    host_object(thread, Kind::External, space, number, name)
 }
 
 /// The number of the thing that an argument is.

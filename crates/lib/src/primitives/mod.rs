@@ -21,6 +21,7 @@ pub(crate) mod posix;
 pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
+pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
@@ -29,6 +30,7 @@ pub(crate) mod strings;
 pub(crate) mod symbols;
 pub(crate) mod syntax_objects;
 pub(crate) mod system;
+pub(crate) mod text;
 pub(crate) mod vectors;
 pub(crate) mod watches;
 
@@ -81,7 +83,9 @@ const TOPICS: &[Implementations] = &[
     symbols::IMPLEMENTATIONS,
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
+    sockets::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
+    text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
     watches::IMPLEMENTATIONS,
 ];

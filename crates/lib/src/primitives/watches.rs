@@ -13,11 +13,9 @@ mod linux {
     use std::os::unix::ffi::OsStrExt;
     use std::sync::{Arc, Mutex, PoisonError};
 
-    use canny_io::Wait;
-    use canny_io::readiness::{Readiness, wait_ready};
+    use canny_sched::{Interest, Wake};
     use canny_value::Value;
     use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
-    use rustix::event::{PollFd, PollFlags};
     use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
     use rustix::io::Errno;
 
@@ -124,12 +122,11 @@ mod linux {
         let deadline = deadline(thread, call, 1)?;
         let interrupts = thread.interrupts();
         let outcome: io::Result<Option<Vec<Event>>> = thread.outside_heap(|| {
-            let wait = Wait::Interruptible(interrupts.interrupt_waiting());
-            let mut descriptors = [PollFd::from_borrowed_fd(queue.as_fd(), PollFlags::IN)];
-            match wait_ready(&mut descriptors, deadline, wait)? {
-                Readiness::Ready => Ok(Some(pending(&queue)?)),
-                Readiness::TimedOut => Ok(None),
-                Readiness::Interrupted => Err(io::ErrorKind::Interrupted.into()),
+            let interests = [Interest::Readable(queue.as_fd())];
+            match canny_sched::wait(&interests, deadline, Some(interrupts.interrupt_waiting())) {
+                Wake::Ready(_) => Ok(Some(pending(&queue)?)),
+                Wake::TimedOut => Ok(None),
+                Wake::Interrupted => Err(io::ErrorKind::Interrupted.into()),
             }
         });
         let events = match outcome {

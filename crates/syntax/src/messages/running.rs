@@ -133,14 +133,6 @@ rows! { Running:
 => "(import (scheme base) (canny process))
 (run '(\"false\"))";
 
-"timeout" ["timeout"]
-"Something took longer than it was given"
-"The time of a `#:timeout` was over. What was begun is given up; a program that was run is ended. Such conditions satisfy `timeout-error?`."
-"(import (scheme base) (canny process))
-(run '(\"sleep\" \"60\") #:timeout 0.01)"
-=> "(import (scheme base) (canny process))
-(run '(\"sleep\" \"0\") #:timeout 60)";
-
 "read-error" ["read"]
 "What `read` was given is no datum"
 "The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy `read-error?`."
@@ -193,6 +185,11 @@ rows! { Running:
 "system-error" ["system"]
 "The operating system refused something"
 "The message says what."
+"" => "";
+
+"timed-out" ["timeout"]
+"The other side did not answer in time"
+"A connection, an address, input or a process was waited for as long as the program allows, and nothing came. Such conditions satisfy `timeout-error?`."
 "" => "";
 
 "other-condition" []

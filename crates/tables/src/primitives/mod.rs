@@ -35,6 +35,7 @@ mod ports;
 mod posix;
 mod processes;
 mod records;
+mod sockets;
 mod strings;
 mod symbols;
 mod syntax_objects;
@@ -175,6 +176,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     control::ROWS,
     control::DYNAMIC_STATE,
     records::ROWS,
+    sockets::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
     numeric_vectors::ROWS,

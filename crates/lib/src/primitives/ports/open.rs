@@ -37,13 +37,6 @@ fn path(thread: &mut Thread, call: Call) -> Result<PathBuf, Raise> {
     crate::primitives::file_names::path(thread, call, 0)
 }
 
-/// Whether the system refused because too many files are open.
-pub(crate) fn is_out_of_descriptors(error: &IoError) -> bool {
-    const EMFILE: i32 = 24;
-    const ENFILE: i32 = 23;
-    matches!(error.os_code(), Some(EMFILE | ENFILE))
-}
-
 /// Opens the file that argument 0 names. When there are too many open files, those that nobody can
 /// reach any more are closed first.
 fn open(
@@ -55,7 +48,7 @@ fn open(
     let interrupts = thread.interrupts();
     let attempt = || open(&name, Wait::Interruptible(interrupts.interrupt_waiting()));
     let mut outcome = thread.outside_heap(attempt);
-    if outcome.as_ref().is_err_and(is_out_of_descriptors) {
+    if outcome.as_ref().is_err_and(IoError::is_out_of_descriptors) {
         thread.collect_garbage(true);
         sweep_dead(thread);
         outcome = thread.outside_heap(attempt);
