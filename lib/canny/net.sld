@@ -28,7 +28,7 @@
           socket-option set-socket-option!
           network-error? timeout-error?)
   (import (canny primitives) (canny syntax) (only (canny control) dynamic-wind error)
-          (canny arguments))
+          (only (canny posix) timeout-error?) (canny arguments))
   (begin
 
     ;; Errors.
@@ -38,11 +38,6 @@
       (and (error-object? object)
            (memq (condition-kind object) '(system timeout))
            #t))
-
-    ;; Whether an object was raised because something took longer than its timeout.
-    (define (timeout-error? object)
-      (and (error-object? object)
-           (eq? (condition-kind object) 'timeout)))
 
     ;; Addresses.
 

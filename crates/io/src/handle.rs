@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 use canny_sched::{Interest, Notice, Wake};
 use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
 
 use crate::device::{ByteDevice, ChannelDevice, MemoryDevice};
 use crate::error::{IoError, Operation};
@@ -228,13 +229,39 @@ impl Handle {
         matches!(*self.lock(), Backend::Closed)
     }
 
+    /// The descriptor, which stays open while the result is held; `None` for devices and when closed.
+    pub(crate) fn descriptor(&self) -> Option<Arc<impl AsFd + use<>>> {
+        match &*self.lock() {
+            Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
+            _ => None,
+        }
+    }
+
+    /// Another descriptor for the same thing, for a process or a second handle.
+    pub fn duplicate(&self) -> Result<OwnedFd, IoError> {
+        if self.is_closed() {
+            return Err(IoError::closed(Operation::Open, &self.name));
+        }
+        let Some(descriptor) = self.descriptor() else {
+            return Err(IoError::unsupported(Operation::Open, &self.name));
+        };
+        let copy = descriptor.as_fd().try_clone_to_owned();
+        copy.map_err(|error| IoError::from_system(Operation::Open, &self.name, error))
+    }
+
     /// Reads at least one byte into `buffer`, which must not be empty; 0 means the end of input. A
     /// terminal may deliver more after its end of input.
     pub fn read(&self, buffer: &mut [u8], wait: Wait<'_>) -> Result<usize, IoError> {
         if !self.access.reads() {
             return Err(IoError::unsupported(Operation::Read, &self.name));
         }
-        self.transfer(Operation::Read, wait, |backend| backend.read(buffer))
+        match self.transfer(Operation::Read, wait, |backend| backend.read(buffer)) {
+            // A terminal that has gone away, or whose other side is closed.
+            Err(error) if self.terminal && error.os_code() == Some(Errno::IO.raw_os_error()) => {
+                Ok(0)
+            }
+            outcome => outcome,
+        }
     }
 
     /// Writes a prefix of `bytes` and returns its length: at least 1 unless `bytes` is empty.
@@ -275,7 +302,7 @@ impl Handle {
                 };
                 match rustix::fs::seek(descriptor.as_fd(), target) {
                     // A pipe, socket or terminal.
-                    Err(rustix::io::Errno::SPIPE) => {
+                    Err(Errno::SPIPE) => {
                         return Err(IoError::unsupported(Operation::Seek, &self.name));
                     }
                     outcome => outcome.map_err(io::Error::from),

@@ -3,10 +3,8 @@
 //!
 //! Whatever may wait does so outside of the heap and interruptibly.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use canny_io::socket::{
@@ -56,58 +54,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%socket-open?" => is_open;
 };
 
-/// Objects of a machine that Scheme objects name by numbers.
-pub(crate) struct Numbered<T> {
-    by_number: Mutex<HashMap<u64, Arc<T>>>,
-}
-
-/// The sockets of a machine.
-pub(crate) type Sockets = Numbered<Socket>;
-
-/// What its sessions of TLS are made with.
-pub(crate) type TlsContexts = Numbered<TlsContext>;
-
-/// Numbers of these objects are none that other objects of the host have.
-const FIRST_NUMBER: u64 = 1 << 40;
-
-static NEXT_NUMBER: AtomicU64 = AtomicU64::new(FIRST_NUMBER);
-
-impl<T> Default for Numbered<T> {
-    fn default() -> Numbered<T> {
-        Numbered {
-            by_number: Mutex::default(),
-        }
-    }
-}
-
-impl<T> Numbered<T> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<T>>> {
-        self.by_number
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn insert(&self, object: T) -> u64 {
-        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-        self.lock().insert(number, Arc::new(object));
-        number
-    }
-
-    fn find(&self, number: u64) -> Option<Arc<T>> {
-        self.lock().get(&number).cloned()
-    }
-
-    /// Gives up what belongs to an object that is dead, if it is here.
-    pub(crate) fn remove(&self, number: u64) {
-        let object = self.lock().remove(&number);
-        drop(object);
-    }
-}
-
+/// The number of what may be a socket or a context.
 fn number_of(value: Value) -> Option<u64> {
-    let object = value.as_kind(Kind::External)?;
-    let number = object.field(field::ID).as_index()? as u64;
-    (number >= FIRST_NUMBER).then_some(number)
+    let number = value.as_kind(Kind::External)?.field(field::ID);
+    number.as_index().map(|number| number as u64)
 }
 
 fn address_of(value: Value) -> Option<Address> {
@@ -333,7 +283,7 @@ fn context_object(
     match thread.outside_heap(make) {
         Ok(context) => {
             let number = Host::of(thread).tls_contexts.insert(context);
-            let made = host_object(thread, Kind::External, external::SOCKET, number, name);
+            let made = host_object(thread, Kind::External, external::TLS_CONTEXT, number, name);
             if made.is_err() {
                 Host::of(thread).tls_contexts.remove(number);
             }

@@ -25,6 +25,7 @@ mod characters;
 mod control;
 mod equivalence;
 mod errors;
+mod file_system;
 mod hash_tables;
 mod lists;
 mod numbers;
@@ -32,6 +33,7 @@ mod numeric_vectors;
 mod pairs;
 mod ports;
 mod posix;
+mod processes;
 mod records;
 mod sockets;
 mod strings;
@@ -182,6 +184,8 @@ pub static GROUPS: &[&[Primitive]] = &[
     system::ROWS,
     system::MEMORY,
     posix::ROWS,
+    file_system::ROWS,
+    processes::ROWS,
 ];
 
 struct Index {
