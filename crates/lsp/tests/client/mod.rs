@@ -71,13 +71,18 @@ fn read_messages(output: PipeReader, send: &std::sync::mpsc::Sender<Value>) -> O
 }
 
 impl Client {
-    /// A server that nothing was said to.
+    /// A server that nothing was said to. It waits for expansions, so that tests know what it knows.
     pub fn silent() -> Client {
+        Client::silent_with(Duration::MAX)
+    }
+
+    fn silent_with(patience: Duration) -> Client {
         let (server_input, input) = pipe().expect("there are pipes");
         let (output, server_output) = pipe().expect("there are pipes");
         let directory = scratch();
         let options = canny_lsp::Options {
             cache: directory.join("cache"),
+            patience: Some(patience),
             ..canny_lsp::Options::default()
         };
         let server = std::thread::spawn(move || {
@@ -102,8 +107,17 @@ impl Client {
         Client::with_encodings(json!(["utf-16"]))
     }
 
+    /// A session that answers from what it knows.
+    pub fn impatient() -> Client {
+        Client::begun(Duration::ZERO, json!(["utf-16"]))
+    }
+
     pub fn with_encodings(encodings: Value) -> Client {
-        let mut client = Client::silent();
+        Client::begun(Duration::MAX, encodings)
+    }
+
+    fn begun(patience: Duration, encodings: Value) -> Client {
+        let mut client = Client::silent_with(patience);
         let root = format!("file://{}", client.directory.display());
         client.request(
             "initialize",

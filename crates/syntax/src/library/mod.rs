@@ -169,6 +169,11 @@ impl Libraries {
         self.recording.take().unwrap_or_default()
     }
 
+    /// Takes the files that were included outside of libraries.
+    pub fn take_files(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.files)
+    }
+
     /// What was seen of a library when it was expanded.
     pub fn recording_of(&self, key: &LibraryKey) -> Option<&Arc<Recording>> {
         self.recordings.get(key)
