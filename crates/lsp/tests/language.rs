@@ -803,3 +803,32 @@ fn the_client_is_told_what_to_watch() {
     );
     assert!(client.end());
 }
+
+#[test]
+fn libraries_of_packages_have_names_of_their_own() {
+    let mut client = Client::in_project(|directory| canny_lsp::Project {
+        directories: Vec::new(),
+        libraries: vec![(
+            "(acme tools)".to_owned(),
+            directory.join("packages/tools-1.0/all.sld"),
+        )],
+    });
+    client.write(
+        "packages/tools-1.0/all.sld",
+        "(define-library (acme tools) (export polish) (import (scheme base))\n  (begin (define (polish x) x)))\n",
+    );
+    let found = client.open(
+        "main.scm",
+        "(import (scheme base) (acme tools))\n(polish 1)\n",
+    );
+    assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
+    let found = client.at("definition", "main.scm", "(pol^ish 1)");
+    assert_eq!(client.texts_at(&found), ["all.sld:1:polish"]);
+    client.open("other.scm", "(import (scheme base))\n(poli)\n");
+    let found = client.at("completion", "other.scm", "(poli^)");
+    assert_eq!(
+        found["items"][0]["detail"], "import (acme tools)",
+        "{found}"
+    );
+    assert!(client.end());
+}
