@@ -41,6 +41,7 @@ const PUBLIC: &[&str] = &[
     "(canny generic)",
     "(canny loop)",
     "(canny match)",
+    "(canny net)",
     "(canny pretty-print)",
     "(canny prompts)",
     "(canny string-interpolation)",
@@ -48,6 +49,7 @@ const PUBLIC: &[&str] = &[
     "(canny test differences)",
     "(canny test properties)",
     "(canny test)",
+    "(canny text)",
     "(canny trace)",
 ];
 

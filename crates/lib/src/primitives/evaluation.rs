@@ -49,13 +49,13 @@ fn features(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
 }
 
 /// Payload words of environments and of loaders.
-mod field {
-    pub(super) const ID: usize = 0;
-    pub(super) const NAME: usize = 1;
+pub(crate) mod field {
+    pub(crate) const ID: usize = 0;
+    pub(crate) const NAME: usize = 1;
 }
 
 /// The object for a host object with this number.
-fn host_object(
+pub(crate) fn host_object(
     thread: &mut Thread,
     kind: Kind,
     space: u64,

@@ -17,6 +17,7 @@ pub(crate) mod ports;
 pub(crate) mod posix;
 pub(crate) mod reader;
 pub(crate) mod records;
+pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
@@ -25,6 +26,7 @@ pub(crate) mod strings;
 pub(crate) mod symbols;
 pub(crate) mod syntax_objects;
 pub(crate) mod system;
+pub(crate) mod text;
 pub(crate) mod vectors;
 
 use std::collections::HashMap;
@@ -74,7 +76,9 @@ const TOPICS: &[Implementations] = &[
     symbols::IMPLEMENTATIONS,
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
+    sockets::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
+    text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
 ];
 
