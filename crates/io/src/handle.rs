@@ -229,13 +229,12 @@ impl Handle {
 
     /// Hands on what a device holds back. Handles buffer nothing themselves, so that there is nothing
     /// to do for descriptors.
-    pub fn flush(&self) -> Result<(), IoError> {
-        let outcome = match &mut *self.lock() {
-            Backend::Descriptor { .. } | Backend::Channel(_) => Ok(()),
-            Backend::Device(device) => device.flush(),
-            Backend::Closed => return Err(IoError::closed(Operation::Write, &self.name)),
+    pub fn flush(&self, wait: Wait<'_>) -> Result<(), IoError> {
+        let flush = |backend: &mut Backend| match backend {
+            Backend::Device(device) => device.flush().map(|()| 0),
+            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(0),
         };
-        outcome.map_err(|error| IoError::from_system(Operation::Write, &self.name, error))
+        self.transfer(Operation::Write, wait, flush).map(|_| ())
     }
 
     /// Moves to another position and returns it, counted in bytes from the start.
@@ -359,6 +358,14 @@ impl Handle {
             };
             // The caller tries again whatever happened here: readiness, end of slice, signal or error.
             let _ = rustix::event::poll(&mut [PollFd::new(&*descriptor, interest)], Some(&slice));
+            return self.lock();
+        }
+        if let Backend::Device(device) = &*backend
+            && let Some(inner) = device.waits_for()
+        {
+            drop(backend);
+            let backend = inner.lock();
+            drop(inner.sleep(backend, operation));
             return self.lock();
         }
         match self.changed.wait_timeout(backend, WAIT_SLICE) {

@@ -8,6 +8,7 @@
 //! | `loaders` | the rows that load files; the sweep | the same |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
+//! | `json_readers`, `regexes` | the rows of JSON and of regular expressions; the sweep | the same |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
 //! | `command_line`, `script_file`, `report` | the host program, once, before it runs code | any thread |
 //! | `environment` | the row that changes an environment variable | the rows that read them |
@@ -15,8 +16,10 @@
 //! Nothing here holds a Scheme value.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use canny_formats::json::Reader as JsonReader;
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
@@ -26,6 +29,7 @@ use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
+use crate::primitives::regexp::Regex;
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
@@ -78,6 +82,9 @@ pub(crate) struct Host {
     pub(crate) loaders: Loaders,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
+    /// A reader is taken out while it is used.
+    pub(crate) json_readers: HostObjects<Option<Box<JsonReader>>>,
+    pub(crate) regexes: HostObjects<Arc<Regex>>,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
     script_file: OnceLock<Option<String>>,
@@ -93,6 +100,8 @@ impl Host {
             loaders: Loaders::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
+            json_readers: HostObjects::default(),
+            regexes: HostObjects::default(),
             conversation: OnceLock::new(),
             command_line: OnceLock::new(),
             script_file: OnceLock::new(),
@@ -182,6 +191,42 @@ impl Uncaught {
     }
 }
 
+/// Objects of the host's by the numbers that Scheme objects know them by.
+pub(crate) struct HostObjects<T> {
+    inner: Mutex<HashMap<u64, T>>,
+}
+
+impl<T> Default for HostObjects<T> {
+    fn default() -> HostObjects<T> {
+        HostObjects {
+            inner: Mutex::default(),
+        }
+    }
+}
+
+impl<T> HostObjects<T> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, T>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn insert(&self, object: T) -> u64 {
+        // Threads keep objects at hand by number, whatever machine they belong to.
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        self.lock().insert(number, object);
+        number
+    }
+
+    /// Runs short work on an object, if it is there.
+    pub(crate) fn with<R>(&self, number: u64, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.lock().get_mut(&number).map(work)
+    }
+
+    pub(crate) fn remove(&self, number: u64) -> Option<T> {
+        self.lock().remove(&number)
+    }
+}
+
 /// The compiler's side of the thread's machine.
 pub(crate) fn evaluation(vm: &Vm) -> &Evaluation {
     vm.host(|| Evaluation::new(&EvaluationConfig::default()))
@@ -192,6 +237,8 @@ pub(crate) mod external {
     pub(crate) const PORT: u64 = 0;
     pub(crate) const ENVIRONMENT: u64 = 1 << 60;
     pub(crate) const LOADER: u64 = 2 << 60;
+    pub(crate) const JSON_READER: u64 = 3 << 60;
+    pub(crate) const REGEX: u64 = 4 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -210,6 +257,8 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
                 evaluation(thread.vm()).drop_environment(EnvironmentId(number));
             }
             external::LOADER => Host::of(thread).loaders.remove(number),
+            external::JSON_READER => drop(Host::of(thread).json_readers.remove(number)),
+            external::REGEX => drop(Host::of(thread).regexes.remove(number)),
             _ => {}
         }
     }

@@ -33,11 +33,13 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("io", &[]),
+    ("formats", &["io"]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "io",
+            "formats",
         ],
     ),
     (

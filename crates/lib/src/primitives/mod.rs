@@ -1,13 +1,17 @@
 //! The primitives, in the groups of their rows.
 
+pub(crate) mod base64;
 pub(crate) mod bytevectors;
 pub(crate) mod characters;
+pub(crate) mod compression;
 pub(crate) mod control;
+pub(crate) mod csv;
 pub(crate) mod equivalence;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
 pub(crate) mod hash_tables;
 mod inquiry;
+pub(crate) mod json;
 pub(crate) mod lists;
 pub(crate) mod memory;
 pub(crate) mod numbers;
@@ -17,6 +21,7 @@ pub(crate) mod ports;
 pub(crate) mod posix;
 pub(crate) mod reader;
 pub(crate) mod records;
+pub(crate) mod regexp;
 mod sorting;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
@@ -39,14 +44,18 @@ type Implementations = &'static [(&'static str, PrimitiveFunction)];
 
 /// Every topic. A test checks that they agree with the rows.
 const TOPICS: &[Implementations] = &[
+    base64::IMPLEMENTATIONS,
     bytevectors::IMPLEMENTATIONS,
     characters::IMPLEMENTATIONS,
+    compression::IMPLEMENTATIONS,
     control::IMPLEMENTATIONS,
+    csv::IMPLEMENTATIONS,
     equivalence::IMPLEMENTATIONS,
     hash_tables::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
     inquiry::IMPLEMENTATIONS,
+    json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
     numbers::arithmetic::IMPLEMENTATIONS,
@@ -67,6 +76,7 @@ const TOPICS: &[Implementations] = &[
     posix::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
+    regexp::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
     string_comparison::IMPLEMENTATIONS,
     string_search::IMPLEMENTATIONS,

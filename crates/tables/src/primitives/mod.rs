@@ -25,6 +25,7 @@ mod characters;
 mod control;
 mod equivalence;
 mod errors;
+mod formats;
 mod hash_tables;
 mod lists;
 mod numbers;
@@ -180,6 +181,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     system::ROWS,
     system::MEMORY,
     posix::ROWS,
+    formats::ROWS,
 ];
 
 struct Index {
