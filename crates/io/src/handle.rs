@@ -7,10 +7,12 @@
 //! | `name`, `access`, `terminal`, `regular` | read by anyone | fixed at creation |
 //! | `backend` | any operation | under its lock, and never while sleeping |
 //! | `transferred` | any operation | only written under the lock; read freely |
+//! | `timeout` | anyone | read when an operation begins to wait |
+//! | `changed` | any operation | given after a write and after `close` |
 //!
-//! Sleeping happens outside of the lock: on a descriptor by `poll` with a second reference to it (so that
-//! its number is not reused meanwhile), on a device by a condition variable. Therefore a reader that
-//! waits delays neither a writer nor `close`, and notices the latter within one wait slice.
+//! Sleeping happens outside of the lock and goes through `canny_sched`, with a second reference to a descriptor, so that
+//! its number is not reused meanwhile. Therefore a reader that waits delays neither a writer nor `close`, and notices
+//! the latter soon.
 //!
 //! Errors that a file system reports only when a descriptor is closed are not seen: safe Rust has no
 //! fallible close, and by then the bytes could not be written again anyway.
@@ -19,18 +21,22 @@ use std::fmt;
 use std::io::{self, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use canny_sched::{Interest, Notice, Wake};
 use rustix::fs::{FileType, OFlags};
 
 use crate::device::{ByteDevice, ChannelDevice, MemoryDevice};
 use crate::error::{IoError, Operation};
-use crate::wait::{WAIT_SLICE, Wait};
+use crate::wait::Wait;
 
 /// How much of a blocking pipe, terminal or socket can surely be written without sleeping once `poll`
 /// has found it writable: `PIPE_BUF` of the systems that Canny runs on.
 const PIPE_WRITE_BYTES_MAX: usize = 4096;
+
+/// How long a device that would block is left alone.
+const DEVICE_SLICE: Duration = Duration::from_millis(100);
 
 /// The directions in which a handle was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +65,10 @@ pub struct Handle {
     terminal: bool,
     regular: bool,
     transferred: AtomicU64,
+    /// In milliseconds; 0 is none.
+    timeout: AtomicU64,
     backend: Mutex<Backend>,
-    changed: Condvar,
+    changed: Notice,
 }
 
 enum Backend {
@@ -75,6 +83,8 @@ enum Backend {
 
 enum Descriptor {
     Owned(OwnedFd),
+    /// One direction of a connection.
+    Connection(Arc<OwnedFd>),
     /// Descriptors 0 to 2 stay open when their handle is closed: their numbers must not be reused.
     Standard(BorrowedFd<'static>),
 }
@@ -83,6 +93,7 @@ impl AsFd for Descriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Descriptor::Owned(descriptor) => descriptor.as_fd(),
+            Descriptor::Connection(descriptor) => descriptor.as_fd(),
             Descriptor::Standard(descriptor) => *descriptor,
         }
     }
@@ -121,6 +132,19 @@ impl Handle {
         Handle::from_any_descriptor(Descriptor::Owned(descriptor), name, access)
     }
 
+    /// A handle for one direction of a connection whose descriptor does not block. The descriptor is closed with the last
+    /// handle on it; closing that for output tells the other side that nothing follows.
+    pub(crate) fn from_socket(descriptor: Arc<OwnedFd>, name: &str, access: Access) -> Arc<Handle> {
+        Handle::with_backend(
+            Backend::Descriptor {
+                descriptor: Arc::new(Descriptor::Connection(descriptor)),
+                pollable: false,
+            },
+            name,
+            access,
+        )
+    }
+
     fn from_any_descriptor(descriptor: Descriptor, name: &str, access: Access) -> Arc<Handle> {
         let file_type =
             rustix::fs::fstat(&descriptor).map(|status| FileType::from_raw_mode(status.st_mode));
@@ -134,11 +158,12 @@ impl Handle {
             terminal: io::IsTerminal::is_terminal(&descriptor.as_fd()),
             regular: matches!(file_type, Ok(FileType::RegularFile)),
             transferred: AtomicU64::new(0),
+            timeout: AtomicU64::new(0),
             backend: Mutex::new(Backend::Descriptor {
                 descriptor: Arc::new(descriptor),
                 pollable,
             }),
-            changed: Condvar::new(),
+            changed: Notice::new(),
         })
     }
 
@@ -172,8 +197,9 @@ impl Handle {
             terminal: false,
             regular: false,
             transferred: AtomicU64::new(0),
+            timeout: AtomicU64::new(0),
             backend: Mutex::new(backend),
-            changed: Condvar::new(),
+            changed: Notice::new(),
         })
     }
 
@@ -275,24 +301,62 @@ impl Handle {
         if let Backend::Channel(channel) = &mut *self.lock() {
             channel.ended = true;
         }
-        self.changed.notify_all();
+        self.changed.give();
     }
 
     /// Closes the handle. Closing twice is no error. Operations that wait in other threads end with
     /// [`IoError::Closed`].
     pub fn close(&self) -> Result<(), IoError> {
         let backend = std::mem::replace(&mut *self.lock(), Backend::Closed);
-        self.changed.notify_all();
+        self.changed.give();
         match backend {
             Backend::Device(mut device) => device
                 .close()
                 .map_err(|error| IoError::from_system(Operation::Close, &self.name, error)),
-            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(()),
+            Backend::Descriptor { descriptor, .. } => {
+                if let Descriptor::Connection(connection) = &*descriptor
+                    && self.access.writes()
+                {
+                    // It may have ended already, which is no error of who ends it.
+                    let _ = rustix::net::shutdown(connection, rustix::net::Shutdown::Write);
+                }
+                Ok(())
+            }
+            Backend::Channel(_) | Backend::Closed => Ok(()),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Backend> {
         self.backend.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The longest time that an operation waits for the other side while nothing happens.
+    pub fn timeout(&self) -> Option<Duration> {
+        match self.timeout.load(Ordering::Relaxed) {
+            0 => None,
+            milliseconds => Some(Duration::from_millis(milliseconds)),
+        }
+    }
+
+    /// Changes it for operations that begin to wait from now on; `None` is no limit.
+    pub fn set_timeout(&self, timeout: Option<Duration>) {
+        let milliseconds = timeout.map_or(0, |timeout| {
+            u64::try_from(timeout.as_millis())
+                .unwrap_or(u64::MAX)
+                .max(1)
+        });
+        self.timeout.store(milliseconds, Ordering::Relaxed);
+    }
+
+    /// When a wait that begins now ends at the latest.
+    fn deadline(&self, wait: Wait<'_>) -> Option<Instant> {
+        let limit = self
+            .timeout()
+            .and_then(|timeout| Instant::now().checked_add(timeout));
+        match (wait.deadline(), limit) {
+            (Some(deadline), Some(limit)) => Some(deadline.min(limit)),
+            (deadline, limit) => deadline.or(limit),
+        }
     }
 
     /// Repeats `attempt` under the lock until it is neither interrupted nor would block, or until the
@@ -304,6 +368,7 @@ impl Handle {
         mut attempt: impl FnMut(&mut Backend) -> io::Result<usize>,
     ) -> Result<usize, IoError> {
         let mut backend = self.lock();
+        let mut deadline = None;
         loop {
             if matches!(*backend, Backend::Closed) {
                 return Err(IoError::closed(operation, &self.name));
@@ -312,7 +377,7 @@ impl Handle {
                 Ok(count) => {
                     self.transferred.fetch_add(count as u64, Ordering::Relaxed);
                     if operation == Operation::Write {
-                        self.changed.notify_all();
+                        self.changed.give();
                     }
                     return Ok(count);
                 }
@@ -331,58 +396,74 @@ impl Handle {
                     if wait.is_non_blocking() {
                         return Err(IoError::WouldBlock);
                     }
-                    backend = self.sleep(backend, operation);
+                    let deadline = *deadline.get_or_insert_with(|| self.deadline(wait));
+                    let wake;
+                    (backend, wake) = self.sleep(backend, operation, deadline, wait);
+                    match wake {
+                        // Another attempt tells, also what became of the handle meanwhile.
+                        Wake::Ready(_) => {}
+                        _ if matches!(*backend, Backend::Closed) => {}
+                        Wake::TimedOut => return Err(IoError::timed_out(operation, &self.name)),
+                        Wake::Interrupted => return Err(IoError::Interrupted),
+                    }
                 }
                 _ => return Err(IoError::from_system(operation, &self.name, error)),
             }
         }
     }
 
-    /// Sleeps without the lock until the backend may be ready, a signal arrives or a slice is over.
+    /// Sleeps without the lock until the backend may be ready or changed, or until the caller's patience ends.
     fn sleep<'a>(
         &'a self,
         backend: MutexGuard<'a, Backend>,
         operation: Operation,
-    ) -> MutexGuard<'a, Backend> {
-        if let Backend::Descriptor { descriptor, .. } = &*backend {
-            let descriptor = Arc::clone(descriptor);
-            drop(backend);
-            let interest = if operation == Operation::Read {
-                PollFlags::IN
-            } else {
-                PollFlags::OUT
-            };
-            let slice = Timespec {
-                tv_sec: 0,
-                tv_nsec: WAIT_SLICE.as_nanos() as _,
-            };
-            // The caller tries again whatever happened here: readiness, end of slice, signal or error.
-            let _ = rustix::event::poll(&mut [PollFd::new(&*descriptor, interest)], Some(&slice));
-            return self.lock();
-        }
-        if let Backend::Device(device) = &*backend
-            && let Some(inner) = device.waits_for()
-        {
-            drop(backend);
-            let backend = inner.lock();
-            drop(inner.sleep(backend, operation));
-            return self.lock();
-        }
-        match self.changed.wait_timeout(backend, WAIT_SLICE) {
-            Ok((backend, _)) => backend,
-            Err(poisoned) => poisoned.into_inner().0,
-        }
+        deadline: Option<Instant>,
+        wait: Wait<'_>,
+    ) -> (MutexGuard<'a, Backend>, Wake) {
+        let changed = Interest::Notice(&self.changed, self.changed.look());
+        let descriptor = backend.descriptor();
+        // A device gives no notice of its own accord: look at it now and then.
+        let look_again = matches!(&*backend, Backend::Device(_))
+            .then(|| Instant::now() + DEVICE_SLICE)
+            .filter(|soon| deadline.is_none_or(|deadline| *soon < deadline));
+        drop(backend);
+        let interrupt = wait.interrupt();
+        let limit = look_again.or(deadline);
+        let wake = match &descriptor {
+            Some(descriptor) => {
+                let ready = match operation {
+                    Operation::Read => Interest::Readable(descriptor.as_fd()),
+                    _ => Interest::Writable(descriptor.as_fd()),
+                };
+                canny_sched::wait(&[ready, changed], limit, interrupt)
+            }
+            None => canny_sched::wait(&[changed], limit, interrupt),
+        };
+        let wake = match wake {
+            Wake::TimedOut if look_again.is_some() => Wake::Ready(0),
+            wake => wake,
+        };
+        (self.lock(), wake)
     }
 }
 
 impl Backend {
+    /// The descriptor that a wait is for: of a device that of the handle behind it.
+    fn descriptor(&self) -> Option<Arc<Descriptor>> {
+        match self {
+            Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
+            Backend::Device(device) => device.waits_for()?.lock().descriptor(),
+            Backend::Channel(_) | Backend::Closed => None,
+        }
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Backend::Descriptor {
                 descriptor,
                 pollable,
             } => {
-                if *pollable && !is_ready(descriptor, PollFlags::IN) {
+                if *pollable && !canny_sched::is_ready(Interest::Readable(descriptor.as_fd())) {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
                 Ok(rustix::io::read(descriptor.as_fd(), buffer)?)
@@ -401,7 +482,7 @@ impl Backend {
             } => {
                 let mut bytes = bytes;
                 if *pollable {
-                    if !is_ready(descriptor, PollFlags::OUT) {
+                    if !canny_sched::is_ready(Interest::Writable(descriptor.as_fd())) {
                         return Err(io::ErrorKind::WouldBlock.into());
                     }
                     bytes = &bytes[..bytes.len().min(PIPE_WRITE_BYTES_MAX)];
@@ -413,19 +494,6 @@ impl Backend {
             Backend::Closed => Err(io::ErrorKind::NotConnected.into()),
         }
     }
-}
-
-/// Whether the descriptor is ready now. Errors and hang-ups count as ready, since the operation itself
-/// will report them without sleeping.
-fn is_ready(descriptor: &Descriptor, interest: PollFlags) -> bool {
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    !matches!(
-        rustix::event::poll(&mut [PollFd::new(descriptor, interest)], Some(&at_once)),
-        Ok(0)
-    )
 }
 
 impl fmt::Debug for Handle {

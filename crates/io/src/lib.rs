@@ -28,6 +28,7 @@ pub mod lending;
 pub mod line_separator;
 pub mod port;
 pub mod registry;
+pub mod socket;
 pub mod text;
 pub mod wait;
 mod window;

@@ -4,6 +4,7 @@
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
+//! | `sockets` | the rows of sockets; the sweep | the same |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
 //! | `failures` | `%uncaught`, and the host program | the host program |
@@ -30,6 +31,7 @@ use crate::primitives::evaluation::Loaders;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 use crate::primitives::regexp::Regex;
+use crate::primitives::sockets::Sockets;
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
@@ -80,6 +82,7 @@ pub type Report = Box<dyn Fn(&Uncaught) + Send + Sync>;
 pub(crate) struct Host {
     pub(crate) ports: PortTable,
     pub(crate) loaders: Loaders,
+    pub(crate) sockets: Sockets,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
     /// A reader is taken out while it is used.
@@ -98,6 +101,7 @@ impl Host {
         Host {
             ports: PortTable::default(),
             loaders: Loaders::default(),
+            sockets: Sockets::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
             json_readers: HostObjects::default(),
@@ -237,8 +241,9 @@ pub(crate) mod external {
     pub(crate) const PORT: u64 = 0;
     pub(crate) const ENVIRONMENT: u64 = 1 << 60;
     pub(crate) const LOADER: u64 = 2 << 60;
-    pub(crate) const JSON_READER: u64 = 3 << 60;
-    pub(crate) const REGEX: u64 = 4 << 60;
+    pub(crate) const JSON_READER: u64 = 4 << 60;
+    pub(crate) const REGEX: u64 = 5 << 60;
+    pub(crate) const SOCKET: u64 = 3 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -259,6 +264,7 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
             external::LOADER => Host::of(thread).loaders.remove(number),
             external::JSON_READER => drop(Host::of(thread).json_readers.remove(number)),
             external::REGEX => drop(Host::of(thread).regexes.remove(number)),
+            external::SOCKET => Host::of(thread).sockets.remove(number),
             _ => {}
         }
     }

@@ -45,6 +45,7 @@ const PUBLIC: &[&str] = &[
     "(canny json)",
     "(canny loop)",
     "(canny match)",
+    "(canny net)",
     "(canny pretty-print)",
     "(canny prompts)",
     "(canny regexp)",
@@ -53,6 +54,7 @@ const PUBLIC: &[&str] = &[
     "(canny test differences)",
     "(canny test properties)",
     "(canny test)",
+    "(canny text)",
     "(canny trace)",
 ];
 

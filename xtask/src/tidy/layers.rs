@@ -32,13 +32,14 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh", "jit",
         ],
     ),
-    ("io", &[]),
+    ("sched", &[]),
+    ("io", &["sched"]),
     ("formats", &["io"]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "io",
+            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched", "io",
             "formats",
         ],
     ),

@@ -159,6 +159,39 @@ fn the_flag_ends_waiting_reads_and_writes() {
 }
 
 #[test]
+fn waits_end_at_a_deadline_and_at_the_timeout_of_the_handle() {
+    let (reader, writer) = pipe();
+    let soon = || WAIT.with_deadline(Instant::now() + Duration::from_millis(10));
+    for handle in [Arc::clone(&reader), Handle::channel("channel")] {
+        let error = read(&handle, soon()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("cannot read: timed out: {}", handle.name())
+        );
+        assert!(error.is_retryable());
+        handle.set_timeout(Some(Duration::from_millis(10)));
+        assert!(matches!(read(&handle, WAIT), Err(IoError::TimedOut(_))));
+        assert!(matches!(
+            read(&handle, Wait::NonBlocking),
+            Err(IoError::WouldBlock)
+        ));
+    }
+    writer.set_timeout(Some(Duration::from_millis(10)));
+    let full = write_all(&writer, &vec![7; 1 << 22], WAIT);
+    assert!(matches!(full, Err(IoError::TimedOut(_))));
+    // What is there counts before the deadline.
+    let past = WAIT.with_deadline(Instant::now());
+    assert!(!read(&reader, past).unwrap().is_empty());
+    reader.set_timeout(None);
+    assert_eq!(reader.timeout(), None);
+    // What an interrupt asks for counts as before.
+    let flag = AtomicBool::new(true);
+    let empty = Handle::channel("channel");
+    let wait = Wait::Interruptible(&flag).with_deadline(Instant::now());
+    assert!(matches!(read(&empty, wait), Err(IoError::Interrupted)));
+}
+
+#[test]
 fn a_signal_ends_a_waiting_read_only_if_it_sets_the_flag() {
     let (reader, writer) = pipe();
     let flag = Arc::new(AtomicBool::new(false));

@@ -49,9 +49,9 @@ fn features(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
 }
 
 /// Payload words of environments and of loaders.
-mod field {
-    pub(super) const ID: usize = 0;
-    pub(super) const NAME: usize = 1;
+pub(crate) mod field {
+    pub(crate) const ID: usize = 0;
+    pub(crate) const NAME: usize = 1;
 }
 
 /// The number of an object that [`host_object`] made.

@@ -22,6 +22,7 @@ pub(crate) mod posix;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
+pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
@@ -30,6 +31,7 @@ pub(crate) mod strings;
 pub(crate) mod symbols;
 pub(crate) mod syntax_objects;
 pub(crate) mod system;
+pub(crate) mod text;
 pub(crate) mod vectors;
 
 use std::collections::HashMap;
@@ -84,7 +86,9 @@ const TOPICS: &[Implementations] = &[
     symbols::IMPLEMENTATIONS,
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
+    sockets::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
+    text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
 ];
 

@@ -179,6 +179,11 @@ rows! { Running:
 "The message says what."
 "" => "";
 
+"timed-out" ["timeout"]
+"The other side did not answer in time"
+"A connection, an address, input or a process was waited for as long as the program allows, and nothing came. Such conditions satisfy `timeout-error?`."
+"" => "";
+
 "other-condition" []
 "A condition of a library's own kind was raised and not handled"
 "The message is that of the library which made the condition."

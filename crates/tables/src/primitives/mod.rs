@@ -34,6 +34,7 @@ mod pairs;
 mod ports;
 mod posix;
 mod records;
+mod sockets;
 mod strings;
 mod symbols;
 mod syntax_objects;
@@ -174,6 +175,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     control::ROWS,
     control::DYNAMIC_STATE,
     records::ROWS,
+    sockets::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
     numeric_vectors::ROWS,

@@ -38,13 +38,6 @@ fn path(thread: &mut Thread, call: Call) -> Result<String, Raise> {
     Ok(string_text(name.value()).unwrap_or_default())
 }
 
-/// Whether the system refused because too many files are open.
-fn is_out_of_descriptors(error: &IoError) -> bool {
-    const EMFILE: i32 = 24;
-    const ENFILE: i32 = 23;
-    matches!(error.os_code(), Some(EMFILE | ENFILE))
-}
-
 /// Opens the file that argument 0 names. When there are too many open files, those that nobody can
 /// reach any more are closed first.
 fn open(
@@ -61,7 +54,7 @@ fn open(
         )
     };
     let mut outcome = thread.outside_heap(attempt);
-    if outcome.as_ref().is_err_and(is_out_of_descriptors) {
+    if outcome.as_ref().is_err_and(IoError::is_out_of_descriptors) {
         thread.collect_garbage(true);
         sweep_dead(thread);
         outcome = thread.outside_heap(attempt);
