@@ -94,7 +94,8 @@
                         #:key (delimiter #\,) (quote-char #\") (escape #f) (comment #f) (trim? #f)
                         (skip-empty? #t) (row 'list) (headers #f))
       (let ((next (rows 'csv->list port
-                        (dialect 'csv->list delimiter quote-char escape comment trim? skip-empty? "\n")
+                        (dialect 'csv->list delimiter quote-char escape comment trim? skip-empty?
+                                 "\n")
                         (vectors? 'csv->list row)
                         headers)))
         (let loop ((list '()))
@@ -105,7 +106,8 @@
 
     ;; Calls a procedure with each row of a port.
     (define* (csv-for-each procedure #:optional (port (current-input-port))
-                           #:key (delimiter #\,) (quote-char #\") (escape #f) (comment #f) (trim? #f)
+                           #:key (delimiter #\,) (quote-char #\") (escape #f) (comment #f)
+                           (trim? #f)
                            (skip-empty? #t) (row 'list) (headers #f))
       (if (not (procedure? procedure))
           (%type-error 'csv-for-each 1 "procedure" procedure))
@@ -132,9 +134,11 @@
 
     ;; Writes a list of rows.
     (define* (csv-write-all rows #:optional (port (current-output-port))
-                            #:key (delimiter #\,) (quote-char #\") (escape #f) (comment #f) (trim? #f)
+                            #:key (delimiter #\,) (quote-char #\") (escape #f) (comment #f)
+                            (trim? #f)
                             (quote-all? #f) (line-end "\n"))
-      (let ((dialect (dialect 'csv-write-all delimiter quote-char escape comment trim? #t line-end)))
+      (let ((dialect
+             (dialect 'csv-write-all delimiter quote-char escape comment trim? #t line-end)))
         (for-each (lambda (row) (%csv-write row port dialect quote-all?)) rows)))
 
     ;; Whether a condition says that a text has no rows.

@@ -58,7 +58,7 @@
         ((_ name procedure)
          (define name
            (case-lambda
-             ((re string) (procedure (regexp re) string))
+             ((re string) (procedure (if (regexp? re) re (regexp re)) string))
              ((re . arguments) (apply procedure (regexp re) arguments)))))))
 
     ;; `(regexp-matches regexp string [start [end]])`: the match of a whole range, or `#f`.

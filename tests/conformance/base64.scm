@@ -12,7 +12,9 @@
     (get-output-bytevector output)))
 
 (test '("" "AQ==" "AQI=" "AQID" "AQID/w==")
-  (map base64-encode (list (bytevector) (bytevector 1) (bytevector 1 2) (bytevector 1 2 3) (bytevector 1 2 3 255))))
+  (map base64-encode
+       (list (bytevector) (bytevector 1) (bytevector 1 2) (bytevector 1 2 3)
+             (bytevector 1 2 3 255))))
 (test "-_8" (base64-encode (bytevector 251 255) #:url? #t #:padding? #f))
 (test (bytevector 1 2 3 255) (base64-decode "AQ ID\n/w=="))
 (test (bytevector 251 255) (base64-decode "-_8" #:url? #t))
@@ -39,3 +41,5 @@
   (and (equal? bytes (base64-decode (base64-encode bytes)))
        (equal? bytes (decoded (encoded bytes)))
        (equal? bytes (hex-decode (hex-encode bytes)))))
+
+(test-finish)

@@ -1,6 +1,7 @@
 ;;; (canny compression): ports and bytevectors, members, truncated and corrupt data.
 
-(import (scheme base) (scheme file) (canny compression) (canny files) (canny test) (canny test properties))
+(import (scheme base) (scheme file) (canny compression) (canny files) (canny test)
+        (canny test properties))
 
 (define formats '(gzip zlib deflate zstd))
 (define long (let ((bytes (make-bytevector 300000)))
@@ -8,10 +9,12 @@
                  (bytevector-u8-set! bytes i (modulo (quotient (* i i) 7) 251)))))
 (define (inputs format)
   (case format
-    ((gzip) open-gzip-input) ((zlib) open-zlib-input) ((deflate) open-deflate-input) (else open-zstd-input)))
+    ((gzip) open-gzip-input) ((zlib) open-zlib-input) ((deflate) open-deflate-input)
+    (else open-zstd-input)))
 (define (outputs format)
   (case format
-    ((gzip) open-gzip-output) ((zlib) open-zlib-output) ((deflate) open-deflate-output) (else open-zstd-output)))
+    ((gzip) open-gzip-output) ((zlib) open-zlib-output) ((deflate) open-deflate-output)
+    (else open-zstd-output)))
 (define (read-all port) (port->bytevector port))
 (define (message thunk) (guard (e ((error-object? e) (error-object-message e))) (thunk) "no error"))
 (define (contains? text part)
@@ -25,7 +28,8 @@
    (test-group (symbol->string format)
      (test (bytevector) (decompress (compress (bytevector) format) format))
      (test #t (equal? long (decompress (compress long format) format)))
-     (test #t (equal? long (read-all ((inputs format) (open-input-bytevector (compress long format))))))
+     (test #t (equal? long
+                      (read-all ((inputs format) (open-input-bytevector (compress long format))))))
      (test #t (let* ((target (open-output-bytevector)) (port ((outputs format) target #:close? #f)))
                 (write-bytevector long port 0 1000)
                 (flush-output-port port)
@@ -34,16 +38,22 @@
                 (close-port port)
                 (equal? long (decompress (get-output-bytevector target) format))))
      (test #t (let* ((compressed (compress long format))
-                     (cut (bytevector-copy compressed 0 (quotient (bytevector-length compressed) 2))))
+                     (cut
+                      (bytevector-copy compressed 0 (quotient (bytevector-length compressed) 2))))
                 (and (contains? (message (lambda () (decompress cut format))) "at byte")
-                     (contains? (message (lambda () (read-all ((inputs format) (open-input-bytevector cut)))))
-                                "at byte"))))
+                     (contains?
+                      (message (lambda () (read-all ((inputs format) (open-input-bytevector cut)))))
+                      "at byte"))))
      (test-error (decompress (compress long format) format #:limit 1000))
      (test "λ line" (let ((target (open-output-bytevector)))
                       (let ((port ((outputs format) target #:text? #t #:close? #f)))
                         (write-string "λ line\nmore" port)
                         (close-port port))
-                      (read-line ((inputs format) (open-input-bytevector (get-output-bytevector target)) #:text? #t))))))
+                      (read-line
+                       ((inputs format)
+                        (open-input-bytevector (get-output-bytevector target))
+                        #:text?
+                        #t))))))
  formats)
 
 (test-group "gzip and files"
@@ -55,7 +65,10 @@
   (test-error (compress (bytevector) 'lzma))
   (test-error (gzip "text"))
   (test-error (open-gzip-input (open-input-string "text")))
-  (test-error file-error? (read-u8 (open-gzip-input (open-input-bytevector (bytevector 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18)))))
+  (test-error file-error?
+              (read-u8 (open-gzip-input
+                        (open-input-bytevector
+                         (bytevector 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18)))))
   (let ((name "canny-compressed.gz"))
     (let ((port (open-gzip-output (open-binary-output-file name) #:text? #t)))
       (do ((i 0 (+ i 1))) ((= i 1000)) (write-string "a line of text\n" port))
@@ -67,12 +80,14 @@
                        (loop (+ count 1))))))
     (delete-file name))
   ;; The inner port belongs to the other one.
-  (test-error (let* ((inner (open-input-bytevector (gzip (bytevector 1)))) (outer (open-gzip-input inner)))
-                (read-u8 outer)
-                (read-u8 inner)))
-  (test-error (let* ((inner (open-input-bytevector (gzip (bytevector 1)))) (outer (open-gzip-input inner)))
-                (read-u8 outer)
-                (open-gzip-input inner))))
+  (test-error
+   (let* ((inner (open-input-bytevector (gzip (bytevector 1)))) (outer (open-gzip-input inner)))
+     (read-u8 outer)
+     (read-u8 inner)))
+  (test-error
+   (let* ((inner (open-input-bytevector (gzip (bytevector 1)))) (outer (open-gzip-input inner)))
+     (read-u8 outer)
+     (open-gzip-input inner))))
 
 (test-property "bytes come back" ((bytes (bytevectors)))
   (let loop ((formats formats))
@@ -85,3 +100,5 @@
     (or (null? formats)
         (and (guard (e ((error-object? e) #t)) (decompress bytes (car formats)) #t)
              (loop (cdr formats))))))
+
+(test-finish)

@@ -16,18 +16,21 @@
   (test '(("a" "b") ("c" "d")) (rows "a,b\r\nc,d"))
   (test '(("a,\"b\"\n" "c→")) (rows "\"a,\"\"b\"\"\n\",c→"))
   (test '(("" "")) (rows ",\n\n"))
-  (test '((""))  (rows "\"\"\n"))
+  (test '(("")) (rows "\"\"\n"))
   (test '(#("a" "b")) (csv->list (open-input-string "a,b\n") #:row 'vector))
   (test '("a" "b") (csv-read (open-input-string "a,b\nc")))
   (test-true (eof-object? (csv-read (open-input-string ""))))
   (test 50000 (length (rows (apply string-append (make-list 50000 "some,\"text\",3\n")))))
   (test '(("1" "2")) (let ((seen '()))
-                       (csv-for-each (lambda (row) (set! seen (cons row seen))) (open-input-string "1,2"))
+                       (csv-for-each (lambda (row) (set! seen (cons row seen)))
+                                     (open-input-string "1,2"))
                        seen)))
 
 (test-group "headers"
-  (test '((("name" . "abc") ("size" . "3"))) (csv->list (open-input-string "name,size\nabc,3\n") #:headers #t))
-  (test '(((a . "1") (b . "2")) ((a . "3"))) (csv->list (open-input-string "1,2\n3\n") #:headers '(a b)))
+  (test '((("name" . "abc") ("size" . "3")))
+        (csv->list (open-input-string "name,size\nabc,3\n") #:headers #t))
+  (test '(((a . "1") (b . "2")) ((a . "3")))
+        (csv->list (open-input-string "1,2\n3\n") #:headers '(a b)))
   (test '() (csv->list (open-input-string "") #:headers #t))
   (test '(("a") ("b")) (let ((next (csv-rows (open-input-string "a\nb"))))
                          (let* ((a (next)) (b (next))) (list a b)))))
@@ -67,7 +70,10 @@
   (test-error (written 5))
   (test-error (csv-write '("a,b") (open-output-string) #:quote-char #f)))
 
-(test-property "what is written is read" ((table (lists-of (mapped cons (strings) (lists-of (strings))))))
+(test-property "what is written is read"
+               ((table (lists-of (mapped cons (strings) (lists-of (strings))))))
   (let ((port (open-output-string)))
     (csv-write-all table port)
     (equal? table (csv->list (open-input-string (get-output-string port))))))
+
+(test-finish)

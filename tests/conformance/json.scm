@@ -30,8 +30,10 @@
     (get-output-string port)))
 
 (test-group "reading"
-  (test '(null #t #f 1 "a" #() ()) (map string->json '("null" "true" " false " "1" "\"a\"" "[ ]" "{ }")))
-  (test '((a . #(1 2.5 null)) (b . ((c . "x")))) (string->json "{\"a\":[1,2.5,null],\"b\":{\"c\":\"x\"}}"))
+  (test '(null #t #f 1 "a" #() ())
+        (map string->json '("null" "true" " false " "1" "\"a\"" "[ ]" "{ }")))
+  (test '((a . #(1 2.5 null)) (b . ((c . "x"))))
+        (string->json "{\"a\":[1,2.5,null],\"b\":{\"c\":\"x\"}}"))
   (test '(0 0 -12 123456789012345678901234567890 100000000000000000)
         (map string->json '("0" "-0" "-12" "123456789012345678901234567890" "100000000000000000")))
   (test '(1.5 -0.5 1000. 0.01 +inf.0) (map string->json '("1.5" "-0.5" "1e3" "1E-2" "1e999")))
@@ -40,7 +42,8 @@
   (test '((é . "→")) (string->json "{\"é\":\"→\"}"))
   (test '((a . 1) (a . 2)) (string->json "{\"a\":1,\"a\":2}"))
   (test 10000
-    (let loop ((object (string->json (string-append (make-string 10000 #\[) (make-string 10000 #\]))))
+    (let loop ((object
+                (string->json (string-append (make-string 10000 #\[) (make-string 10000 #\]))))
                (depth 0))
       (if (= (vector-length object) 0) (+ depth 1) (loop (vector-ref object 0) (+ depth 1)))))
   (test 70000 (vector-length
@@ -53,10 +56,12 @@
 
 (test-group "options"
   (test '(("a" . 1)) (string->json "{\"a\":1}" #:objects 'string-alist))
-  (test '(#t 1 #(2)) (let ((table (string->json "{\"a\":0,\"b\":[2],\"a\":1}" #:objects 'hash-table)))
-                       (list (hash-table? table) (hash-table-ref table "a") (hash-table-ref table "b"))))
+  (test '(#t 1 #(2))
+        (let ((table (string->json "{\"a\":0,\"b\":[2],\"a\":1}" #:objects 'hash-table)))
+          (list (hash-table? table) (hash-table-ref table "a") (hash-table-ref table "b"))))
   (test '#(#f) (string->json "[null]" #:null #f))
-  (test '(1/10 1000 -5/2 3) (map (lambda (text) (string->json text #:numbers 'exact)) '("0.1" "1e3" "-2.5" "3")))
+  (test '(1/10 1000 -5/2 3)
+        (map (lambda (text) (string->json text #:numbers 'exact)) '("0.1" "1e3" "-2.5" "3")))
   (test-error (string->json "1e9999999999" #:numbers 'exact))
   (test-error json-error? (string->json "[[[1]]]" #:depth-limit 2))
   (test '#(#(1)) (string->json "[[1]]" #:depth-limit 2))
@@ -92,11 +97,13 @@
 
 (test-group "several values in a port"
   (let ((port (open-input-string "1 [2]\"x\"{}true null rest")))
-    (test '(1 #(2) "x" () #t null) (let* ((a (json-read port)) (b (json-read port)) (c (json-read port))
-                                          (d (json-read port)) (e (json-read port)) (f (json-read port)))
-                                     (list a b c d e f)))
+    (test '(1 #(2) "x" () #t null)
+          (let* ((a (json-read port)) (b (json-read port)) (c (json-read port))
+                 (d (json-read port)) (e (json-read port)) (f (json-read port)))
+            (list a b c d e f)))
     (test " rest" (read-line port)))
-  (test '(((a . 1)) ((a . 2)) #(3)) (generate (json-lines (open-input-string "{\"a\":1}\n{\"a\":2}\n\n[3]\n"))))
+  (test '(((a . 1)) ((a . 2)) #(3))
+        (generate (json-lines (open-input-string "{\"a\":1}\n{\"a\":2}\n\n[3]\n"))))
   (test '() (generate (json-lines (open-input-string "")))))
 
 (test-group "events"
@@ -112,14 +119,17 @@
       (list a b c d)))
   (test 60001
     (let ((next (json-events (open-input-string
-                              (string-append "[" (make-string 59998 #\[) "1" (make-string 59999 #\]))))))
+                              (string-append "[" (make-string 59998 #\[) "1"
+                                             (make-string 59999 #\]))))))
       (let loop ((count 0))
         (if (eq? (next) 'array-start) (loop (+ count 1)) (+ count 2)))))
   (test-error json-error? (events "[1")))
 
 (test-group "writing"
-  (test "{\"a\":[1,2.5,null,true,false,\"x\"],\"b\":{}}" (json->string '((a . #(1 2.5 null #t #f "x")) ("b" . ()))))
-  (test "[\n  1,\n  {\n    \"a\": [],\n    \"b\": {}\n  }\n]" (json->string '#(1 ((a . #()) (b . ()))) #:indent 2))
+  (test "{\"a\":[1,2.5,null,true,false,\"x\"],\"b\":{}}"
+        (json->string '((a . #(1 2.5 null #t #f "x")) ("b" . ()))))
+  (test "[\n  1,\n  {\n    \"a\": [],\n    \"b\": {}\n  }\n]"
+        (json->string '#(1 ((a . #()) (b . ()))) #:indent 2))
   (test "\"\\\"\\\\\\n\\u0001é→\"" (json->string "\"\\\n\x1;é→"))
   (test "\"\\u00e9\\u2192\\ud834\\udd1e\"" (json->string "é→𝄞" #:ascii? #t))
   (test "{\"a\":1,\"b\":2}" (json->string '((b . 2) (a . 1)) #:sort-keys? #t))
@@ -147,8 +157,10 @@
   (test '(a) (refused '((a . 1) . 5)))
   (test-error json-error? (json->string '(1 2)))
   (test-error json-error? (json->string '((1 . 2))))
-  (test '(0 0) (let ((loop (vector (vector 1)))) (vector-set! (vector-ref loop 0) 0 loop) (refused loop)))
-  (test-error json-error? (let ((list (list (cons 'a 1)))) (set-cdr! list list) (json->string list)))
+  (test '(0 0)
+        (let ((loop (vector (vector 1)))) (vector-set! (vector-ref loop 0) 0 loop) (refused loop)))
+  (test-error json-error?
+              (let ((list (list (cons 'a 1)))) (set-cdr! list list) (json->string list)))
   (test-error (json-write 1 (current-input-port)))
   (test-error (json-write 1 #:indent -1)))
 
@@ -163,14 +175,16 @@
 (define (json-values depth)
   (define scalars
     (choice-of (always 'null) (booleans) (integers) (strings)
-            (filtered (lambda (real) (and (inexact? real) (< -inf.0 real +inf.0))) (reals))))
+               (filtered (lambda (real) (and (inexact? real) (< -inf.0 real +inf.0))) (reals))))
   (if (= depth 0)
       scalars
       (choice-of scalars
-              (vectors-of (json-values (- depth 1)))
-              (lists-of (pairs-of (symbols) (json-values (- depth 1)))))))
+                 (vectors-of (json-values (- depth 1)))
+                 (lists-of (pairs-of (symbols) (json-values (- depth 1)))))))
 
 (test-property "what is written is read" ((value (json-values 3)))
   (and (equal? value (string->json (json->string value)))
        (equal? value (string->json (json->string value #:indent 3 #:ascii? #t)))
        (equal? value (read-from (written value)))))
+
+(test-finish)

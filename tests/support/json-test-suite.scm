@@ -15,8 +15,9 @@
   (let loop ((names (directory-files directory)) (counts (list 0 0 0)) (wrong 0))
     (if (null? names)
         (begin
-          (for-each display (list reader-name ": " (car counts) " accepted, " (cadr counts) " refused, "
-                                  (list-ref counts 2) " free, " wrong " wrong\n"))
+          (for-each display
+                    (list reader-name ": " (car counts) " accepted, " (cadr counts) " refused, "
+                          (list-ref counts 2) " free, " wrong " wrong\n"))
           wrong)
         (let* ((name (car names)) (accepted? (accepts? read (string-append directory "/" name))))
           (define (next index right?)

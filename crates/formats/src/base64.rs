@@ -101,7 +101,9 @@ pub fn decode(
         {
             let digits = [0, 1, 2, 3].map(|index| values[usize::from(group[index])]);
             if digits.iter().all(|&digit| digit < 64) {
-                let word = digits.iter().fold(0, |word, &digit| word << 6 | u32::from(digit));
+                let word = digits
+                    .iter()
+                    .fold(0, |word, &digit| word << 6 | u32::from(digit));
                 bytes.extend_from_slice(&word.to_be_bytes()[1..]);
                 at += 4;
                 continue;
@@ -148,9 +150,16 @@ pub fn decode(
 
 /// Two digits for each byte.
 pub fn encode_hex(bytes: &[u8], upper: bool) -> Vec<u8> {
-    let digits = if upper { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
+    let digits = if upper {
+        b"0123456789ABCDEF"
+    } else {
+        b"0123456789abcdef"
+    };
     let digit = |value: u8| digits[usize::from(value)];
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+        .collect()
 }
 
 /// The bytes of a text of two digits each.
@@ -188,12 +197,25 @@ mod tests {
     #[test]
     fn examples() {
         for (bytes, text) in [
-            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
         ] {
-            assert_eq!(encode(bytes.as_bytes(), Alphabet::Standard, true), text.as_bytes());
+            assert_eq!(
+                encode(bytes.as_bytes(), Alphabet::Standard, true),
+                text.as_bytes()
+            );
             let bare = text.trim_end_matches('=').as_bytes();
             assert_eq!(encode(bytes.as_bytes(), Alphabet::Standard, false), bare);
-            let decoded = decode(text.as_bytes(), Alphabet::Standard, Padding::Required, false);
+            let decoded = decode(
+                text.as_bytes(),
+                Alphabet::Standard,
+                Padding::Required,
+                false,
+            );
             assert_eq!(decoded.as_deref(), Ok(bytes.as_bytes()));
         }
         assert_eq!(encode(&[0xfb, 0xff], Alphabet::UrlSafe, false), b"-_8");
@@ -203,7 +225,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_refused() {
         let wrong = |text: &str, padding| {
-            decode(text.as_bytes(), Alphabet::Standard, padding, false).expect_err(text).index
+            decode(text.as_bytes(), Alphabet::Standard, padding, false)
+                .expect_err(text)
+                .index
         };
         assert_eq!(wrong("Zm9v!A==", Padding::Optional), 4);
         assert_eq!(wrong("Zg", Padding::Required), 2);
@@ -216,7 +240,10 @@ mod tests {
         assert_eq!(wrong("Zh==", Padding::Optional), 4);
         assert_eq!(wrong("Zm 9", Padding::Optional), 2);
         assert_eq!(decode_hex(b"0", false).map_err(|fault| fault.index), Err(1));
-        assert_eq!(decode_hex(b"0g", false).map_err(|fault| fault.index), Err(1));
+        assert_eq!(
+            decode_hex(b"0g", false).map_err(|fault| fault.index),
+            Err(1)
+        );
         assert_eq!(decode_hex(b"0a 0B", true), Ok(vec![10, 11]));
     }
 

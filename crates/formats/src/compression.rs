@@ -270,7 +270,9 @@ impl ByteDevice for CompressingDevice {
         let Some(mut target) = self.target.try_lock() else {
             return Err(io::ErrorKind::WouldBlock.into());
         };
-        target.flush(Wait::NonBlocking).map_err(|error| system_error(&error))
+        target
+            .flush(Wait::NonBlocking)
+            .map_err(|error| system_error(&error))
     }
 
     fn close(&mut self) -> io::Result<()> {
@@ -310,13 +312,17 @@ pub fn decompress(bytes: &[u8], format: Format, bytes_max: usize) -> Result<Vec<
         let step = match decoder.decode(&bytes[position..], true, &mut output[start..]) {
             Ok(step) => step,
             Err(Corrupt(what)) => {
-                return Err(format!("the {name} data are corrupt ({what}) at byte {position}"));
+                return Err(format!(
+                    "the {name} data are corrupt ({what}) at byte {position}"
+                ));
             }
         };
         position += step.consumed;
         output.truncate(start + step.produced);
         if output.len() > bytes_max {
-            return Err(format!("the {name} data stand for more than {bytes_max} bytes"));
+            return Err(format!(
+                "the {name} data stand for more than {bytes_max} bytes"
+            ));
         }
         match step.state {
             State::Ended => return Ok(output),

@@ -45,16 +45,6 @@ pub enum Fault {
     AfterQuote,
 }
 
-impl Fault {
-    /// What to tell people.
-    pub fn message(self) -> &'static str {
-        match self {
-            Fault::OpenQuote => "the text ends inside of a quoted field",
-            Fault::AfterQuote => "a character behind the quote that ends a field",
-        }
-    }
-}
-
 /// Where the reader stopped, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
@@ -110,6 +100,11 @@ impl RowReader {
         }
     }
 
+    /// How the rows are written.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
     /// Forgets a row that was taken.
     pub fn clear(&mut self) {
         self.text.clear();
@@ -137,20 +132,31 @@ impl RowReader {
         loop {
             if self.phase == Phase::Plain {
                 let rest = &bytes[at..];
-                let run = rest.iter().position(|&byte| self.ends_plain[usize::from(byte)]);
+                let run = rest
+                    .iter()
+                    .position(|&byte| self.ends_plain[usize::from(byte)]);
                 let run = run.unwrap_or(rest.len());
                 self.text.extend_from_slice(&rest[..run]);
                 at += run;
             } else if self.phase == Phase::Quoted {
                 let rest = &bytes[at..];
                 let (quote, escape) = (self.dialect.quote, self.dialect.escape);
-                let run = rest.iter().position(|&byte| Some(byte) == quote || Some(byte) == escape);
+                let run = rest
+                    .iter()
+                    .position(|&byte| Some(byte) == quote || Some(byte) == escape);
                 let run = run.unwrap_or(rest.len());
                 self.text.extend_from_slice(&rest[..run]);
                 at += run;
             }
             let Some(&byte) = bytes.get(at) else {
-                return (at, if is_last { self.finish() } else { Progress::NeedsMore });
+                return (
+                    at,
+                    if is_last {
+                        self.finish()
+                    } else {
+                        Progress::NeedsMore
+                    },
+                );
             };
             match self.phase {
                 Phase::RowStart => match byte {
@@ -208,7 +214,9 @@ impl RowReader {
                     self.phase = Phase::Quoted;
                 }
                 Phase::Comment => {
-                    let end = bytes[at..].iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+                    let end = bytes[at..]
+                        .iter()
+                        .position(|byte| matches!(byte, b'\n' | b'\r'));
                     match end {
                         Some(length) => {
                             at += length + 1;
@@ -250,15 +258,22 @@ impl RowReader {
 }
 
 /// Appends a field, in quotes if it must or `always` is set. `false` when the dialect cannot write it.
-pub fn write_field(text: &str, dialect: &Dialect, always: bool, alone: bool, output: &mut String) -> bool {
+pub fn write_field(
+    text: &str,
+    dialect: &Dialect,
+    always: bool,
+    alone: bool,
+    output: &mut String,
+) -> bool {
     let is_special = |byte: u8| {
-        byte == dialect.delimiter
-            || matches!(byte, b'\n' | b'\r')
-            || Some(byte) == dialect.quote
+        byte == dialect.delimiter || matches!(byte, b'\n' | b'\r') || Some(byte) == dialect.quote
     };
     let needs_quotes = text.bytes().any(is_special)
         || alone && text.is_empty()
-        || text.bytes().next().is_some_and(|byte| Some(byte) == dialect.comment)
+        || text
+            .bytes()
+            .next()
+            .is_some_and(|byte| Some(byte) == dialect.comment)
         || dialect.trims && text.trim_matches([' ', '\t']).len() != text.len();
     if !needs_quotes && !always {
         output.push_str(text);

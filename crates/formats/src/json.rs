@@ -27,7 +27,9 @@ pub enum Event {
     /// The next bytes are a key; its value follows.
     Key(usize),
     /// A structure begins; noted only on demand.
-    Start { is_object: bool },
+    Start {
+        is_object: bool,
+    },
     /// The last so many values are the elements.
     Array(usize),
     /// The last so many keys and values are the members.
@@ -373,12 +375,7 @@ impl Reader {
     }
 
     /// Goes on with the token that the last piece ended in.
-    fn continue_token(
-        &mut self,
-        bytes: &[u8],
-        at: &mut usize,
-        is_last: bool,
-    ) -> Result<(), Stop> {
+    fn continue_token(&mut self, bytes: &[u8], at: &mut usize, is_last: bool) -> Result<(), Stop> {
         match self.phase {
             Phase::InString => self.string(bytes, at),
             Phase::InEscape => {
@@ -386,7 +383,10 @@ impl Reader {
                 self.string(bytes, at)
             }
             Phase::InNumber => {
-                let length = bytes.iter().take_while(|&&byte| IN_NUMBER[byte as usize]).count();
+                let length = bytes
+                    .iter()
+                    .take_while(|&&byte| IN_NUMBER[byte as usize])
+                    .count();
                 self.pending.extend_from_slice(&bytes[..length]);
                 *at = length;
                 if length == bytes.len() && !is_last {
@@ -405,13 +405,7 @@ impl Reader {
     }
 
     #[inline(always)]
-    fn value(
-        &mut self,
-        byte: u8,
-        bytes: &[u8],
-        at: &mut usize,
-        is_last: bool,
-    ) -> Result<(), Stop> {
+    fn value(&mut self, byte: u8, bytes: &[u8], at: &mut usize, is_last: bool) -> Result<(), Stop> {
         match byte {
             b'"' => {
                 *at += 1;
@@ -662,7 +656,9 @@ impl Reader {
             Some(Shape::Decimal) if self.decimals == Decimals::Text => Event::Number(text.len()),
             Some(Shape::Decimal) => {
                 // The shape is one that the standard library reads.
-                let parsed = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+                let parsed = std::str::from_utf8(text)
+                    .ok()
+                    .and_then(|text| text.parse().ok());
                 Event::Flonum(parsed.unwrap_or(0.0))
             }
         };
@@ -690,7 +686,12 @@ enum Shape {
 #[inline(always)]
 fn shape(text: &[u8]) -> Option<Shape> {
     let mut at = usize::from(text.first() == Some(&b'-'));
-    let digits = |from: usize| text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = |from: usize| {
+        text[from..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+    };
     let whole = digits(at);
     if whole == 0 || whole > 1 && text[at] == b'0' {
         return None;
@@ -730,7 +731,9 @@ fn small_integer(text: &[u8]) -> Option<i64> {
     if digits.len() > 17 {
         return None;
     }
-    let value = digits.iter().fold(0, |value, &digit| 10 * value + i64::from(digit - b'0'));
+    let value = digits
+        .iter()
+        .fold(0, |value, &digit| 10 * value + i64::from(digit - b'0'));
     Some(if negative { -value } else { value })
 }
 
@@ -742,7 +745,10 @@ pub fn write_string(text: &str, ascii: bool, output: &mut String) {
     loop {
         let run = if ascii {
             let ordinary = |&byte: &u8| byte.is_ascii() && !ENDS_RUN[byte as usize];
-            bytes[start..].iter().take_while(|byte| ordinary(byte)).count()
+            bytes[start..]
+                .iter()
+                .take_while(|byte| ordinary(byte))
+                .count()
         } else {
             run_length(&bytes[start..])
         };

@@ -1238,7 +1238,17 @@
       (if (apply regexp-matches re string range) #t #f))
 
     ;; Whether there is a match at all.
-    (define (regexp-test? re string . range)
+    (define regexp-test?
+      (case-lambda
+        ((re string)
+         (let ((fast (and (regexp? re) (string? string) (regexp-fast re))))
+           (if fast
+               (%regex-search fast string 0 (string-length string) 0 #f)
+               (test-range re string '()))))
+        ((re string . range)
+         (test-range re string range))))
+
+    (define (test-range re string range)
       (with-range 'regexp-test? 3 re string range
         (lambda (re start end)
           (if (regexp-fast re)
@@ -1256,10 +1266,28 @@
                     line
                     (loop)))))))
 
-    (define (regexp-search re string . range)
+    (define regexp-search
+      (case-lambda
+        ((re string)
+         (let ((fast (and (regexp? re) (string? string) (regexp-fast re))))
+           (if fast
+               (search-once re fast string 0 (string-length string))
+               (search-range re string '()))))
+        ((re string . range)
+         (search-range re string range))))
+
+    (define (search-range re string range)
       (with-range 'regexp-search 3 re string range
         (lambda (re start end)
-          (search re (new-run re string start end #f) start))))
+          (if (regexp-fast re)
+              (search-once re (regexp-fast re) string start end)
+              (search re (new-run re string start end #f) start)))))
+
+    ;; A search that nothing is remembered of.
+    (define (search-once re fast string start end)
+      (let ((places (%regex-search fast string start end start '())))
+        (and places
+             (make-match string places (regexp-names re)))))
 
     ;; Calls `found` with the state, the match and where the last one ended, for each match in turn; an
     ;; empty match right behind the last one is none.

@@ -39,8 +39,8 @@ const LAYERS: &[(&str, &[&str])] = &[
         // Its tests read logs of the specializer.
         "lib",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched", "io",
-            "formats",
+            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
+            "io", "formats",
         ],
     ),
     (

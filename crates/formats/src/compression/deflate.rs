@@ -103,13 +103,21 @@ impl DeflateEncoder {
     }
 
     /// Compresses all of `bytes`, and with a flush all that is held back.
-    fn run(&mut self, mut bytes: &[u8], flush: FlushCompress, output: &mut Vec<u8>) -> io::Result<()> {
+    fn run(
+        &mut self,
+        mut bytes: &[u8],
+        flush: FlushCompress,
+        output: &mut Vec<u8>,
+    ) -> io::Result<()> {
         const ROOM_BYTES: usize = 1 << 14;
         loop {
             output.reserve(ROOM_BYTES);
             let room = output.capacity() - output.len();
             let (in_before, out_before) = (self.inner.total_in(), self.inner.total_out());
-            let status = self.inner.compress_vec(bytes, output, flush).map_err(io::Error::other)?;
+            let status = self
+                .inner
+                .compress_vec(bytes, output, flush)
+                .map_err(io::Error::other)?;
             let consumed = (self.inner.total_in() - in_before) as usize;
             let produced = (self.inner.total_out() - out_before) as usize;
             bytes = &bytes[consumed..];

@@ -2,10 +2,17 @@ use proptest::prelude::*;
 
 use super::*;
 
-const FORMATS: [Format; 4] = [Format::Gzip, Format::Zlib, Format::Deflate, Format::Zstandard];
+const FORMATS: [Format; 4] = [
+    Format::Gzip,
+    Format::Zlib,
+    Format::Deflate,
+    Format::Zstandard,
+];
 
 fn sample(length: usize) -> Vec<u8> {
-    (0..length).map(|index| (index * index / 7 % 251) as u8 ^ (index / 1000) as u8).collect()
+    (0..length)
+        .map(|index| (index * index / 7 % 251) as u8 ^ (index / 1000) as u8)
+        .collect()
 }
 
 fn reader(compressed: Vec<u8>, format: Format) -> BinaryInput {
@@ -28,7 +35,11 @@ fn bytes_come_back() {
         for length in [0, 1, 1000, 300_000, 2_500_000] {
             let bytes = sample(length);
             let compressed = compress(&bytes, format, None).expect("compressed");
-            assert_eq!(decompress(&compressed, format, usize::MAX).as_ref(), Ok(&bytes), "{format:?}");
+            assert_eq!(
+                decompress(&compressed, format, usize::MAX).as_ref(),
+                Ok(&bytes),
+                "{format:?}"
+            );
             let read = read_all(&mut reader(compressed, format)).expect("valid data");
             assert!(read == bytes, "{format:?} of {length} bytes through a port");
         }
@@ -51,12 +62,19 @@ fn written_through_a_port() {
         let so_far = target.lock().bytes().to_vec();
         let mut input = reader(so_far, format);
         let mut start = vec![0; first.len()];
-        assert_eq!(input.read_into(&mut start, Wait::Blocking).ok(), Some(first.len()), "{format:?}");
+        assert_eq!(
+            input.read_into(&mut start, Wait::Blocking).ok(),
+            Some(first.len()),
+            "{format:?}"
+        );
         assert!(start == first);
         output.write_bytes(second, Wait::Blocking).expect("written");
         output.close(Wait::Blocking).expect("closed");
         let compressed = target.lock().bytes().to_vec();
-        assert!(decompress(&compressed, format, usize::MAX).expect("valid") == bytes, "{format:?}");
+        assert!(
+            decompress(&compressed, format, usize::MAX).expect("valid") == bytes,
+            "{format:?}"
+        );
         assert!(target.lock().is_open());
     }
 }
@@ -66,15 +84,27 @@ fn members_and_frames_follow_one_another() {
     for format in [Format::Gzip, Format::Zstandard] {
         let mut both = compress(b"one ", format, None).expect("compressed");
         both.extend(compress(b"two", format, None).expect("compressed"));
-        assert_eq!(decompress(&both, format, 100).as_deref(), Ok(&b"one two"[..]));
-        assert_eq!(read_all(&mut reader(both, format)).ok().as_deref(), Some(&b"one two"[..]));
+        assert_eq!(
+            decompress(&both, format, 100).as_deref(),
+            Ok(&b"one two"[..])
+        );
+        assert_eq!(
+            read_all(&mut reader(both, format)).ok().as_deref(),
+            Some(&b"one two"[..])
+        );
     }
     let mut padded = compress(b"x", Format::Gzip, None).expect("compressed");
     padded.extend([0; 20]);
-    assert_eq!(decompress(&padded, Format::Gzip, 100).as_deref(), Ok(&b"x"[..]));
+    assert_eq!(
+        decompress(&padded, Format::Gzip, 100).as_deref(),
+        Ok(&b"x"[..])
+    );
     let mut skipped = vec![0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
     skipped.extend(compress(b"x", Format::Zstandard, None).expect("compressed"));
-    assert_eq!(decompress(&skipped, Format::Zstandard, 100).as_deref(), Ok(&b"x"[..]));
+    assert_eq!(
+        decompress(&skipped, Format::Zstandard, 100).as_deref(),
+        Ok(&b"x"[..])
+    );
 }
 
 #[test]
@@ -82,18 +112,23 @@ fn truncated_and_corrupt_data_are_refused_with_a_place() {
     for format in FORMATS {
         let compressed = compress(&sample(200_000), format, None).expect("compressed");
         for length in [0, 1, 5, compressed.len() / 2, compressed.len() - 1] {
-            let error = decompress(&compressed[..length], format, usize::MAX).expect_err("truncated");
+            let error =
+                decompress(&compressed[..length], format, usize::MAX).expect_err("truncated");
             assert!(error.contains("at byte"), "{format:?}: {error}");
             let error = read_all(&mut reader(compressed[..length].to_vec(), format));
             let message = error.expect_err("truncated").to_string();
             assert!(message.contains("at byte"), "{format:?}: {message}");
         }
         if format != Format::Deflate {
-            let error = decompress(b"this is no compressed data", format, 100).expect_err("no data");
+            let error =
+                decompress(b"this is no compressed data", format, 100).expect_err("no data");
             assert!(error.contains("corrupt"), "{format:?}: {error}");
             let mut trailing = compressed.clone();
             trailing[compressed.len() / 2] ^= 0x55;
-            assert!(decompress(&trailing, format, usize::MAX).is_err(), "{format:?}");
+            assert!(
+                decompress(&trailing, format, usize::MAX).is_err(),
+                "{format:?}"
+            );
         }
     }
     for format in [Format::Gzip, Format::Zstandard] {

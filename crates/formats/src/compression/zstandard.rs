@@ -17,12 +17,16 @@ const WINDOW_BYTES_MAX: u64 = 64 << 20;
 
 enum Phase {
     /// Before a frame, or at the end.
-    Frame { is_first: bool },
+    Frame {
+        is_first: bool,
+    },
     /// So many bytes of a skippable frame are left.
     Skip(usize),
     Blocks,
     /// Everything is decoded; what the decoder holds is taken.
-    Drain { is_last: bool },
+    Drain {
+        is_last: bool,
+    },
 }
 
 pub(super) struct ZstandardDecoder {
@@ -55,7 +59,11 @@ impl ZstandardDecoder {
             return Ok(Some(8));
         }
         if magic != MAGIC {
-            let what = if is_first { "no frame" } else { "something else follows" };
+            let what = if is_first {
+                "no frame"
+            } else {
+                "something else follows"
+            };
             return Err(Corrupt(what.into()));
         }
         let Some(&descriptor) = input.get(4) else {
@@ -64,7 +72,11 @@ impl ZstandardDecoder {
         let single_segment = descriptor >> 5 & 1;
         let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
         let size_flag = descriptor >> 6;
-        let size = if size_flag == 0 { single_segment } else { 1 << size_flag };
+        let size = if size_flag == 0 {
+            single_segment
+        } else {
+            1 << size_flag
+        };
         let length = 5 + usize::from(1 - single_segment) + dictionary + usize::from(size);
         let Some(mut header) = input.get(..length) else {
             return Ok(None);
@@ -82,7 +94,9 @@ impl ZstandardDecoder {
         if window > WINDOW_BYTES_MAX {
             return Err(Corrupt(format!("a window of {window} bytes is too large")));
         }
-        self.inner.reset(&mut header).map_err(|error| Corrupt(error.to_string()))?;
+        self.inner
+            .reset(&mut header)
+            .map_err(|error| Corrupt(error.to_string()))?;
         self.phase = Phase::Blocks;
         Ok(Some(length))
     }
@@ -107,11 +121,17 @@ impl ZstandardDecoder {
             return Ok(None);
         }
         let mut source = input;
-        let outcome = self.inner.decode_blocks(&mut source, BlockDecodingStrategy::UptoBlocks(1));
+        let outcome = self
+            .inner
+            .decode_blocks(&mut source, BlockDecodingStrategy::UptoBlocks(1));
         match outcome {
             Ok(_) => {}
             // Nothing but the checksum can be missing.
-            Err(_) if is_last && input.len() < needed + CHECKSUM_BYTES && source.len() < CHECKSUM_BYTES => {
+            Err(_)
+                if is_last
+                    && input.len() < needed + CHECKSUM_BYTES
+                    && source.len() < CHECKSUM_BYTES =>
+            {
                 return Err(Corrupt("the end of a frame is missing".into()));
             }
             Err(error) => return Err(Corrupt(error.to_string())),
@@ -148,7 +168,11 @@ impl Decoder for ZstandardDecoder {
                 const BLOCK_BYTES: usize = 3;
                 let size = input.get(..BLOCK_BYTES).map(|header| {
                     let header = u32::from_le_bytes([header[0], header[1], header[2], 0]);
-                    let content = if header >> 1 & 3 == 1 { 1 } else { (header >> 3) as usize };
+                    let content = if header >> 1 & 3 == 1 {
+                        1
+                    } else {
+                        (header >> 3) as usize
+                    };
                     BLOCK_BYTES + content + CHECKSUM_BYTES
                 });
                 if !is_last && size.is_none_or(|size| input.len() < size.min(1 << 18)) {
@@ -158,7 +182,10 @@ impl Decoder for ZstandardDecoder {
                 }
             }
             Phase::Drain { is_last: was_last } => {
-                produced = self.inner.read(output).map_err(|error| Corrupt(error.to_string()))?;
+                produced = self
+                    .inner
+                    .read(output)
+                    .map_err(|error| Corrupt(error.to_string()))?;
                 if produced == 0 && was_last {
                     let stored = self.inner.get_checksum_from_data();
                     if stored.is_some() && stored != self.inner.get_calculated_checksum() {

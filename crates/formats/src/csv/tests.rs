@@ -33,9 +33,21 @@ fn rows(text: &str, dialect: Dialect, piece_bytes: usize) -> Result<Vec<Vec<Stri
 
 fn check(text: &str, dialect: Dialect, expected: &[&[&str]]) {
     for piece_bytes in [1, 2, 3, 1000] {
-        assert_eq!(rows(text, dialect, piece_bytes).as_deref(), Ok(expected).map(|rows: &[&[&str]]| {
-            rows.iter().map(|row| row.iter().map(|field| field.to_string()).collect::<Vec<_>>()).collect::<Vec<_>>()
-        }).as_deref(), "{text:?} in pieces of {piece_bytes}");
+        assert_eq!(
+            rows(text, dialect, piece_bytes).as_deref(),
+            Ok(expected)
+                .map(|rows: &[&[&str]]| {
+                    rows.iter()
+                        .map(|row| {
+                            row.iter()
+                                .map(|field| field.to_string())
+                                .collect::<Vec<_>>()
+                        })
+                        .collect::<Vec<_>>()
+                })
+                .as_deref(),
+            "{text:?} in pieces of {piece_bytes}"
+        );
     }
 }
 
@@ -58,22 +70,41 @@ fn rows_and_fields() {
 
 #[test]
 fn dialects() {
-    let spread = Dialect { skips_empty: false, ..Dialect::default() };
+    let spread = Dialect {
+        skips_empty: false,
+        ..Dialect::default()
+    };
     check("\na\n\n", spread, &[&[""], &["a"], &[""]]);
-    let tabs = Dialect { delimiter: b'\t', quote: None, ..Dialect::default() };
+    let tabs = Dialect {
+        delimiter: b'\t',
+        quote: None,
+        ..Dialect::default()
+    };
     check("a\t\"b\n", tabs, &[&["a", "\"b"]]);
-    let trimmed = Dialect { trims: true, ..Dialect::default() };
+    let trimmed = Dialect {
+        trims: true,
+        ..Dialect::default()
+    };
     check(" a , \" b \" ,\tc\n", trimmed, &[&["a", " b ", "c"]]);
-    let commented = Dialect { comment: Some(b'#'), ..Dialect::default() };
+    let commented = Dialect {
+        comment: Some(b'#'),
+        ..Dialect::default()
+    };
     check("#x,y\r\na,#b\n#end", commented, &[&["a", "#b"]]);
-    let escaped = Dialect { escape: Some(b'\\'), ..Dialect::default() };
+    let escaped = Dialect {
+        escape: Some(b'\\'),
+        ..Dialect::default()
+    };
     check("\"a\\\"b\\é\",c\n", escaped, &[&["a\"bé", "c"]]);
 }
 
 #[test]
 fn faults() {
     assert_eq!(rows("\"a", Dialect::default(), 1), Err(Fault::OpenQuote));
-    assert_eq!(rows("\"a\"b,c\n", Dialect::default(), 1), Err(Fault::AfterQuote));
+    assert_eq!(
+        rows("\"a\"b,c\n", Dialect::default(), 1),
+        Err(Fault::AfterQuote)
+    );
 }
 
 proptest! {

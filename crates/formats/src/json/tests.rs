@@ -73,7 +73,11 @@ fn agrees(text: &str) {
             value.filter(|_| text[end..].chars().all(|c| " \n\r\t".contains(c)))
         });
         let theirs = reference(text);
-        assert_eq!(ours.is_some(), theirs.is_some(), "{text:?} in pieces of {piece_bytes}");
+        assert_eq!(
+            ours.is_some(),
+            theirs.is_some(),
+            "{text:?} in pieces of {piece_bytes}"
+        );
         if let (Some(ours), Some(theirs)) = (ours, theirs) {
             assert_eq!(numbers_alike(ours), numbers_alike(theirs), "{text:?}");
         }
@@ -96,8 +100,9 @@ fn numbers_alike(value: Value) -> String {
         }
         Value::Object(members) => {
             let members = members.into_iter();
-            let members: Vec<String> =
-                members.map(|(key, value)| format!("{key:?}:{}", numbers_alike(value))).collect();
+            let members: Vec<String> = members
+                .map(|(key, value)| format!("{key:?}:{}", numbers_alike(value)))
+                .collect();
             format!("{{{}}}", members.join(","))
         }
         other => normal(other),
@@ -107,15 +112,77 @@ fn numbers_alike(value: Value) -> String {
 #[test]
 fn reads_what_the_reference_reads() {
     for text in [
-        "null", "true", "false", "0", "-0", "12", "-1.5e+3", "1E400", "123456789012345678901234567890",
-        "[]", "{}", "[1,[2,{}],\"x\"]", " [ 1 , 2 ] ", "{\"a\":1,\"b\":[null]}", "\"\\u00e9\\ud83d\\ude00\"",
-        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"é→😀\"", "[1.0,2e1,3E-1]", "\"12345678901234567890\"",
+        "null",
+        "true",
+        "false",
+        "0",
+        "-0",
+        "12",
+        "-1.5e+3",
+        "1E400",
+        "123456789012345678901234567890",
+        "[]",
+        "{}",
+        "[1,[2,{}],\"x\"]",
+        " [ 1 , 2 ] ",
+        "{\"a\":1,\"b\":[null]}",
+        "\"\\u00e9\\ud83d\\ude00\"",
+        "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+        "\"é→😀\"",
+        "[1.0,2e1,3E-1]",
+        "\"12345678901234567890\"",
         // Refused ones.
-        "", " ", "nul", "nulll", "tru", "[", "]", "[1", "[1,", "[1,]", "[,1]", "{", "{\"a\"", "{\"a\":", "{\"a\":1",
-        "{\"a\":1,", "{\"a\":1,}", "{a:1}", "{\"a\" 1}", "01", "-", "+1", "1.", ".5", "1e", "1e+", "--1", "1-2", "0x1",
-        "\"", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\ud800\\n\"", "\"\\udc00\"", "\"\\ud800\\ud800\"",
-        "\"\u{1}\"", "\"\n\"", "[1 2]", "{\"a\":1 \"b\":2}", "\u{feff}1", "é", "NaN", "Infinity", "[1}", "{]", "\u{c}1",
-        "1 2", "'a'", "/**/1",
+        "",
+        " ",
+        "nul",
+        "nulll",
+        "tru",
+        "[",
+        "]",
+        "[1",
+        "[1,",
+        "[1,]",
+        "[,1]",
+        "{",
+        "{\"a\"",
+        "{\"a\":",
+        "{\"a\":1",
+        "{\"a\":1,",
+        "{\"a\":1,}",
+        "{a:1}",
+        "{\"a\" 1}",
+        "01",
+        "-",
+        "+1",
+        "1.",
+        ".5",
+        "1e",
+        "1e+",
+        "--1",
+        "1-2",
+        "0x1",
+        "\"",
+        "\"\\",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\\ud800\"",
+        "\"\\ud800\\n\"",
+        "\"\\udc00\"",
+        "\"\\ud800\\ud800\"",
+        "\"\u{1}\"",
+        "\"\n\"",
+        "[1 2]",
+        "{\"a\":1 \"b\":2}",
+        "\u{feff}1",
+        "é",
+        "NaN",
+        "Infinity",
+        "[1}",
+        "{]",
+        "\u{c}1",
+        "1 2",
+        "'a'",
+        "/**/1",
     ] {
         agrees(text);
     }
@@ -126,9 +193,18 @@ fn one_value_is_read_and_no_more() {
     assert_eq!(read("[1] [2]", 3).map(|(_, end)| end), Ok(3));
     assert_eq!(read("12 13", 100).map(|(_, end)| end), Ok(2));
     assert_eq!(read("12,", 1).map(|(_, end)| end), Ok(2));
-    for (text, place) in [("12x", 'x'), ("truefalse", 'f'), ("null\"\"", '"'), ("1[", '[')] {
+    for (text, place) in [
+        ("12x", 'x'),
+        ("truefalse", 'f'),
+        ("null\"\"", '"'),
+        ("1[", '['),
+    ] {
         for piece_bytes in [1, 100] {
-            assert_eq!(read(text, piece_bytes), Err(Fault::Unexpected(place)), "{text}");
+            assert_eq!(
+                read(text, piece_bytes),
+                Err(Fault::Unexpected(place)),
+                "{text}"
+            );
         }
     }
     assert_eq!(read("\"a\"x", 1).map(|(_, end)| end), Ok(3));
@@ -165,15 +241,44 @@ fn long_arrays_come_in_several_tapes() {
     let text = format!("[{}]", vec!["[1,\"ab\"]"; 50_000].join(","));
     let (value, end) = read(&text, 4096).expect("valid");
     assert_eq!(end, text.len());
-    assert_eq!(value.and_then(|value| value.as_array().map(Vec::len)), Some(50_000));
+    assert_eq!(
+        value.and_then(|value| value.as_array().map(Vec::len)),
+        Some(50_000)
+    );
 }
 
 /// Texts that are JSON or nearly so.
 fn nearly_json() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         prop::sample::select(vec![
-            "[", "]", "{", "}", ",", ":", "null", "true", "false", "0", "-1", "1.5", "1e5", "-0.0e-3", "\"a\"",
-            "\"\\n\"", "\"\\u0041\"", "\"\\ud83d\\ude00\"", " ", "\n", "\"", "\\", "é", "1", "-", ".", "e", "+",
+            "[",
+            "]",
+            "{",
+            "}",
+            ",",
+            ":",
+            "null",
+            "true",
+            "false",
+            "0",
+            "-1",
+            "1.5",
+            "1e5",
+            "-0.0e-3",
+            "\"a\"",
+            "\"\\n\"",
+            "\"\\u0041\"",
+            "\"\\ud83d\\ude00\"",
+            " ",
+            "\n",
+            "\"",
+            "\\",
+            "é",
+            "1",
+            "-",
+            ".",
+            "e",
+            "+",
         ])
         .prop_map(str::to_owned),
         "[0-9eE.+-]{1,12}",
@@ -187,7 +292,9 @@ fn any_value() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(Value::from),
+        any::<f64>()
+            .prop_filter("finite", |f| f.is_finite())
+            .prop_map(Value::from),
         any::<String>().prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 40, 6, |inner| {

@@ -1,8 +1,6 @@
 //! Bytes as text in base 64 and base 16.
 
-use canny_formats::base64::{
-    Alphabet, Fault, Padding, decode, decode_hex, encode, encode_hex,
-};
+use canny_formats::base64::{Alphabet, Fault, Padding, decode, decode_hex, encode, encode_hex};
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
@@ -37,7 +35,12 @@ fn decode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         1 => Padding::Optional,
         _ => Padding::Refused,
     };
-    let decoded = decode(text.as_bytes(), alphabet(call, 1), padding, call.at(3).is_true());
+    let decoded = decode(
+        text.as_bytes(),
+        alphabet(call, 1),
+        padding,
+        call.at(3).is_true(),
+    );
     bytevector(thread, call, &text, decoded)
 }
 
@@ -64,7 +67,9 @@ fn bytevector(
         Ok(bytes) => thread.bytevector(&bytes),
         Err(Fault { index, message }) => {
             // The index counts bytes; what stands before a character that is wrong may be anything.
-            let index = text.get(..index).map_or(index, |before| before.chars().count());
+            let index = text
+                .get(..index)
+                .map_or(index, |before| before.chars().count());
             let message = format!("{message}, at index");
             let irritants = [Value::fixnum(index as i64)];
             Err(thread.raise(ConditionKind::Range, &message, &irritants, Some(call.who)))

@@ -6,9 +6,7 @@ use canny_formats::compression::{
     CompressingDevice, DecompressingDevice, Format, compress, decompress,
 };
 use canny_io::port::EncodeOptions;
-use canny_io::{
-    Access, BinaryInput, BinaryOutput, DecodeOptions, Handle, TextInput, TextOutput,
-};
+use canny_io::{Access, BinaryInput, BinaryOutput, DecodeOptions, Handle, TextInput, TextOutput};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
@@ -42,7 +40,10 @@ fn level(
         return Ok(None);
     }
     let level = call.index(thread, position)?;
-    match u32::try_from(level).ok().filter(|level| format.levels().contains(level)) {
+    match u32::try_from(level)
+        .ok()
+        .filter(|level| format.levels().contains(level))
+    {
         Some(level) => Ok(Some(level)),
         None => {
             let levels = format.levels();

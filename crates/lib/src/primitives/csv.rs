@@ -1,5 +1,7 @@
 //! Rows of fields: lists or vectors of strings out of what `canny_formats` reads, and text out of them.
 
+use std::cell::Cell;
+
 use canny_formats::csv::{Dialect, Progress, RowReader, write_field};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
@@ -42,14 +44,34 @@ fn dialect(
 /// `(%csv-read port dialect vector?)`.
 fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flag::TEXTUAL | flag::INPUT)?;
-    let mut reader = RowReader::new(dialect(thread, call, 1)?.0);
-    let mut start = None;
+    let dialect = dialect(thread, call, 1)?.0;
+    let mut reader = READER
+        .take()
+        .filter(|reader| reader.dialect() == &dialect)
+        .unwrap_or_else(|| Box::new(RowReader::new(dialect)));
+    reader.clear();
+    let outcome = read_row(thread, call, port, &mut reader);
+    const TEXT_BYTES_MAX: usize = 1 << 20;
+    if reader.text.capacity() <= TEXT_BYTES_MAX {
+        READER.set(Some(reader));
+    }
+    outcome
+}
+
+thread_local! {
+    /// A reader whose room is used again.
+    static READER: Cell<Option<Box<RowReader>>> = const { Cell::new(None) };
+}
+
+fn read_row(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+    reader: &mut RowReader,
+) -> Result<Value, Raise> {
     loop {
         let (progress, location) = on_text_input(thread, call, port, |source, wait| {
             let is_last = source.text.peek_char(wait)?.is_none();
-            if start.is_none() {
-                start = Some(source.text.location());
-            }
             let mut progress = Progress::NeedsMore;
             source.text.take_decoded(|text| {
                 let (used, reached) = reader.feed(text, is_last);
@@ -64,15 +86,19 @@ fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         })?;
         match progress {
             Progress::NeedsMore => {}
-            Progress::Row => return row(thread, call, &reader),
+            Progress::Row => return row(thread, call, reader),
             Progress::End => return Ok(Value::EOF),
             Progress::Fault(fault) => {
                 use canny_formats::csv::Fault;
-                // A field that does not end is looked for from where its row begins.
-                let place = if fault == Fault::OpenQuote { start } else { location };
-                let (line, column) = place.map_or((1, 1), |place| (place.line, place.column));
+                let (mut line, mut column) =
+                    location.map_or((1, 1), |location| (location.line, location.column));
                 let message = match fault {
-                    Fault::OpenQuote => "the text ends inside of a quoted field of the row at",
+                    Fault::OpenQuote => {
+                        // A field that does not end is looked for from where its row begins.
+                        line -= reader.text.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                        column = 1;
+                        "the text ends inside of a quoted field of the row at"
+                    }
                     Fault::AfterQuote => "a character behind the quote that ends a field, at",
                 };
                 let name = thread.symbol("line");

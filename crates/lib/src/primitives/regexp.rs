@@ -14,8 +14,8 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::strings::string_data;
 use canny_vm::{PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
-use regex_automata::meta::{BuildError, Config};
 use regex_automata::PatternID;
+use regex_automata::meta::{BuildError, Config};
 use regex_automata::util::captures::Captures;
 use regex_automata::util::syntax;
 use regex_automata::{Input, Span};
@@ -67,7 +67,9 @@ fn message(pattern: &str, error: &BuildError) -> String {
         }
         _ => return "the regular expression is too large".into(),
     };
-    let index = pattern.get(..offset).map_or(0, |before| before.chars().count());
+    let index = pattern
+        .get(..offset)
+        .map_or(0, |before| before.chars().count());
     format!("{what}, at index {index}")
 }
 
@@ -132,6 +134,11 @@ fn groups(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// The places of a match in bytes: start and end of the whole and of each group.
 type Spans = Vec<Option<Span>>;
 
+/// Whether there is a match. A search for one that may end early takes slower ways than this.
+fn is_match(regex: &Regex, input: &Input<'_>) -> bool {
+    regex.search_half(input).is_some()
+}
+
 /// Searches bytes; a test gives no spans.
 fn find(
     regex: &Regex,
@@ -142,7 +149,7 @@ fn find(
 ) -> Option<Spans> {
     let input = Input::new(bytes).span(start..bytes.len());
     if is_test {
-        return regex.is_match(input).then(Spans::new);
+        return is_match(regex, &input).then(Spans::new);
     }
     if regex.captures_len() == 1 {
         let found = regex.search(&input)?;
@@ -174,15 +181,21 @@ fn is_ascii(string: ObjectRef, range: &Range<usize>, known: Option<Value>) -> bo
     })
 }
 
-/// `(%regex-search regex string start end place state)`. The state is a vector of three: `#f` at first, then `#t` for a
+/// `(%regex-search regex string start end place state)`. The state is `#f` for a mere test, `()` for a single search, or a
+/// vector of three: `#f` at first, then `#t` for a
 /// range that is ASCII, or the copy, one of its bytes, and the character there, counted from the start of the range.
 fn search(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (string, range) = call.string_range(thread, 1, 2)?;
     let place = call.index_up_to(thread, 4, range.end)?;
     let place = place.max(range.start) - range.start;
-    let state = call.at(5).as_kind(Kind::Vector).filter(|state| state.length() == 3);
-    let is_test = state.is_none();
-    let known = state.map(|state| state.field(0)).filter(|known| known.is_true());
+    let state = call
+        .at(5)
+        .as_kind(Kind::Vector)
+        .filter(|state| state.length() == 3);
+    let is_test = call.at(5) == Value::FALSE;
+    let known = state
+        .map(|state| state.field(0))
+        .filter(|known| known.is_true());
     if is_ascii(string, &range, known) {
         if let Some(state) = state
             && known.is_none()
@@ -191,7 +204,9 @@ fn search(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         }
         let spans = with_regex(thread, call, |_, regex, captures| {
             with_units(string, |units| match units {
-                Units::Narrow(bytes) => find(regex, captures, &bytes[range.clone()], place, is_test),
+                Units::Narrow(bytes) => {
+                    find(regex, captures, &bytes[range.clone()], place, is_test)
+                }
                 Units::Wide(_) => None,
             })
         })?;
@@ -201,9 +216,11 @@ fn search(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let text = with_units(string, |units| units.slice(range.clone()).to_text());
         let spans = with_regex(thread, call, |_, regex, captures| {
             let start = byte_of(text.as_bytes(), 0, 0, place);
-            find(regex, captures, text.as_bytes(), start, true)
+            find(regex, captures, text.as_bytes(), start, is_test)
         })?;
-        return places(thread, spans, true, |byte| byte);
+        return places(thread, spans, is_test, |byte| {
+            range.start + count_characters(&text.as_bytes()[..byte])
+        });
     };
     search_copy(thread, call, string, range, place, state)
 }
@@ -251,13 +268,15 @@ fn search_copy(
         })
     })?;
     let (mut last_byte, mut last_character) = (start, place);
-    let bytes_between = |from: usize, to: usize| {
-        copy.with_bytes(|bytes| count_characters(&bytes[from..to]))
-    };
+    let bytes_between =
+        |from: usize, to: usize| copy.with_bytes(|bytes| count_characters(&bytes[from..to]));
     let mut indexes = std::collections::HashMap::new();
     if let Some(spans) = &spans {
-        let mut sorted: Vec<usize> =
-            spans.iter().flatten().flat_map(|span| [span.start, span.end]).collect();
+        let mut sorted: Vec<usize> = spans
+            .iter()
+            .flatten()
+            .flat_map(|span| [span.start, span.end])
+            .collect();
         sorted.sort_unstable();
         for byte in sorted {
             last_character += bytes_between(last_byte.min(byte), byte);
@@ -311,8 +330,16 @@ fn places(
     let vector = thread.make_vector(2 * spans.len(), Value::FALSE)?;
     for (group, span) in spans.iter().enumerate() {
         if let Some(span) = span {
-            thread.store(vector, 2 * group, Value::fixnum(index_of(span.start) as i64));
-            thread.store(vector, 2 * group + 1, Value::fixnum(index_of(span.end) as i64));
+            thread.store(
+                vector,
+                2 * group,
+                Value::fixnum(index_of(span.start) as i64),
+            );
+            thread.store(
+                vector,
+                2 * group + 1,
+                Value::fixnum(index_of(span.end) as i64),
+            );
         }
     }
     Ok(vector)
@@ -335,7 +362,7 @@ fn find_line(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                 let Some(line) = source.text.read_line(wait)? else {
                     return Ok(Found::End);
                 };
-                if regex.is_match(line.as_str()) {
+                if is_match(regex, &Input::new(line.as_str())) {
                     let mut builder = TextBuilder::new();
                     builder.push_str(line.as_str());
                     return Ok(Found::Line(builder));

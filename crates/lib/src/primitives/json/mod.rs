@@ -119,8 +119,16 @@ fn failure(thread: &mut Thread, call: Call, message: &str, location: &Location) 
         places.push(thread.protect(name));
         places.push(thread.protect(Value::fixnum(number as i64)));
     }
-    let irritants: Vec<Value> = places.iter().map(|&place| thread.protected(place)).collect();
-    let condition = thread.condition("json", &format!("{message}, at"), &irritants, Some(call.who));
+    let irritants: Vec<Value> = places
+        .iter()
+        .map(|&place| thread.protected(place))
+        .collect();
+    let condition = thread.condition(
+        "json",
+        &format!("{message}, at"),
+        &irritants,
+        Some(call.who),
+    );
     thread.release(base);
     thread.raise_object(condition)
 }
@@ -218,7 +226,13 @@ fn make_reader(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut reader = reader_of(thread, call, 0)?;
     reader.notes_starts = true;
     let number = Host::of(thread).json_readers.insert(Some(Box::new(reader)));
-    host_object(thread, Kind::External, external::JSON_READER, number, "json-reader")
+    host_object(
+        thread,
+        Kind::External,
+        external::JSON_READER,
+        number,
+        "json-reader",
+    )
 }
 
 /// The next events in a list; none at the end of the value or of the text.
@@ -232,7 +246,9 @@ fn events(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     };
     let outcome = next_events(thread, call, port, &mut reader);
     reader.empty_tape();
-    Host::of(thread).json_readers.with(number, |slot| *slot = Some(reader));
+    Host::of(thread)
+        .json_readers
+        .with(number, |slot| *slot = Some(reader));
     outcome
 }
 
@@ -461,4 +477,3 @@ impl Replay {
         Ok(value)
     }
 }
-

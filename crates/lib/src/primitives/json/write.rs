@@ -107,7 +107,10 @@ impl Writer {
             let message = "JSON has no form for infinities and NaN";
             return match write_flonum(flonum, &mut self.text) {
                 true => Ok(()),
-                false => Err(Refusal { message, object: value }),
+                false => Err(Refusal {
+                    message,
+                    object: value,
+                }),
             };
         }
         let object = value;
@@ -146,7 +149,10 @@ impl Writer {
             && self.stack.iter().any(|open| open.container == container)
         {
             let message = "an object contains itself";
-            return Err(Refusal { message, object: Value::FALSE });
+            return Err(Refusal {
+                message,
+                object: Value::FALSE,
+            });
         }
         self.text.push(bracket);
         self.stack.push(Open {
@@ -202,11 +208,17 @@ impl Writer {
         }
         let Some(pair) = open.rest.as_pair() else {
             let message = "an object is a proper list of pairs";
-            return Err(Refusal { message, object: open.rest });
+            return Err(Refusal {
+                message,
+                object: open.rest,
+            });
         };
         let Some(member) = pair.car().as_pair() else {
             let message = "a member of an object is a pair of a key and a value";
-            return Err(Refusal { message, object: pair.car() });
+            return Err(Refusal {
+                message,
+                object: pair.car(),
+            });
         };
         let key = member.car();
         check_key(key)?;
@@ -215,7 +227,10 @@ impl Writer {
         open.rest = pair.cdr();
         if open.rest == open.earlier {
             let message = "a list has no end";
-            return Err(Refusal { message, object: Value::FALSE });
+            return Err(Refusal {
+                message,
+                object: Value::FALSE,
+            });
         }
         if open.count.is_power_of_two() {
             open.earlier = open.rest;
@@ -361,8 +376,12 @@ impl Writer {
         let path = thread.protect(path);
         let word = thread.symbol("path");
         let (object, path) = (thread.protected(base), thread.protected(path));
-        let condition =
-            thread.condition("json", refusal.message, &[object, word, path], Some(call.who));
+        let condition = thread.condition(
+            "json",
+            refusal.message,
+            &[object, word, path],
+            Some(call.who),
+        );
         thread.release(base);
         thread.raise_object(condition)
     }
@@ -373,11 +392,16 @@ fn check_key(key: Value) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = "a key is a string or a symbol";
-    Err(Refusal { message, object: key })
+    Err(Refusal {
+        message,
+        object: key,
+    })
 }
 
 fn key_text(key: Value) -> String {
-    string_text(key).or_else(|| symbol_name(key)).unwrap_or_default()
+    string_text(key)
+        .or_else(|| symbol_name(key))
+        .unwrap_or_default()
 }
 
 /// The decimal text of a ratio, if it has one.
@@ -433,7 +457,9 @@ fn write_to_port(thread: &mut Thread, call: Call, port: Value) -> Result<Value, 
         put_text(thread, call, port, &text)?;
         if thread.safepoint() {
             let error = canny_io::IoError::Interrupted;
-            return Err(crate::primitives::ports::failed(thread, call.who, None, &error));
+            return Err(crate::primitives::ports::failed(
+                thread, call.who, None, &error,
+            ));
         }
         writer.unpark(thread, &parked);
     }
