@@ -28,7 +28,7 @@ use canny_sched::{Interest, Notice, Wake};
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
-use crate::device::{ByteDevice, ChannelDevice, MemoryDevice};
+use crate::device::{Awaited, ByteDevice, ChannelDevice, MemoryDevice};
 use crate::error::{IoError, Operation};
 use crate::wait::Wait;
 
@@ -282,13 +282,12 @@ impl Handle {
 
     /// Hands on what a device holds back. Handles buffer nothing themselves, so that there is nothing
     /// to do for descriptors.
-    pub fn flush(&self) -> Result<(), IoError> {
-        let outcome = match &mut *self.lock() {
-            Backend::Descriptor { .. } | Backend::Channel(_) => Ok(()),
-            Backend::Device(device) => device.flush(),
-            Backend::Closed => return Err(IoError::closed(Operation::Write, &self.name)),
+    pub fn flush(&self, wait: Wait<'_>) -> Result<(), IoError> {
+        let flush = |backend: &mut Backend| match backend {
+            Backend::Device(device) => device.flush().map(|()| 0),
+            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(0),
         };
-        outcome.map_err(|error| IoError::from_system(Operation::Write, &self.name, error))
+        self.transfer(Operation::Write, wait, flush).map(|_| ())
     }
 
     /// Moves to another position and returns it, counted in bytes from the start.
@@ -449,48 +448,53 @@ impl Handle {
         wait: Wait<'_>,
     ) -> (MutexGuard<'a, Backend>, Wake) {
         let changed = Interest::Notice(&self.changed, self.changed.look());
-        let descriptor = match &*backend {
-            Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
-            _ => None,
-        };
-        let awaited = match &*backend {
-            Backend::Device(device) => device.awaits(),
-            _ => None,
-        };
+        let awaited = backend.awaited(operation);
         // A device gives no notice of its own accord: look at it now and then.
-        let look_again = (awaited.is_none() && matches!(&*backend, Backend::Device(_)))
+        let look_again = matches!(&*backend, Backend::Device(_))
             .then(|| Instant::now() + DEVICE_SLICE)
             .filter(|soon| deadline.is_none_or(|deadline| *soon < deadline));
         drop(backend);
         let interrupt = wait.interrupt();
-        if let Some(awaited) = awaited {
-            let descriptor = awaited.descriptor.as_fd();
-            let ready = if awaited.writable {
-                Interest::Writable(descriptor)
-            } else {
-                Interest::Readable(descriptor)
-            };
-            let wake = canny_sched::wait(&[ready, changed], deadline, interrupt);
-            return (self.lock(), wake);
-        }
-        let wake = match &descriptor {
-            Some(descriptor) => {
-                let ready = match operation {
-                    Operation::Read => Interest::Readable(descriptor.as_fd()),
-                    _ => Interest::Writable(descriptor.as_fd()),
+        let limit = look_again.or(deadline);
+        let wake = match &awaited {
+            Some((descriptor, writable)) => {
+                let ready = if *writable {
+                    Interest::Writable(descriptor.as_fd())
+                } else {
+                    Interest::Readable(descriptor.as_fd())
                 };
-                canny_sched::wait(&[ready, changed], deadline, interrupt)
+                canny_sched::wait(&[ready, changed], limit, interrupt)
             }
-            None => match canny_sched::wait(&[changed], look_again.or(deadline), interrupt) {
-                Wake::TimedOut if look_again.is_some() => Wake::Ready(0),
-                wake => wake,
-            },
+            None => canny_sched::wait(&[changed], limit, interrupt),
+        };
+        let wake = match wake {
+            Wake::TimedOut if look_again.is_some() => Wake::Ready(0),
+            wake => wake,
         };
         (self.lock(), wake)
     }
 }
 
 impl Backend {
+    /// The descriptor that a wait is for, and whether it must be writable. That of a device is behind it.
+    fn awaited(&self, operation: Operation) -> Option<(Arc<Descriptor>, bool)> {
+        match self {
+            Backend::Descriptor { descriptor, .. } => {
+                Some((Arc::clone(descriptor), operation != Operation::Read))
+            }
+            Backend::Device(device) => match device.waits_for()? {
+                Awaited::Handle(handle) => handle.lock().awaited(operation),
+                Awaited::Readable(descriptor) => {
+                    Some((Arc::new(Descriptor::Connection(descriptor)), false))
+                }
+                Awaited::Writable(descriptor) => {
+                    Some((Arc::new(Descriptor::Connection(descriptor)), true))
+                }
+            },
+            Backend::Channel(_) | Backend::Closed => None,
+        }
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Backend::Descriptor {

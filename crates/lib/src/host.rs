@@ -6,7 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
-//! | `processes`, `watches`, `sockets`, `tls_contexts` | the rows that make them; the sweep | the rows that use them |
+//! | `processes`, `watches`, `sockets`, `tls_contexts`, `json_readers`, `regexes` | the rows that make them; the sweep | the rows that use them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
@@ -18,6 +18,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use canny_formats::json::Reader as JsonReader;
 use canny_io::process::Process;
 use canny_io::socket::Socket;
 use canny_tls::TlsContext;
@@ -31,6 +32,7 @@ use crate::primitives::evaluation::Loaders;
 use crate::primitives::host_objects::HostTable;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
+use crate::primitives::regexp::Regex;
 use crate::primitives::watches::Watch;
 
 pub use crate::primitives::ports::standard::{
@@ -88,6 +90,9 @@ pub(crate) struct Host {
     pub(crate) tls_contexts: HostTable<TlsContext>,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
+    /// A reader is taken out while it is used.
+    pub(crate) json_readers: HostTable<Mutex<Option<Box<JsonReader>>>>,
+    pub(crate) regexes: HostTable<Regex>,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
     script_file: OnceLock<Option<String>>,
@@ -107,6 +112,8 @@ impl Host {
             tls_contexts: HostTable::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
+            json_readers: HostTable::default(),
+            regexes: HostTable::default(),
             conversation: OnceLock::new(),
             command_line: OnceLock::new(),
             script_file: OnceLock::new(),
@@ -210,6 +217,8 @@ pub(crate) mod external {
     pub(crate) const PROCESS: u64 = 4 << 60;
     pub(crate) const WATCH: u64 = 5 << 60;
     pub(crate) const TLS_CONTEXT: u64 = 6 << 60;
+    pub(crate) const JSON_READER: u64 = 7 << 60;
+    pub(crate) const REGEX: u64 = 8 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -232,6 +241,8 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
             external::WATCH => drop(Host::of(thread).watches.remove(number)),
             external::SOCKET => drop(Host::of(thread).sockets.remove(number)),
             external::TLS_CONTEXT => drop(Host::of(thread).tls_contexts.remove(number)),
+            external::JSON_READER => drop(Host::of(thread).json_readers.remove(number)),
+            external::REGEX => drop(Host::of(thread).regexes.remove(number)),
             _ => {}
         }
     }

@@ -1,7 +1,6 @@
 //! The two directions of a session as byte devices.
 
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use canny_io::{Awaited, ByteDevice};
@@ -42,8 +41,8 @@ impl ByteDevice for InputDevice {
         }
     }
 
-    fn awaits(&self) -> Option<Awaited> {
-        Some(awaited(&self.shared.descriptor, false))
+    fn waits_for(&self) -> Option<Awaited> {
+        Some(Awaited::Readable(self.shared.descriptor.clone()))
     }
 }
 
@@ -86,8 +85,8 @@ impl ByteDevice for OutputDevice {
         Ok(count)
     }
 
-    fn awaits(&self) -> Option<Awaited> {
-        Some(awaited(&self.shared.descriptor, true))
+    fn waits_for(&self) -> Option<Awaited> {
+        Some(Awaited::Writable(self.shared.descriptor.clone()))
     }
 
     /// Tells the other side that nothing follows, as far as that can be done without waiting.
@@ -103,12 +102,5 @@ impl ByteDevice for OutputDevice {
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(()),
             Err(error) => Err(error),
         }
-    }
-}
-
-fn awaited(descriptor: &Arc<OwnedFd>, writable: bool) -> Awaited {
-    Awaited {
-        descriptor: descriptor.clone(),
-        writable,
     }
 }

@@ -1,4 +1,5 @@
-//! Things of the host's that Scheme holds by an object with a number: processes, watches, sockets, contexts of TLS.
+//! Things of the host's that Scheme holds by an object with a number: processes, watches, sockets, contexts of TLS, readers of
+//! JSON, regular expressions.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,8 +1,11 @@
 //! The primitives, in the groups of their rows.
 
+pub(crate) mod base64;
 pub(crate) mod bytevectors;
 pub(crate) mod characters;
+pub(crate) mod compression;
 pub(crate) mod control;
+pub(crate) mod csv;
 pub(crate) mod equivalence;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
@@ -11,6 +14,7 @@ pub(crate) mod file_system;
 pub(crate) mod hash_tables;
 pub(crate) mod host_objects;
 mod inquiry;
+pub(crate) mod json;
 pub(crate) mod lists;
 pub(crate) mod memory;
 pub(crate) mod numbers;
@@ -21,6 +25,7 @@ pub(crate) mod posix;
 pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
+pub(crate) mod regexp;
 pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod string_case;
@@ -46,15 +51,19 @@ type Implementations = &'static [(&'static str, PrimitiveFunction)];
 
 /// Every topic. A test checks that they agree with the rows.
 const TOPICS: &[Implementations] = &[
+    base64::IMPLEMENTATIONS,
     bytevectors::IMPLEMENTATIONS,
     characters::IMPLEMENTATIONS,
+    compression::IMPLEMENTATIONS,
     control::IMPLEMENTATIONS,
+    csv::IMPLEMENTATIONS,
     equivalence::IMPLEMENTATIONS,
     hash_tables::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
     file_system::IMPLEMENTATIONS,
     inquiry::IMPLEMENTATIONS,
+    json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
     numbers::arithmetic::IMPLEMENTATIONS,
@@ -76,6 +85,7 @@ const TOPICS: &[Implementations] = &[
     processes::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
+    regexp::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
     string_comparison::IMPLEMENTATIONS,
     string_search::IMPLEMENTATIONS,

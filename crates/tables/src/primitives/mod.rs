@@ -26,6 +26,7 @@ mod control;
 mod equivalence;
 mod errors;
 mod file_system;
+mod formats;
 mod hash_tables;
 mod lists;
 mod numbers;
@@ -186,6 +187,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     posix::ROWS,
     file_system::ROWS,
     processes::ROWS,
+    formats::ROWS,
 ];
 
 struct Index {
