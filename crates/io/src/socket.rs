@@ -249,11 +249,15 @@ impl Socket {
         })
     }
 
-    /// The next datagram, of which at most so many bytes are kept.
+    /// The next datagram, of which at most so many bytes are kept; of a connection, the next bytes.
     pub fn receive(&self, bytes_max: usize, wait: Wait<'_>) -> Result<Datagram, IoError> {
         let mut buffer = vec![0; bytes_max.min(DATAGRAM_BYTES_MAX)];
         let (count, length, sender) = self.attempt(Operation::Receive, wait, |descriptor| {
-            let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+            let flags = match rustix::net::sockopt::socket_type(descriptor)? {
+                SocketType::DGRAM => RecvFlags::DONTWAIT | RecvFlags::TRUNC,
+                // Bytes of a connection that do not fit wait for the next time; with that flag they would be lost.
+                _ => RecvFlags::DONTWAIT,
+            };
             rustix::net::recvfrom(descriptor, &mut *buffer, flags)
         })?;
         buffer.truncate(count);
