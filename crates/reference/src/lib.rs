@@ -39,6 +39,7 @@ const PUBLIC: &[&str] = &[
     "(canny contract)",
     "(canny files)",
     "(canny generic)",
+    "(canny io)",
     "(canny loop)",
     "(canny match)",
     "(canny pretty-print)",

@@ -43,6 +43,8 @@ pub enum ConditionKind {
     Interrupt,
     /// The operating system refused something else.
     System,
+    /// The other side was not ready in time.
+    Timeout,
     /// No pattern takes a value.
     Match,
 }
@@ -67,6 +69,7 @@ impl ConditionKind {
             ConditionKind::Stack => "stack",
             ConditionKind::Interrupt => "interrupt",
             ConditionKind::System => "system",
+            ConditionKind::Timeout => "timeout",
             ConditionKind::Match => "match",
         }
     }

@@ -179,6 +179,11 @@ rows! { Running:
 "The message says what."
 "" => "";
 
+"timed-out" ["timeout"]
+"An operation took longer than it was allowed to"
+"The other side sent or took nothing for so long. Nothing was lost: the operation can be tried again. `guard` with `timeout-error?` takes it."
+"" => "";
+
 "other-condition" []
 "A condition of a library's own kind was raised and not handled"
 "The message is that of the library which made the condition."

@@ -47,7 +47,7 @@ fn is_out_of_descriptors(error: &IoError) -> bool {
 
 /// Opens the file that argument 0 names. When there are too many open files, those that nobody can
 /// reach any more are closed first.
-fn open(
+pub(super) fn open(
     thread: &mut Thread,
     call: Call,
     open: impl Fn(&Path, Wait<'_>) -> Result<Arc<Handle>, IoError>,
