@@ -83,8 +83,9 @@ kinds! {
     HashTable "hash-table" Scannable 8 ["equivalence" "weakness" "count" "used" "filled" "index" "entries"
         "identity" "epoch" "full-collections" "settled"];
     /// `id` names the host's object behind it; the collector tells the host when the port died. `loan` is the address
-    /// of its loan, a raw word that looks like a fixnum; see [`crate::layout::loan`].
-    Port "port" Scannable 8 ["id" "flags" "name" "loan"];
+    /// of its loan, a raw word that looks like a fixnum; see [`crate::layout::loan`]. `service` is `#f` or a procedure that makes
+    /// or takes the bytes.
+    Port "port" Scannable 8 ["id" "flags" "name" "loan" "service"];
     /// An environment for `eval`; `id` names the host's object.
     Environment "environment" Scannable 8 ["id" "name"];
     Code "code" Code 1 [];

@@ -184,6 +184,8 @@ pub mod port {
     pub const NAME: usize = 2;
     /// Address of the loan, a multiple of 16; there always is one.
     pub const LOAN: usize = 3;
+    /// `#f`, or a procedure of one parameter that makes or takes the bytes: a fixnum tells it what to do.
+    pub const SERVICE: usize = 4;
 }
 
 /// Offsets, in bytes, in the loan of a port: characters that one thread may read or write without the port's lock. The

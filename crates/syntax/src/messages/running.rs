@@ -188,8 +188,8 @@ rows! { Running:
 "" => "";
 
 "timed-out" ["timeout"]
-"The other side did not answer in time"
-"A connection, an address, input or a process was waited for as long as the program allows, and nothing came. Such conditions satisfy `timeout-error?`."
+"An operation took longer than it was allowed to"
+"The other side sent or took nothing for so long. Nothing was lost: the operation can be tried again. `guard` with `timeout-error?` takes it."
 "" => "";
 
 "other-condition" []

@@ -12,7 +12,9 @@
 //! - An operation given to [`on_port`] and its kin does not touch the Scheme heap.
 
 pub(crate) mod binary;
+pub(crate) mod channels;
 mod failure;
+pub(crate) mod files;
 pub(crate) mod input;
 pub(crate) mod objects;
 pub(crate) mod open;
@@ -21,6 +23,7 @@ pub(crate) mod standard;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
+pub(crate) mod transcode;
 
 use canny_io::{BinaryInput, BinaryOutput, IoError, Lender, SharedPort, TextOutput, Wait};
 use canny_tables::kinds::Kind;
@@ -60,6 +63,12 @@ pub(crate) fn flags_of(value: Value) -> i64 {
 pub(crate) fn name_of(port: Value) -> Value {
     port.as_kind(Kind::Port)
         .map_or(Value::FALSE, |port| port.field(field::NAME))
+}
+
+/// Whether a procedure makes or takes the bytes of a port.
+pub(crate) fn is_served(port: Value) -> bool {
+    port.as_kind(Kind::Port)
+        .is_some_and(|port| port.field(field::SERVICE).is_true())
 }
 
 #[inline]

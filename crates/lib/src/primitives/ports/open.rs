@@ -39,7 +39,7 @@ fn path(thread: &mut Thread, call: Call) -> Result<PathBuf, Raise> {
 
 /// Opens the file that argument 0 names. When there are too many open files, those that nobody can
 /// reach any more are closed first.
-fn open(
+pub(super) fn open(
     thread: &mut Thread,
     call: Call,
     open: impl Fn(&Path, Wait<'_>) -> Result<Arc<Handle>, IoError>,

@@ -7,8 +7,8 @@ use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use super::table::{HostPort, unknown_port, with_port};
 use super::{
-    at_once, flag, flags_of, id_of, key, on_binary_output, on_text_output, port_argument,
-    port_failure,
+    at_once, flag, flags_of, id_of, is_served, key, on_binary_output, on_text_output,
+    port_argument, port_failure,
 };
 use crate::arguments::{Call, implementations};
 use crate::printer::{Printer, Style};
@@ -159,6 +159,13 @@ fn print(thread: &mut Thread, call: Call, style: Style) -> Result<Value, Raise> 
         return Ok(Value::UNSPECIFIED);
     }
     let mut printer = Printer::new(thread.vm(), call.at(0), style);
+    if is_served(port) {
+        // A part that was written would be written again when the operation is repeated.
+        while !printer.print_some() {}
+        let text = printer.take_text();
+        put_text(thread, call, port, &text)?;
+        return Ok(Value::UNSPECIFIED);
+    }
     loop {
         let is_done = printer.print_some();
         let text = printer.take_text();

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_io::error::SystemFailure;
 use canny_io::{
-    BinaryInput, BinaryOutput, IoError, Lender, Loan, Operation, SharedPort, TextInput, TextOutput,
-    Wait,
+    BinaryInput, BinaryOutput, Handle, IoError, Lender, Loan, Operation, SharedPort, TextInput,
+    TextOutput, Wait,
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{loan, port as field};
@@ -22,6 +22,9 @@ use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
 use crate::host::{Host, external, sweep_dead};
+
+/// With this variable in the environment, ports that were left open are told of.
+const DEBUG_VARIABLE: &str = "CANNY_DEBUG_PORTS";
 
 /// A textual input with what `read` remembers of it.
 pub(crate) struct TextSource {
@@ -106,6 +109,16 @@ impl HostPort {
             HostPort::TextOutput(port) => port.lock().is_open(),
             HostPort::BinaryInput(port) => port.lock().is_open(),
             HostPort::BinaryOutput(port) => port.lock().is_open(),
+        }
+    }
+
+    /// The handle, unless the bytes are in memory.
+    pub(crate) fn handle(&self) -> Option<Arc<Handle>> {
+        match self {
+            HostPort::TextInput(port) => port.lock().text.handle().cloned(),
+            HostPort::TextOutput(port) => port.lock().handle().cloned(),
+            HostPort::BinaryInput(port) => port.lock().handle().cloned(),
+            HostPort::BinaryOutput(port) => port.lock().handle().cloned(),
         }
     }
 
@@ -231,6 +244,15 @@ pub(crate) fn unknown_port() -> IoError {
     }))
 }
 
+/// The failure of an operation that needs a handle.
+#[cold]
+pub(crate) fn unsupported(operation: Operation) -> IoError {
+    IoError::Unsupported(Box::new(canny_io::error::Refusal {
+        operation,
+        name: "port".into(),
+    }))
+}
+
 /// Makes the port object for an io port.
 pub(crate) fn make_port(
     thread: &mut Thread,
@@ -253,6 +275,7 @@ pub(crate) fn make_port(
             thread.store(object, field::FLAGS, Value::fixnum(flags));
             thread.store(object, field::NAME, name);
             thread.store(object, field::LOAN, loan);
+            thread.store(object, field::SERVICE, Value::FALSE);
             thread.register_external(object, external::PORT | id);
             Ok(object)
         }
@@ -270,8 +293,22 @@ pub(crate) fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
         ids.iter().filter_map(|id| table.remove(*id)).collect()
     };
     thread.outside_heap(|| {
+        let tells = std::env::var_os(DEBUG_VARIABLE).is_some();
         for port in ports {
-            let _ = port.abandon();
+            if tells
+                && port.is_open()
+                && let Some(handle) = port.handle()
+            {
+                eprintln!(
+                    "canny: a port was left open and is closed now: {}",
+                    handle.name()
+                );
+            }
+            if let Err(error) = port.abandon()
+                && tells
+            {
+                eprintln!("canny: {error}");
+            }
         }
     });
 }
