@@ -16,7 +16,7 @@
 //! buffered), and a write that returns one of them has accepted nothing, so the caller may run other
 //! code and simply repeat the operation. Each operation that might have to wait says how by a [`Wait`].
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod decoder;
 pub mod device;

@@ -184,6 +184,12 @@ pub mod port {
     pub const NAME: usize = 2;
     /// Address of the loan, a multiple of 16; there always is one.
     pub const LOAN: usize = 3;
+    /// A bytevector with the text that was written, in string ports that have nothing behind them yet.
+    pub const TEXT: usize = 4;
+    /// Bytes of it that are text.
+    pub const USED: usize = 5;
+    /// The thread that may use them.
+    pub const OWNER: usize = 6;
 }
 
 /// Offsets, in bytes, in the loan of a port: characters that one thread may read or write without the port's lock. The
