@@ -16,6 +16,8 @@
 (define-library (canny net)
   (export address? make-address address-family address-host address-port resolve-host
           tcp-connect unix-connect connect
+          tls-client-context tls-server-context tls-connect tls-accept connection-tls-version
+          connection-protocol connection-peer-certificate
           connection? connection-input connection-output connection-address connection-peer-address
           connection-open? close-connection call-with-connection
           tcp-listen unix-listen listen listener? listener-address listener-open? accept-connection
@@ -26,7 +28,7 @@
           socket-option set-socket-option!
           network-error? timeout-error?)
   (import (canny primitives) (canny syntax) (only (canny control) dynamic-wind error)
-          (canny arguments))
+          (only (canny posix) timeout-error?) (canny arguments))
   (begin
 
     ;; Errors.
@@ -36,11 +38,6 @@
       (and (error-object? object)
            (memq (condition-kind object) '(system timeout))
            #t))
-
-    ;; Whether an object was raised because something took longer than its timeout.
-    (define (timeout-error? object)
-      (and (error-object? object)
-           (eq? (condition-kind object) 'timeout)))
 
     ;; Addresses.
 
@@ -111,18 +108,20 @@
     ;; Connections.
 
     (define-record-type connection
-      (make-connection socket input output)
+      (make-connection socket input output security)
       connection?
       (socket connection-socket)
       (input input-of)
-      (output output-of))
+      (output output-of)
+      ;; For a connection over TLS the version, the protocol and the certificate, else #f.
+      (security security-of))
 
     (define (check-connection who object)
       (check-argument who 1 connection? "connection" object))
 
     (define (socket->connection socket)
       (let ((ports (%socket-ports socket)))
-        (make-connection socket (car ports) (cdr ports))))
+        (make-connection socket (car ports) (cdr ports) #f)))
 
     ;; The point in time that many seconds from now, on the monotonic clock.
     (define (deadline timeout)
@@ -154,6 +153,98 @@
       (check-address 'connect 1 address)
       (check-timeout 'connect timeout)
       (socket->connection (%socket-connect (list address) local timeout)))
+
+    ;; TLS.
+
+    (define (check-file who position object)
+      (check-argument who position string? "name of a file" object))
+
+    (define (check-protocols who object)
+      (if (not (list? object))
+          (%type-error who 4 "list of strings" object)))
+
+    (define-record-type tls-context
+      (make-tls-context client? handle)
+      tls-context?
+      (client? client-context?)
+      (handle context-handle))
+
+    ;; What connections of clients over TLS are made with. `#:trust` says which servers are believed: #t those that an
+    ;; authority which the system trusts vouches for, a file those that its certificates vouch for, #f all.
+    ;; `#:certificate` and `#:key` are files that say who the client is. `#:protocols` are those that it would speak, best first.
+    (define* (tls-client-context #:key (trust #t) (certificate #f) (key #f) (protocols '()))
+      (if (not (boolean? trust))
+          (check-file 'tls-client-context 1 trust))
+      (if (or certificate key)
+          (begin
+            (check-file 'tls-client-context 2 certificate)
+            (check-file 'tls-client-context 3 key)))
+      (check-protocols 'tls-client-context protocols)
+      (make-tls-context #t (%tls-client-context trust certificate key protocols)))
+
+    ;; What a server's connections over TLS are made with: files in PEM form of its certificate, with those that vouch for it, and
+    ;; of its private key. With `#:clients`, only clients that a certificate of that file vouches for are taken.
+    (define* (tls-server-context certificate key #:key (clients #f) (protocols '()))
+      (check-file 'tls-server-context 1 certificate)
+      (check-file 'tls-server-context 2 key)
+      (if clients
+          (check-file 'tls-server-context 3 clients))
+      (check-protocols 'tls-server-context protocols)
+      (make-tls-context #f (%tls-server-context certificate key clients protocols)))
+
+    (define default-client-context #f)
+
+    (define (the-default-client-context)
+      (if (not default-client-context)
+          (set! default-client-context (tls-client-context)))
+      default-client-context)
+
+    (define (secured who socket context server-name timeout)
+      (let ((found (%socket-secure socket (context-handle context) server-name timeout)))
+        (make-connection socket (car (car found)) (cdr (car found)) (cdr found))))
+
+    ;; A connection over TLS. `#:server-name` is the name that the server must prove, which is the host unless given.
+    (define* (tls-connect host port #:key (context #f) (server-name host) (timeout #f) (family #f)
+                          (local #f))
+      (check-argument 'tls-connect 1 string? "string" host)
+      (check-port-number 'tls-connect 2 port)
+      (check-timeout 'tls-connect timeout)
+      (check-argument 'tls-connect 3 string? "string" server-name)
+      (let ((context (or context (the-default-client-context))))
+        (if (not (and (tls-context? context) (client-context? context)))
+            (%type-error 'tls-connect 3 "context of a client of TLS" context))
+        (let* ((end (deadline timeout))
+               (addresses (%resolve-host host port (family-number 'tls-connect family) timeout))
+               (socket (%socket-connect addresses local (seconds-until end))))
+          (secured 'tls-connect socket context server-name (seconds-until end)))))
+
+    ;; Waits for the next connection and makes it one over TLS. A client that cannot prove or accept what is asked for raises an
+    ;; error; the listener goes on listening.
+    (define* (tls-accept listener context #:key (timeout #f))
+      (check-listener 'tls-accept listener)
+      (if (not (and (tls-context? context) (not (client-context? context))))
+          (%type-error 'tls-accept 2 "context of a server of TLS" context))
+      (check-timeout 'tls-accept timeout)
+      (let* ((end (deadline timeout))
+             (socket (%socket-accept (listener-socket listener) timeout)))
+        (secured 'tls-accept socket context #f (seconds-until end))))
+
+    (define (security who connection part)
+      (check-connection who connection)
+      (and (security-of connection)
+           (part (security-of connection))))
+
+    ;; The version of TLS as a string; #f for a connection without it.
+    (define (connection-tls-version connection)
+      (security 'connection-tls-version connection car))
+
+    ;; The protocol that both sides agreed on, or #f.
+    (define (connection-protocol connection)
+      (security 'connection-protocol connection (lambda (parts) (car (cdr parts)))))
+
+    ;; The other side's certificate in DER form, a bytevector, or #f if it showed none.
+    (define (connection-peer-certificate connection)
+      (security 'connection-peer-certificate connection (lambda (parts) (car (cdr (cdr parts))))))
 
     ;; The binary input port of a connection.
     (define (connection-input connection)

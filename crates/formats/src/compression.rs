@@ -15,7 +15,7 @@ mod zstandard;
 use std::io;
 use std::sync::Arc;
 
-use canny_io::{BinaryInput, BinaryOutput, ByteDevice, Handle, IoError, SharedPort, Wait};
+use canny_io::{Awaited, BinaryInput, BinaryOutput, ByteDevice, IoError, SharedPort, Wait};
 
 /// How bytes are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,8 +194,8 @@ impl ByteDevice for DecompressingDevice {
         self.source.close().map_err(|error| system_error(&error))
     }
 
-    fn waits_for(&self) -> Option<Arc<Handle>> {
-        self.source.handle().cloned()
+    fn waits_for(&self) -> Option<Awaited> {
+        self.source.handle().cloned().map(Awaited::Handle)
     }
 }
 
@@ -294,8 +294,12 @@ impl ByteDevice for CompressingDevice {
         outcome.map_err(|error| system_error(&error))
     }
 
-    fn waits_for(&self) -> Option<Arc<Handle>> {
-        self.target.try_lock()?.handle().cloned()
+    fn waits_for(&self) -> Option<Awaited> {
+        self.target
+            .try_lock()?
+            .handle()
+            .cloned()
+            .map(Awaited::Handle)
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use crate::handle::Handle;
@@ -36,8 +37,8 @@ pub trait ByteDevice: Send {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// The handle whose readiness decides when a read or a write that would block can go on.
-    fn waits_for(&self) -> Option<Arc<Handle>> {
+    /// Whose readiness decides when a read or a write that would block can go on.
+    fn waits_for(&self) -> Option<Awaited> {
         None
     }
 
@@ -45,6 +46,17 @@ pub trait ByteDevice: Send {
     fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// What a device depends on.
+#[derive(Clone, Debug)]
+pub enum Awaited {
+    /// The operation of the same name on another handle.
+    Handle(Arc<Handle>),
+    /// A descriptor from which something can be read.
+    Readable(Arc<OwnedFd>),
+    /// A descriptor to which something can be written.
+    Writable(Arc<OwnedFd>),
 }
 
 /// A file in memory: one position for reading and writing, growing when written past its end.

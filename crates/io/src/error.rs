@@ -33,6 +33,8 @@ pub enum Operation {
     Receive,
     /// Asking for or changing what a socket is set to.
     Configure,
+    /// Agreeing with the other side on encryption.
+    Secure,
 }
 
 impl Operation {
@@ -47,6 +49,7 @@ impl Operation {
                 | Operation::Send
                 | Operation::Receive
                 | Operation::Configure
+                | Operation::Secure
         )
     }
 
@@ -66,6 +69,7 @@ impl Operation {
             Operation::Send => "send",
             Operation::Receive => "receive",
             Operation::Configure => "change the settings of the socket",
+            Operation::Secure => "make a secure connection with",
         }
     }
 }
@@ -151,7 +155,8 @@ impl IoError {
         IoError::Closed(Refusal::new(operation, name))
     }
 
-    pub(crate) fn timed_out(operation: Operation, name: &str) -> IoError {
+    /// The other side was not ready in time.
+    pub fn timed_out(operation: Operation, name: &str) -> IoError {
         IoError::TimedOut(Refusal::new(operation, name))
     }
 

@@ -26,8 +26,9 @@ use std::time::{Duration, Instant};
 
 use canny_sched::{Interest, Notice, Wake};
 use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
 
-use crate::device::{ByteDevice, ChannelDevice, MemoryDevice};
+use crate::device::{Awaited, ByteDevice, ChannelDevice, MemoryDevice};
 use crate::error::{IoError, Operation};
 use crate::wait::Wait;
 
@@ -228,13 +229,39 @@ impl Handle {
         matches!(*self.lock(), Backend::Closed)
     }
 
+    /// The descriptor, which stays open while the result is held; `None` for devices and when closed.
+    pub(crate) fn descriptor(&self) -> Option<Arc<impl AsFd + use<>>> {
+        match &*self.lock() {
+            Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
+            _ => None,
+        }
+    }
+
+    /// Another descriptor for the same thing, for a process or a second handle.
+    pub fn duplicate(&self) -> Result<OwnedFd, IoError> {
+        if self.is_closed() {
+            return Err(IoError::closed(Operation::Open, &self.name));
+        }
+        let Some(descriptor) = self.descriptor() else {
+            return Err(IoError::unsupported(Operation::Open, &self.name));
+        };
+        let copy = descriptor.as_fd().try_clone_to_owned();
+        copy.map_err(|error| IoError::from_system(Operation::Open, &self.name, error))
+    }
+
     /// Reads at least one byte into `buffer`, which must not be empty; 0 means the end of input. A
     /// terminal may deliver more after its end of input.
     pub fn read(&self, buffer: &mut [u8], wait: Wait<'_>) -> Result<usize, IoError> {
         if !self.access.reads() {
             return Err(IoError::unsupported(Operation::Read, &self.name));
         }
-        self.transfer(Operation::Read, wait, |backend| backend.read(buffer))
+        match self.transfer(Operation::Read, wait, |backend| backend.read(buffer)) {
+            // A terminal that has gone away, or whose other side is closed.
+            Err(error) if self.terminal && error.os_code() == Some(Errno::IO.raw_os_error()) => {
+                Ok(0)
+            }
+            outcome => outcome,
+        }
     }
 
     /// Writes a prefix of `bytes` and returns its length: at least 1 unless `bytes` is empty.
@@ -274,7 +301,7 @@ impl Handle {
                 };
                 match rustix::fs::seek(descriptor.as_fd(), target) {
                     // A pipe, socket or terminal.
-                    Err(rustix::io::Errno::SPIPE) => {
+                    Err(Errno::SPIPE) => {
                         return Err(IoError::unsupported(Operation::Seek, &self.name));
                     }
                     outcome => outcome.map_err(io::Error::from),
@@ -421,7 +448,7 @@ impl Handle {
         wait: Wait<'_>,
     ) -> (MutexGuard<'a, Backend>, Wake) {
         let changed = Interest::Notice(&self.changed, self.changed.look());
-        let descriptor = backend.descriptor();
+        let awaited = backend.awaited(operation);
         // A device gives no notice of its own accord: look at it now and then.
         let look_again = matches!(&*backend, Backend::Device(_))
             .then(|| Instant::now() + DEVICE_SLICE)
@@ -429,11 +456,12 @@ impl Handle {
         drop(backend);
         let interrupt = wait.interrupt();
         let limit = look_again.or(deadline);
-        let wake = match &descriptor {
-            Some(descriptor) => {
-                let ready = match operation {
-                    Operation::Read => Interest::Readable(descriptor.as_fd()),
-                    _ => Interest::Writable(descriptor.as_fd()),
+        let wake = match &awaited {
+            Some((descriptor, writable)) => {
+                let ready = if *writable {
+                    Interest::Writable(descriptor.as_fd())
+                } else {
+                    Interest::Readable(descriptor.as_fd())
                 };
                 canny_sched::wait(&[ready, changed], limit, interrupt)
             }
@@ -448,11 +476,21 @@ impl Handle {
 }
 
 impl Backend {
-    /// The descriptor that a wait is for: of a device that of the handle behind it.
-    fn descriptor(&self) -> Option<Arc<Descriptor>> {
+    /// The descriptor that a wait is for, and whether it must be writable. That of a device is behind it.
+    fn awaited(&self, operation: Operation) -> Option<(Arc<Descriptor>, bool)> {
         match self {
-            Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
-            Backend::Device(device) => device.waits_for()?.lock().descriptor(),
+            Backend::Descriptor { descriptor, .. } => {
+                Some((Arc::clone(descriptor), operation != Operation::Read))
+            }
+            Backend::Device(device) => match device.waits_for()? {
+                Awaited::Handle(handle) => handle.lock().awaited(operation),
+                Awaited::Readable(descriptor) => {
+                    Some((Arc::new(Descriptor::Connection(descriptor)), false))
+                }
+                Awaited::Writable(descriptor) => {
+                    Some((Arc::new(Descriptor::Connection(descriptor)), true))
+                }
+            },
             Backend::Channel(_) | Backend::Closed => None,
         }
     }

@@ -249,11 +249,15 @@ impl Socket {
         })
     }
 
-    /// The next datagram, of which at most so many bytes are kept.
+    /// The next datagram, of which at most so many bytes are kept; of a connection, the next bytes.
     pub fn receive(&self, bytes_max: usize, wait: Wait<'_>) -> Result<Datagram, IoError> {
         let mut buffer = vec![0; bytes_max.min(DATAGRAM_BYTES_MAX)];
         let (count, length, sender) = self.attempt(Operation::Receive, wait, |descriptor| {
-            let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
+            let flags = match rustix::net::sockopt::socket_type(descriptor)? {
+                SocketType::DGRAM => RecvFlags::DONTWAIT | RecvFlags::TRUNC,
+                // Bytes of a connection that do not fit wait for the next time; with that flag they would be lost.
+                _ => RecvFlags::DONTWAIT,
+            };
             rustix::net::recvfrom(descriptor, &mut *buffer, flags)
         })?;
         buffer.truncate(count);
@@ -271,14 +275,20 @@ impl Socket {
 
     /// The handles of a connection: input and output. They take the descriptor over.
     pub fn handles(&self) -> Result<(Arc<Handle>, Arc<Handle>), IoError> {
-        let mut held = self.lock();
-        let Held::Own(descriptor) = std::mem::replace(&mut *held, Held::Closed) else {
-            return Err(IoError::closed(Operation::Open, &self.name));
-        };
-        *held = Held::Lent(Arc::downgrade(&descriptor));
+        let descriptor = self.take_descriptor()?;
         let input = Handle::from_socket(descriptor.clone(), &self.name, Access::Read);
         let output = Handle::from_socket(descriptor, &self.name, Access::Write);
         Ok((input, output))
+    }
+
+    /// The descriptor, for who makes the handles of a connection.
+    pub fn take_descriptor(&self) -> Result<Arc<OwnedFd>, IoError> {
+        let mut held = self.lock();
+        let Held::Own(descriptor) = std::mem::replace(&mut *held, Held::Closed) else {
+            return Err(IoError::closed(Operation::Configure, &self.name));
+        };
+        *held = Held::Lent(Arc::downgrade(&descriptor));
+        Ok(descriptor)
     }
 
     /// Ends a direction of a connection, or both.

@@ -4,12 +4,11 @@
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
-//! | `sockets` | the rows of sockets; the sweep | the same |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
+//! | `processes`, `watches`, `sockets`, `tls_contexts`, `json_readers`, `regexes` | the rows that make them; the sweep | the rows that use them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
-//! | `json_readers`, `regexes` | the rows of JSON and of regular expressions; the sweep | the same |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
 //! | `command_line`, `script_file`, `report` | the host program, once, before it runs code | any thread |
 //! | `environment` | the row that changes an environment variable | the rows that read them |
@@ -17,10 +16,12 @@
 //! Nothing here holds a Scheme value.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use canny_formats::json::Reader as JsonReader;
+use canny_io::process::Process;
+use canny_io::socket::Socket;
+use canny_tls::TlsContext;
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
@@ -28,10 +29,11 @@ use crate::failure::Failures;
 use crate::macros::Conversation;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
+use crate::primitives::host_objects::HostTable;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 use crate::primitives::regexp::Regex;
-use crate::primitives::sockets::Sockets;
+use crate::primitives::watches::Watch;
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
@@ -82,12 +84,15 @@ pub type Report = Box<dyn Fn(&Uncaught) + Send + Sync>;
 pub(crate) struct Host {
     pub(crate) ports: PortTable,
     pub(crate) loaders: Loaders,
-    pub(crate) sockets: Sockets,
+    pub(crate) processes: HostTable<Process>,
+    pub(crate) watches: HostTable<Watch>,
+    pub(crate) sockets: HostTable<Socket>,
+    pub(crate) tls_contexts: HostTable<TlsContext>,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
     /// A reader is taken out while it is used.
-    pub(crate) json_readers: HostObjects<Option<Box<JsonReader>>>,
-    pub(crate) regexes: HostObjects<Arc<Regex>>,
+    pub(crate) json_readers: HostTable<Mutex<Option<Box<JsonReader>>>>,
+    pub(crate) regexes: HostTable<Regex>,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
     script_file: OnceLock<Option<String>>,
@@ -101,11 +106,14 @@ impl Host {
         Host {
             ports: PortTable::default(),
             loaders: Loaders::default(),
-            sockets: Sockets::default(),
+            processes: HostTable::default(),
+            watches: HostTable::default(),
+            sockets: HostTable::default(),
+            tls_contexts: HostTable::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
-            json_readers: HostObjects::default(),
-            regexes: HostObjects::default(),
+            json_readers: HostTable::default(),
+            regexes: HostTable::default(),
             conversation: OnceLock::new(),
             command_line: OnceLock::new(),
             script_file: OnceLock::new(),
@@ -195,42 +203,6 @@ impl Uncaught {
     }
 }
 
-/// Objects of the host's by the numbers that Scheme objects know them by.
-pub(crate) struct HostObjects<T> {
-    inner: Mutex<HashMap<u64, T>>,
-}
-
-impl<T> Default for HostObjects<T> {
-    fn default() -> HostObjects<T> {
-        HostObjects {
-            inner: Mutex::default(),
-        }
-    }
-}
-
-impl<T> HostObjects<T> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, T>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn insert(&self, object: T) -> u64 {
-        // Threads keep objects at hand by number, whatever machine they belong to.
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        self.lock().insert(number, object);
-        number
-    }
-
-    /// Runs short work on an object, if it is there.
-    pub(crate) fn with<R>(&self, number: u64, work: impl FnOnce(&mut T) -> R) -> Option<R> {
-        self.lock().get_mut(&number).map(work)
-    }
-
-    pub(crate) fn remove(&self, number: u64) -> Option<T> {
-        self.lock().remove(&number)
-    }
-}
-
 /// The compiler's side of the thread's machine.
 pub(crate) fn evaluation(vm: &Vm) -> &Evaluation {
     vm.host(|| Evaluation::new(&EvaluationConfig::default()))
@@ -241,9 +213,12 @@ pub(crate) mod external {
     pub(crate) const PORT: u64 = 0;
     pub(crate) const ENVIRONMENT: u64 = 1 << 60;
     pub(crate) const LOADER: u64 = 2 << 60;
-    pub(crate) const JSON_READER: u64 = 4 << 60;
-    pub(crate) const REGEX: u64 = 5 << 60;
     pub(crate) const SOCKET: u64 = 3 << 60;
+    pub(crate) const PROCESS: u64 = 4 << 60;
+    pub(crate) const WATCH: u64 = 5 << 60;
+    pub(crate) const TLS_CONTEXT: u64 = 6 << 60;
+    pub(crate) const JSON_READER: u64 = 7 << 60;
+    pub(crate) const REGEX: u64 = 8 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -262,9 +237,12 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
                 evaluation(thread.vm()).drop_environment(EnvironmentId(number));
             }
             external::LOADER => Host::of(thread).loaders.remove(number),
+            external::PROCESS => drop(Host::of(thread).processes.remove(number)),
+            external::WATCH => drop(Host::of(thread).watches.remove(number)),
+            external::SOCKET => drop(Host::of(thread).sockets.remove(number)),
+            external::TLS_CONTEXT => drop(Host::of(thread).tls_contexts.remove(number)),
             external::JSON_READER => drop(Host::of(thread).json_readers.remove(number)),
             external::REGEX => drop(Host::of(thread).regexes.remove(number)),
-            external::SOCKET => Host::of(thread).sockets.remove(number),
             _ => {}
         }
     }

@@ -34,13 +34,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("sched", &[]),
     ("io", &["sched"]),
+    ("tls", &["sched", "io"]),
     ("formats", &["io"]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
-            "io", "formats",
+            "io", "tls", "formats",
         ],
     ),
     (

@@ -9,7 +9,10 @@ pub(crate) mod csv;
 pub(crate) mod equivalence;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
+pub(crate) mod file_names;
+pub(crate) mod file_system;
 pub(crate) mod hash_tables;
+pub(crate) mod host_objects;
 mod inquiry;
 pub(crate) mod json;
 pub(crate) mod lists;
@@ -19,6 +22,7 @@ pub(crate) mod numeric_vectors;
 pub(crate) mod pairs;
 pub(crate) mod ports;
 pub(crate) mod posix;
+pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
@@ -33,6 +37,7 @@ pub(crate) mod syntax_objects;
 pub(crate) mod system;
 pub(crate) mod text;
 pub(crate) mod vectors;
+pub(crate) mod watches;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,6 +61,7 @@ const TOPICS: &[Implementations] = &[
     hash_tables::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
+    file_system::IMPLEMENTATIONS,
     inquiry::IMPLEMENTATIONS,
     json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
@@ -76,6 +82,7 @@ const TOPICS: &[Implementations] = &[
     ports::open::IMPLEMENTATIONS,
     ports::output::IMPLEMENTATIONS,
     posix::IMPLEMENTATIONS,
+    processes::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     regexp::IMPLEMENTATIONS,
@@ -90,6 +97,7 @@ const TOPICS: &[Implementations] = &[
     sorting::IMPLEMENTATIONS,
     text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
+    watches::IMPLEMENTATIONS,
 ];
 
 /// One function for each primitive row, in the order of the rows: what a machine is made with.

@@ -51,7 +51,7 @@ fn compile(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         .build(&pattern);
     match built {
         Ok(regex) => {
-            let number = Host::of(thread).regexes.insert(Arc::new(regex));
+            let number = Host::of(thread).regexes.insert(regex);
             host_object(thread, Kind::External, external::REGEX, number, "regexp")
         }
         Err(error) => Ok(thread.string(&message(&pattern, &error))),
@@ -98,7 +98,7 @@ fn with_regex<R>(
         let slot = &mut known[number as usize % RECENT];
         if slot.as_ref().is_none_or(|known| known.number != number) {
             let regexes = &Host::of(thread).regexes;
-            let Some(regex) = regexes.with(number, |regex| Arc::clone(regex)) else {
+            let Some(regex) = regexes.find(number) else {
                 return Err(call.type_error(thread, 0, "regular expression"));
             };
             let captures = regex.create_captures();

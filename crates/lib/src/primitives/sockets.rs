@@ -1,23 +1,23 @@
-//! Sockets. A socket object names, by its number, a socket of `canny_io` in the machine's table.
+//! Sockets, and sessions of TLS over them. A socket object names, by its number, a socket of `canny_io` in the machine's
+//! table; so does a context of TLS.
 //!
 //! Whatever may wait does so outside of the heap and interruptibly.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use canny_io::socket::{
     Address, DATAGRAM_BYTES_MAX, Family, ListenOptions, OptionName, OptionValue, Shutdown, Socket,
     resolve,
 };
-use canny_io::{BinaryInput, BinaryOutput, IoError, Wait};
+use canny_io::{BinaryInput, BinaryOutput, Handle, IoError, Wait};
 use canny_tables::kinds::Kind;
+use canny_tls::{ClientOptions, ContextError, Identity, TlsContext, Trust};
 use canny_value::Value;
 use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::symbols::symbol_name;
-use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use super::evaluation::{field, host_object};
 use super::ports::table::{HostPort, make_port};
@@ -26,7 +26,11 @@ use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
-    "%socket?" => |_, call: Call| Ok(Value::boolean(number_of(call.at(0)).is_some()));
+    "%socket?" => |thread, call: Call| {
+        let number = number_of(call.at(0));
+        let socket = number.and_then(|number| Host::of(thread).sockets.find(number));
+        Ok(Value::boolean(socket.is_some()))
+    };
     "%address?" => |_, call: Call| Ok(Value::boolean(address_of(call.at(0)).is_some()));
     "%resolve-host" => resolve_host;
     "%socket-connect" => connect;
@@ -43,56 +47,17 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%socket-option" => option;
     "%set-socket-option!" => set_option;
     "%set-socket-membership!" => set_membership;
+    "%tls-client-context" => tls_client_context;
+    "%tls-server-context" => tls_server_context;
+    "%socket-secure" => secure;
     "%close-socket" => close;
     "%socket-open?" => is_open;
 };
 
-/// The sockets of a machine, by number.
-#[derive(Default)]
-pub(crate) struct Sockets {
-    by_number: Mutex<HashMap<u64, Arc<Socket>>>,
-}
-
-/// Numbers of sockets are none that other objects of the host have.
-const FIRST_NUMBER: u64 = 1 << 40;
-
-static NEXT_NUMBER: AtomicU64 = AtomicU64::new(FIRST_NUMBER);
-
-impl Sockets {
-    fn insert(&self, socket: Socket) -> u64 {
-        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-        let mut sockets = self
-            .by_number
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        sockets.insert(number, Arc::new(socket));
-        number
-    }
-
-    fn find(&self, number: u64) -> Option<Arc<Socket>> {
-        let sockets = self
-            .by_number
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        sockets.get(&number).cloned()
-    }
-
-    /// Closes a socket whose object is dead.
-    pub(crate) fn remove(&self, number: u64) {
-        let mut sockets = self
-            .by_number
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let socket = sockets.remove(&number);
-        drop(sockets);
-        drop(socket);
-    }
-}
-
+/// The number of what may be a socket or a context.
 fn number_of(value: Value) -> Option<u64> {
-    let object = value.as_kind(Kind::External)?;
-    let number = object.field(field::ID).as_index()? as u64;
-    (number >= FIRST_NUMBER).then_some(number)
+    let number = value.as_kind(Kind::External)?.field(field::ID);
+    number.as_index().map(|number| number as u64)
 }
 
 fn address_of(value: Value) -> Option<Address> {
@@ -269,12 +234,132 @@ fn accept(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn ports(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (input, output) = at_once(thread, call, Socket::handles)?;
+    port_pair(thread, input, output)
+}
+
+/// Two ports for two handles, as a pair.
+fn port_pair(thread: &mut Thread, input: Arc<Handle>, output: Arc<Handle>) -> Result<Value, Raise> {
     let name = input.name().to_owned();
     let input = HostPort::binary_input(BinaryInput::new(input));
     let input = make_port(thread, input, flag::BINARY | flag::INPUT, &name)?;
     let output = HostPort::binary_output(BinaryOutput::new(output));
     let output = make_port(thread, output, flag::BINARY | flag::OUTPUT, &name)?;
     Ok(thread.cons(input, output))
+}
+
+/// The text of an argument, or `None` for #f.
+fn optional_text(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<Option<String>, Raise> {
+    if call.at(position).is_true() {
+        Ok(string_text(call.string(thread, position)?.value()))
+    } else {
+        Ok(None)
+    }
+}
+
+fn texts(thread: &mut Thread, call: Call, position: usize) -> Result<Vec<String>, Raise> {
+    let mut texts = Vec::new();
+    let mut rest = call.at(position);
+    while let Some(pair) = rest.as_pair() {
+        match string_text(pair.car()) {
+            Some(text) => texts.push(text),
+            None => return Err(call.type_error(thread, position, "list of strings")),
+        }
+        rest = pair.cdr();
+    }
+    Ok(texts)
+}
+
+fn context_object(
+    thread: &mut Thread,
+    call: Call,
+    name: &str,
+    make: impl FnOnce() -> Result<TlsContext, ContextError>,
+) -> Result<Value, Raise> {
+    sweep_dead(thread);
+    match thread.outside_heap(make) {
+        Ok(context) => {
+            let number = Host::of(thread).tls_contexts.insert(context);
+            let made = host_object(thread, Kind::External, external::TLS_CONTEXT, number, name);
+            if made.is_err() {
+                Host::of(thread).tls_contexts.remove(number);
+            }
+            made
+        }
+        Err(error) => {
+            let file = thread.string(&error.file);
+            Err(thread.raise(
+                ConditionKind::System,
+                &error.message,
+                &[file],
+                Some(call.who),
+            ))
+        }
+    }
+}
+
+fn tls_client_context(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let trust = match call.at(0) {
+        Value::TRUE => Trust::System,
+        Value::FALSE => Trust::Anybody,
+        _ => Trust::File(optional_text(thread, call, 0)?.unwrap_or_default()),
+    };
+    let identity = match optional_text(thread, call, 1)? {
+        None => None,
+        Some(certificates) => Some(Identity {
+            certificates,
+            key: optional_text(thread, call, 2)?.unwrap_or_default(),
+        }),
+    };
+    let options = ClientOptions {
+        trust,
+        identity,
+        protocols: texts(thread, call, 3)?,
+    };
+    context_object(thread, call, "client of TLS", || {
+        TlsContext::client(&options)
+    })
+}
+
+fn tls_server_context(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let identity = Identity {
+        certificates: string_text(call.string(thread, 0)?.value()).unwrap_or_default(),
+        key: string_text(call.string(thread, 1)?.value()).unwrap_or_default(),
+    };
+    let clients = optional_text(thread, call, 2)?;
+    let protocols = texts(thread, call, 3)?;
+    context_object(thread, call, "server of TLS", || {
+        TlsContext::server(&identity, clients.as_deref(), &protocols)
+    })
+}
+
+fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let socket = socket(thread, call)?;
+    let context = number_of(call.at(1))
+        .and_then(|number| Host::of(thread).tls_contexts.find(number))
+        .ok_or_else(|| call.type_error(thread, 1, "context of TLS"))?;
+    let server_name = optional_text(thread, call, 2)?.unwrap_or_default();
+    let deadline = deadline(thread, call, 3)?;
+    let session = waiting(thread, call, deadline, |wait| {
+        canny_tls::wrap(&socket, &context, &server_name, wait)
+    })?;
+    let ports = port_pair(thread, session.input, session.output)?;
+    let certificate = match &session.peer_certificate {
+        Some(certificate) => thread.bytevector(certificate)?,
+        None => Value::FALSE,
+    };
+    let protocol = match &session.protocol {
+        Some(protocol) => thread.string(protocol),
+        None => Value::FALSE,
+    };
+    let version = thread.string(&session.version);
+    let rest = thread.cons(certificate, Value::NIL);
+    let rest = thread.cons(protocol, rest);
+    let rest = thread.cons(version, rest);
+    Ok(thread.cons(ports, rest))
 }
 
 fn shut_down(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -25,6 +25,7 @@ mod characters;
 mod control;
 mod equivalence;
 mod errors;
+mod file_system;
 mod formats;
 mod hash_tables;
 mod lists;
@@ -33,6 +34,7 @@ mod numeric_vectors;
 mod pairs;
 mod ports;
 mod posix;
+mod processes;
 mod records;
 mod sockets;
 mod strings;
@@ -183,6 +185,8 @@ pub static GROUPS: &[&[Primitive]] = &[
     system::ROWS,
     system::MEMORY,
     posix::ROWS,
+    file_system::ROWS,
+    processes::ROWS,
     formats::ROWS,
 ];
 

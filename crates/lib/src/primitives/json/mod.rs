@@ -5,6 +5,8 @@
 
 mod write;
 
+use std::sync::{Mutex, PoisonError};
+
 use canny_formats::json::{Decimals, Event, Fault, Progress, Reader};
 use canny_io::Location;
 use canny_number::parse_number;
@@ -225,7 +227,9 @@ fn make_reader(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     sweep_dead(thread);
     let mut reader = reader_of(thread, call, 0)?;
     reader.notes_starts = true;
-    let number = Host::of(thread).json_readers.insert(Some(Box::new(reader)));
+    let number = Host::of(thread)
+        .json_readers
+        .insert(Mutex::new(Some(Box::new(reader))));
     host_object(
         thread,
         Kind::External,
@@ -240,15 +244,18 @@ fn events(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let object = call.object(thread, 0, Kind::External, "reader of JSON")?;
     let number = number_of_host_object(object);
     let port = required_port(thread, call, 1, flag::TEXTUAL | flag::INPUT)?;
-    let taken = Host::of(thread).json_readers.with(number, Option::take);
-    let Some(mut reader) = taken.flatten() else {
+    let slot = Host::of(thread).json_readers.find(number);
+    let exchange = |slot: &Mutex<Option<Box<Reader>>>, reader: Option<Box<Reader>>| {
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *slot, reader)
+    };
+    let taken = slot.as_ref().and_then(|slot| exchange(slot, None));
+    let (Some(slot), Some(mut reader)) = (slot, taken) else {
         return Err(call.type_error(thread, 0, "reader of JSON that nobody else uses"));
     };
     let outcome = next_events(thread, call, port, &mut reader);
     reader.empty_tape();
-    Host::of(thread)
-        .json_readers
-        .with(number, |slot| *slot = Some(reader));
+    exchange(&slot, Some(reader));
     outcome
 }
 
