@@ -17,11 +17,42 @@ pub enum Operation {
     Write,
     /// Moving to another position.
     Seek,
-    /// Closing a port.
+    /// Closing a port, or a direction of a connection.
     Close,
+    /// Finding the address of a host.
+    Resolve,
+    /// Connecting to an address.
+    Connect,
+    /// Taking an address to listen or receive at.
+    Listen,
+    /// Taking a connection.
+    Accept,
+    /// Sending a datagram.
+    Send,
+    /// Receiving a datagram.
+    Receive,
+    /// Asking for or changing what a socket is set to.
+    Configure,
+    /// Agreeing with the other side on encryption.
+    Secure,
 }
 
 impl Operation {
+    /// Only sockets can do this.
+    pub fn is_of_sockets(self) -> bool {
+        matches!(
+            self,
+            Operation::Resolve
+                | Operation::Connect
+                | Operation::Listen
+                | Operation::Accept
+                | Operation::Send
+                | Operation::Receive
+                | Operation::Configure
+                | Operation::Secure
+        )
+    }
+
     /// The words that follow "cannot" in a message.
     pub fn phrase(self) -> &'static str {
         match self {
@@ -31,6 +62,14 @@ impl Operation {
             Operation::Write => "write",
             Operation::Seek => "change position",
             Operation::Close => "close",
+            Operation::Resolve => "find the address of",
+            Operation::Connect => "connect to",
+            Operation::Listen => "listen at",
+            Operation::Accept => "accept a connection",
+            Operation::Send => "send",
+            Operation::Receive => "receive",
+            Operation::Configure => "change the settings of the socket",
+            Operation::Secure => "make a secure connection with",
         }
     }
 }
@@ -83,6 +122,9 @@ pub enum IoError {
     Interrupted,
     /// The operation would have to wait and the caller said not to. Nothing was consumed or accepted.
     WouldBlock,
+    /// The other side was not ready for as long as the caller, or the handle's timeout, allows. Nothing was consumed or
+    /// accepted.
+    TimedOut(Box<Refusal>),
     /// The port or handle was closed before.
     Closed(Box<Refusal>),
     /// The handle cannot do this at all: reading an output, seeking on a pipe.
@@ -113,13 +155,21 @@ impl IoError {
         IoError::Closed(Refusal::new(operation, name))
     }
 
+    /// The other side was not ready in time.
+    pub fn timed_out(operation: Operation, name: &str) -> IoError {
+        IoError::TimedOut(Refusal::new(operation, name))
+    }
+
     pub(crate) fn unsupported(operation: Operation, name: &str) -> IoError {
         IoError::Unsupported(Refusal::new(operation, name))
     }
 
     /// Repeating the operation later is meaningful and safe.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, IoError::Interrupted | IoError::WouldBlock)
+        matches!(
+            self,
+            IoError::Interrupted | IoError::WouldBlock | IoError::TimedOut(_)
+        )
     }
 
     /// A named file could not be opened or deleted: R7RS `file-error?`.
@@ -133,6 +183,7 @@ impl IoError {
             IoError::System(failure) => Some(failure.operation),
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
+            | IoError::TimedOut(refusal)
             | IoError::Unsupported(refusal) => Some(refusal.operation),
             IoError::Malformed(_) => Some(Operation::Read),
             IoError::Unencodable(_) => Some(Operation::Write),
@@ -146,6 +197,7 @@ impl IoError {
             IoError::System(failure) => Some(&failure.name),
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
+            | IoError::TimedOut(refusal)
             | IoError::Unsupported(refusal) => Some(&refusal.name),
             IoError::Malformed(malformed) => Some(&malformed.name),
             IoError::Unencodable(unencodable) => Some(&unencodable.name),
@@ -159,6 +211,13 @@ impl IoError {
             IoError::System(failure) => failure.error.raw_os_error(),
             _ => None,
         }
+    }
+
+    /// The system refused because too many descriptors are open.
+    pub fn is_out_of_descriptors(&self) -> bool {
+        use rustix::io::Errno;
+        let out = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+        self.os_code().is_some_and(|code| out.contains(&code))
     }
 
     /// The sentence without the name at its end, for a condition object that has the name as irritant.
@@ -176,6 +235,9 @@ impl IoError {
             }
             IoError::Interrupted => "interrupted".to_owned(),
             IoError::WouldBlock => "operation would block".to_owned(),
+            IoError::TimedOut(refusal) => {
+                format!("cannot {}: timed out", refusal.operation.phrase())
+            }
             IoError::Closed(refusal) => {
                 format!("cannot {}: port is closed", refusal.operation.phrase())
             }

@@ -7,10 +7,12 @@
 //! | `name`, `access`, `terminal`, `regular` | read by anyone | fixed at creation |
 //! | `backend` | any operation | under its lock, and never while sleeping |
 //! | `transferred` | any operation | only written under the lock; read freely |
+//! | `timeout` | anyone | read when an operation begins to wait |
+//! | `changed` | any operation | given after a write and after `close` |
 //!
-//! Sleeping happens outside of the lock: on a descriptor by `poll` with a second reference to it (so that
-//! its number is not reused meanwhile), on a device by a condition variable. Therefore a reader that
-//! waits delays neither a writer nor `close`, and notices the latter within one wait slice.
+//! Sleeping happens outside of the lock and goes through `canny_sched`, with a second reference to a descriptor, so that
+//! its number is not reused meanwhile. Therefore a reader that waits delays neither a writer nor `close`, and notices
+//! the latter soon.
 //!
 //! Errors that a file system reports only when a descriptor is closed are not seen: safe Rust has no
 //! fallible close, and by then the bytes could not be written again anyway.
@@ -19,18 +21,23 @@ use std::fmt;
 use std::io::{self, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use canny_sched::{Interest, Notice, Wake};
 use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
 
-use crate::device::{ByteDevice, ChannelDevice, MemoryDevice};
+use crate::device::{Awaited, ByteDevice, ChannelDevice, MemoryDevice};
 use crate::error::{IoError, Operation};
-use crate::wait::{WAIT_SLICE, Wait};
+use crate::wait::Wait;
 
 /// How much of a blocking pipe, terminal or socket can surely be written without sleeping once `poll`
 /// has found it writable: `PIPE_BUF` of the systems that Canny runs on.
 const PIPE_WRITE_BYTES_MAX: usize = 4096;
+
+/// How long a device that would block is left alone.
+const DEVICE_SLICE: Duration = Duration::from_millis(100);
 
 /// The directions in which a handle was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +66,10 @@ pub struct Handle {
     terminal: bool,
     regular: bool,
     transferred: AtomicU64,
+    /// In milliseconds; 0 is none.
+    timeout: AtomicU64,
     backend: Mutex<Backend>,
-    changed: Condvar,
+    changed: Notice,
 }
 
 enum Backend {
@@ -75,6 +84,8 @@ enum Backend {
 
 enum Descriptor {
     Owned(OwnedFd),
+    /// One direction of a connection.
+    Connection(Arc<OwnedFd>),
     /// Descriptors 0 to 2 stay open when their handle is closed: their numbers must not be reused.
     Standard(BorrowedFd<'static>),
 }
@@ -83,6 +94,7 @@ impl AsFd for Descriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Descriptor::Owned(descriptor) => descriptor.as_fd(),
+            Descriptor::Connection(descriptor) => descriptor.as_fd(),
             Descriptor::Standard(descriptor) => *descriptor,
         }
     }
@@ -121,6 +133,19 @@ impl Handle {
         Handle::from_any_descriptor(Descriptor::Owned(descriptor), name, access)
     }
 
+    /// A handle for one direction of a connection whose descriptor does not block. The descriptor is closed with the last
+    /// handle on it; closing that for output tells the other side that nothing follows.
+    pub(crate) fn from_socket(descriptor: Arc<OwnedFd>, name: &str, access: Access) -> Arc<Handle> {
+        Handle::with_backend(
+            Backend::Descriptor {
+                descriptor: Arc::new(Descriptor::Connection(descriptor)),
+                pollable: false,
+            },
+            name,
+            access,
+        )
+    }
+
     fn from_any_descriptor(descriptor: Descriptor, name: &str, access: Access) -> Arc<Handle> {
         let file_type =
             rustix::fs::fstat(&descriptor).map(|status| FileType::from_raw_mode(status.st_mode));
@@ -134,11 +159,12 @@ impl Handle {
             terminal: io::IsTerminal::is_terminal(&descriptor.as_fd()),
             regular: matches!(file_type, Ok(FileType::RegularFile)),
             transferred: AtomicU64::new(0),
+            timeout: AtomicU64::new(0),
             backend: Mutex::new(Backend::Descriptor {
                 descriptor: Arc::new(descriptor),
                 pollable,
             }),
-            changed: Condvar::new(),
+            changed: Notice::new(),
         })
     }
 
@@ -172,8 +198,9 @@ impl Handle {
             terminal: false,
             regular: false,
             transferred: AtomicU64::new(0),
+            timeout: AtomicU64::new(0),
             backend: Mutex::new(backend),
-            changed: Condvar::new(),
+            changed: Notice::new(),
         })
     }
 
@@ -202,13 +229,39 @@ impl Handle {
         matches!(*self.lock(), Backend::Closed)
     }
 
+    /// The descriptor, which stays open while the result is held; `None` for devices and when closed.
+    pub(crate) fn descriptor(&self) -> Option<Arc<impl AsFd + use<>>> {
+        match &*self.lock() {
+            Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
+            _ => None,
+        }
+    }
+
+    /// Another descriptor for the same thing, for a process or a second handle.
+    pub fn duplicate(&self) -> Result<OwnedFd, IoError> {
+        if self.is_closed() {
+            return Err(IoError::closed(Operation::Open, &self.name));
+        }
+        let Some(descriptor) = self.descriptor() else {
+            return Err(IoError::unsupported(Operation::Open, &self.name));
+        };
+        let copy = descriptor.as_fd().try_clone_to_owned();
+        copy.map_err(|error| IoError::from_system(Operation::Open, &self.name, error))
+    }
+
     /// Reads at least one byte into `buffer`, which must not be empty; 0 means the end of input. A
     /// terminal may deliver more after its end of input.
     pub fn read(&self, buffer: &mut [u8], wait: Wait<'_>) -> Result<usize, IoError> {
         if !self.access.reads() {
             return Err(IoError::unsupported(Operation::Read, &self.name));
         }
-        self.transfer(Operation::Read, wait, |backend| backend.read(buffer))
+        match self.transfer(Operation::Read, wait, |backend| backend.read(buffer)) {
+            // A terminal that has gone away, or whose other side is closed.
+            Err(error) if self.terminal && error.os_code() == Some(Errno::IO.raw_os_error()) => {
+                Ok(0)
+            }
+            outcome => outcome,
+        }
     }
 
     /// Writes a prefix of `bytes` and returns its length: at least 1 unless `bytes` is empty.
@@ -229,13 +282,12 @@ impl Handle {
 
     /// Hands on what a device holds back. Handles buffer nothing themselves, so that there is nothing
     /// to do for descriptors.
-    pub fn flush(&self) -> Result<(), IoError> {
-        let outcome = match &mut *self.lock() {
-            Backend::Descriptor { .. } | Backend::Channel(_) => Ok(()),
-            Backend::Device(device) => device.flush(),
-            Backend::Closed => return Err(IoError::closed(Operation::Write, &self.name)),
+    pub fn flush(&self, wait: Wait<'_>) -> Result<(), IoError> {
+        let flush = |backend: &mut Backend| match backend {
+            Backend::Device(device) => device.flush().map(|()| 0),
+            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(0),
         };
-        outcome.map_err(|error| IoError::from_system(Operation::Write, &self.name, error))
+        self.transfer(Operation::Write, wait, flush).map(|_| ())
     }
 
     /// Moves to another position and returns it, counted in bytes from the start.
@@ -249,7 +301,7 @@ impl Handle {
                 };
                 match rustix::fs::seek(descriptor.as_fd(), target) {
                     // A pipe, socket or terminal.
-                    Err(rustix::io::Errno::SPIPE) => {
+                    Err(Errno::SPIPE) => {
                         return Err(IoError::unsupported(Operation::Seek, &self.name));
                     }
                     outcome => outcome.map_err(io::Error::from),
@@ -276,24 +328,62 @@ impl Handle {
         if let Backend::Channel(channel) = &mut *self.lock() {
             channel.ended = true;
         }
-        self.changed.notify_all();
+        self.changed.give();
     }
 
     /// Closes the handle. Closing twice is no error. Operations that wait in other threads end with
     /// [`IoError::Closed`].
     pub fn close(&self) -> Result<(), IoError> {
         let backend = std::mem::replace(&mut *self.lock(), Backend::Closed);
-        self.changed.notify_all();
+        self.changed.give();
         match backend {
             Backend::Device(mut device) => device
                 .close()
                 .map_err(|error| IoError::from_system(Operation::Close, &self.name, error)),
-            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(()),
+            Backend::Descriptor { descriptor, .. } => {
+                if let Descriptor::Connection(connection) = &*descriptor
+                    && self.access.writes()
+                {
+                    // It may have ended already, which is no error of who ends it.
+                    let _ = rustix::net::shutdown(connection, rustix::net::Shutdown::Write);
+                }
+                Ok(())
+            }
+            Backend::Channel(_) | Backend::Closed => Ok(()),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Backend> {
         self.backend.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The longest time that an operation waits for the other side while nothing happens.
+    pub fn timeout(&self) -> Option<Duration> {
+        match self.timeout.load(Ordering::Relaxed) {
+            0 => None,
+            milliseconds => Some(Duration::from_millis(milliseconds)),
+        }
+    }
+
+    /// Changes it for operations that begin to wait from now on; `None` is no limit.
+    pub fn set_timeout(&self, timeout: Option<Duration>) {
+        let milliseconds = timeout.map_or(0, |timeout| {
+            u64::try_from(timeout.as_millis())
+                .unwrap_or(u64::MAX)
+                .max(1)
+        });
+        self.timeout.store(milliseconds, Ordering::Relaxed);
+    }
+
+    /// When a wait that begins now ends at the latest.
+    fn deadline(&self, wait: Wait<'_>) -> Option<Instant> {
+        let limit = self
+            .timeout()
+            .and_then(|timeout| Instant::now().checked_add(timeout));
+        match (wait.deadline(), limit) {
+            (Some(deadline), Some(limit)) => Some(deadline.min(limit)),
+            (deadline, limit) => deadline.or(limit),
+        }
     }
 
     /// Repeats `attempt` under the lock until it is neither interrupted nor would block, or until the
@@ -305,6 +395,7 @@ impl Handle {
         mut attempt: impl FnMut(&mut Backend) -> io::Result<usize>,
     ) -> Result<usize, IoError> {
         let mut backend = self.lock();
+        let mut deadline = None;
         loop {
             if matches!(*backend, Backend::Closed) {
                 return Err(IoError::closed(operation, &self.name));
@@ -313,7 +404,7 @@ impl Handle {
                 Ok(count) => {
                     self.transferred.fetch_add(count as u64, Ordering::Relaxed);
                     if operation == Operation::Write {
-                        self.changed.notify_all();
+                        self.changed.give();
                     }
                     return Ok(count);
                 }
@@ -332,50 +423,85 @@ impl Handle {
                     if wait.is_non_blocking() {
                         return Err(IoError::WouldBlock);
                     }
-                    backend = self.sleep(backend, operation);
+                    let deadline = *deadline.get_or_insert_with(|| self.deadline(wait));
+                    let wake;
+                    (backend, wake) = self.sleep(backend, operation, deadline, wait);
+                    match wake {
+                        // Another attempt tells, also what became of the handle meanwhile.
+                        Wake::Ready(_) => {}
+                        _ if matches!(*backend, Backend::Closed) => {}
+                        Wake::TimedOut => return Err(IoError::timed_out(operation, &self.name)),
+                        Wake::Interrupted => return Err(IoError::Interrupted),
+                    }
                 }
                 _ => return Err(IoError::from_system(operation, &self.name, error)),
             }
         }
     }
 
-    /// Sleeps without the lock until the backend may be ready, a signal arrives or a slice is over.
+    /// Sleeps without the lock until the backend may be ready or changed, or until the caller's patience ends.
     fn sleep<'a>(
         &'a self,
         backend: MutexGuard<'a, Backend>,
         operation: Operation,
-    ) -> MutexGuard<'a, Backend> {
-        if let Backend::Descriptor { descriptor, .. } = &*backend {
-            let descriptor = Arc::clone(descriptor);
-            drop(backend);
-            let interest = if operation == Operation::Read {
-                PollFlags::IN
-            } else {
-                PollFlags::OUT
-            };
-            let slice = Timespec {
-                tv_sec: 0,
-                tv_nsec: WAIT_SLICE.as_nanos() as _,
-            };
-            // The caller tries again whatever happened here: readiness, end of slice, signal or error.
-            let _ = rustix::event::poll(&mut [PollFd::new(&*descriptor, interest)], Some(&slice));
-            return self.lock();
-        }
-        match self.changed.wait_timeout(backend, WAIT_SLICE) {
-            Ok((backend, _)) => backend,
-            Err(poisoned) => poisoned.into_inner().0,
-        }
+        deadline: Option<Instant>,
+        wait: Wait<'_>,
+    ) -> (MutexGuard<'a, Backend>, Wake) {
+        let changed = Interest::Notice(&self.changed, self.changed.look());
+        let awaited = backend.awaited(operation);
+        // A device gives no notice of its own accord: look at it now and then.
+        let look_again = matches!(&*backend, Backend::Device(_))
+            .then(|| Instant::now() + DEVICE_SLICE)
+            .filter(|soon| deadline.is_none_or(|deadline| *soon < deadline));
+        drop(backend);
+        let interrupt = wait.interrupt();
+        let limit = look_again.or(deadline);
+        let wake = match &awaited {
+            Some((descriptor, writable)) => {
+                let ready = if *writable {
+                    Interest::Writable(descriptor.as_fd())
+                } else {
+                    Interest::Readable(descriptor.as_fd())
+                };
+                canny_sched::wait(&[ready, changed], limit, interrupt)
+            }
+            None => canny_sched::wait(&[changed], limit, interrupt),
+        };
+        let wake = match wake {
+            Wake::TimedOut if look_again.is_some() => Wake::Ready(0),
+            wake => wake,
+        };
+        (self.lock(), wake)
     }
 }
 
 impl Backend {
+    /// The descriptor that a wait is for, and whether it must be writable. That of a device is behind it.
+    fn awaited(&self, operation: Operation) -> Option<(Arc<Descriptor>, bool)> {
+        match self {
+            Backend::Descriptor { descriptor, .. } => {
+                Some((Arc::clone(descriptor), operation != Operation::Read))
+            }
+            Backend::Device(device) => match device.waits_for()? {
+                Awaited::Handle(handle) => handle.lock().awaited(operation),
+                Awaited::Readable(descriptor) => {
+                    Some((Arc::new(Descriptor::Connection(descriptor)), false))
+                }
+                Awaited::Writable(descriptor) => {
+                    Some((Arc::new(Descriptor::Connection(descriptor)), true))
+                }
+            },
+            Backend::Channel(_) | Backend::Closed => None,
+        }
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Backend::Descriptor {
                 descriptor,
                 pollable,
             } => {
-                if *pollable && !is_ready(descriptor, PollFlags::IN) {
+                if *pollable && !canny_sched::is_ready(Interest::Readable(descriptor.as_fd())) {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
                 Ok(rustix::io::read(descriptor.as_fd(), buffer)?)
@@ -394,7 +520,7 @@ impl Backend {
             } => {
                 let mut bytes = bytes;
                 if *pollable {
-                    if !is_ready(descriptor, PollFlags::OUT) {
+                    if !canny_sched::is_ready(Interest::Writable(descriptor.as_fd())) {
                         return Err(io::ErrorKind::WouldBlock.into());
                     }
                     bytes = &bytes[..bytes.len().min(PIPE_WRITE_BYTES_MAX)];
@@ -406,19 +532,6 @@ impl Backend {
             Backend::Closed => Err(io::ErrorKind::NotConnected.into()),
         }
     }
-}
-
-/// Whether the descriptor is ready now. Errors and hang-ups count as ready, since the operation itself
-/// will report them without sleeping.
-fn is_ready(descriptor: &Descriptor, interest: PollFlags) -> bool {
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    !matches!(
-        rustix::event::poll(&mut [PollFd::new(descriptor, interest)], Some(&at_once)),
-        Ok(0)
-    )
 }
 
 impl fmt::Debug for Handle {

@@ -2,12 +2,7 @@
 //! because the same port may be used by several threads, each with an interrupt flag of its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// The longest time that a waiting operation sleeps before it looks at its interrupt flag and at
-/// whether its handle was closed. A signal that reaches this very thread ends the sleep at once; the
-/// slice bounds the delay when the signal was delivered to another thread, or just before the sleep.
-pub(crate) const WAIT_SLICE: Duration = Duration::from_millis(100);
+use std::time::Instant;
 
 /// What an operation does when the other side is not ready.
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +14,42 @@ pub enum Wait<'a> {
     /// Wait until ready or until the flag is set; the operation then returns
     /// [`IoError::Interrupted`](crate::IoError::Interrupted). The flag is read, never cleared.
     Interruptible(&'a AtomicBool),
+    /// The same, but not longer than until then; the operation then returns
+    /// [`IoError::TimedOut`](crate::IoError::TimedOut).
+    Until(Instant, Option<&'a AtomicBool>),
 }
 
-impl Wait<'_> {
+impl<'a> Wait<'a> {
+    /// The same, but not longer than until a point in time. What does not wait at all stays so.
+    pub fn with_deadline(self, deadline: Instant) -> Wait<'a> {
+        match self {
+            Wait::NonBlocking => Wait::NonBlocking,
+            Wait::Blocking => Wait::Until(deadline, None),
+            Wait::Interruptible(flag) => Wait::Until(deadline, Some(flag)),
+            Wait::Until(other, flag) => Wait::Until(other.min(deadline), flag),
+        }
+    }
+
     /// Whether the caller asked for the wait to end.
     pub fn is_interrupted(self) -> bool {
+        self.interrupt()
+            .is_some_and(|flag| flag.load(Ordering::Acquire))
+    }
+
+    /// The flag that ends the wait.
+    pub fn interrupt(self) -> Option<&'a AtomicBool> {
         match self {
-            Wait::Interruptible(flag) => flag.load(Ordering::Acquire),
-            Wait::NonBlocking | Wait::Blocking => false,
+            Wait::Interruptible(flag) => Some(flag),
+            Wait::Until(_, flag) => flag,
+            Wait::NonBlocking | Wait::Blocking => None,
+        }
+    }
+
+    /// When the wait ends at the latest.
+    pub fn deadline(self) -> Option<Instant> {
+        match self {
+            Wait::Until(deadline, _) => Some(deadline),
+            Wait::NonBlocking | Wait::Blocking | Wait::Interruptible(_) => None,
         }
     }
 

@@ -43,6 +43,8 @@ pub enum ConditionKind {
     Interrupt,
     /// The operating system refused something else.
     System,
+    /// The other side did not answer in time.
+    Timeout,
     /// No pattern takes a value.
     Match,
 }
@@ -67,6 +69,7 @@ impl ConditionKind {
             ConditionKind::Stack => "stack",
             ConditionKind::Interrupt => "interrupt",
             ConditionKind::System => "system",
+            ConditionKind::Timeout => "timeout",
             ConditionKind::Match => "match",
         }
     }
@@ -245,7 +248,7 @@ fn with_article(noun: &str) -> String {
     if has_article {
         return noun.to_owned();
     }
-    let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
+    let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u', 'I']);
     format!("{} {noun}", if vowel { "an" } else { "a" })
 }
 
@@ -274,6 +277,7 @@ mod tests {
             ConditionKind::Stack,
             ConditionKind::Interrupt,
             ConditionKind::System,
+            ConditionKind::Timeout,
         ];
         for kind in kinds {
             let code = messages::code_of_raised(Some(kind.name()));

@@ -32,12 +32,16 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh", "jit",
         ],
     ),
-    ("io", &[]),
+    ("sched", &[]),
+    ("io", &["sched"]),
+    ("tls", &["sched", "io"]),
+    ("formats", &["io"]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "io",
+            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
+            "io", "tls", "formats",
         ],
     ),
     (

@@ -112,7 +112,10 @@ fn closing_is_idempotent_and_final() {
             handle.seek(SeekFrom::Start(0)),
             Err(IoError::Closed(_))
         ));
-        assert!(matches!(handle.flush(), Err(IoError::Closed(_))));
+        assert!(matches!(
+            handle.flush(Wait::Blocking),
+            Err(IoError::Closed(_))
+        ));
     }
 }
 
@@ -156,6 +159,39 @@ fn the_flag_ends_waiting_reads_and_writes() {
     assert!(matches!(outcome, Err(IoError::Interrupted)));
     // What is there is delivered all the same.
     assert!(!read(&reader, wait).unwrap().is_empty());
+}
+
+#[test]
+fn waits_end_at_a_deadline_and_at_the_timeout_of_the_handle() {
+    let (reader, writer) = pipe();
+    let soon = || WAIT.with_deadline(Instant::now() + Duration::from_millis(10));
+    for handle in [Arc::clone(&reader), Handle::channel("channel")] {
+        let error = read(&handle, soon()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("cannot read: timed out: {}", handle.name())
+        );
+        assert!(error.is_retryable());
+        handle.set_timeout(Some(Duration::from_millis(10)));
+        assert!(matches!(read(&handle, WAIT), Err(IoError::TimedOut(_))));
+        assert!(matches!(
+            read(&handle, Wait::NonBlocking),
+            Err(IoError::WouldBlock)
+        ));
+    }
+    writer.set_timeout(Some(Duration::from_millis(10)));
+    let full = write_all(&writer, &vec![7; 1 << 22], WAIT);
+    assert!(matches!(full, Err(IoError::TimedOut(_))));
+    // What is there counts before the deadline.
+    let past = WAIT.with_deadline(Instant::now());
+    assert!(!read(&reader, past).unwrap().is_empty());
+    reader.set_timeout(None);
+    assert_eq!(reader.timeout(), None);
+    // What an interrupt asks for counts as before.
+    let flag = AtomicBool::new(true);
+    let empty = Handle::channel("channel");
+    let wait = Wait::Interruptible(&flag).with_deadline(Instant::now());
+    assert!(matches!(read(&empty, wait), Err(IoError::Interrupted)));
 }
 
 #[test]

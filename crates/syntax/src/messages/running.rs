@@ -125,6 +125,14 @@ rows! { Running:
     (open-input-file \"no-such-file.txt\")))
 (display (read-line port))";
 
+"process-failed" ["process"]
+"A program that was run failed"
+"It ended with an exit code that is not 0, or by a signal. The message has the command, how it ended, and the end of what it wrote to its error stream. `run` gives the exit code instead. Such conditions satisfy `process-error?`."
+"(import (scheme base) (canny process))
+(run/check '(\"false\"))"
+=> "(import (scheme base) (canny process))
+(run '(\"false\"))";
+
 "read-error" ["read"]
 "What `read` was given is no datum"
 "The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy `read-error?`."
@@ -177,6 +185,11 @@ rows! { Running:
 "system-error" ["system"]
 "The operating system refused something"
 "The message says what."
+"" => "";
+
+"timed-out" ["timeout"]
+"The other side did not answer in time"
+"A connection, an address, input or a process was waited for as long as the program allows, and nothing came. Such conditions satisfy `timeout-error?`."
 "" => "";
 
 "other-condition" []

@@ -1,6 +1,6 @@
 //! Failed operations of `canny_io` as conditions.
 
-use canny_io::IoError;
+use canny_io::{IoError, Operation};
 use canny_value::Value;
 use canny_vm::{ConditionKind, Raise, Thread};
 
@@ -17,15 +17,16 @@ pub(crate) fn failed(
             return thread.raise(ConditionKind::Interrupt, "interrupted", &[], Some(who));
         }
         IoError::Closed(_) => {
+            let message = match error.operation() {
+                Some(operation) if operation.is_of_sockets() => "the socket is closed",
+                _ => "the port is closed",
+            };
             let irritants: Vec<Value> = port.into_iter().collect();
-            return thread.raise(
-                ConditionKind::Type,
-                "the port is closed",
-                &irritants,
-                Some(who),
-            );
+            return thread.raise(ConditionKind::Type, message, &irritants, Some(who));
         }
         IoError::Malformed(_) => ConditionKind::Read,
+        IoError::TimedOut(_) => ConditionKind::Timeout,
+        _ if error.operation().is_some_and(Operation::is_of_sockets) => ConditionKind::System,
         _ => ConditionKind::File,
     };
     let message = error.message();

@@ -63,7 +63,7 @@ pub(crate) fn name_of(port: Value) -> Value {
 }
 
 #[inline]
-fn id_of(port: Value) -> Option<u64> {
+pub(crate) fn id_of(port: Value) -> Option<u64> {
     let id = port.as_kind(Kind::Port)?.field(field::ID).as_index()?;
     Some(id as u64)
 }
