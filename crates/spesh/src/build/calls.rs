@@ -13,6 +13,7 @@ use canny_tables::primitives::PrimitiveId;
 use super::environment::{Arrival, Environment};
 use super::{Activation, BuildError, Builder, Return};
 use crate::graph::{Callee, Comparison, Frame, NodeId, Op, State, StateId, Terminator, Test};
+use crate::results::state_behind;
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
@@ -153,32 +154,10 @@ impl Builder<'_> {
         if !self.options.passes_floats || self.likely.get(&value) != Some(&Type::FLONUM) {
             return value;
         }
-        match self.state_behind(state, value) {
+        match state_behind(&mut self.graph, self.profile, state, value) {
             Some(behind) => self.push(Op::FloatResult(value, behind), Type::FLONUM),
             None => value,
         }
-    }
-
-    /// The state behind a call that gave a value; none if nobody wants the value, or guesses about it failed.
-    fn state_behind(&mut self, call: StateId, value: NodeId) -> Option<StateId> {
-        let State {
-            frame,
-            pc,
-            mut registers,
-        } = self.graph.state(call).clone();
-        let code = self.graph.code_of(frame).clone();
-        let instruction = Instruction::decode(&code.instructions, pc).ok()?;
-        let (base, pc) = (instruction.a(), instruction.next_pc());
-        let live = code.liveness.live_before(&code.instructions, pc);
-        if !live.contains(base) || self.profile.is_unstable(code.word, pc) {
-            return None;
-        }
-        registers.push((base as u32, value));
-        Some(self.graph.add_state(State {
-            frame,
-            pc,
-            registers,
-        }))
     }
 
     /// Computes what a primitive of two numbers gives in place of its call, and whether it did: what leaves goes back to the

@@ -3,6 +3,7 @@
 mod boxes;
 mod floats;
 mod hoisting;
+mod results;
 
 use std::collections::HashMap;
 use std::sync::Arc;
