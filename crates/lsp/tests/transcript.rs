@@ -7,6 +7,21 @@ use std::fmt::Write;
 use client::{Client, root};
 use serde_json::{Value, json};
 
+/// The same with the members of objects by their names, whatever order the reader of JSON was built to keep.
+fn in_order(value: &Value) -> Value {
+    match value {
+        Value::Array(elements) => elements.iter().map(in_order).collect(),
+        Value::Object(members) => {
+            let sorted: std::collections::BTreeMap<&String, &Value> = members.iter().collect();
+            let sorted = sorted.into_iter();
+            sorted
+                .map(|(name, member)| (name.clone(), in_order(member)))
+                .collect()
+        }
+        other => other.clone(),
+    }
+}
+
 /// A message with ranges as `line:character-line:character`, to be read by people.
 fn shown(client: &Client, value: &Value) -> Value {
     let at = |place: &Value| format!("{}:{}", place["line"], place["character"]);
@@ -61,7 +76,7 @@ impl Page {
     }
 
     fn lines(&self, value: &Value) -> String {
-        let value = shown(&self.client, value);
+        let value = in_order(&shown(&self.client, value));
         match value.as_array() {
             Some(elements) if elements.len() > 1 => {
                 elements.iter().map(|one| format!("← {one}\n")).collect()

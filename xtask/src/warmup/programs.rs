@@ -162,6 +162,11 @@ const ITERATIONS: &[Iteration] = &[
         "0",
     ),
     Iteration::new(
+        "sort-list",
+        "(sorted? (list-sort < (random-numbers 4000)))",
+        "#t",
+    ),
+    Iteration::new(
         "sort-procedure",
         "(ordered? (vector-sort by-key (random-entries 4000)))",
         "#t",
@@ -186,6 +191,12 @@ const ITERATIONS: &[Iteration] = &[
         "(+ (string-length (write-many 3000)) (small-texts 500))",
         "30000",
     ),
+    Iteration::new(
+        "string-port-writes",
+        "(string-length (write-all 3000))",
+        "25890",
+    ),
+    Iteration::new("string-append-many", "(total-length 5000)", "48890"),
     Iteration::new(
         "table-churn",
         "(let ((table (make-hash-table eqv?))) (churn! table 1000 10000) (count-even table))",
