@@ -72,8 +72,8 @@
 
 (test-property "what is written is read"
                ((table (lists-of (mapped cons (strings) (lists-of (strings))))))
-  (let ((port (open-output-string)))
-    (csv-write-all table port)
-    (equal? table (csv->list (open-input-string (get-output-string port))))))
+               (let ((port (open-output-string)))
+                 (csv-write-all table port)
+                 (equal? table (csv->list (open-input-string (get-output-string port))))))
 
 (test-finish)
