@@ -22,6 +22,8 @@
 ;;; (%rewind-and-call winders procedure value)
 ;;;                         for a continuation or escape procedure that was called with the value
 ;;;                         and has these winders.
+;;; (%call-again serve request primitive argument ...)
+;;;                         for a primitive, called as a procedure, that can do its work only after (serve request).
 ;;; (%interrupt-handler)    at a safepoint, when an interrupt is pending; when it returns, the
 ;;;                         program goes on.
 ;;;
@@ -48,7 +50,7 @@
           promise? make-promise force delay delay-force %delay %delay-force
           make-guardian
           exit emergency-exit
-          %rewind %rewind-and-call %interrupt-handler)
+          %rewind %rewind-and-call %interrupt-handler %call-again)
   (import (canny primitives) (canny syntax))
   (begin
 
@@ -175,6 +177,10 @@
 
     (define (error message . irritants)
       (raise (%make-condition 'error message irritants #f)))
+
+    (define (%call-again serve request primitive . arguments)
+      (serve request)
+      (%apply primitive arguments))
 
     (define (%interrupt-handler)
       (raise-continuable (%make-condition 'interrupt "interrupted" '() #f)))

@@ -29,7 +29,7 @@
 (define-library (canny loop)
   (export loop
           for with nested into while until
-          in-list in-vector in-string in-bytevector in-range up-from in-port in-generator
+          in-list in-vector in-string in-bytevector in-range up-from in-port in-lines in-generator
           in-hash-table
           listing listing-reverse appending summing multiplying counting minimizing maximizing
           vectoring stringing string-appending bytevectoring hashing)
@@ -314,6 +314,17 @@
                ((current (read source) (read source)))
                ((eof-object? current))
                ((item current))
+               . rest))))
+
+    (define-syntax in-lines
+      (syntax-rules ()
+        ((_ (line) () next . rest)
+         (in-lines (line) ((current-input-port)) next . rest))
+        ((_ (line) (port) next . rest)
+         (next ((source port))
+               ((current (read-line source) (read-line source)))
+               ((eof-object? current))
+               ((line current))
                . rest))))
 
     (define-syntax in-generator

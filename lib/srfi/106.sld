@@ -1,4 +1,4 @@
-;;; (srfi 106): basic sockets, over the primitives of (canny net).
+;;; (srfi 106): basic sockets.
 ;;;
 ;;; A service is a port number in a string, or a name that /etc/services has.  Of the flags for messages
 ;;; `*msg-waitall*` works; `*msg-peek*` and `*msg-oob*` are refused.  Ports of a socket are binary and are made when they

@@ -58,12 +58,13 @@
           (%type-error who 2 "type of a port for input or for output" kind)))
 
     (define (buffered who position port buffering)
-      (%set-port-buffering! port
-                            (cond ((eq? buffering buffer-none) 0)
-                                  ((eq? buffering buffer-block) 1)
-                                  ((eq? buffering buffer-line) 2)
-                                  (else (%type-error who position "mode of buffering" buffering))))
-      port)
+      (let ((mode (cond ((eq? buffering buffer-none) 'none)
+                        ((eq? buffering buffer-block) 'block)
+                        ((eq? buffering buffer-line) 'line)
+                        (else (%type-error who position "mode of buffering" buffering)))))
+        (if (output-port? port)
+            (%set-port-buffering! port mode))
+        port))
 
     (define open-file
       (case-lambda

@@ -137,6 +137,13 @@ impl StreamingDecoder {
         self.absorb_linefeed();
     }
 
+    /// The decoder begins in the middle of a source.
+    pub(crate) fn begin_at(&mut self, byte_offset: u64) {
+        if byte_offset > 0 {
+            self.restart(byte_offset);
+        }
+    }
+
     /// Says that the source has ended. More may still be fed afterwards, as terminals do.
     pub fn finish(&mut self) {
         self.ended = true;
@@ -175,6 +182,19 @@ impl StreamingDecoder {
             self.window.skip(character.len_utf8());
         }
         Ok(answer)
+    }
+
+    /// As [`StreamingDecoder::find_line`], but the separator belongs to the line. So a carriage return that is the last
+    /// character there waits for what follows it.
+    pub fn find_whole_line(&mut self, progress: &mut Progress) -> Result<Pull<Extent>, IoError> {
+        let extent = match self.find_line(progress)? {
+            Pull::Item(extent) => extent,
+            other => return Ok(other),
+        };
+        if extent.awaits_linefeed && !self.ended && self.fault.is_none() {
+            return Ok(Pull::NeedsMore);
+        }
+        Ok(Pull::Item(Extent::new(extent.length, extent.length)))
     }
 
     /// Finds the end of the next line. The last line may lack a separator.
@@ -241,6 +261,27 @@ impl StreamingDecoder {
     pub fn take(&mut self, extent: Extent) -> Text<'_> {
         self.awaits_linefeed = extent.awaits_linefeed;
         self.window.take(extent.text_length, extent.length)
+    }
+
+    /// From here on what is taken can be given back: see [`StreamingDecoder::give_back`].
+    pub fn hold(&mut self) {
+        self.window.hold(&*self.decoder);
+    }
+
+    /// What is taken from here on is gone.
+    pub fn let_go(&mut self) {
+        self.window.let_go();
+    }
+
+    /// Makes everything that was taken since `hold` the next text again.
+    pub fn give_back(&mut self) {
+        self.window.give_back();
+    }
+
+    /// Goes to a byte offset of a text in memory. Says whether a character begins there.
+    pub(crate) fn go_to(&mut self, byte_offset: u64) -> bool {
+        self.ended = true;
+        self.window.go_to(byte_offset)
     }
 
     /// Where the next character stands.

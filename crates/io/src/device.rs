@@ -88,35 +88,78 @@ impl ByteDevice for MemoryDevice {
     }
 }
 
+/// Bytes that a served channel takes before somebody must take them from it.
+const SERVED_BYTES: usize = 32 * 1024;
+
 /// A pipe in memory: what is written can be read once, in order. Reading an empty channel would block
 /// until something is written or [`Handle::end_input`](crate::Handle::end_input) is called.
 ///
-/// This is how a port whose bytes are made by a procedure works: the reader returns `WouldBlock`, its
-/// caller runs the procedure, writes the result into the handle and repeats the read.
+/// A *served* channel is how a port whose bytes are made or taken by a procedure works: where another channel would wait,
+/// the operation fails with `Unserved`, its caller runs the procedure, which feeds or empties the channel, and repeats
+/// the operation.
 #[derive(Debug, Default)]
 pub(crate) struct ChannelDevice {
     bytes: VecDeque<u8>,
     pub(crate) ended: bool,
+    /// Ends of input that do not last, each behind so many of the bytes that were there when it was noted.
+    passing_ends: VecDeque<usize>,
+    pub(crate) is_served: bool,
+    /// A flush or a close was served; the operation that asked for it may complete.
+    pub(crate) is_acknowledged: bool,
 }
 
 impl ChannelDevice {
-    /// A read would not have to wait.
-    pub(crate) fn is_readable(&self) -> bool {
-        self.ended || !self.bytes.is_empty()
+    pub(crate) fn served() -> ChannelDevice {
+        ChannelDevice {
+            is_served: true,
+            ..ChannelDevice::default()
+        }
+    }
+
+    /// Notes an end of input behind what is there, after which there may be more.
+    pub(crate) fn end_for_now(&mut self) {
+        let before: usize = self.passing_ends.iter().sum();
+        self.passing_ends.push_back(self.bytes.len() - before);
+    }
+
+    /// Adds bytes, however many there are.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
+    /// Takes everything.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.passing_ends.clear();
+        std::mem::take(&mut self.bytes).into()
     }
 }
 
 impl ByteDevice for ChannelDevice {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if !self.is_readable() {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        io::Read::read(&mut self.bytes, buffer)
+        let reach = match self.passing_ends.front_mut() {
+            Some(0) => {
+                self.passing_ends.pop_front();
+                return Ok(0);
+            }
+            Some(bytes) => {
+                let reach = buffer.len().min(*bytes);
+                *bytes -= reach;
+                reach
+            }
+            None if self.bytes.is_empty() && !self.ended => {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            None => buffer.len(),
+        };
+        io::Read::read(&mut self.bytes, &mut buffer[..reach])
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.ended {
             return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if self.is_served && self.bytes.len() >= SERVED_BYTES {
+            return Err(io::ErrorKind::WouldBlock.into());
         }
         self.bytes.extend(bytes);
         Ok(bytes.len())

@@ -136,5 +136,22 @@ pub fn by_name(name: &str) -> Option<Arc<dyn Encoding>> {
     })
 }
 
+/// The names of the encodings that are built in, those of Unicode first.
+pub fn names() -> Vec<&'static str> {
+    let mut names = vec![
+        "UTF-8",
+        "UTF-16",
+        "UTF-16BE",
+        "UTF-16LE",
+        "UTF-32",
+        "UTF-32BE",
+        "UTF-32LE",
+        "US-ASCII",
+        "ISO-8859-1",
+    ];
+    names.extend(Whatwg::names());
+    names
+}
+
 #[cfg(test)]
 mod tests;

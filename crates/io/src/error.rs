@@ -35,6 +35,12 @@ pub enum Operation {
     Configure,
     /// Agreeing with the other side on encryption.
     Secure,
+    /// Changing the length of a file.
+    Truncate,
+    /// Making sure that a file is on its disk.
+    Sync,
+    /// Locking a file, or giving its lock up.
+    Lock,
 }
 
 impl Operation {
@@ -70,6 +76,9 @@ impl Operation {
             Operation::Receive => "receive",
             Operation::Configure => "change the settings of the socket",
             Operation::Secure => "make a secure connection with",
+            Operation::Truncate => "change the length",
+            Operation::Sync => "write to the disk",
+            Operation::Lock => "lock",
         }
     }
 }
@@ -111,6 +120,19 @@ pub struct UnencodableOutput {
     pub character: char,
 }
 
+/// What a port whose bytes a procedure makes or takes needs before an operation can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Make bytes, or say that there are none.
+    Fill,
+    /// Take the bytes that were written.
+    Drain,
+    /// Take them, and pass them on as far as they go.
+    Flush,
+    /// Give up what the port stands for.
+    Close,
+}
+
 /// Any failure of this crate's operations.
 #[derive(Debug)]
 pub enum IoError {
@@ -125,6 +147,8 @@ pub enum IoError {
     /// The other side was not ready for as long as the caller, or the handle's timeout, allows. Nothing was consumed or
     /// accepted.
     TimedOut(Box<Refusal>),
+    /// The bytes of the port are made or taken by somebody who has to do so first. Nothing was consumed or accepted.
+    Unserved(Service),
     /// The port or handle was closed before.
     Closed(Box<Refusal>),
     /// The handle cannot do this at all: reading an output, seeking on a pipe.
@@ -168,7 +192,10 @@ impl IoError {
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
-            IoError::Interrupted | IoError::WouldBlock | IoError::TimedOut(_)
+            IoError::Interrupted
+                | IoError::WouldBlock
+                | IoError::TimedOut(_)
+                | IoError::Unserved(_)
         )
     }
 
@@ -187,7 +214,7 @@ impl IoError {
             | IoError::Unsupported(refusal) => Some(refusal.operation),
             IoError::Malformed(_) => Some(Operation::Read),
             IoError::Unencodable(_) => Some(Operation::Write),
-            IoError::Interrupted | IoError::WouldBlock => None,
+            IoError::Interrupted | IoError::WouldBlock | IoError::Unserved(_) => None,
         }
     }
 
@@ -201,7 +228,7 @@ impl IoError {
             | IoError::Unsupported(refusal) => Some(&refusal.name),
             IoError::Malformed(malformed) => Some(&malformed.name),
             IoError::Unencodable(unencodable) => Some(&unencodable.name),
-            IoError::Interrupted | IoError::WouldBlock => None,
+            IoError::Interrupted | IoError::WouldBlock | IoError::Unserved(_) => None,
         }
     }
 
@@ -235,6 +262,7 @@ impl IoError {
             }
             IoError::Interrupted => "interrupted".to_owned(),
             IoError::WouldBlock => "operation would block".to_owned(),
+            IoError::Unserved(_) => "nobody serves the port".to_owned(),
             IoError::TimedOut(refusal) => {
                 format!("cannot {}: timed out", refusal.operation.phrase())
             }

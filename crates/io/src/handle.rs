@@ -17,6 +17,8 @@
 //! Errors that a file system reports only when a descriptor is closed are not seen: safe Rust has no
 //! fallible close, and by then the bytes could not be written again anyway.
 
+mod files;
+
 use std::fmt;
 use std::io::{self, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,12 +31,14 @@ use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
 use crate::device::{Awaited, ByteDevice, ChannelDevice, MemoryDevice};
-use crate::error::{IoError, Operation};
+use crate::error::{IoError, Operation, Service};
 use crate::wait::Wait;
 
 /// How much of a blocking pipe, terminal or socket can surely be written without sleeping once `poll`
 /// has found it writable: `PIPE_BUF` of the systems that Canny runs on.
 const PIPE_WRITE_BYTES_MAX: usize = 4096;
+
+pub use files::FileLock;
 
 /// How long a device that would block is left alone.
 const DEVICE_SLICE: Duration = Duration::from_millis(100);
@@ -191,6 +195,15 @@ impl Handle {
         )
     }
 
+    /// A channel whose other side is a procedure: what would wait fails with [`IoError::Unserved`] instead.
+    pub fn served_channel(name: &str) -> Arc<Handle> {
+        Handle::with_backend(
+            Backend::Channel(ChannelDevice::served()),
+            name,
+            Access::ReadWrite,
+        )
+    }
+
     fn with_backend(backend: Backend, name: &str, access: Access) -> Arc<Handle> {
         Arc::new(Handle {
             name: name.into(),
@@ -283,6 +296,12 @@ impl Handle {
     /// Hands on what a device holds back. Handles buffer nothing themselves, so that there is nothing
     /// to do for descriptors.
     pub fn flush(&self, wait: Wait<'_>) -> Result<(), IoError> {
+        if let Backend::Channel(channel) = &mut *self.lock()
+            && channel.is_served
+            && !std::mem::take(&mut channel.is_acknowledged)
+        {
+            return Err(IoError::Unserved(Service::Flush));
+        }
         let flush = |backend: &mut Backend| match backend {
             Backend::Device(device) => device.flush().map(|()| 0),
             Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(0),
@@ -329,6 +348,50 @@ impl Handle {
             channel.ended = true;
         }
         self.changed.give();
+    }
+
+    /// Ends what was written to a channel so far: its reader sees an end of input there, and may find more behind it.
+    pub fn end_input_for_now(&self) {
+        if let Backend::Channel(channel) = &mut *self.lock() {
+            channel.end_for_now();
+        }
+        self.changed.give();
+    }
+
+    /// Gives the reader of a channel bytes, however much is there already.
+    pub fn feed_channel(&self, bytes: &[u8]) -> Result<(), IoError> {
+        match &mut *self.lock() {
+            Backend::Channel(channel) if !channel.ended => channel.feed(bytes),
+            Backend::Closed => return Err(IoError::closed(Operation::Write, &self.name)),
+            _ => return Err(IoError::unsupported(Operation::Write, &self.name)),
+        }
+        self.changed.give();
+        Ok(())
+    }
+
+    /// Takes everything that was written to a channel and not read.
+    pub fn take_channel(&self) -> Vec<u8> {
+        match &mut *self.lock() {
+            Backend::Channel(channel) => channel.take(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The other side is a procedure.
+    pub fn is_served(&self) -> bool {
+        matches!(&*self.lock(), Backend::Channel(channel) if channel.is_served)
+    }
+
+    /// Says that a flush or a close was served: the next one of the port is to complete.
+    pub fn acknowledge(&self) {
+        if let Backend::Channel(channel) = &mut *self.lock() {
+            channel.is_acknowledged = true;
+        }
+    }
+
+    /// Whether a closing of the port must be served first.
+    pub fn wants_close(&self) -> bool {
+        matches!(&*self.lock(), Backend::Channel(channel) if channel.is_served && !channel.is_acknowledged)
     }
 
     /// Closes the handle. Closing twice is no error. Operations that wait in other threads end with
@@ -419,6 +482,12 @@ impl Handle {
                 io::ErrorKind::WouldBlock => {
                     if wait.is_interrupted() {
                         return Err(IoError::Interrupted);
+                    }
+                    if matches!(&*backend, Backend::Channel(channel) if channel.is_served) {
+                        return Err(IoError::Unserved(match operation {
+                            Operation::Read => Service::Fill,
+                            _ => Service::Drain,
+                        }));
                     }
                     if wait.is_non_blocking() {
                         return Err(IoError::WouldBlock);

@@ -66,7 +66,8 @@ static OPEN_OUTPUTS: Mutex<Registry> = Mutex::new(Registry {
 impl TextOutput {
     /// Makes the port shareable and registers it for [`flush_all`].
     pub fn share(self) -> Arc<SharedPort<TextOutput>> {
-        let has_handle = self.handle().is_some();
+        // What a procedure takes cannot be handed on from here.
+        let has_handle = self.handle().is_some_and(|handle| !handle.is_served());
         let shared = Arc::new(SharedPort::new(self));
         if has_handle {
             let output: Arc<dyn SharedOutput> = shared.clone();
@@ -79,7 +80,8 @@ impl TextOutput {
 impl BinaryOutput {
     /// Makes the port shareable and registers it for [`flush_all`].
     pub fn share(self) -> Arc<SharedPort<BinaryOutput>> {
-        let has_handle = self.handle().is_some();
+        // What a procedure takes cannot be handed on from here.
+        let has_handle = self.handle().is_some_and(|handle| !handle.is_served());
         let shared = Arc::new(SharedPort::new(self));
         if has_handle {
             let output: Arc<dyn SharedOutput> = shared.clone();

@@ -57,6 +57,8 @@ pub(crate) struct TextWindow {
     mark: usize,
     mark_location: Location,
     irregularities: VecDeque<Irregularity>,
+    /// Where the text begins that may be wanted again, and its location; `mark` was there.
+    held: Option<(usize, Location)>,
 }
 
 impl TextWindow {
@@ -73,7 +75,48 @@ impl TextWindow {
             mark: 0,
             mark_location: Location::START,
             irregularities: VecDeque::new(),
+            held: None,
         }
+    }
+
+    /// Keeps what is taken from here on.
+    pub(crate) fn hold(&mut self, decoder: &dyn Decoder) {
+        self.advance_mark(decoder);
+        self.held = Some((self.position, self.mark_location));
+    }
+
+    /// Keeps nothing any more.
+    pub(crate) fn let_go(&mut self) {
+        self.held = None;
+    }
+
+    /// Goes back to where `hold` was called.
+    pub(crate) fn give_back(&mut self) {
+        if let Some((position, location)) = self.held.take() {
+            self.position = position;
+            self.ascii_end = position;
+            self.mark = position;
+            self.mark_location = location;
+        }
+    }
+
+    /// Goes to an offset of a text that is here as a whole, whose line counts as the first one. Says whether a
+    /// character begins there.
+    pub(crate) fn go_to(&mut self, byte_offset: u64) -> bool {
+        let Ok(position) = usize::try_from(byte_offset) else {
+            return false;
+        };
+        if !self.text.is_char_boundary(position) {
+            return false;
+        }
+        self.position = position;
+        self.ascii_end = position;
+        self.mark = position;
+        self.mark_location = Location {
+            byte_offset,
+            ..Location::START
+        };
+        true
     }
 
     /// The next character if it is known to be ASCII.
@@ -174,15 +217,18 @@ impl TextWindow {
             return;
         }
         self.advance_mark(decoder);
-        let removed = self.position;
-        if self.is_empty() {
+        let removed = match &mut self.held {
+            Some((position, _)) => std::mem::take(position),
+            None => self.position,
+        };
+        if removed == self.text.len() {
             self.text.clear();
             self.text.shrink_to(KEPT_BYTES_MAX);
         } else {
             self.text.drain(..removed);
         }
-        self.position = 0;
-        self.mark = 0;
+        self.position -= removed;
+        self.mark -= removed;
         self.ascii_end -= removed;
         for irregularity in &mut self.irregularities {
             irregularity.start -= removed;
@@ -229,6 +275,7 @@ impl TextWindow {
         self.advance_mark(decoder);
         self.text = String::new();
         self.irregularities.clear();
+        self.held = None;
         self.position = 0;
         self.ascii_end = 0;
         self.mark = 0;

@@ -819,7 +819,7 @@ fn libraries_of_packages_have_names_of_their_own() {
     );
     let found = client.open(
         "main.scm",
-        "(import (scheme base) (acme tools))\n(polish 1)\n",
+        "(import (scheme base) (acme tools))\n(list (polish 1))\n",
     );
     assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
     let found = client.at("definition", "main.scm", "(pol^ish 1)");

@@ -43,6 +43,7 @@ const PUBLIC: &[&str] = &[
     "(canny files)",
     "(canny fs)",
     "(canny generic)",
+    "(canny io)",
     "(canny json)",
     "(canny loop)",
     "(canny match)",

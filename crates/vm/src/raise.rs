@@ -20,12 +20,61 @@ use crate::thread::{Exit, Thread};
 /// Library whose globals the machine calls by name.
 const CONTROL_LIBRARY: &str = "(canny control)";
 
+/// Calls a procedure that makes a primitive's work possible, then the primitive once more.
+const REPEAT: &str = "%call-again";
+
 impl Thread {
+    /// Says that a primitive has done nothing and that `procedure`, a closure of one parameter, must be called with a
+    /// fixnum first: when it returns, the primitive is called again with the same arguments.
+    pub fn repeat_after(&mut self, procedure: Value, argument: i64) -> Raise {
+        self.pending = procedure;
+        self.repeat = Some(argument);
+        Raise(())
+    }
+
+    /// Calls the pending procedure in the middle of the instruction, which is executed again afterwards. The frame of a
+    /// primitive that was called as a procedure is not kept: the procedure's frame takes its place.
+    fn begin_repeat(&mut self, argument: i64) -> *const u32 {
+        let procedure = std::mem::replace(&mut self.pending, Value::FALSE);
+        // SAFETY: slow stubs save pc behind the first word of the instruction.
+        let (resume, word) = unsafe { (self.pc.sub(1), *self.pc.sub(1)) };
+        if Opcode::from_byte(opcode_byte(word)) != Some(Opcode::PrimitiveStub) {
+            return self.trap_call(resume, procedure, &[Value::fixnum(argument)]);
+        }
+        let Some(repeat) = self.machine_procedure(REPEAT) else {
+            self.exit = Some(Exit::Uncaught);
+            return std::ptr::null();
+        };
+        let count = self.argument_count as usize;
+        let target = CodeRef::of_closure(repeat).expect("the machine calls closures");
+        const ADDED: usize = 3;
+        if let Err(raise) = self.check_stack(target, count + ADDED) {
+            return self.begin_raise(raise);
+        }
+        // SAFETY: the current frame is that of the stub, whose first registers are its arguments; there is room for more.
+        unsafe {
+            let primitive = Thread::closure_of(self.fp);
+            for index in (0..count).rev() {
+                *self.fp.add(index + ADDED) = *self.fp.add(index);
+            }
+            *self.fp = procedure;
+            *self.fp.add(1) = Value::fixnum(argument);
+            *self.fp.add(2) = primitive;
+        }
+        match self.enter_in_place(repeat, count + ADDED) {
+            Ok(entry) => entry,
+            Err(raise) => self.begin_raise(raise),
+        }
+    }
+
     /// Goes on after a failed operation: calls `raise` with the pending object, or leaves the interpreter if
     /// that is under way.
     pub(crate) fn begin_raise(&mut self, _raise: Raise) -> *const u32 {
         if self.exit.is_some() {
             return std::ptr::null();
+        }
+        if let Some(argument) = self.repeat.take() {
+            return self.begin_repeat(argument);
         }
         let Some(raise) = self.machine_procedure("raise") else {
             self.exit = Some(Exit::Uncaught);

@@ -69,6 +69,8 @@ pub struct Thread {
     pub(crate) primitives: Arc<[PrimitiveFunction]>,
     /// Condition or other object about to be raised.
     pub(crate) pending: Value,
+    /// `pending` is a procedure to be called with this before the operation is done again.
+    pub(crate) repeat: Option<i64>,
     /// Whether there may be copies of frames in other places; see `graft`.
     pub(crate) has_grafted: bool,
     /// Why the interpreter is being left, once it is.
@@ -217,6 +219,7 @@ impl Thread {
             pending: Value::FALSE,
             has_grafted: false,
             exit: None,
+            repeat: None,
             interrupts: Arc::new(InterruptState::default()),
             log: ThreadLog::default(),
             scratch: Vec::new(),

@@ -1,3 +1,4 @@
+use canny_io::Handle;
 use proptest::prelude::*;
 
 use super::*;

@@ -26,6 +26,11 @@ impl Whatwg {
         (!is_own).then_some(Whatwg(encoding))
     }
 
+    /// The names of the encodings of the standard, without those that have a type of their own.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|encoding| encoding.name())
+    }
+
     fn has_escapes(self) -> bool {
         self.0 == encoding_rs::ISO_2022_JP
     }
@@ -51,6 +56,46 @@ impl Encoding for Whatwg {
         self.0.is_single_byte() || self.0 == encoding_rs::EUC_JP || self.0 == encoding_rs::EUC_KR
     }
 }
+
+/// The encodings of the standard, without those that have a type of their own.
+const NAMED: &[&encoding_rs::Encoding] = &[
+    encoding_rs::IBM866,
+    encoding_rs::ISO_8859_2,
+    encoding_rs::ISO_8859_3,
+    encoding_rs::ISO_8859_4,
+    encoding_rs::ISO_8859_5,
+    encoding_rs::ISO_8859_6,
+    encoding_rs::ISO_8859_7,
+    encoding_rs::ISO_8859_8,
+    encoding_rs::ISO_8859_8_I,
+    encoding_rs::ISO_8859_10,
+    encoding_rs::ISO_8859_13,
+    encoding_rs::ISO_8859_14,
+    encoding_rs::ISO_8859_15,
+    encoding_rs::ISO_8859_16,
+    encoding_rs::KOI8_R,
+    encoding_rs::KOI8_U,
+    encoding_rs::MACINTOSH,
+    encoding_rs::WINDOWS_874,
+    encoding_rs::WINDOWS_1250,
+    encoding_rs::WINDOWS_1251,
+    encoding_rs::WINDOWS_1252,
+    encoding_rs::WINDOWS_1253,
+    encoding_rs::WINDOWS_1254,
+    encoding_rs::WINDOWS_1255,
+    encoding_rs::WINDOWS_1256,
+    encoding_rs::WINDOWS_1257,
+    encoding_rs::WINDOWS_1258,
+    encoding_rs::X_MAC_CYRILLIC,
+    encoding_rs::GBK,
+    encoding_rs::GB18030,
+    encoding_rs::BIG5,
+    encoding_rs::EUC_JP,
+    encoding_rs::ISO_2022_JP,
+    encoding_rs::SHIFT_JIS,
+    encoding_rs::EUC_KR,
+    encoding_rs::X_USER_DEFINED,
+];
 
 /// Length of the escape sequences of ISO-2022-JP.
 const ESCAPE_BYTES: usize = 3;

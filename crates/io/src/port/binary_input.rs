@@ -10,6 +10,17 @@ use crate::lending::Lender;
 use crate::port::READ_BYTES;
 use crate::wait::Wait;
 
+/// What a port leaves to the one that takes its place.
+pub(super) struct Remains {
+    pub(super) handle: Option<Arc<Handle>>,
+    /// Bytes that were read from the handle and not delivered, the first of which stands at `offset` of the source.
+    pub(super) bytes: Vec<u8>,
+    pub(super) offset: u64,
+    /// The end of input came behind them.
+    pub(super) ended: bool,
+    pub(super) name: Box<str>,
+}
+
 /// A source of bytes.
 pub struct BinaryInput {
     /// `None`: everything is in the buffer already.
@@ -211,6 +222,25 @@ impl BinaryInput {
         self.buffer = Vec::new();
         self.position = 0;
         self.handle.as_ref().map_or(Ok(()), |handle| handle.close())
+    }
+
+    /// Closes the port, but leaves its handle and its bytes to another one.
+    pub(super) fn surrender(&mut self) -> Result<Remains, IoError> {
+        self.check_open()?;
+        let offset = self.byte_offset();
+        let position = self.position;
+        let mut bytes = std::mem::take(&mut self.buffer);
+        bytes.drain(..position);
+        self.closed = true;
+        self.position = 0;
+        self.buffer_end_offset = offset;
+        Ok(Remains {
+            handle: self.handle.take(),
+            bytes,
+            offset,
+            ended: self.ended,
+            name: self.name.clone(),
+        })
     }
 
     fn available(&self) -> usize {

@@ -11,7 +11,7 @@ use crate::wait::Wait;
 
 /// A sink for bytes.
 pub struct BinaryOutput {
-    buffer: OutputBuffer,
+    pub(super) buffer: OutputBuffer,
 }
 
 impl BinaryOutput {
@@ -47,6 +47,21 @@ impl BinaryOutput {
     /// Changes when bytes are handed on. Bytes have no lines: `Line` means `Block`.
     pub fn set_buffering(&mut self, buffering: Buffering) {
         self.buffer.set_buffering(buffering);
+    }
+
+    /// Takes everything that was accepted of a port on a channel or in memory.
+    pub fn take_accepted(&mut self) -> Vec<u8> {
+        self.buffer.take_accepted()
+    }
+
+    /// Where the next byte will stand, counted from the start of the target.
+    pub fn byte_offset(&self) -> Result<u64, IoError> {
+        self.buffer.position()
+    }
+
+    /// Writes out what is there and goes on at another place of the target.
+    pub fn seek(&mut self, byte_offset: u64, wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.seek(byte_offset, wait)
     }
 
     /// The number of bytes that were accepted and are not out yet.

@@ -5,6 +5,7 @@
 //! accepted and the operation can be repeated.
 
 use std::borrow::Cow;
+use std::io::SeekFrom;
 use std::sync::Arc;
 
 use crate::error::{IoError, Operation};
@@ -191,6 +192,50 @@ impl OutputBuffer {
         self.written = 0;
         let closed = handle.close();
         flushed.and(closed)
+    }
+
+    /// Closes the buffer, but leaves what it holds, and its handle, to another one.
+    pub(super) fn surrender(&mut self) -> Result<OutputBuffer, IoError> {
+        if self.closed {
+            return Err(IoError::closed(Operation::Write, &self.name));
+        }
+        let mut closed = OutputBuffer::memory("");
+        closed.name = self.name.clone();
+        closed.closed = true;
+        closed.push_limit = 0;
+        Ok(std::mem::replace(self, closed))
+    }
+
+    /// Takes everything that was accepted, be it that a channel has it already.
+    pub(super) fn take_accepted(&mut self) -> Vec<u8> {
+        let Some(handle) = &self.handle else {
+            return std::mem::take(&mut self.bytes);
+        };
+        let mut bytes = handle.take_channel();
+        bytes.extend_from_slice(&self.bytes[self.written..]);
+        self.bytes.clear();
+        self.written = 0;
+        bytes
+    }
+
+    /// Where the next byte will stand, counted from the start.
+    pub(super) fn position(&self) -> Result<u64, IoError> {
+        if self.closed {
+            return Err(IoError::closed(Operation::Seek, &self.name));
+        }
+        match &self.handle {
+            Some(handle) => Ok(handle.tell()? + self.pending() as u64),
+            None => Ok(self.bytes.len() as u64),
+        }
+    }
+
+    /// Writes out what is there and goes on at another place.
+    pub(super) fn seek(&mut self, byte_offset: u64, wait: Wait<'_>) -> Result<(), IoError> {
+        self.flush(wait)?;
+        match &self.handle {
+            Some(handle) => handle.seek(SeekFrom::Start(byte_offset)).map(drop),
+            None => Err(IoError::unsupported(Operation::Seek, &self.name)),
+        }
     }
 
     fn write_out(&mut self, wait: Wait<'_>) -> Result<(), IoError> {

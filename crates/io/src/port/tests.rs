@@ -282,7 +282,132 @@ fn strings_are_sources_too() {
     assert_eq!(input.read_to_end(WAIT).unwrap().as_str(), "b");
     assert_eq!(input.read_to_end(WAIT).unwrap().as_str(), "");
     assert_eq!(input.read_char(WAIT).unwrap(), None);
-    assert!(matches!(input.seek(0), Err(IoError::Unsupported(_))));
+    // A character must begin there.
+    assert!(matches!(input.seek(2), Err(IoError::Unsupported(_))));
+    assert!(matches!(input.seek(9), Err(IoError::Unsupported(_))));
+    input.seek(1).unwrap();
+    assert_eq!(input.location().byte_offset, 1);
+    assert_eq!(line(&mut input).unwrap(), "€");
+}
+
+#[test]
+fn what_was_read_can_be_given_back() {
+    let handle = Handle::channel("channel");
+    let mut input = TextInput::new(Arc::clone(&handle), DecodeOptions::default());
+    handle.write("a€\nb".as_bytes(), WAIT).unwrap();
+    assert_eq!(input.read_char(WAIT).unwrap(), Some('a'));
+    input.hold();
+    let start = input.location();
+    assert_eq!(line(&mut input).unwrap(), "€");
+    assert_eq!(input.read_char(WAIT).unwrap(), Some('b'));
+    // More arrives meanwhile, and what is held stays.
+    handle.write(b"cd", WAIT).unwrap();
+    assert_eq!(input.read_char(WAIT).unwrap(), Some('c'));
+    assert_ne!(input.location(), start);
+    input.give_back();
+    assert_eq!(input.location(), start);
+    assert_eq!(line(&mut input).unwrap(), "€");
+    input.hold();
+    assert_eq!(input.read_char(WAIT).unwrap(), Some('b'));
+    input.let_go();
+    input.give_back();
+    assert_eq!(input.read_char(WAIT).unwrap(), Some('c'));
+    assert_eq!(input.location().byte_offset, 7);
+}
+
+#[test]
+fn lines_with_their_ends_wait_for_the_linefeed() {
+    let handle = Handle::channel("channel");
+    let mut input = TextInput::new(Arc::clone(&handle), DecodeOptions::default());
+    let mut next = |bytes: &[u8]| {
+        handle.write(bytes, WAIT).unwrap();
+        let line = input.read_whole_line(Wait::NonBlocking);
+        line.map(|line| line.unwrap().as_str().to_owned())
+    };
+    assert!(matches!(next(b"one\r"), Err(IoError::WouldBlock)));
+    assert_eq!(next(b"\ntwo\nthree\r").unwrap(), "one\r\n");
+    assert_eq!(next(b"").unwrap(), "two\n");
+    assert_eq!(next(b"x").unwrap(), "three\r");
+    handle.end_input();
+    assert_eq!(input.read_whole_line(WAIT).unwrap().unwrap().as_str(), "x");
+    assert!(input.read_whole_line(WAIT).unwrap().is_none());
+}
+
+#[test]
+fn text_takes_the_place_of_bytes() {
+    let handle = Handle::memory(b"\x02\xE4\n".to_vec());
+    let mut binary = BinaryInput::new(handle);
+    assert_eq!(binary.read_u8(WAIT).unwrap(), Some(2));
+    let options = DecodeOptions {
+        encoding: by_name("latin-1").unwrap(),
+        ..DecodeOptions::default()
+    };
+    let mut text = TextInput::from_binary(&mut binary, options.clone()).unwrap();
+    assert_eq!(text.location().byte_offset, 1);
+    assert_eq!(line(&mut text).unwrap(), "ä");
+    assert!(matches!(binary.read_u8(WAIT), Err(IoError::Closed(_))));
+    assert!(TextInput::from_binary(&mut binary, options.clone()).is_err());
+    binary.close().unwrap();
+    assert!(!text.handle().unwrap().is_closed());
+    let mut memory = BinaryInput::from_bytes(vec![b'a', 0xE4]);
+    let mut text = TextInput::from_binary(&mut memory, options).unwrap();
+    assert_eq!(text.read_to_end(WAIT).unwrap().as_str(), "aä");
+
+    let handle = Handle::memory(Vec::new());
+    let mut binary = BinaryOutput::new(Arc::clone(&handle));
+    binary.write_bytes(b"12", WAIT).unwrap();
+    let mut text = TextOutput::from_binary(&mut binary, EncodeOptions::default()).unwrap();
+    text.write_str("ä", WAIT).unwrap();
+    assert_eq!(text.byte_offset().unwrap(), 4);
+    assert!(matches!(binary.write_u8(1, WAIT), Err(IoError::Closed(_))));
+    text.close(WAIT).unwrap();
+    assert!(handle.is_closed());
+}
+
+#[test]
+fn a_served_port_asks_to_be_served() {
+    use crate::error::Service;
+    let handle = Handle::served_channel("served");
+    let mut input = TextInput::new(Arc::clone(&handle), DecodeOptions::default());
+    let unserved = |error: IoError, service| {
+        assert!(error.is_retryable());
+        assert!(matches!(error, IoError::Unserved(asked) if asked == service));
+    };
+    unserved(input.read_char(WAIT).unwrap_err(), Service::Fill);
+    handle.feed_channel(b"ab").unwrap();
+    handle.end_input_for_now();
+    handle.feed_channel(b"c").unwrap();
+    assert_eq!(input.read_to_end(WAIT).unwrap().as_str(), "ab");
+    assert_eq!(input.read_char(WAIT).unwrap(), None);
+    assert_eq!(input.read_char(WAIT).unwrap(), Some('c'));
+    unserved(input.read_line(WAIT).unwrap_err(), Service::Fill);
+    assert!(handle.wants_close());
+    handle.acknowledge();
+    assert!(!handle.wants_close());
+
+    let handle = Handle::served_channel("served");
+    let mut output = TextOutput::new(Arc::clone(&handle), EncodeOptions::default());
+    // Each write is accepted whole or not at all.
+    let piece = "x".repeat(10_000);
+    let mut written = 0;
+    let error = loop {
+        match output.write_str(&piece, WAIT) {
+            Ok(()) => written += piece.len(),
+            Err(error) => break error,
+        }
+    };
+    unserved(error, Service::Drain);
+    assert_eq!(output.take_accepted().len(), written);
+    output.write_str("rest", WAIT).unwrap();
+    unserved(output.flush(WAIT).unwrap_err(), Service::Flush);
+    assert_eq!(output.take_accepted(), b"rest");
+    handle.acknowledge();
+    output.flush(WAIT).unwrap();
+    unserved(output.close(WAIT).unwrap_err(), Service::Flush);
+    assert!(output.is_open());
+    handle.acknowledge();
+    output.close(WAIT).unwrap();
+    assert!(!output.is_open());
 }
 
 #[test]

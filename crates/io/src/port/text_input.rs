@@ -9,7 +9,7 @@ use crate::error::{IoError, Operation};
 use crate::handle::Handle;
 use crate::lending::{Lender, SharedPort};
 use crate::line_separator::LineSeparator;
-use crate::port::{READ_BYTES, TextOutput};
+use crate::port::{BinaryInput, READ_BYTES, TextOutput};
 use crate::text::Text;
 use crate::wait::Wait;
 use crate::window::Location;
@@ -31,6 +31,30 @@ impl TextInput {
     pub fn new(handle: Arc<Handle>, options: DecodeOptions) -> TextInput {
         let name = handle.name().into();
         TextInput::with_decoder(StreamingDecoder::new(options), Some(handle), name)
+    }
+
+    /// Goes on where a binary port stops: reads its bytes as text from here on.
+    pub fn from_binary(
+        input: &mut BinaryInput,
+        options: DecodeOptions,
+    ) -> Result<TextInput, IoError> {
+        let remains = input.surrender()?;
+        let mut decoder = StreamingDecoder::new(options);
+        decoder.begin_at(remains.offset);
+        decoder.feed(&remains.bytes);
+        if remains.handle.is_none() || remains.ended {
+            decoder.finish();
+        }
+        Ok(TextInput::with_decoder(
+            decoder,
+            remains.handle,
+            remains.name,
+        ))
+    }
+
+    /// How bytes become text.
+    pub fn options(&self) -> &DecodeOptions {
+        self.decoder.options()
     }
 
     /// Reads text from memory.
@@ -153,6 +177,28 @@ impl TextInput {
         Ok(self.take(extent))
     }
 
+    /// As [`TextInput::read_line`], but the separator belongs to the line.
+    pub fn read_whole_line(&mut self, wait: Wait<'_>) -> Result<Option<Text<'_>>, IoError> {
+        let mut progress = Progress::default();
+        let extent = self.pull(wait, |decoder| decoder.find_whole_line(&mut progress))?;
+        Ok(self.take(extent))
+    }
+
+    /// From here on what is read can be read again: see [`TextInput::give_back`].
+    pub fn hold(&mut self) {
+        self.decoder.hold();
+    }
+
+    /// What is read from here on is gone.
+    pub fn let_go(&mut self) {
+        self.decoder.let_go();
+    }
+
+    /// Makes everything that was read since `hold` the next text again.
+    pub fn give_back(&mut self) {
+        self.decoder.give_back();
+    }
+
     /// Takes the next `count` characters, or as many as there are before the end; `None` if there are
     /// none (and `count` is not 0).
     pub fn read_chars(
@@ -183,6 +229,9 @@ impl TextInput {
     pub fn seek(&mut self, byte_offset: u64) -> Result<(), IoError> {
         self.check_open()?;
         let Some(handle) = &self.handle else {
+            if self.decoder.go_to(byte_offset) {
+                return Ok(());
+            }
             return Err(IoError::unsupported(Operation::Seek, &self.name));
         };
         handle.seek(SeekFrom::Start(byte_offset))?;

@@ -9,6 +9,7 @@ use crate::encoding::{ByteOrderMark, CodingPolicy, Encoder, Encoding, Utf8};
 use crate::error::{IoError, UnencodableOutput};
 use crate::handle::Handle;
 use crate::lending::Lender;
+use crate::port::BinaryOutput;
 use crate::port::output_buffer::{Buffering, OutputBuffer};
 use crate::text::Text;
 use crate::wait::Wait;
@@ -58,12 +59,50 @@ impl TextOutput {
     pub fn new(handle: Arc<Handle>, options: EncodeOptions) -> TextOutput {
         let buffering = Buffering::for_handle(&handle);
         let mut output = TextOutput::with_buffer(OutputBuffer::new(handle, buffering), options);
-        if output.options.byte_order_mark == ByteOrderMark::Keep
-            && let Some((mark, _)) = output.options.encoding.byte_order_marks().first()
-        {
-            output.buffer.bytes.extend_from_slice(mark);
-        }
+        output.write_byte_order_mark();
         output
+    }
+
+    /// Goes on where a binary port stops: what is written from here on is text.
+    pub fn from_binary(
+        output: &mut BinaryOutput,
+        options: EncodeOptions,
+    ) -> Result<TextOutput, IoError> {
+        let buffer = output.buffer.surrender()?;
+        let is_start = buffer.position().is_ok_and(|position| position == 0);
+        let mut output = TextOutput::with_buffer(buffer, options);
+        if is_start {
+            output.write_byte_order_mark();
+        }
+        Ok(output)
+    }
+
+    /// How text becomes bytes.
+    pub fn options(&self) -> &EncodeOptions {
+        &self.options
+    }
+
+    /// Takes everything that was accepted of a port on a channel or in memory.
+    pub fn take_accepted(&mut self) -> Vec<u8> {
+        self.buffer.take_accepted()
+    }
+
+    /// Where the next byte will stand, counted from the start of the target.
+    pub fn byte_offset(&self) -> Result<u64, IoError> {
+        self.buffer.position()
+    }
+
+    /// Writes out what is there and goes on at another place of the target.
+    pub fn seek(&mut self, byte_offset: u64, wait: Wait<'_>) -> Result<(), IoError> {
+        self.buffer.seek(byte_offset, wait)
+    }
+
+    fn write_byte_order_mark(&mut self) {
+        if self.options.byte_order_mark == ByteOrderMark::Keep
+            && let Some((mark, _)) = self.options.encoding.byte_order_marks().first()
+        {
+            self.buffer.bytes.extend_from_slice(mark);
+        }
     }
 
     /// Collects text in memory; see [`TextOutput::text`].
@@ -328,7 +367,7 @@ impl Lender for TextOutput {
         let text = &room[..count];
         self.buffer.bytes.extend_from_slice(text);
         self.advance(text);
-        self.room = if count == ROOM_BYTES_MIN && room.len() == ROOM_BYTES_MIN {
+        self.room = if count > ROOM_BYTES_MIN / 2 && room.len() == ROOM_BYTES_MIN {
             vec![0; ROOM_BYTES_MAX].into_boxed_slice()
         } else {
             room

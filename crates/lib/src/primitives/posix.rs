@@ -8,9 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use canny_io::port::EncodeOptions;
-use canny_io::{
-    BinaryInput, BinaryOutput, Buffering, DecodeOptions, Handle, TextInput, TextOutput,
-};
+use canny_io::{BinaryInput, BinaryOutput, DecodeOptions, Handle, TextInput, TextOutput};
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
@@ -73,7 +71,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%file-space" => file_space;
     "%open-file" => open_file;
     "%descriptor-port" => descriptor_port;
-    "%set-port-buffering!" => set_port_buffering;
     "%terminal?" => is_terminal;
 };
 
@@ -537,30 +534,6 @@ pub(crate) fn port_of_kind(
         _ => return Err(call.range_error(thread, 1, "a kind of port, 0 to 3")),
     };
     make_port(thread, port, flags, &name)
-}
-
-/// 0 hands on everything at once, 1 blocks, 2 lines. Of input it changes nothing.
-fn set_port_buffering(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let port = call.object(thread, 0, canny_tables::kinds::Kind::Port, "port")?;
-    let port = port.value();
-    let buffering = match call.index_below(thread, 1, 3)? {
-        0 => Buffering::None,
-        1 => Buffering::Block,
-        _ => Buffering::Line,
-    };
-    let flags = super::ports::flags_of(port);
-    if flags & flag::OUTPUT != 0 && flags & flag::TEXTUAL != 0 {
-        on_text_output(thread, call, port, |port, _| {
-            port.set_buffering(buffering);
-            Ok(())
-        })?;
-    } else if flags & flag::OUTPUT != 0 {
-        on_binary_output(thread, call, port, |port, _| {
-            port.set_buffering(buffering);
-            Ok(())
-        })?;
-    }
-    Ok(Value::UNSPECIFIED)
 }
 
 /// The handle of a port, if it has one.

@@ -188,9 +188,12 @@ rows! { Running:
 "" => "";
 
 "timed-out" ["timeout"]
-"The other side did not answer in time"
-"A connection, an address, input or a process was waited for as long as the program allows, and nothing came. Such conditions satisfy `timeout-error?`."
-"" => "";
+"An operation took longer than it was allowed to"
+"The other side of a port, a connection or a program did nothing for as long as a `#:timeout` or `set-port-timeout!` allows. Of a port nothing is lost, and the operation can be tried again; a program that was run is ended. `guard` with `timeout-error?` takes the condition."
+"(import (scheme base) (canny process))
+(run '(\"sleep\" \"60\") #:timeout 0.01)"
+=> "(import (scheme base) (canny process))
+(run '(\"sleep\" \"0\") #:timeout 60)";
 
 "other-condition" []
 "A condition of a library's own kind was raised and not handled"

@@ -36,6 +36,5 @@ rows! {
     "%file-space" (1) [] "string -> integer" "The free bytes where a file is.";
     "%open-file" (4) [] "string index index index -> port" "Opens a file: kind 0 binary input, 1 textual input, 2 binary output, 3 textual output; flags 1 append, 2 create, 4 exclusive, 8 no symbolic link, 16 truncate; permission bits.";
     "%descriptor-port" (2) [] "index index -> port" "A port over a copy of a descriptor, of a kind as for %open-file.";
-    "%set-port-buffering!" (2) [] "port index -> unspecified" "When an output port hands on what it holds: 0 at once, 1 in blocks, 2 in lines.";
     "%terminal?" (1) [] "port -> boolean" "Whether a port is connected to a terminal.";
 }

@@ -1,6 +1,8 @@
 //! Failed operations of `canny_io` as conditions.
 
 use canny_io::{IoError, Operation};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::port as field;
 use canny_value::Value;
 use canny_vm::{ConditionKind, Raise, Thread};
 
@@ -16,6 +18,15 @@ pub(crate) fn failed(
             thread.interrupts().take_interrupt();
             return thread.raise(ConditionKind::Interrupt, "interrupted", &[], Some(who));
         }
+        IoError::Unserved(service) => {
+            let port = port.and_then(|port| port.as_kind(Kind::Port));
+            let procedure = port.map_or(Value::FALSE, |port| port.field(field::SERVICE));
+            if procedure.is_kind(Kind::Closure) {
+                return thread.repeat_after(procedure, *service as i64);
+            }
+            ConditionKind::File
+        }
+        IoError::TimedOut(_) => ConditionKind::Timeout,
         IoError::Closed(_) => {
             let message = match error.operation() {
                 Some(operation) if operation.is_of_sockets() => "the socket is closed",
@@ -25,7 +36,6 @@ pub(crate) fn failed(
             return thread.raise(ConditionKind::Type, message, &irritants, Some(who));
         }
         IoError::Malformed(_) => ConditionKind::Read,
-        IoError::TimedOut(_) => ConditionKind::Timeout,
         _ if error.operation().is_some_and(Operation::is_of_sockets) => ConditionKind::System,
         _ => ConditionKind::File,
     };

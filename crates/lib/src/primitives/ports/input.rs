@@ -11,6 +11,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "read-char" => read_char;
     "peek-char" => peek_char;
     "read-line" => read_line;
+    "%read-whole-line" => read_whole_line;
     "read-string" => read_string;
     "char-ready?" => is_char_ready;
     "%read-fold-case!" => set_fold_case;
@@ -49,13 +50,16 @@ fn peek_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 /// A copy of text from a port's buffer, so that the port can be released before the string is made.
-fn copy(text: Text<'_>) -> TextBuilder {
+pub(super) fn copy(text: Text<'_>) -> TextBuilder {
     let mut builder = TextBuilder::new();
     builder.push_str(text.as_str());
     builder
 }
 
-fn string_or_end(thread: &mut Thread, text: Option<TextBuilder>) -> Result<Value, Raise> {
+pub(super) fn string_or_end(
+    thread: &mut Thread,
+    text: Option<TextBuilder>,
+) -> Result<Value, Raise> {
     match text {
         Some(text) => text.try_finish(thread),
         None => Ok(Value::EOF),
@@ -66,6 +70,14 @@ fn read_line(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
     let line = on_text_input(thread, call, port, |source, wait| {
         Ok(source.text.read_line(wait)?.map(copy))
+    })?;
+    string_or_end(thread, line)
+}
+
+fn read_whole_line(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = source(thread, call, 0)?;
+    let line = on_text_input(thread, call, port, |source, wait| {
+        Ok(source.text.read_whole_line(wait)?.map(copy))
     })?;
     string_or_end(thread, line)
 }

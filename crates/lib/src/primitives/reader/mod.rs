@@ -61,7 +61,7 @@ fn syntax_condition(
     line: u64,
     column: u64,
 ) -> Raise {
-    let name = string_text(name_of(port)).unwrap_or_default();
+    let name = string_text(name_of(thread, port)).unwrap_or_default();
     let message = format!("{name}:{line}:{column}: {message}");
     thread.raise(ConditionKind::Read, &message, &[], Some(call.who))
 }
@@ -82,6 +82,7 @@ fn record(
     recorder: &mut Recorder,
 ) -> Result<Read, Failure> {
     let start = source.text.location();
+    source.text.hold();
     let mut parser = Parser::new(SourceId::NONE);
     parser.set_fold_case(source.folds_case);
     let mut characters = PortCharacters {
@@ -93,7 +94,13 @@ fn record(
     };
     let outcome = parser.read(&mut characters, recorder);
     let line_starts = characters.line_starts;
-    source.folds_case = parser.fold_case();
+    if matches!(outcome, Err(ReadError::Source(IoError::Unserved(_)))) {
+        // The whole datum is read again when there is more.
+        source.text.give_back();
+    } else {
+        source.text.let_go();
+        source.folds_case = parser.fold_case();
+    }
     outcome.map_err(|error| match error {
         ReadError::Source(error) => Failure::Port(error),
         ReadError::Syntax(diagnostic) => {

@@ -1,0 +1,243 @@
+//! What else can be done with the file behind a port: positions, length, locks, time limits.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use canny_io::file::{open_input, open_output};
+use canny_io::{BinaryInput, BinaryOutput, FileLock, Handle, IoError, Operation, OutputMode, Wait};
+use canny_value::Value;
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use super::open::open;
+use super::table::{HostPort, make_port, unsupported, with_port};
+use super::{
+    flag, flags_of, id_of, on_binary_input, on_binary_output, on_text_input, on_text_output,
+    port_failure, required_port,
+};
+use crate::arguments::{Call, implementations};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%open-input" => open_binary_input;
+    "%open-output" => open_binary_output;
+    "%port-position" => position;
+    "%set-port-position!" => set_position;
+    "%port-seekable?" => is_seekable;
+    "%truncate-port" => truncate;
+    "%sync-port" => sync;
+    "%lock-port" => lock;
+    "unlock-port" => unlock;
+    "read-bytevector-at" => read_at;
+    "port-file-length" => file_length;
+    "port-timeout" => timeout;
+    "%set-port-timeout!" => set_timeout;
+};
+
+fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let handle = open(thread, call, open_input)?;
+    let name = handle.name().to_owned();
+    let port = HostPort::binary_input(BinaryInput::new(handle));
+    make_port(thread, port, flag::BINARY | flag::INPUT, &name)
+}
+
+fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mode = match call.index_below(thread, 1, 4)? {
+        0 => OutputMode::Truncate,
+        1 => OutputMode::Append,
+        2 => OutputMode::Overwrite,
+        _ => OutputMode::CreateNew,
+    };
+    let handle = open(thread, call, |path: &Path, wait: Wait<'_>| {
+        open_output(path, mode, wait)
+    })?;
+    let name = handle.name().to_owned();
+    let port = HostPort::binary_output(BinaryOutput::new(handle));
+    make_port(thread, port, flag::BINARY | flag::OUTPUT, &name)
+}
+
+/// Does something with the handle of a port, outside of the heap.
+fn on_handle<R>(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+    operation: Operation,
+    work: impl FnOnce(&Handle, Wait<'_>) -> Result<R, IoError>,
+) -> Result<R, Raise> {
+    let id = id_of(thread, port);
+    let outcome = with_port(thread, id, |thread, host_port| {
+        let interrupts = thread.interrupts();
+        thread.outside_heap(|| {
+            let handle: Arc<Handle> = host_port.handle().ok_or_else(|| unsupported(operation))?;
+            work(&handle, Wait::Interruptible(interrupts.interrupt_waiting()))
+        })
+    });
+    outcome.map_err(|error| port_failure(thread, call, port, &error))
+}
+
+fn index(thread: &mut Thread, number: u64) -> Value {
+    thread.integer(number.min(i64::MAX as u64) as i64)
+}
+
+fn position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    let flags = flags_of(port);
+    let offset = match (flags & flag::INPUT != 0, flags & flag::BINARY != 0) {
+        (true, true) => on_binary_input(thread, call, port, |input, _| Ok(input.byte_offset())),
+        (true, false) => on_text_input(thread, call, port, |source, _| {
+            Ok(source.text.location().byte_offset)
+        }),
+        (false, true) => on_binary_output(thread, call, port, |output, _| output.byte_offset()),
+        (false, false) => on_text_output(thread, call, port, |output, _| output.byte_offset()),
+    }?;
+    Ok(index(thread, offset))
+}
+
+fn set_position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    let offset = call.index(thread, 1)? as u64;
+    let flags = flags_of(port);
+    match (flags & flag::INPUT != 0, flags & flag::BINARY != 0) {
+        (true, true) => on_binary_input(thread, call, port, |input, _| input.seek(offset)),
+        (true, false) => on_text_input(thread, call, port, |source, _| source.text.seek(offset)),
+        (false, true) => {
+            on_binary_output(thread, call, port, |output, wait| output.seek(offset, wait))
+        }
+        (false, false) => {
+            on_text_output(thread, call, port, |output, wait| output.seek(offset, wait))
+        }
+    }?;
+    Ok(Value::UNSPECIFIED)
+}
+
+fn is_seekable(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    let flags = flags_of(port);
+    let in_memory = flags & flag::MEMORY != 0;
+    if in_memory {
+        return Ok(Value::boolean(flags & flag::INPUT != 0));
+    }
+    let outcome = on_handle(thread, call, port, Operation::Seek, |handle, _| {
+        Ok(handle.seek(std::io::SeekFrom::Current(0)).is_ok())
+    })?;
+    Ok(Value::boolean(outcome))
+}
+
+/// Writes out what an output port holds, before something is done with its file.
+fn flush_first(thread: &mut Thread, call: Call, port: Value) -> Result<(), Raise> {
+    let flags = flags_of(port);
+    match (flags & flag::OUTPUT != 0, flags & flag::BINARY != 0) {
+        (false, _) => Ok(()),
+        (true, true) => on_binary_output(thread, call, port, |output, wait| output.flush(wait)),
+        (true, false) => on_text_output(thread, call, port, |output, wait| output.flush(wait)),
+    }
+}
+
+fn truncate(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, flag::OUTPUT)?;
+    let length = call.index(thread, 1)? as u64;
+    flush_first(thread, call, port)?;
+    on_handle(thread, call, port, Operation::Truncate, |handle, _| {
+        handle.truncate(length)
+    })?;
+    Ok(Value::UNSPECIFIED)
+}
+
+fn sync(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, flag::OUTPUT)?;
+    let data_only = call.at(1).is_true();
+    flush_first(thread, call, port)?;
+    on_handle(thread, call, port, Operation::Sync, |handle, _| {
+        handle.sync(data_only)
+    })?;
+    Ok(Value::UNSPECIFIED)
+}
+
+fn lock(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    let kind = if call.at(1).is_true() {
+        FileLock::Exclusive
+    } else {
+        FileLock::Shared
+    };
+    let waits = call.at(2).is_true();
+    let is_locked = on_handle(thread, call, port, Operation::Lock, |handle, wait| {
+        let wait = if waits { wait } else { Wait::NonBlocking };
+        match handle.lock_file(kind, wait) {
+            Ok(()) => Ok(true),
+            Err(IoError::WouldBlock) => Ok(false),
+            Err(error) => Err(error),
+        }
+    })?;
+    Ok(Value::boolean(is_locked))
+}
+
+fn unlock(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    flush_first(thread, call, port)?;
+    on_handle(thread, call, port, Operation::Lock, |handle, _| {
+        handle.unlock_file()
+    })?;
+    Ok(Value::UNSPECIFIED)
+}
+
+/// Bytes that are fetched for a file of unknown size.
+const PIECE_BYTES: usize = 1 << 20;
+
+fn read_at(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, flag::INPUT)?;
+    let offset = call.index(thread, 1)? as u64;
+    let count = call.index(thread, 2)?;
+    let bytes = on_handle(thread, call, port, Operation::Read, |handle, _| {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            let start = bytes.len();
+            bytes.resize(count.min(start + PIECE_BYTES), 0);
+            let read = handle.read_at(&mut bytes[start..], offset + start as u64)?;
+            let is_short = start + read < bytes.len();
+            bytes.truncate(start + read);
+            if is_short {
+                break;
+            }
+        }
+        Ok(bytes)
+    })?;
+    if bytes.is_empty() && count > 0 {
+        return Ok(Value::EOF);
+    }
+    thread.bytevector(&bytes)
+}
+
+fn file_length(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    flush_first(thread, call, port)?;
+    let length = on_handle(thread, call, port, Operation::Seek, |handle, _| {
+        handle.length()
+    })?;
+    Ok(index(thread, length))
+}
+
+fn timeout(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    let timeout = on_handle(thread, call, port, Operation::Read, |handle, _| {
+        Ok(handle.timeout())
+    })?;
+    Ok(match timeout {
+        Some(timeout) => thread.flonum(timeout.as_secs_f64()),
+        None => Value::FALSE,
+    })
+}
+
+fn set_timeout(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, 0)?;
+    let timeout = if call.at(1).is_true() {
+        let milliseconds = call.index(thread, 1)? as u64;
+        Some(Duration::from_millis(milliseconds))
+    } else {
+        None
+    };
+    on_handle(thread, call, port, Operation::Read, |handle, _| {
+        handle.set_timeout(timeout);
+        Ok(())
+    })?;
+    Ok(Value::UNSPECIFIED)
+}
