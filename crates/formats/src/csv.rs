@@ -125,29 +125,29 @@ impl RowReader {
         self.field_start = self.text.len();
     }
 
+    /// Takes the ordinary characters that a field goes on with; gives their length.
+    fn take_run(&mut self, rest: &[u8]) -> usize {
+        let (quote, escape) = (self.dialect.quote, self.dialect.escape);
+        let run = match self.phase {
+            Phase::Plain => rest
+                .iter()
+                .position(|&byte| self.ends_plain[usize::from(byte)]),
+            Phase::Quoted => rest
+                .iter()
+                .position(|&byte| Some(byte) == quote || Some(byte) == escape),
+            _ => return 0,
+        };
+        let run = run.unwrap_or(rest.len());
+        self.text.extend_from_slice(&rest[..run]);
+        run
+    }
+
     /// Reads on. `is_last` says that nothing comes after the piece. Gives how much of it was used.
     pub fn feed(&mut self, piece: &str, is_last: bool) -> (usize, Progress) {
         let bytes = piece.as_bytes();
         let mut at = 0;
         loop {
-            if self.phase == Phase::Plain {
-                let rest = &bytes[at..];
-                let run = rest
-                    .iter()
-                    .position(|&byte| self.ends_plain[usize::from(byte)]);
-                let run = run.unwrap_or(rest.len());
-                self.text.extend_from_slice(&rest[..run]);
-                at += run;
-            } else if self.phase == Phase::Quoted {
-                let rest = &bytes[at..];
-                let (quote, escape) = (self.dialect.quote, self.dialect.escape);
-                let run = rest
-                    .iter()
-                    .position(|&byte| Some(byte) == quote || Some(byte) == escape);
-                let run = run.unwrap_or(rest.len());
-                self.text.extend_from_slice(&rest[..run]);
-                at += run;
-            }
+            at += self.take_run(&bytes[at..]);
             let Some(&byte) = bytes.get(at) else {
                 return (
                     at,
