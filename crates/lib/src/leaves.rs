@@ -15,6 +15,7 @@ use crate::hash_table::{Equivalence, Table};
 use crate::list::{find_association, find_member, length_quickly};
 use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
 use crate::primitives::numeric_vectors::{quick_ref, quick_ref_of, quick_set, quick_set_of};
+use crate::primitives::ports::input::line_in_place;
 use crate::text::{Units, compare_text, same_text, with_both, with_units};
 use crate::unicode;
 
@@ -63,6 +64,7 @@ const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
     ("string-downcase", 1, string_downcase),
     ("string-upcase", 1, string_upcase),
     ("number->string", 1, number_to_string),
+    ("read-line", 1, read_line),
     ("char-alphabetic?", 1, char_alphabetic),
     ("char-numeric?", 1, char_numeric),
     ("char-whitespace?", 1, char_whitespace),
@@ -363,6 +365,10 @@ extern "C" fn substring(thread: &mut InPlace, string: Word, start: Word, end: Wo
     }))
 }
 
+extern "C" fn read_line(thread: &mut InPlace, port: Word, _: Word, _: Word) -> Word {
+    or_decline(line_in_place(thread, port))
+}
+
 extern "C" fn string_copy(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
     or_decline(with_ascii(string, |bytes| thread.ascii_string(&[bytes])))
 }
@@ -629,6 +635,30 @@ mod tests {
         "a",
     ];
 
+    #[test]
+    fn lines_are_taken_quickly_or_not_at_all() {
+        let mut thread = machine();
+        let text = thread.string("one\nλ\r\ntwo\nlast");
+        let port = call(&mut thread, "open-input-string", [text]);
+        call(&mut thread, "peek-char", [port]);
+        let quick = |thread: &mut canny_vm::Thread| {
+            let line = read_line(InPlace::of(thread), port, Value::ZERO, Value::ZERO);
+            (line != Value::DECLINED).then(|| written(thread, line))
+        };
+        assert_eq!(quick(&mut thread).as_deref(), Some("\"one\""));
+        assert_eq!(quick(&mut thread), None);
+        let line = call(&mut thread, "read-line", [port]);
+        assert_eq!(written(&mut thread, line), "\"λ\"");
+        assert_eq!(quick(&mut thread).as_deref(), Some("\"two\""));
+        // Nothing says that the line ends here.
+        assert_eq!(quick(&mut thread), None);
+        let line = call(&mut thread, "read-line", [port]);
+        assert_eq!(written(&mut thread, line), "\"last\"");
+        assert_eq!(quick(&mut thread), None);
+        call(&mut thread, "close-port", [port]);
+        assert_eq!(quick(&mut thread), None);
+    }
+
     /// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
     #[test]
     fn leaf_functions_agree_with_their_primitives() {
@@ -686,8 +716,9 @@ mod tests {
                 let shown = (written(&mut thread, answer), written(&mut thread, wanted));
                 assert_eq!(shown.0, shown.1, "{} {combination}", leaf.primitive);
             }
-            // No text is read as a hash table.
-            let is_of_tables = leaf.primitive.starts_with("%hash-table");
+            // No text is read as a hash table or a port.
+            let is_of_tables =
+                leaf.primitive.starts_with("%hash-table") || leaf.primitive == "read-line";
             assert!(
                 answered_here != is_of_tables,
                 "{} always declines",

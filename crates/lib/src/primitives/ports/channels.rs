@@ -85,7 +85,7 @@ fn feed(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let start = bounds.nth(range.start).unwrap_or(text.len());
         let mut bounds = text[start..].char_indices().map(|(offset, _)| offset);
         let length = bounds.nth(range.len()).unwrap_or(text.len() - start);
-        text[start..start + length].as_bytes().to_vec()
+        text.as_bytes()[start..start + length].to_vec()
     } else {
         let bytes = call.bytevector(thread, 1)?;
         let range = call.range(thread, 2, bytes.length())?;
