@@ -12,7 +12,9 @@
         (loop (+ i 1) (+ sum (hash-table-ref/default table (bitwise-and i 3) #f)))
         sum)))
 (define numbers (vector 1 2 3 4))
-(define table (make-hash-table eqv?))
-(for-each (lambda (i) (hash-table-set! table i (+ i 1))) '(0 1 2 3))
+(define table
+  (let ((table (make-hash-table eqv?)))
+    (for-each (lambda (i) (hash-table-set! table i (+ i 1))) (list 0 1 2 3))
+    table))
 (display (+ (sum-of-vector numbers 40000000) (sum-of-table table 10000000)))
 (newline)

@@ -31,7 +31,7 @@
           decode-bytevector encode-string
           make-binary-input make-textual-input make-binary-output make-textual-output)
   (import (canny primitives) (canny syntax) (canny control) (canny ports) (canny arguments)
-          (only (canny loop) in-lines))
+          (only (canny loop) in-lines) (only (canny posix) timeout-error?))
   (begin
 
     (define piece-size 16384)
@@ -195,11 +195,6 @@
              ((and (real? seconds) (> seconds 0) (< seconds 1e12))
               (exact (ceiling (* 1000 seconds))))
              (else (%type-error 'set-port-timeout! 2 "positive number or #f" seconds)))))
-
-    ;; Whether an object is the condition of a wait that lasted too long.
-    (define (timeout-error? object)
-      (and (error-object? object)
-           (eq? (condition-kind object) 'timeout)))
 
     ;; Where the next byte of a port, or the first byte of its next character, stands.
     (define (port-position port)

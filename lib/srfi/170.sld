@@ -1,11 +1,8 @@
 ;;; (srfi 170): the interface to POSIX.
 ;;;
-;;; Names of files are strings; a port stands for the file that it was opened with.  Users and groups
-;;; come from /etc/passwd and /etc/group.  A changed environment variable is seen by the program, not
-;;; by others.  `fd->port` opens the file of a descriptor a second time, and there are no ports
-;;; for both input and output.  The mode of buffering has no effect.
-;;;
-;;; A POSIX error is a condition of the file system whose message ends with the words of the system.
+;;; Most of it is that of `(canny posix)`.  There are no ports for both input and output: of such a connection, `fd->port`
+;;; gives one for each direction.  A changed environment variable is seen by the program and by the processes that it
+;;; starts, not by whoever asks the system for the variables of this one.
 
 (define-library (srfi 170)
   (export posix-error? posix-error-name posix-error-message
@@ -32,74 +29,11 @@
           posix-time monotonic-time
           set-environment-variable! delete-environment-variable!
           terminal?)
-  (import (canny syntax) (canny primitives) (only (canny lists) map)
+  (import (canny syntax) (canny primitives) (canny posix)
           (only (canny control) guard raise make-parameter error)
-          (only (canny ports) call-with-port)
-          (only (srfi 1) filter)
           (only (srfi 19) make-time time? time-type time-second time-nanosecond time-utc
                 time-monotonic current-time))
   (begin
-
-    ;; Errors.
-
-    (define (posix-error? object)
-      (and (file-error? object)
-           (find-error (error-object-message object))
-           #t))
-
-    (define (find-error message)
-      (let loop ((rest error-names))
-        (and (pair? rest)
-             (if (string-suffix? (caar rest) message)
-                 (car rest)
-                 (loop (cdr rest))))))
-
-    (define (posix-error-name object)
-      (if (not (posix-error? object))
-          (%type-error 'posix-error-name 1 "POSIX error" object))
-      (cdr (find-error (error-object-message object))))
-
-    (define (posix-error-message object)
-      (if (not (posix-error? object))
-          (%type-error 'posix-error-message 1 "POSIX error" object))
-      (car (find-error (error-object-message object))))
-
-    (define error-names
-      '(("Operation not permitted" . EPERM)
-        ("No such file or directory" . ENOENT)
-        ("No such process" . ESRCH)
-        ("Interrupted system call" . EINTR)
-        ("Input/output error" . EIO)
-        ("No such device or address" . ENXIO)
-        ("Bad file descriptor" . EBADF)
-        ("Cannot allocate memory" . ENOMEM)
-        ("Permission denied" . EACCES)
-        ("Device or resource busy" . EBUSY)
-        ("File exists" . EEXIST)
-        ("Invalid cross-device link" . EXDEV)
-        ("Cross-device link" . EXDEV)
-        ("No such device" . ENODEV)
-        ("Not a directory" . ENOTDIR)
-        ("Is a directory" . EISDIR)
-        ("Invalid argument" . EINVAL)
-        ("Too many open files in system" . ENFILE)
-        ("Too many open files" . EMFILE)
-        ("Text file busy" . ETXTBSY)
-        ("File too large" . EFBIG)
-        ("No space left on device" . ENOSPC)
-        ("Illegal seek" . ESPIPE)
-        ("Read-only file system" . EROFS)
-        ("Too many links" . EMLINK)
-        ("Broken pipe" . EPIPE)
-        ("File name too long" . ENAMETOOLONG)
-        ("Function not implemented" . ENOSYS)
-        ("Directory not empty" . ENOTEMPTY)
-        ("Too many levels of symbolic links" . ELOOP)
-        ("Operation not supported" . ENOTSUP)
-        ("Resource temporarily unavailable" . EAGAIN)
-        ("Disk quota exceeded" . EDQUOT)
-        ;; A name with a null character does not reach the system.
-        ("file name contained an unexpected NUL byte" . EINVAL)))
 
     ;; Ports.
 
@@ -123,13 +57,22 @@
       (if (not (and (exact-nonnegative-integer? kind) (< kind 4)))
           (%type-error who 2 "type of a port for input or for output" kind)))
 
+    (define (buffered who position port buffering)
+      (let ((mode (cond ((eq? buffering buffer-none) 'none)
+                        ((eq? buffering buffer-block) 'block)
+                        ((eq? buffering buffer-line) 'line)
+                        (else (%type-error who position "mode of buffering" buffering)))))
+        (if (output-port? port)
+            (%set-port-buffering! port mode))
+        port))
+
     (define open-file
       (case-lambda
         ((name kind flags) (open-file name kind flags #o666))
         ((name kind flags permissions) (open-file name kind flags permissions buffer-block))
         ((name kind flags permissions buffering)
          (check-kind 'open-file kind)
-         (%open-file name kind flags permissions))))
+         (buffered 'open-file 5 (%open-file name kind flags permissions) buffering))))
 
     (define fd->port
       (case-lambda
@@ -138,46 +81,12 @@
          (if (not (exact-nonnegative-integer? descriptor))
              (%type-error 'fd->port 1 "file descriptor" descriptor))
          (check-kind 'fd->port kind)
-         (%open-file (string-append "/dev/fd/" (number->string descriptor)) kind 0 #o666))))
+         (buffered 'fd->port 3 (%descriptor-port descriptor kind) buffering))))
 
     (define (terminal? port)
       (%terminal? port))
 
-    ;; The name of a file that is given by a name or a port.
-    (define (file-name object)
-      (if (port? object)
-          (port-name object)
-          object))
-
-    ;; Files.
-
-    (define create-directory
-      (case-lambda
-        ((name) (%create-directory name #o775))
-        ((name permissions) (%create-directory name permissions))))
-
-    (define create-fifo
-      (case-lambda
-        ((name) (%create-fifo name #o664))
-        ((name permissions) (%create-fifo name permissions))))
-
-    (define (create-hard-link old new) (%create-hard-link old new))
-    (define (create-symlink old new) (%create-symlink old new))
-    (define (read-symlink name) (%read-symlink name))
-    (define (rename-file old new) (%rename-file old new))
-    (define (delete-directory name) (%delete-directory name))
-    (define (set-file-mode name mode) (%set-file-mode name mode))
-    (define (truncate-file file length) (%truncate-file (file-name file) length))
-    (define (real-path name) (%real-path name))
-    (define (file-space file) (%file-space (file-name file)))
-
-    (define owner/unchanged 'owner/unchanged)
-    (define group/unchanged 'group/unchanged)
-
-    (define (set-file-owner name user group)
-      (%set-file-owner name
-                       (if (eq? user owner/unchanged) #f user)
-                       (if (eq? group group/unchanged) #f group)))
+    ;; Times.
 
     (define time/now 'time/now)
     (define time/unchanged 'time/unchanged)
@@ -197,59 +106,16 @@
                           (time->argument access-time 2)
                           (time->argument modification-time 3)))))
 
-    (define-record-type file-info-record
-      (make-file-info device inode mode nlinks uid gid rdev size blksize blocks atime mtime ctime)
-      file-info?
-      (device file-info:device)
-      (inode file-info:inode)
-      (mode file-info:mode)
-      (nlinks file-info:nlinks)
-      (uid file-info:uid)
-      (gid file-info:gid)
-      (rdev file-info:rdev)
-      (size file-info:size)
-      (blksize file-info:blksize)
-      (blocks file-info:blocks)
-      (atime file-info:atime)
-      (mtime file-info:mtime)
-      (ctime file-info:ctime))
-
     (define (nanoseconds->time type nanoseconds)
       (make-time type
                  (floor-remainder nanoseconds 1000000000)
                  (floor-quotient nanoseconds 1000000000)))
 
-    (define (file-info file follow?)
-      (let* ((numbers (%file-info (file-name file) (or (port? file) (if follow? #t #f))))
-             (times (map (lambda (nanoseconds) (nanoseconds->time time-utc nanoseconds))
-                         (list-tail numbers 10))))
-        (let loop ((rest numbers) (count 10) (first '()))
-          (if (= count 0)
-              (%apply make-file-info (append (reverse first) times))
-              (loop (cdr rest) (- count 1) (cons (car rest) first))))))
-
-    (define (file-type info)
-      (bitwise-and #o170000 (file-info:mode info)))
-
-    (define (file-info-directory? info) (= (file-type info) #o40000))
-    (define (file-info-fifo? info) (= (file-type info) #o10000))
-    (define (file-info-symlink? info) (= (file-type info) #o120000))
-    (define (file-info-regular? info) (= (file-type info) #o100000))
-    (define (file-info-socket? info) (= (file-type info) #o140000))
-    (define (file-info-device? info)
-      (let ((type (file-type info)))
-        (or (= type #o20000) (= type #o60000))))
+    (define (file-info:atime info) (nanoseconds->time time-utc (file-info-accessed info)))
+    (define (file-info:mtime info) (nanoseconds->time time-utc (file-info-modified info)))
+    (define (file-info:ctime info) (nanoseconds->time time-utc (file-info-changed info)))
 
     ;; Directories.
-
-    (define directory-files
-      (case-lambda
-        ((name) (directory-files name #f))
-        ((name dot-files?)
-         (let ((names (%directory-files name)))
-           (if dot-files?
-               names
-               (filter (lambda (name) (not (eqv? #\. (string-ref name 0)))) names))))))
 
     (define (make-directory-files-generator name . dot-files?)
       (let ((directory (%apply open-directory (cons name dot-files?))))
@@ -328,8 +194,6 @@
       (%umask mask)
       (void))
 
-    (define (current-directory) (%current-directory))
-    (define (set-current-directory! name) (%set-current-directory! name))
     (define (pid) (%process-id))
 
     (define nice
@@ -342,59 +206,6 @@
     (define (user-effective-uid) (caddr (%user-ids)))
     (define (user-effective-gid) (cadddr (%user-ids)))
     (define (user-supplementary-gids) (%supplementary-groups))
-
-    ;; Users and groups.
-
-    (define-record-type user-info-record
-      (make-user-info name uid gid full-name home-dir shell)
-      user-info?
-      (name user-info:name)
-      (uid user-info:uid)
-      (gid user-info:gid)
-      (full-name user-info:full-name)
-      (home-dir user-info:home-dir)
-      (shell user-info:shell))
-
-    (define-record-type group-info-record
-      (make-group-info name gid)
-      group-info?
-      (name group-info:name)
-      (gid group-info:gid))
-
-    ;; The fields of the first line of a database whose name or number, the third field, is the key.
-    (define (find-entry who file key field-count)
-      (if (not (or (string? key) (exact-nonnegative-integer? key)))
-          (%type-error who 1 "name or number" key))
-      (and (file-exists? file)
-           (call-with-port (open-input-file file)
-             (lambda (port)
-               (let loop ()
-                 (let ((line (read-line port)))
-                   (if (eof-object? line)
-                       #f
-                       (let ((fields (string-split line ":")))
-                         (if (and (>= (length fields) field-count)
-                                  (if (string? key)
-                                      (string=? key (car fields))
-                                      (equal? key (string->number (caddr fields)))))
-                             fields
-                             (loop))))))))))
-
-    (define (user-info key)
-      (let ((fields (find-entry 'user-info "/etc/passwd" key 7)))
-        (and fields
-             (make-user-info (list-ref fields 0)
-                             (string->number (list-ref fields 2))
-                             (string->number (list-ref fields 3))
-                             (list-ref fields 4)
-                             (list-ref fields 5)
-                             (list-ref fields 6)))))
-
-    (define (group-info key)
-      (let ((fields (find-entry 'group-info "/etc/group" key 4)))
-        (and fields
-             (make-group-info (list-ref fields 0)
-                              (string->number (list-ref fields 2))))))
 
     (define (user-info:parsed-full-name info)
       (let* ((name (user-info:name info))

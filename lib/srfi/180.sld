@@ -345,6 +345,20 @@
       (case-lambda
         (() (json-read (current-input-port)))
         ((source)
+         (if (and (input-port? source)
+                  (textual-port? source)
+                  (eqv? (json-number-of-character-limit) +inf.0))
+             (read-quickly source)
+             (json-read-events source)))))
+
+    ;; The reader of the machine makes the same data; it counts no characters.
+    (define (read-quickly port)
+      (let ((limit (json-nesting-depth-limit)))
+        (%json-read port 0 'null #f (if (exact-nonnegative-integer? limit) limit #f))))
+
+    (define json-read-events
+      (case-lambda
+        ((source)
          (let ((object (json-fold (lambda (object seed)
                                     (if (eq? seed nothing)
                                         object

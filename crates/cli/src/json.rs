@@ -188,6 +188,15 @@ fn frame(frame: &FrameDescription) -> String {
     object.place(position);
     let callers = frame.tail_callers.iter().filter(|one| !one.is_library);
     let callers: Vec<String> = callers.map(tail_caller).collect();
+    if !frame.values.is_empty() && crate::report::shows_values() {
+        let values = frame.values.iter().map(|(name, value)| {
+            let mut object = Object::new();
+            object.string("name", name);
+            object.string("value", value);
+            object.finish()
+        });
+        object.array("variables", values);
+    }
     if !callers.is_empty() {
         object.array("tail_callers", callers.into_iter());
     }

@@ -81,6 +81,9 @@ fn main() -> ExitCode {
 /// Does what a command line asks for; gives the exit code.
 fn perform(options: Options) -> u8 {
     report::set(options.message_format, &options.warnings);
+    if !options.shows_values {
+        report::hide_values();
+    }
     match &options.action {
         Action::Help => print_all(&help::text()),
         Action::Version => print_all(&help::version()),

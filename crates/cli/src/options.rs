@@ -49,6 +49,8 @@ pub struct Options {
     /// Look for a project around the program.
     pub uses_project: bool,
     pub warnings: Warnings,
+    /// Whether backtraces show the values of variables.
+    pub shows_values: bool,
     pub message_format: MessageFormat,
     /// Compile code that runs often.
     pub compiles: bool,
@@ -106,6 +108,7 @@ impl Default for Options {
             use_cache: true,
             uses_project: true,
             warnings: Warnings::default(),
+            shows_values: true,
             message_format: MessageFormat::Text,
             compiles: true,
             reports_specializer: false,
@@ -174,6 +177,7 @@ pub fn parse_rest(mut parser: Parser, verb: Option<Verb>) -> Result<Options, Str
                 options.listen = Some(string(parser.value().map_err(text_of)?)?);
             }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
+            Arg::Long("no-values") => options.shows_values = false,
             Arg::Short('W') => options
                 .warnings
                 .choose(&string(parser.value().map_err(text_of)?)?)?,

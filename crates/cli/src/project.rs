@@ -1,5 +1,6 @@
 //! The project around a program: its libraries and those of its packages.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,18 +98,31 @@ pub fn search_directories(options: &Options, program: Option<&Path>) -> Vec<Path
     directories
 }
 
-/// The directories of the project that a directory is in, and of its packages, as absolute paths; none if there is no project,
-/// or it cannot be used.
-pub fn directories_around(directory: &Path) -> Vec<PathBuf> {
+/// The project that a directory is in, for editors: its directories and those of its packages, and the libraries of packages, as
+/// absolute paths. There is nothing in it if there is no project, or it cannot be used.
+pub fn around(directory: &Path) -> canny_lsp::Project {
     let Some(project) = of_directory(&Options::default(), directory) else {
-        return Vec::new();
+        return canny_lsp::Project::default();
     };
+    let absolute = |path: PathBuf| std::path::absolute(path).ok();
+    let libraries = project.libraries.into_iter();
+    let libraries = libraries.filter_map(|(name, file)| Some((name, absolute(file)?)));
+    let libraries = libraries.collect();
     let all = project
         .directories
         .into_iter()
         .chain(project.package_directories);
-    all.filter_map(|path| std::path::absolute(path).ok())
-        .collect()
+    canny_lsp::Project {
+        directories: all.filter_map(absolute).collect(),
+        libraries,
+    }
+}
+
+/// The libraries of packages that a program may use, by their printed names, with their files.
+pub fn package_libraries(options: &Options, program: &Path) -> HashMap<String, PathBuf> {
+    let project = of_directory(options, &directory_of(Some(program)));
+    let libraries = project.map_or_else(Vec::new, |project| project.libraries);
+    libraries.into_iter().collect()
 }
 
 /// The project that a directory is in; nothing is said of one that cannot be used.

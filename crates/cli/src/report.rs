@@ -29,6 +29,19 @@ pub enum MessageFormat {
 /// Whether messages are JSON; set once, before the first of them.
 static IS_JSON: AtomicBool = AtomicBool::new(false);
 
+/// Whether backtraces show the values of variables.
+static SHOWS_VALUES: AtomicBool = AtomicBool::new(true);
+
+/// Lets backtraces show no values.
+pub fn hide_values() {
+    SHOWS_VALUES.store(false, Ordering::Relaxed);
+}
+
+/// Whether backtraces show the values of variables.
+pub fn shows_values() -> bool {
+    SHOWS_VALUES.load(Ordering::Relaxed)
+}
+
 /// Which warnings are shown; set once, before the first of them.
 static WARNINGS: OnceLock<Warnings> = OnceLock::new();
 
@@ -331,12 +344,33 @@ fn backtrace(frames: &[FrameDescription]) -> String {
             }
             None => text.push_str(&format!("  in {name}\n")),
         }
+        text.push_str(&values(frame));
         text.push_str(&tail_callers(frame));
     }
     if total > FRAMES_MAX {
         text.push_str(&format!("  … and {} more\n", total - FRAMES_MAX));
     }
     text
+}
+
+/// The line with the values of a frame's variables, if there are any.
+fn values(frame: &FrameDescription) -> String {
+    /// Columns of the line; a value that begins before its end is shown whole.
+    const COLUMNS_MAX: usize = 90;
+    if frame.values.is_empty() || !shows_values() {
+        return String::new();
+    }
+    let mut line = String::from("     ");
+    for (index, (name, value)) in frame.values.iter().enumerate() {
+        if line.chars().count() >= COLUMNS_MAX {
+            line.push_str(" …");
+            break;
+        }
+        let gap = if index == 0 { " " } else { ", " };
+        line.push_str(&format!("{gap}{name} = {value}"));
+    }
+    line.push('\n');
+    line
 }
 
 /// The procedures of the program that a frame has replaced.

@@ -156,6 +156,29 @@ fn examples_that_do_not_run_spoil_no_others() {
 }
 
 #[test]
+fn pages_show_what_is_printed() {
+    let page = "# Page\n\n```scheme tool.scm\n(display \"hello\")\n(newline)\n(display (read))\n(newline)\n```\n\n\
+                ```text input\n(a b)\n```\n\n\
+                ```console\n$ canny tool.scm < input\nhello\n(a b)\n$ cat input\n(a b)\n$ canny tool.scm < input\n…\n```\n\n\
+                ```console\n$ rm -r somewhere\n```\n\n\
+                ```scheme\n(begin (display 1) (newline) (display \"two\"))\n; prints: 1\n; prints: two\n```\n";
+    canny(&["doc", "--test", "page.md"])
+        .file("page.md", page)
+        .run()
+        .exits_with(0)
+        .prints("4 examples, all as they say\n");
+    let wrong = page
+        .replace("hello\n(a b)", "hello\n(b a)")
+        .replace("prints: two", "prints: three");
+    canny(&["doc", "--test", "page.md"])
+        .file("page.md", wrong)
+        .run()
+        .exits_with(1)
+        .complains("page.md:15: error: the command prints\n    hello\n    (a b)\nnot\n    hello\n    (b a)\n")
+        .complains("error: the example prints\n    1\n    two\nnot\n    1\n    three\n");
+}
+
+#[test]
 fn a_site_is_written() {
     let run = canny(&["doc", "--html", "site", "src"])
         .file("src/shapes.sld", LIBRARY)

@@ -404,6 +404,7 @@ fn wrong_command_lines_are_refused() {
             "error[unreachable-package]: there is no `../nowhere`",
         ),
         (&["add", "package.scm"], "error[bad-archive]"),
+        (&["add", "."], "is the project itself"),
         (&["add", "../json", "--path", "../x"], "leads out"),
         (
             &["add", "https://example.org/x"],

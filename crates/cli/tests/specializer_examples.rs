@@ -155,7 +155,7 @@ fn fixnums_and_flonums_are_planned_both() {
     }
     assert_eq!(count(&fixnums, "FloatArithmetic("), 0, "{fixnums}");
     assert_eq!(count(&flonums, "FloatArithmetic("), 10, "{flonums}");
-    assert_eq!(count(&flonums, "Box("), 1, "{flonums}");
+    assert_eq!(count(&flonums, "Box("), 0, "{flonums}");
 }
 
 #[test]

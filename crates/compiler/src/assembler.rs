@@ -13,7 +13,9 @@ use canny_tables::opcodes::{Extension, Flow, Opcode, encode_abc, encode_far, enc
 
 use crate::instruction::Instruction;
 use crate::liveness::{LivenessTable, encode_live_map};
-use crate::unit::{PoolEntry, PositionTable, PositionTableBuilder, UnitSpan, VariableScope};
+use crate::unit::{
+    PoolEntry, PositionTable, PositionTableBuilder, UnitSpan, VariableScope, Written,
+};
 
 /// A place in the code, bound at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub struct Assembler {
     labels: Vec<LabelState>,
     pool: Vec<PoolEntry>,
     slots: HashMap<PoolEntry, u32>,
-    positions: Vec<(u32, UnitSpan)>,
+    positions: Vec<(u32, UnitSpan, Written)>,
     variables: Vec<VariableScope>,
     unreachable: bool,
     /// Where labels were bound last, which ones, and what was patched for them.
@@ -162,7 +164,17 @@ impl Assembler {
     /// Notes the position of the next instruction.
     pub fn position(&mut self, span: UnitSpan) {
         if !self.unreachable {
-            self.positions.push((self.words.len() as u32, span));
+            let here = self.words.len() as u32;
+            self.positions.push((here, span, Written::default()));
+        }
+    }
+
+    /// Notes how the call of the next instruction is written, whose position was noted.
+    pub fn written(&mut self, written: Written) {
+        if let Some((_, _, last)) = self.positions.last_mut()
+            && !self.unreachable
+        {
+            *last = written;
         }
     }
 
@@ -333,9 +345,9 @@ impl Assembler {
         }
         let wide_maps = self.fill_live_maps(frame_words);
         let mut builder = PositionTableBuilder::default();
-        for (pc, span) in self.positions {
+        for (pc, span, written) in self.positions {
             if (pc as usize) < self.words.len() {
-                builder.add(pc, span);
+                builder.add_written(pc, span, written);
             }
         }
         self.pool.reverse();
@@ -410,7 +422,7 @@ impl Assembler {
             }
             pc = next;
         }
-        for (pc, _) in &mut self.positions {
+        for (pc, ..) in &mut self.positions {
             *pc = moved[*pc as usize] as u32;
         }
         for scope in &mut self.variables {

@@ -28,6 +28,8 @@ pub struct Options<'a> {
     pub keeps_last_frame: bool,
     /// Keep where variables are, and keep them live while they are in scope, for people who look into frames.
     pub keeps_variables: bool,
+    /// Keep where variables are, as long as they are live anyway, for backtraces.
+    pub names_variables: bool,
     /// Which passes run.
     pub optimize: optimize::Options<'a>,
 }
@@ -54,6 +56,7 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
     let inlinings = (!options.omits_inlinings).then_some(report.inlinings);
     let mut builder = UnitBuilder::new(&program, inlinings);
     builder.keeps_variables = options.keeps_variables;
+    builder.names_variables = options.names_variables;
     let mut codes = Vec::with_capacity(program.procedures.len());
     let mut errors = Vec::new();
     for procedure in &program.procedures {

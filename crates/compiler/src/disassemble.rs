@@ -65,6 +65,10 @@ pub fn disassemble_code(unit: &CompiledUnit, index: usize) -> String {
         }
         let line = show_instruction(unit, code, &instruction, &labels);
         let here = positions.next_if(|(pc, _)| *pc as usize <= instruction.pc);
+        // A record that is repeated says how the call is written.
+        while let Some((pc, _)) = here
+            && positions.next_if(|(next, _)| *next == pc).is_some()
+        {}
         match here {
             Some((_, span)) => {
                 let _ = writeln!(text, "    {line:<36} ; {}", position(unit, span));

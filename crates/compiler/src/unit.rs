@@ -256,10 +256,27 @@ impl UnitSpan {
 ///
 /// Each record is a series of LEB128 numbers: `pc_delta << 2 | inlining_changed << 1 | source_changed`,
 /// the source's index if it changed, the number of the copy if it changed (both start at 0), the zigzag
-/// difference of the start, and the length in bytes.
+/// difference of the start, and the length in bytes. A record is repeated for each unit of [`Written`]: what the
+/// instruction was made of differs from what it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionTable {
     bytes: Vec<u8>,
+}
+
+/// How the call that an instruction was made of is written, where that is not what the instruction says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The operands are in the other order.
+    pub is_exchanged: bool,
+    /// It is a sum where the instruction subtracts, a difference where it adds, or the opposite of what it asks about
+    /// characters.
+    pub is_opposite: bool,
+}
+
+impl Written {
+    fn number(self) -> usize {
+        usize::from(self.is_exchanged) | usize::from(self.is_opposite) << 1
+    }
 }
 
 /// Collects positions in ascending order of pc.
@@ -273,10 +290,24 @@ pub struct PositionTableBuilder {
 impl PositionTableBuilder {
     /// Adds the position of the instruction at `pc`; ignored when `pc` is not above the last one.
     pub fn add(&mut self, pc: u32, span: UnitSpan) {
+        self.add_written(pc, span, Written::default());
+    }
+
+    /// As [`PositionTableBuilder::add`], for an instruction that does not say how its call is written.
+    pub fn add_written(&mut self, pc: u32, span: UnitSpan, written: Written) {
         let previous = self.last.unwrap_or(UnitSpan::START);
-        if self.last.is_some() && (span == previous || pc <= self.pc) {
+        let repeats = written.number();
+        if self.last.is_some() && (pc <= self.pc || (span == previous && repeats == 0)) {
             return;
         }
+        self.record(pc, span, previous);
+        for _ in 0..repeats {
+            self.record(pc, span, span);
+        }
+        self.last = Some(span);
+    }
+
+    fn record(&mut self, pc: u32, span: UnitSpan, previous: UnitSpan) {
         let changed = span.source != previous.source;
         let copied = span.inlining != previous.inlining;
         write_number(
@@ -296,7 +327,6 @@ impl PositionTableBuilder {
             u64::from(span.end.saturating_sub(span.start)),
         );
         self.pc = pc;
-        self.last = Some(span);
     }
 
     /// The finished table.
@@ -319,6 +349,16 @@ impl PositionTable {
     /// The position in force at word index `pc`.
     pub fn find(&self, pc: u32) -> Option<UnitSpan> {
         find_position(&self.bytes, pc)
+    }
+}
+
+/// How the call is written that the instruction at word index `pc` was made of.
+pub fn find_written(bytes: &[u8], pc: u32) -> Written {
+    let records = position_records(bytes).filter(|(at, _)| *at == pc);
+    let repeats = records.count().saturating_sub(1);
+    Written {
+        is_exchanged: repeats & 1 == 1,
+        is_opposite: repeats & 2 == 2,
     }
 }
 
@@ -478,6 +518,36 @@ mod tests {
         };
         let columns = [1, 3, 6, 8, 10].map(|offset| file.line_and_column(offset).unwrap());
         assert_eq!(columns, [(1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]);
+    }
+
+    #[test]
+    fn positions_say_how_a_call_is_written() {
+        let span = |start| UnitSpan {
+            source: 0,
+            start,
+            end: start + 7,
+            inlining: 0,
+        };
+        let written = |is_exchanged, is_opposite| Written {
+            is_exchanged,
+            is_opposite,
+        };
+        let mut builder = PositionTableBuilder::default();
+        builder.add(0, span(5));
+        builder.add_written(2, span(5), written(true, false));
+        builder.add_written(3, span(9), written(true, true));
+        builder.add(4, span(9));
+        builder.add_written(6, span(1), written(false, true));
+        let table = builder.finish();
+        let found = |pc| find_written(table.bytes(), pc);
+        assert_eq!(found(0), written(false, false));
+        assert_eq!(found(2), written(true, false));
+        assert_eq!(found(3), written(true, true));
+        assert_eq!(found(4), written(false, false));
+        assert_eq!(found(6), written(false, true));
+        assert_eq!(table.find(4), Some(span(9)));
+        assert_eq!(table.find(5), Some(span(9)));
+        assert_eq!(table.find(7), Some(span(1)));
     }
 
     #[test]

@@ -142,6 +142,8 @@ pub enum Expectation {
     Error(String),
     /// The block has markers but cannot be read, for that reason.
     Unreadable(String),
+    /// What it writes to the current output port, without the last line end.
+    Prints(String),
 }
 
 /// Where something is defined.

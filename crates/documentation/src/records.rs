@@ -28,14 +28,15 @@ pub(crate) fn definitions(form: &Syntax, operands: &[Syntax]) -> Vec<Definition>
         None,
         String::new(),
     )];
+    let one = with_article(bare);
     let part =
         |name: String, at: &Syntax, comment_of: &Syntax, part: Part, arguments: Vec<String>| {
             let text = match &part {
-                Part::Constructor if arguments.is_empty() => format!("Makes a `{bare}`."),
-                Part::Constructor => format!("Makes a `{bare}` of the values of its fields."),
-                Part::Predicate => format!("Whether an object is a `{bare}`."),
-                Part::Accessor(field) => format!("The field `{field}` of a `{bare}`."),
-                Part::Modifier(field) => format!("Changes the field `{field}` of a `{bare}`."),
+                Part::Constructor if arguments.is_empty() => format!("Makes {one}."),
+                Part::Constructor => format!("Makes {one} of the values of its fields."),
+                Part::Predicate => format!("Whether an object is {one}."),
+                Part::Accessor(field) => format!("The field `{field}` of {one}."),
+                Part::Modifier(field) => format!("Changes the field `{field}` of {one}."),
             };
             let kind = Kind::RecordPart {
                 record: type_identifier.clone(),
@@ -131,5 +132,32 @@ fn part_name(syntax: &Syntax, usual: impl FnOnce() -> String) -> Option<String> 
     match syntax.as_atom() {
         Some(canny_syntax::datum::Datum::Boolean(true)) => Some(usual()),
         _ => first_name(syntax),
+    }
+}
+
+/// "a `point`", "an `account`". A name such as `user` or `unit` is spoken with a consonant.
+fn with_article(name: &str) -> String {
+    let has_vowel = name.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U'])
+        && !["uni", "use", "eu", "one-"]
+            .iter()
+            .any(|start| name.starts_with(start));
+    format!("{} `{name}`", if has_vowel { "an" } else { "a" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_article;
+
+    #[test]
+    fn articles_go_with_names() {
+        for (name, shown) in [
+            ("point", "a `point`"),
+            ("account", "an `account`"),
+            ("user", "a `user`"),
+            ("union-find", "a `union-find`"),
+            ("update", "an `update`"),
+        ] {
+            assert_eq!(with_article(name), shown);
+        }
     }
 }

@@ -183,6 +183,21 @@ fn examples_have_lines_and_expectations() {
 }
 
 #[test]
+fn examples_say_what_they_print() {
+    let source = "(display 1) ; prints: 1\n(begin (display 1) (newline) (display '(a  b)))\n; prints: 1\n; prints: (a  b)\n(f)\n; => 1\n";
+    let found = crate::markdown_examples("page.md", &format!("```scheme\n{source}```\n"));
+    let expectations: Vec<_> = found.into_iter().map(|one| one.expectation).collect();
+    assert_eq!(
+        expectations,
+        [
+            Some(Expectation::Prints("1".to_owned())),
+            Some(Expectation::Prints("1\n(a  b)".to_owned())),
+            Some(Expectation::Value("1".to_owned())),
+        ]
+    );
+}
+
+#[test]
 fn lists_are_no_code() {
     let source = ";; - one\n;;   more\n;; - two\n;;\n;;   still two\n(define a 1)";
     assert_eq!(

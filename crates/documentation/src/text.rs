@@ -261,7 +261,7 @@ impl Writer {
 }
 
 /// The forms of a block of code. A comment `; => VALUE` or `; error: TEXT` behind a form or on the line below it says
-/// what it gives. `numbers` are the lines of the file.
+/// what it gives, comments `; prints: LINE` say what it prints. `numbers` are the lines of the file.
 pub(crate) fn examples(file: &str, code: &str, numbers: &[u32]) -> Vec<Example> {
     let line_at = |offset: usize| {
         let index = code[..offset].matches('\n').count();
@@ -269,7 +269,8 @@ pub(crate) fn examples(file: &str, code: &str, numbers: &[u32]) -> Vec<Example> 
     };
     let read = read_text(code, SourceId::NONE, false);
     if read.has_errors() {
-        let marked = code.find("; => ").or_else(|| code.find("; error: "));
+        let mut marks = ["; => ", "; error: ", "; prints:"].iter();
+        let marked = marks.find_map(|mark| code.find(mark));
         let message = read
             .diagnostics
             .first()
@@ -308,11 +309,21 @@ pub(crate) fn examples(file: &str, code: &str, numbers: &[u32]) -> Vec<Example> 
 
 /// What the text between two forms says about the first of them.
 fn expectation(between: &str) -> Option<Expectation> {
-    let comment = between
+    let mut lines = between
         .lines()
         .map(str::trim)
-        .find(|line| !line.is_empty())?;
-    let comment = comment.strip_prefix(';')?.trim_start_matches(';').trim();
+        .skip_while(|line| line.is_empty());
+    let comment = lines.next()?.strip_prefix(';')?;
+    let comment = comment.trim_start_matches(';').trim();
+    if let Some(first) = comment.strip_prefix("prints:") {
+        let plain = |text: &str| text.strip_prefix(' ').unwrap_or(text).to_owned();
+        let more = lines.map_while(|line| {
+            let text = line.strip_prefix(';')?.trim_start_matches(';').trim_start();
+            text.strip_prefix("prints:").map(plain)
+        });
+        let all: Vec<String> = std::iter::once(plain(first)).chain(more).collect();
+        return Some(Expectation::Prints(all.join("\n")));
+    }
     if let Some(value) = comment.strip_prefix("=> ") {
         return Some(Expectation::Value(value.trim().to_owned()));
     }

@@ -1,11 +1,16 @@
 //! Byte devices: what can stand behind a [`Handle`](crate::Handle) besides a file descriptor.
 //!
 //! A device is plain sequential code; the handle adds the lock, the waiting and the interrupts.
-//! A device that has nothing to give yet returns `ErrorKind::WouldBlock` and never sleeps itself. A
-//! caller that waits tries again when something was written to the same handle, else ten times a second.
+//! A device that has nothing to give yet returns `ErrorKind::WouldBlock` and never sleeps itself. A caller that waits
+//! tries again when the handle that the device waits for is ready, or something was written to the same handle, else
+//! ten times a second.
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use crate::handle::Handle;
 
 /// A source or sink of bytes. Every operation may be left out; it then reports `Unsupported`.
 pub trait ByteDevice: Send {
@@ -32,10 +37,26 @@ pub trait ByteDevice: Send {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Called once, when the handle is closed.
+    /// Whose readiness decides when a read or a write that would block can go on.
+    fn waits_for(&self) -> Option<Awaited> {
+        None
+    }
+
+    /// Called once, when the handle is closed, without its lock: it may wait.
     fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// What a device depends on.
+#[derive(Clone, Debug)]
+pub enum Awaited {
+    /// The operation of the same name on another handle.
+    Handle(Arc<Handle>),
+    /// A descriptor from which something can be read.
+    Readable(Arc<OwnedFd>),
+    /// A descriptor to which something can be written.
+    Writable(Arc<OwnedFd>),
 }
 
 /// A file in memory: one position for reading and writing, growing when written past its end.

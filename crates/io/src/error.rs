@@ -17,8 +17,24 @@ pub enum Operation {
     Write,
     /// Moving to another position.
     Seek,
-    /// Closing a port.
+    /// Closing a port, or a direction of a connection.
     Close,
+    /// Finding the address of a host.
+    Resolve,
+    /// Connecting to an address.
+    Connect,
+    /// Taking an address to listen or receive at.
+    Listen,
+    /// Taking a connection.
+    Accept,
+    /// Sending a datagram.
+    Send,
+    /// Receiving a datagram.
+    Receive,
+    /// Asking for or changing what a socket is set to.
+    Configure,
+    /// Agreeing with the other side on encryption.
+    Secure,
     /// Changing the length of a file.
     Truncate,
     /// Making sure that a file is on its disk.
@@ -28,6 +44,21 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Only sockets can do this.
+    pub fn is_of_sockets(self) -> bool {
+        matches!(
+            self,
+            Operation::Resolve
+                | Operation::Connect
+                | Operation::Listen
+                | Operation::Accept
+                | Operation::Send
+                | Operation::Receive
+                | Operation::Configure
+                | Operation::Secure
+        )
+    }
+
     /// The words that follow "cannot" in a message.
     pub fn phrase(self) -> &'static str {
         match self {
@@ -37,6 +68,14 @@ impl Operation {
             Operation::Write => "write",
             Operation::Seek => "change position",
             Operation::Close => "close",
+            Operation::Resolve => "find the address of",
+            Operation::Connect => "connect to",
+            Operation::Listen => "listen at",
+            Operation::Accept => "accept a connection",
+            Operation::Send => "send",
+            Operation::Receive => "receive",
+            Operation::Configure => "change the settings of the socket",
+            Operation::Secure => "make a secure connection with",
             Operation::Truncate => "change the length",
             Operation::Sync => "write to the disk",
             Operation::Lock => "lock",
@@ -140,7 +179,8 @@ impl IoError {
         IoError::Closed(Refusal::new(operation, name))
     }
 
-    pub(crate) fn timed_out(operation: Operation, name: &str) -> IoError {
+    /// The other side was not ready in time.
+    pub fn timed_out(operation: Operation, name: &str) -> IoError {
         IoError::TimedOut(Refusal::new(operation, name))
     }
 
@@ -198,6 +238,13 @@ impl IoError {
             IoError::System(failure) => failure.error.raw_os_error(),
             _ => None,
         }
+    }
+
+    /// The system refused because too many descriptors are open.
+    pub fn is_out_of_descriptors(&self) -> bool {
+        use rustix::io::Errno;
+        let out = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+        self.os_code().is_some_and(|code| out.contains(&code))
     }
 
     /// The sentence without the name at its end, for a condition object that has the name as irritant.

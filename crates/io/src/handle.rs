@@ -28,8 +28,9 @@ use std::time::{Duration, Instant};
 
 use canny_sched::{Interest, Notice, Wake};
 use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
 
-use crate::device::{ByteDevice, ChannelDevice, MemoryDevice};
+use crate::device::{Awaited, ByteDevice, ChannelDevice, MemoryDevice};
 use crate::error::{IoError, Operation, Service};
 use crate::wait::Wait;
 
@@ -87,6 +88,8 @@ enum Backend {
 
 enum Descriptor {
     Owned(OwnedFd),
+    /// One direction of a connection.
+    Connection(Arc<OwnedFd>),
     /// Descriptors 0 to 2 stay open when their handle is closed: their numbers must not be reused.
     Standard(BorrowedFd<'static>),
 }
@@ -95,6 +98,7 @@ impl AsFd for Descriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Descriptor::Owned(descriptor) => descriptor.as_fd(),
+            Descriptor::Connection(descriptor) => descriptor.as_fd(),
             Descriptor::Standard(descriptor) => *descriptor,
         }
     }
@@ -131,6 +135,19 @@ impl Handle {
             Err(_) => Access::ReadWrite,
         };
         Handle::from_any_descriptor(Descriptor::Owned(descriptor), name, access)
+    }
+
+    /// A handle for one direction of a connection whose descriptor does not block. The descriptor is closed with the last
+    /// handle on it; closing that for output tells the other side that nothing follows.
+    pub(crate) fn from_socket(descriptor: Arc<OwnedFd>, name: &str, access: Access) -> Arc<Handle> {
+        Handle::with_backend(
+            Backend::Descriptor {
+                descriptor: Arc::new(Descriptor::Connection(descriptor)),
+                pollable: false,
+            },
+            name,
+            access,
+        )
     }
 
     fn from_any_descriptor(descriptor: Descriptor, name: &str, access: Access) -> Arc<Handle> {
@@ -225,13 +242,39 @@ impl Handle {
         matches!(*self.lock(), Backend::Closed)
     }
 
+    /// The descriptor, which stays open while the result is held; `None` for devices and when closed.
+    pub(crate) fn descriptor(&self) -> Option<Arc<impl AsFd + use<>>> {
+        match &*self.lock() {
+            Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
+            _ => None,
+        }
+    }
+
+    /// Another descriptor for the same thing, for a process or a second handle.
+    pub fn duplicate(&self) -> Result<OwnedFd, IoError> {
+        if self.is_closed() {
+            return Err(IoError::closed(Operation::Open, &self.name));
+        }
+        let Some(descriptor) = self.descriptor() else {
+            return Err(IoError::unsupported(Operation::Open, &self.name));
+        };
+        let copy = descriptor.as_fd().try_clone_to_owned();
+        copy.map_err(|error| IoError::from_system(Operation::Open, &self.name, error))
+    }
+
     /// Reads at least one byte into `buffer`, which must not be empty; 0 means the end of input. A
     /// terminal may deliver more after its end of input.
     pub fn read(&self, buffer: &mut [u8], wait: Wait<'_>) -> Result<usize, IoError> {
         if !self.access.reads() {
             return Err(IoError::unsupported(Operation::Read, &self.name));
         }
-        self.transfer(Operation::Read, wait, |backend| backend.read(buffer))
+        match self.transfer(Operation::Read, wait, |backend| backend.read(buffer)) {
+            // A terminal that has gone away, or whose other side is closed.
+            Err(error) if self.terminal && error.os_code() == Some(Errno::IO.raw_os_error()) => {
+                Ok(0)
+            }
+            outcome => outcome,
+        }
     }
 
     /// Writes a prefix of `bytes` and returns its length: at least 1 unless `bytes` is empty.
@@ -252,19 +295,18 @@ impl Handle {
 
     /// Hands on what a device holds back. Handles buffer nothing themselves, so that there is nothing
     /// to do for descriptors.
-    pub fn flush(&self) -> Result<(), IoError> {
-        let outcome = match &mut *self.lock() {
-            Backend::Channel(channel) if channel.is_served => {
-                if !std::mem::take(&mut channel.is_acknowledged) {
-                    return Err(IoError::Unserved(Service::Flush));
-                }
-                Ok(())
-            }
-            Backend::Descriptor { .. } | Backend::Channel(_) => Ok(()),
-            Backend::Device(device) => device.flush(),
-            Backend::Closed => return Err(IoError::closed(Operation::Write, &self.name)),
+    pub fn flush(&self, wait: Wait<'_>) -> Result<(), IoError> {
+        if let Backend::Channel(channel) = &mut *self.lock()
+            && channel.is_served
+            && !std::mem::take(&mut channel.is_acknowledged)
+        {
+            return Err(IoError::Unserved(Service::Flush));
+        }
+        let flush = |backend: &mut Backend| match backend {
+            Backend::Device(device) => device.flush().map(|()| 0),
+            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(0),
         };
-        outcome.map_err(|error| IoError::from_system(Operation::Write, &self.name, error))
+        self.transfer(Operation::Write, wait, flush).map(|_| ())
     }
 
     /// Moves to another position and returns it, counted in bytes from the start.
@@ -278,7 +320,7 @@ impl Handle {
                 };
                 match rustix::fs::seek(descriptor.as_fd(), target) {
                     // A pipe, socket or terminal.
-                    Err(rustix::io::Errno::SPIPE) => {
+                    Err(Errno::SPIPE) => {
                         return Err(IoError::unsupported(Operation::Seek, &self.name));
                     }
                     outcome => outcome.map_err(io::Error::from),
@@ -361,7 +403,16 @@ impl Handle {
             Backend::Device(mut device) => device
                 .close()
                 .map_err(|error| IoError::from_system(Operation::Close, &self.name, error)),
-            Backend::Descriptor { .. } | Backend::Channel(_) | Backend::Closed => Ok(()),
+            Backend::Descriptor { descriptor, .. } => {
+                if let Descriptor::Connection(connection) = &*descriptor
+                    && self.access.writes()
+                {
+                    // It may have ended already, which is no error of who ends it.
+                    let _ = rustix::net::shutdown(connection, rustix::net::Shutdown::Write);
+                }
+                Ok(())
+            }
+            Backend::Channel(_) | Backend::Closed => Ok(()),
         }
     }
 
@@ -466,34 +517,53 @@ impl Handle {
         wait: Wait<'_>,
     ) -> (MutexGuard<'a, Backend>, Wake) {
         let changed = Interest::Notice(&self.changed, self.changed.look());
-        let descriptor = match &*backend {
-            Backend::Descriptor { descriptor, .. } => Some(Arc::clone(descriptor)),
-            _ => None,
-        };
+        let awaited = backend.awaited(operation);
         // A device gives no notice of its own accord: look at it now and then.
         let look_again = matches!(&*backend, Backend::Device(_))
             .then(|| Instant::now() + DEVICE_SLICE)
             .filter(|soon| deadline.is_none_or(|deadline| *soon < deadline));
         drop(backend);
         let interrupt = wait.interrupt();
-        let wake = match &descriptor {
-            Some(descriptor) => {
-                let ready = match operation {
-                    Operation::Read => Interest::Readable(descriptor.as_fd()),
-                    _ => Interest::Writable(descriptor.as_fd()),
+        let limit = look_again.or(deadline);
+        let wake = match &awaited {
+            Some((descriptor, writable)) => {
+                let ready = if *writable {
+                    Interest::Writable(descriptor.as_fd())
+                } else {
+                    Interest::Readable(descriptor.as_fd())
                 };
-                canny_sched::wait(&[ready, changed], deadline, interrupt)
+                canny_sched::wait(&[ready, changed], limit, interrupt)
             }
-            None => match canny_sched::wait(&[changed], look_again.or(deadline), interrupt) {
-                Wake::TimedOut if look_again.is_some() => Wake::Ready(0),
-                wake => wake,
-            },
+            None => canny_sched::wait(&[changed], limit, interrupt),
+        };
+        let wake = match wake {
+            Wake::TimedOut if look_again.is_some() => Wake::Ready(0),
+            wake => wake,
         };
         (self.lock(), wake)
     }
 }
 
 impl Backend {
+    /// The descriptor that a wait is for, and whether it must be writable. That of a device is behind it.
+    fn awaited(&self, operation: Operation) -> Option<(Arc<Descriptor>, bool)> {
+        match self {
+            Backend::Descriptor { descriptor, .. } => {
+                Some((Arc::clone(descriptor), operation != Operation::Read))
+            }
+            Backend::Device(device) => match device.waits_for()? {
+                Awaited::Handle(handle) => handle.lock().awaited(operation),
+                Awaited::Readable(descriptor) => {
+                    Some((Arc::new(Descriptor::Connection(descriptor)), false))
+                }
+                Awaited::Writable(descriptor) => {
+                    Some((Arc::new(Descriptor::Connection(descriptor)), true))
+                }
+            },
+            Backend::Channel(_) | Backend::Closed => None,
+        }
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Backend::Descriptor {

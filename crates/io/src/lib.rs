@@ -9,6 +9,7 @@
 //! Boundaries, stated as absences:
 //! - Nothing here knows of Scheme values, of the heap or of the scheduler.
 //! - A [`Handle`] knows nothing of characters; a decoder knows nothing of where its bytes come from.
+//! - Processes are started, signalled and waited for; what goes through their pipes is a handle's business.
 //! - No handle and no port is bound to a thread. A shared port may be lent to one ([`lending`]), for who generates code.
 //!
 //! The invariant the callers build on: **an operation completes or has no effect**. A read that
@@ -16,24 +17,27 @@
 //! buffered), and a write that returns one of them has accepted nothing, so the caller may run other
 //! code and simply repeat the operation. Each operation that might have to wait says how by a [`Wait`].
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod decoder;
 pub mod device;
 pub mod encoding;
 pub mod error;
+pub mod exchange;
 pub mod file;
 pub mod handle;
 pub mod lending;
 pub mod line_separator;
 pub mod port;
+pub mod process;
 pub mod registry;
+pub mod socket;
 pub mod text;
 pub mod wait;
 mod window;
 
 pub use decoder::{DecodeOptions, Pull, StreamingDecoder};
-pub use device::ByteDevice;
+pub use device::{Awaited, ByteDevice};
 pub use encoding::{ByteOrderMark, CodingPolicy, Encoding};
 pub use error::{IoError, Operation, Service};
 pub use file::OutputMode;

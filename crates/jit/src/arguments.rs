@@ -8,19 +8,25 @@
 //! others:   registers to slots; pass the call on to the next candidate
 //! memory:   slots to registers          <- the interpreter, and compiled calls of who is not known
 //! checked:  questions for types         <- links whose caller does not know the types
-//! direct:   the segment                 <- links whose caller does
+//! known:    flonums to doubles          <- links whose caller does
+//! direct:   the segment                 <- links whose caller passes doubles where the segment takes them
 //! ```
+//!
+//! An argument that the candidate wants to be a flonum comes to the segment as a double, in a register for doubles, and a caller that
+//! knows an argument to be a flonum passes it that way. Where its link leads to code that does not take these very arguments as
+//! doubles, the link goes by way of the caller's *boxer*, which makes flonums of them and goes on where the link's second word says.
 //!
 //! All ways take fp and the thread block in the registers of segments. What is in a register need not be in its slot: the
 //! segment stores it where somebody may look, like any other value, or at once if many of its ways out would.
 
-use canny_spesh::graph::{EntryPoint, Graph, Op, SlotContent, StateId, Test};
+use canny_spesh::graph::{EntryPoint, Graph, NodeId, Op, SlotContent, StateId, Test};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CHARACTER_LOW_BYTE, FIELD0, HEADER, TAG_MASK, TAG_OBJECT, TAG_PAIR};
 use canny_tables::layout::{code, frame};
 
 use crate::JitError;
+use crate::doubles::{complete_jump, put_in, take_out};
 use crate::machine::{Relocation, Target};
 use crate::slots::Slots;
 
@@ -37,11 +43,51 @@ const SCRATCH: u8 = 11;
 /// States that may name an argument before its slot gets it on entry.
 const STATES_MAX: usize = 8;
 
+/// Which of a call's arguments in registers are doubles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Doubles(u8);
+
+/// The register of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A general register.
+    Word(u8),
+    /// A register for doubles.
+    Double(u8),
+}
+
+impl Doubles {
+    pub(crate) fn insert(&mut self, argument: usize) {
+        self.0 |= 1 << argument;
+    }
+
+    pub(crate) fn contains(self, argument: usize) -> bool {
+        self.0 >> argument & 1 == 1
+    }
+
+    pub(crate) fn count(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Where an argument is. Words and doubles have registers of their own, each in order.
+    fn place(self, argument: usize) -> Place {
+        let doubles = (0..argument)
+            .filter(|before| self.contains(*before))
+            .count();
+        match self.contains(argument) {
+            true => Place::Double(doubles as u8),
+            false => Place::Word(NUMBERS[argument - doubles]),
+        }
+    }
+}
+
 /// How a graph takes its arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arguments {
     /// So many come in registers.
     pub(crate) count: usize,
+    /// Which of these come as doubles.
+    pub(crate) doubles: Doubles,
     /// Which of these are stored on entry.
     pub(crate) is_stored: [bool; REGISTERS],
 }
@@ -54,17 +100,32 @@ impl Arguments {
             EntryPoint::Start if arity < code::LARGE_FRAME => arity as usize,
             _ => 0,
         };
-        Arguments {
+        let mut arguments = Arguments {
             count: count.min(REGISTERS),
             is_stored: [true; REGISTERS],
+            doubles: Doubles::default(),
+        };
+        let entry = graph.blocks.first().map_or(&[][..], |block| &block.nodes);
+        for (register, ty) in &graph.required {
+            let is_word = |id: &NodeId| graph.node(*id).op == Op::Slot(*register);
+            if *ty == Type::FLONUM
+                && (*register as usize) < arguments.count
+                && !entry.iter().any(is_word)
+            {
+                arguments.doubles.insert(*register as usize);
+            }
         }
+        arguments
     }
 
     /// Leaves to the states what few of them name.
     pub(crate) fn spare(&mut self, graph: &Graph, slots: &Slots) {
         for register in 0..self.count as u32 {
             let is_argument = |content: &SlotContent| match content {
-                SlotContent::Node(id) => graph.node(*id).op == Op::Slot(register),
+                SlotContent::Node(id) => match graph.node(*id).op {
+                    Op::Slot(number) | Op::FloatSlot(number) => number == register,
+                    _ => false,
+                },
                 SlotContent::Address(_) => false,
             };
             let states = (0..graph.states.len() as u32)
@@ -75,6 +136,25 @@ impl Arguments {
                 .count();
             self.is_stored[register as usize] = states > STATES_MAX;
         }
+    }
+
+    /// The arguments of [`crate::machine::direct_signature`]'s parameters, in their order.
+    pub(crate) fn in_order<V: Copy>(&self, parameters: &[V]) -> Vec<V> {
+        let words = self.count - self.doubles.count();
+        let first_double = 3 + words.saturating_sub(1);
+        let (mut word, mut double) = (0, first_double);
+        (0..self.count)
+            .map(|argument| {
+                let next = match self.doubles.contains(argument) {
+                    true => &mut double,
+                    false => &mut word,
+                };
+                let parameter = parameters[*next];
+                // fp and the thread block come behind the first word.
+                *next += if *next == 0 { 3 } else { 1 };
+                parameter
+            })
+            .collect()
     }
 
     /// Whether the slot of a register holds its argument once the graph is entered.
@@ -92,6 +172,8 @@ pub(crate) struct Front {
     pub(crate) memory: usize,
     /// Where they come in registers, of any types.
     pub(crate) checked: usize,
+    /// Where they come in registers, of the types that are wanted.
+    pub(crate) known: usize,
 }
 
 impl Front {
@@ -122,7 +204,24 @@ impl Front {
             };
             front.test(test, number)?;
         }
+        front.known = front.code.len();
+        // Words move to registers of arguments before them, whose content has moved already.
+        for (argument, number) in NUMBERS.into_iter().enumerate().take(arguments.count) {
+            match arguments.doubles.place(argument) {
+                Place::Double(double) => take_out(&mut front.code, number, double),
+                Place::Word(word) => front.move_register(word, number),
+            }
+        }
         Ok(front)
+    }
+
+    /// `mov` between registers.
+    fn move_register(&mut self, to: u8, from: u8) {
+        if to != from {
+            let rex = 0x48 | from >> 3 << 2 | to >> 3;
+            self.code
+                .extend([rex, 0x89, 0xc0 | (from & 7) << 3 | to & 7]);
+        }
     }
 
     /// Passes a call on that is not for this candidate.
@@ -150,8 +249,8 @@ impl Front {
         self.code.extend((8 * slot).to_le_bytes());
     }
 
-    /// Goes on if a register's value passes a test, else passes the call on.
-    fn test(&mut self, test: Test, number: u8) -> Result<(), JitError> {
+    /// Goes on if a register's value passes a test, else goes to the start of what is written: passes the call on.
+    pub(crate) fn test(&mut self, test: Test, number: u8) -> Result<(), JitError> {
         match test {
             Test::Fixnum => {
                 // test register, 3
@@ -184,7 +283,7 @@ impl Front {
                 self.compare_kind(number, Kind::Flonum);
                 self.others_unless_equal();
                 for jump in [usual, tiny] {
-                    self.code[jump - 1] = (self.code.len() - jump) as u8;
+                    complete_jump(&mut self.code, jump);
                 }
             }
             Test::Word(_) | Test::ClosureOf(_) | Test::Elements(_) => {
@@ -216,7 +315,7 @@ impl Front {
         ]);
     }
 
-    /// Passes the call on unless what was compared is equal.
+    /// Goes to the start unless what was compared is equal.
     fn others_unless_equal(&mut self) {
         self.code.extend([0x0f, 0x85]);
         let behind = self.code.len() as i32 + 4;
@@ -245,6 +344,37 @@ pub(crate) fn adapter(count: usize) -> Vec<u8> {
     code
 }
 
+/// Writes the boxer of a link: makes words of the arguments that are doubles and goes where the link's second word says. `maker`
+/// is [`crate::doubles::write_maker`]'s place.
+pub(crate) fn write_boxer(
+    code: &mut Vec<u8>,
+    relocations: &mut Vec<Relocation>,
+    (count, doubles): (usize, Doubles),
+    link: u32,
+    maker: usize,
+) {
+    let mut writer = Front {
+        code: std::mem::take(code),
+        ..Front::default()
+    };
+    // Words move to registers of arguments behind them, whose content has moved already.
+    for (argument, number) in NUMBERS.into_iter().enumerate().take(count).rev() {
+        match doubles.place(argument) {
+            Place::Double(double) => put_in(&mut writer.code, double, number, maker),
+            Place::Word(word) => writer.move_register(number, word),
+        }
+    }
+    // jmp [link's second word]
+    writer.code.extend([0xff, 0x25]);
+    relocations.push(Relocation {
+        offset: writer.code.len(),
+        target: Target::LinkOfWords(link),
+        addend: -4,
+    });
+    writer.code.extend([0; 4]);
+    *code = writer.code;
+}
+
 const _: () = assert!(code::NATIVE < 128 && 8 * frame::CLOSURE >= -128);
 
 /// How many of a call's arguments are in registers.
@@ -253,6 +383,17 @@ pub(crate) fn in_registers(arguments: usize) -> usize {
 }
 
 /// What a caller knows of the arguments, as far as a candidate may ask.
-pub(crate) fn known_types(graph: &Graph, arguments: &[canny_spesh::graph::NodeId]) -> Vec<Type> {
+pub(crate) fn known_types(graph: &Graph, arguments: &[NodeId]) -> Vec<Type> {
     arguments.iter().map(|id| graph.node(*id).ty).collect()
+}
+
+/// Which arguments in registers a caller passes as doubles that knows so much of them.
+pub(crate) fn doubles_of(types: &[Type]) -> Doubles {
+    let mut doubles = Doubles::default();
+    for (argument, ty) in types.iter().enumerate().take(REGISTERS) {
+        if *ty == Type::FLONUM {
+            doubles.insert(argument);
+        }
+    }
+    doubles
 }

@@ -4,11 +4,16 @@
 use canny_spesh::graph::StateId;
 use canny_spesh::types::Type;
 
+use crate::arguments::{self, Doubles, doubles_of};
+use crate::doubles;
 use crate::exits::ExitTail;
 use crate::machine::{FunctionCode, Relocation};
 
 /// Segments begin at multiples of this, for the constants behind their code.
 const SEGMENT_ALIGNMENT: usize = 16;
+
+/// The place of what is not there yet.
+pub(crate) const NO_PLACE: usize = usize::MAX;
 
 /// Machine code of a procedure, not yet at an address.
 #[derive(Debug)]
@@ -16,8 +21,8 @@ pub struct Compiled {
     pub(crate) code: Vec<u8>,
     pub(crate) relocations: Vec<Relocation>,
     pub(crate) entry: usize,
-    /// Where calls of known code come in, if it is entered at its start: types to be asked for, and types known.
-    pub(crate) starts: Option<(usize, usize)>,
+    /// Where calls of known code come in, if it is entered at its start.
+    pub(crate) starts: Option<Starts>,
     /// Bytecode address that the entry stands for.
     pub(crate) start: u64,
     pub(crate) returns: Vec<ReturnPlan>,
@@ -25,6 +30,8 @@ pub struct Compiled {
     pub(crate) exits: Vec<ExitPlan>,
     pub(crate) resumptions: Vec<ResumptionPlan>,
     pub(crate) links: Vec<LinkPlan>,
+    /// Where the boxers of links stand that pass doubles.
+    pub(crate) boxers: Vec<Option<usize>>,
     /// Where the last steps of ways out begin.
     pub(crate) exit_tails: Vec<usize>,
     /// Places of the segments, for people.
@@ -33,14 +40,28 @@ pub struct Compiled {
     pub(crate) disassembly: String,
 }
 
+/// Where calls of known code come in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Starts {
+    /// Types to be asked for.
+    pub(crate) checked: usize,
+    /// Types known.
+    pub(crate) known: usize,
+    /// And these arguments as doubles.
+    pub(crate) direct: usize,
+    pub(crate) doubles: Doubles,
+}
+
 /// A return descriptor to be made.
 #[derive(Clone, Debug)]
 pub(crate) struct ReturnPlan {
     pub(crate) call_word: u32,
     pub(crate) live_map: u32,
     pub(crate) bytecode: u64,
-    /// Where compiled returns go.
+    /// Where compiled returns of words go.
     pub(crate) native: usize,
+    /// Where compiled returns of doubles go.
+    pub(crate) float: usize,
     /// Where the interpreter's return goes.
     pub(crate) bridge: usize,
 }
@@ -78,6 +99,13 @@ pub(crate) struct LinkPlan {
     pub(crate) types: Vec<Type>,
 }
 
+impl LinkPlan {
+    /// The arguments that come as doubles.
+    pub(crate) fn doubles(&self) -> Doubles {
+        doubles_of(&self.types)
+    }
+}
+
 /// Where a segment is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentPlace {
@@ -107,19 +135,29 @@ impl Compiled {
         &self.disassembly
     }
 
-    /// Appends a segment; gives the offsets of its entry and of the bridge or front before it.
-    pub(crate) fn add_segment(&mut self, function: FunctionCode, bridge: &[u8]) -> (usize, usize) {
-        let start = (self.code.len() + bridge.len()).next_multiple_of(SEGMENT_ALIGNMENT);
+    /// Appends a segment; gives the offsets of its entry and of the code in front of it.
+    pub(crate) fn add_segment(
+        &mut self,
+        function: FunctionCode,
+        front: &[u8],
+        relocations: &[Relocation],
+    ) -> (usize, usize) {
+        let start = (self.code.len() + front.len()).next_multiple_of(SEGMENT_ALIGNMENT);
         self.code.resize(start, 0xcc);
         self.code.extend_from_slice(&function.bytes);
         let entry = start + function.entry;
-        let bridge_start = entry - bridge.len();
-        self.code[bridge_start..entry].copy_from_slice(bridge);
-        self.relocations
-            .extend(function.relocations.iter().map(|relocation| Relocation {
+        let front_start = entry - front.len();
+        self.code[front_start..entry].copy_from_slice(front);
+        for (relocations, start) in [
+            (&function.relocations[..], start),
+            (relocations, front_start),
+        ] {
+            let moved = relocations.iter().map(|relocation| Relocation {
                 offset: relocation.offset + start,
                 ..*relocation
-            }));
+            });
+            self.relocations.extend(moved);
+        }
         if let Some(text) = function.disassembly {
             let number = self.segments.len();
             self.disassembly
@@ -130,7 +168,35 @@ impl Compiled {
             length: start + function.bytes.len() - entry,
             has_frame: function.has_frame,
         });
-        (entry, bridge_start)
+        (entry, front_start)
+    }
+
+    /// Appends what makes flonums of doubles that go to where words are wanted: the boxers of links, and the return to calls
+    /// that take words. These have no place for doubles yet.
+    pub(crate) fn add_boxers(&mut self, box_flonum: usize) {
+        let returns_words = |plan: &ReturnPlan| plan.float == NO_PLACE;
+        let passes_doubles = |link: &LinkPlan| link.doubles().count() > 0;
+        self.boxers = vec![None; self.links.len()];
+        if !self.returns.iter().any(returns_words) && !self.links.iter().any(passes_doubles) {
+            return;
+        }
+        let maker = doubles::write_maker(&mut self.code, box_flonum);
+        let place = doubles::write_return(&mut self.code, maker);
+        for plan in self.returns.iter_mut().filter(|plan| returns_words(plan)) {
+            plan.float = place;
+        }
+        for (index, link) in self.links.iter().enumerate() {
+            if passes_doubles(link) {
+                self.boxers[index] = Some(self.code.len());
+                arguments::write_boxer(
+                    &mut self.code,
+                    &mut self.relocations,
+                    (arguments::in_registers(link.types.len()), link.doubles()),
+                    index as u32,
+                    maker,
+                );
+            }
+        }
     }
 
     /// Appends the last steps of ways out.

@@ -17,7 +17,7 @@ use canny_tables::layout::descriptor;
 use canny_tables::opcodes::{Opcode, encode_abc};
 
 use crate::JitError;
-use crate::arguments;
+use crate::arguments::{self, Doubles};
 use crate::compiled::Compiled;
 use crate::machine::{Relocation, Target};
 use crate::memory::Region;
@@ -29,14 +29,18 @@ use crate::stubs::resumption;
 pub(crate) const RETURN_NATIVE: usize = descriptor::SIZE;
 /// Offset in an entry's descriptor of the machine address to which calls are passed on that have arguments of other types.
 const NEXT: usize = descriptor::SIZE;
+/// Offset in a return descriptor of the machine address to which compiled returns of doubles jump, with the callee's fp.
+pub(crate) const RETURN_FLOAT: usize = RETURN_NATIVE + 8;
 /// Bytes from one native descriptor to the next: prefix, descriptor, and alignment.
-const NATIVE_STRIDE: usize = 48;
+const NATIVE_STRIDE: usize = 64;
 /// Bytes before a native descriptor: what a return address has before it, after padding.
 const NATIVE_PREFIX: usize = 16;
 /// Bytes from one exit descriptor to the next.
 const EXIT_STRIDE: usize = 32;
-/// Bytes of a link word.
-const LINK_BYTES: usize = 8;
+/// Bytes of a link: where calls go, and where they go on behind the boxer.
+const LINK_BYTES: usize = 16;
+/// Offset of the second word.
+const LINK_OF_WORDS: usize = 8;
 
 /// Byte of an instruction that stops the process.
 const TRAP: u8 = 0xcc;
@@ -71,15 +75,32 @@ pub struct Link {
     /// What the caller knows of the arguments.
     pub types: Vec<Type>,
     address: usize,
+    /// Which arguments it passes as doubles, and what makes words of them if it passes some.
+    doubles: Doubles,
+    boxer: Option<usize>,
 }
 
 /// Where calls of known code enter a candidate, with arguments in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartEntries {
     /// If they do not know that the arguments are of the types that the candidate is for.
-    pub checked: usize,
+    checked: usize,
     /// If they know.
-    pub direct: usize,
+    known: usize,
+    /// If they know, and pass these as doubles.
+    direct: usize,
+    doubles: Doubles,
+}
+
+/// Where calls by a link are to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkGoal {
+    /// To whatever the code object leads to.
+    Code,
+    /// To a candidate that has to ask for the types of the arguments.
+    Checked(StartEntries),
+    /// To a candidate for what the caller knows of the arguments.
+    Known(StartEntries),
 }
 
 /// Machine code in memory. Dropping it leaves code and descriptors where they are; see [`Installed::free`].
@@ -173,9 +194,12 @@ pub(crate) fn install(
     };
     let mut bytes = data_bytes(compiled, &layout, candidate, code);
     for (index, plan) in compiled.links.iter().enumerate() {
-        let adapter = region.adapter(arguments::in_registers(plan.types.len())) as u64;
-        let at = layout.link(index);
-        bytes[at..at + LINK_BYTES].copy_from_slice(&adapter.to_le_bytes());
+        let adapter = region.adapter(arguments::in_registers(plan.types.len()));
+        let first = compiled.boxers[index].map_or(adapter, |boxer| code + boxer);
+        for (offset, native) in [(0, first), (LINK_OF_WORDS, adapter)] {
+            let at = layout.link(index) + offset;
+            bytes[at..at + 8].copy_from_slice(&(native as u64).to_le_bytes());
+        }
     }
     // SAFETY: the range of data was just taken, so nobody else uses it.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), data as *mut u8, bytes.len()) };
@@ -191,6 +215,7 @@ pub(crate) fn install(
             Target::Next => data + NATIVE_PREFIX + NEXT,
             Target::ExitTail(index) => code + compiled.exit_tails[index as usize],
             Target::Link(index) => data + layout.link(index as usize),
+            Target::LinkOfWords(index) => data + layout.link(index as usize) + LINK_OF_WORDS,
         };
         displace(&mut text, code, relocation, target);
     }
@@ -207,9 +232,11 @@ pub(crate) fn install(
     Ok(Installed {
         region: region.clone(),
         native_entry: code + compiled.entry,
-        starts: compiled.starts.map(|(checked, direct)| StartEntries {
-            checked: code + checked,
-            direct: code + direct,
+        starts: compiled.starts.map(|starts| StartEntries {
+            checked: code + starts.checked,
+            known: code + starts.known,
+            direct: code + starts.direct,
+            doubles: starts.doubles,
         }),
         links: compiled
             .links
@@ -219,6 +246,8 @@ pub(crate) fn install(
                 code: plan.code,
                 types: plan.types.clone(),
                 address: data + layout.link(index),
+                doubles: plan.doubles(),
+                boxer: compiled.boxers[index].map(|boxer| code + boxer),
             })
             .collect(),
         entry_descriptor: data + NATIVE_PREFIX,
@@ -278,6 +307,8 @@ fn data_bytes(compiled: &Compiled, layout: &Layout, candidate: u64, code: usize)
         put(at + descriptor::NATIVE, &bridge.to_le_bytes());
         put(at + descriptor::BYTECODE, &plan.bytecode.to_le_bytes());
         put(at + RETURN_NATIVE, &segment.to_le_bytes());
+        let float = (code + plan.float) as u64;
+        put(at + RETURN_FLOAT, &float.to_le_bytes());
     }
     let retired = encode_abc(Opcode::Retired, 0, 0, 0);
     for (index, plan) in compiled.inlined.iter().enumerate() {
@@ -319,17 +350,31 @@ impl Installed {
         publication::lead_on(word, native as u64);
     }
 
-    /// Has calls by a link go to an entry of [`Installed::starts`] of another candidate, or by way of the code object if
-    /// there is none. To be said again before that candidate is freed, until this one is.
-    pub fn lead_link(&self, index: usize, entry: Option<usize>) {
+    /// Has calls by a link go to another candidate, or by way of the code object. To be said again before that candidate is
+    /// freed, until this one is.
+    pub fn lead_link(&self, index: usize, goal: LinkGoal) {
         let Some(link) = self.links.get(index) else {
             return;
         };
-        let count = arguments::in_registers(link.types.len());
-        let native = entry.unwrap_or_else(|| self.region.adapter(count));
-        // SAFETY: the word is this candidate's, aligned, and in data memory while the region lives.
-        let word = unsafe { AtomicU64::from_ptr(link.address as *mut u64) };
-        publication::lead_on(word, native as u64);
+        let with_words = match goal {
+            LinkGoal::Code => {
+                let count = arguments::in_registers(link.types.len());
+                self.region.adapter(count)
+            }
+            LinkGoal::Checked(starts) => starts.checked,
+            LinkGoal::Known(starts) => starts.known,
+        };
+        let native = match (goal, link.boxer) {
+            (LinkGoal::Known(starts), _) if starts.doubles == link.doubles => starts.direct,
+            (_, Some(boxer)) => boxer,
+            (_, None) => with_words,
+        };
+        // Who is on the way to the boxer finds a second word that is right.
+        for (offset, native) in [(LINK_OF_WORDS, with_words), (0, native)] {
+            // SAFETY: the word is this candidate's, aligned, and in data memory while the region lives.
+            let word = unsafe { AtomicU64::from_ptr((link.address + offset) as *mut u64) };
+            publication::lead_on(word, native as u64);
+        }
     }
 
     /// Makes every suspended frame go on in the interpreter, and whoever still enters by the entry's descriptor too. Code that

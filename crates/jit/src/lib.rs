@@ -9,7 +9,7 @@
 //! link and arguments in place, and looks at nothing else but the thread block; calls of known code enter behind that, with
 //! arguments in registers (`arguments.rs`). A continuation takes the value in
 //! pc's register and fp as the callee's; a few instructions before it, its *bridge*, make that from what the
-//! interpreter's return leaves.
+//! interpreter's return leaves. One that wants a flonum takes the double, and asks for the flonum in front (`continuations.rs`).
 //!
 //! **Leaving.** All registers but the thread block's are free; the callee-saved registers of the platform are as
 //! they were on entry.
@@ -18,7 +18,9 @@
 
 mod arguments;
 mod compiled;
+mod continuations;
 mod cuts;
+mod doubles;
 mod error;
 mod exits;
 mod install;
@@ -40,7 +42,7 @@ mod values;
 
 pub use compiled::Compiled;
 pub use error::JitError;
-pub use install::{ExitInfo, Installed, Link, ReturnDescriptor, StartEntries};
+pub use install::{ExitInfo, Installed, Link, LinkGoal, ReturnDescriptor, StartEntries};
 pub use lower::compile;
 pub use memory::{CodeMemory, MemoryOptions};
 

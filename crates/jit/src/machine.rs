@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::types::{I32, I64};
+use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{AbiParam, ExternalName, Function, Signature, UserFuncName};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -35,6 +35,8 @@ pub(crate) enum Target {
     ExitTail(u32),
     /// A link word.
     Link(u32),
+    /// The second word of a link, for arguments that are words.
+    LinkOfWords(u32),
 }
 
 /// A stub that every code memory has.
@@ -63,6 +65,7 @@ impl Target {
             Target::Next => (6, 0),
             Target::ExitTail(index) => (7, index),
             Target::Link(index) => (8, index),
+            Target::LinkOfWords(index) => (9, index),
         }
     }
 
@@ -79,6 +82,7 @@ impl Target {
             (6, 0) => Target::Next,
             (7, _) => Target::ExitTail(index),
             (8, _) => Target::Link(index),
+            (9, _) => Target::LinkOfWords(index),
             _ => return None,
         })
     }
@@ -112,11 +116,15 @@ pub(crate) fn segment_signature() -> Signature {
     signature
 }
 
-/// Signature of jumps into known code with so many arguments in registers: the first, fp, thread block, the other arguments.
-pub(crate) fn direct_signature(arguments: usize) -> Signature {
+/// Signature of jumps into known code with so many arguments in registers, words and doubles: the first word, fp, thread block,
+/// the other words, the doubles. Doubles are returned in the same way.
+pub(crate) fn direct_signature(words: usize, doubles: usize) -> Signature {
     let mut signature = Signature::new(CallConv::Tail);
-    let registers = 3 + arguments.saturating_sub(1);
+    let registers = 3 + words.saturating_sub(1);
     signature.params.resize(registers, AbiParam::new(I64));
+    signature
+        .params
+        .resize(registers + doubles, AbiParam::new(F64));
     signature.returns.push(AbiParam::new(I64));
     signature
 }

@@ -187,7 +187,11 @@ impl Slots {
         for block in &graph.blocks {
             for id in &block.nodes {
                 let slot = match graph.node(*id).op {
-                    Op::Slot(register) if arguments.is_in_slot(register) => register as i32,
+                    Op::Slot(register) | Op::FloatSlot(register)
+                        if arguments.is_in_slot(register) =>
+                    {
+                        register as i32
+                    }
                     Op::Closure => frame::CLOSURE,
                     _ => continue,
                 };
@@ -240,7 +244,7 @@ impl Slots {
                     known.set(*slot as i32, SlotContent::Node(node));
                 }
                 // These are what the entry knows.
-                Op::Slot(_) | Op::Closure => {}
+                Op::Slot(_) | Op::FloatSlot(_) | Op::Closure => {}
                 _ => known.define(node),
             }
         }

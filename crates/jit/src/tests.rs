@@ -1,6 +1,7 @@
 //! Graphs built by hand, run under the real interpreter on a machine that is otherwise made up.
 
 mod calls;
+mod floats;
 mod leaves;
 mod machine;
 mod memory;

@@ -497,6 +497,7 @@ pub(crate) fn compiler_options(sources: &SourceMap, keeps_variables: bool) -> Op
         sources: Some(sources),
         keeps_last_frame: false,
         keeps_variables,
+        names_variables: true,
         omits_inlinings: false,
         optimize: optimize::Options::from_environment(),
     }

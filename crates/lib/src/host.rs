@@ -6,6 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
+//! | `processes`, `watches`, `sockets`, `tls_contexts`, `json_readers`, `regexes` | the rows that make them; the sweep | the rows that use them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
@@ -17,6 +18,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use canny_formats::json::Reader as JsonReader;
+use canny_io::process::Process;
+use canny_io::socket::Socket;
+use canny_tls::TlsContext;
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
 use crate::evaluation::{EnvironmentId, Evaluation, EvaluationConfig};
@@ -24,8 +29,11 @@ use crate::failure::Failures;
 use crate::macros::Conversation;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
+use crate::primitives::host_objects::HostTable;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
+use crate::primitives::regexp::Regex;
+use crate::primitives::watches::Watch;
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
@@ -76,8 +84,15 @@ pub type Report = Box<dyn Fn(&Uncaught) + Send + Sync>;
 pub(crate) struct Host {
     pub(crate) ports: PortTable,
     pub(crate) loaders: Loaders,
+    pub(crate) processes: HostTable<Process>,
+    pub(crate) watches: HostTable<Watch>,
+    pub(crate) sockets: HostTable<Socket>,
+    pub(crate) tls_contexts: HostTable<TlsContext>,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
+    /// A reader is taken out while it is used.
+    pub(crate) json_readers: HostTable<Mutex<Option<Box<JsonReader>>>>,
+    pub(crate) regexes: HostTable<Regex>,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
     script_file: OnceLock<Option<String>>,
@@ -91,8 +106,14 @@ impl Host {
         Host {
             ports: PortTable::default(),
             loaders: Loaders::default(),
+            processes: HostTable::default(),
+            watches: HostTable::default(),
+            sockets: HostTable::default(),
+            tls_contexts: HostTable::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
+            json_readers: HostTable::default(),
+            regexes: HostTable::default(),
             conversation: OnceLock::new(),
             command_line: OnceLock::new(),
             script_file: OnceLock::new(),
@@ -192,6 +213,12 @@ pub(crate) mod external {
     pub(crate) const PORT: u64 = 0;
     pub(crate) const ENVIRONMENT: u64 = 1 << 60;
     pub(crate) const LOADER: u64 = 2 << 60;
+    pub(crate) const SOCKET: u64 = 3 << 60;
+    pub(crate) const PROCESS: u64 = 4 << 60;
+    pub(crate) const WATCH: u64 = 5 << 60;
+    pub(crate) const TLS_CONTEXT: u64 = 6 << 60;
+    pub(crate) const JSON_READER: u64 = 7 << 60;
+    pub(crate) const REGEX: u64 = 8 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -210,6 +237,12 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
                 evaluation(thread.vm()).drop_environment(EnvironmentId(number));
             }
             external::LOADER => Host::of(thread).loaders.remove(number),
+            external::PROCESS => drop(Host::of(thread).processes.remove(number)),
+            external::WATCH => drop(Host::of(thread).watches.remove(number)),
+            external::SOCKET => drop(Host::of(thread).sockets.remove(number)),
+            external::TLS_CONTEXT => drop(Host::of(thread).tls_contexts.remove(number)),
+            external::JSON_READER => drop(Host::of(thread).json_readers.remove(number)),
+            external::REGEX => drop(Host::of(thread).regexes.remove(number)),
             _ => {}
         }
     }

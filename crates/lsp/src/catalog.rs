@@ -1,7 +1,7 @@
 //! What can be imported.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use canny_lib::evaluation::analysis::standard_interfaces;
@@ -9,6 +9,8 @@ use canny_syntax::reader::read_text;
 use canny_syntax::recording::Meaning;
 use canny_syntax::span::SourceId;
 use canny_syntax::syntax::Syntax;
+
+use crate::places::Search;
 
 /// An exported name.
 #[derive(Clone, Debug)]
@@ -71,15 +73,18 @@ impl Catalog {
         catalog
     }
 
-    /// Adds the libraries below directories.
-    pub fn with_directories(&self, directories: &[PathBuf]) -> Catalog {
+    /// Adds the libraries below directories, and those of packages.
+    pub fn with_search(&self, search: &Search) -> Catalog {
         let mut catalog = Catalog {
             exports: self.exports.clone(),
             libraries: self.libraries.clone(),
         };
         let mut left = ENTRIES_MAX;
-        for directory in directories {
+        for directory in &search.directories {
             catalog.add_directory(directory, directory, 0, &mut left);
+        }
+        for (key, file) in search.libraries.iter() {
+            catalog.add_file(key, file);
         }
         catalog
     }
@@ -106,24 +111,21 @@ impl Catalog {
                 .extension()
                 .is_some_and(|ending| ending == "sld" || ending == "sls")
             {
-                self.add_file(root, &path);
+                // A library is found by its path only.
+                let relative = path.with_extension("");
+                let relative = relative.strip_prefix(root).unwrap_or(&relative);
+                let key = format!("({})", relative.to_string_lossy().replace('/', " "));
+                self.add_file(&key, &path);
             }
         }
     }
 
-    fn add_file(&mut self, root: &Path, path: &Path) {
+    /// Adds the library with this name that a file defines.
+    fn add_file(&mut self, expected: &str, path: &Path) {
         let small = std::fs::metadata(path).is_ok_and(|data| data.len() <= FILE_BYTES_MAX);
         let Some(text) = small.then(|| std::fs::read_to_string(path).ok()).flatten() else {
             return;
         };
-        // A library is found by its path only.
-        let relative = path.with_extension("");
-        let relative = relative
-            .strip_prefix(root)
-            .unwrap_or(&relative)
-            .to_string_lossy()
-            .into_owned();
-        let expected = format!("({})", relative.replace('/', " "));
         for form in read_text(&text, SourceId::NONE, false).forms {
             let Some((key, names)) = declared(&form) else {
                 continue;

@@ -2,7 +2,8 @@
 //!
 //! Three threads share the work. One reads messages ([`transport`]); one keeps the documents and answers
 //! ([`server`]); one expands ([`worker`]). What expansion finds out about a version of a document is a
-//! [`snapshot`] that does not change, so answers are looked up while the next version is being expanded. Names and what
+//! [`snapshot`] that does not change, so answers are looked up while the next version is being expanded: a [`view`] carries
+//! them over the changes since. Names and what
 //! they mean are the expander's own: it records them ([`canny_syntax::recording`]), this crate looks them up.
 //!
 //! Nothing that a client sends ends the server before `exit`: what is not understood gets an error as its answer.
@@ -12,6 +13,7 @@ mod catalog;
 mod describe;
 mod features;
 mod library_sources;
+mod places;
 mod requests;
 mod scan;
 mod server;
@@ -19,10 +21,21 @@ mod snapshot;
 mod text;
 mod transport;
 mod uri;
+mod view;
 mod worker;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a project has of libraries.
+#[derive(Clone, Debug, Default)]
+pub struct Project {
+    /// Directories with libraries, the project's own and those of its packages.
+    pub directories: Vec<PathBuf>,
+    /// Libraries of packages by their printed names, with their files.
+    pub libraries: Vec<(String, PathBuf)>,
+}
 
 /// What a host chooses.
 #[derive(Clone, Debug, Default)]
@@ -31,12 +44,15 @@ pub struct Options {
     pub first_directories: Vec<PathBuf>,
     /// Directories to search last.
     pub last_directories: Vec<PathBuf>,
-    /// Gives more directories for what is in a directory: those of the project around it.
-    pub directories_around: Option<fn(&Path) -> Vec<PathBuf>>,
+    /// Gives the project around a directory; an empty one if there is none.
+    pub project_around: Option<fn(&Path) -> Project>,
     /// Features that `cond-expand` knows beyond the built-in ones.
     pub features: Vec<String>,
     /// Where the sources of standard libraries are written for editors to show.
     pub cache: PathBuf,
+    /// A question about a text that was changed waits for its expansion if the last one did not take longer; 40 ms unless
+    /// given. Others are answered from what was known before.
+    pub patience: Option<Duration>,
 }
 
 /// Serves one client until it says `exit` or goes away. True if it said `shutdown` before.

@@ -2,20 +2,25 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use canny_syntax::reader::read_text_leniently;
 use canny_syntax::recording::Meaning;
+use canny_syntax::span::SourceId;
 use serde_json::{Value, json};
 
 use crate::features::{
     actions, completion, formatting, hover, navigation, rename, signature, structure, symbols,
     tokens,
 };
+use crate::places::Places;
 use crate::server::{Event, Server, TEXT_BYTES_MAX};
 use crate::snapshot::Snapshot;
 use crate::text::Text;
 use crate::transport::Failure;
 use crate::uri;
-use crate::worker::{Job, Task, Worker};
+use crate::view::{Changes, View};
+use crate::worker::{Task, Worker};
 
 /// What an answer is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,19 +41,21 @@ pub fn needs(method: &str) -> Option<Needs> {
         "workspace/symbol" | "workspace/executeCommand" => Needs::Nothing,
         "textDocument/formatting"
         | "textDocument/rangeFormatting"
-        | "textDocument/foldingRange" => Needs::Text,
-        "textDocument/completion" | "textDocument/signatureHelp" => Needs::AnySnapshot,
+        | "textDocument/foldingRange"
+        | "textDocument/selectionRange" => Needs::Text,
         "textDocument/hover"
         | "textDocument/definition"
         | "textDocument/references"
         | "textDocument/documentHighlight"
         | "textDocument/documentSymbol"
         | "textDocument/codeAction"
+        | "textDocument/completion"
         | "textDocument/prepareRename"
-        | "textDocument/rename"
-        | "textDocument/selectionRange"
         | "textDocument/semanticTokens/full"
-        | "textDocument/semanticTokens/range" => Needs::Snapshot,
+        | "textDocument/semanticTokens/range"
+        | "textDocument/signatureHelp" => Needs::AnySnapshot,
+        // Nothing but the present text may be changed.
+        "textDocument/rename" => Needs::Snapshot,
         _ => return None,
     })
 }
@@ -60,30 +67,40 @@ pub fn of_document(server: &mut Server, id: Value, uri: &str, method: &str, para
     };
     let text = document.text.clone();
     let path = document.path.clone();
-    let snapshot = document
-        .snapshot
-        .as_ref()
-        .map(|(_, snapshot)| snapshot.clone());
-    let result = match (method, snapshot) {
+    let result = match (method, document.view()) {
         ("textDocument/formatting", _) => formatting::whole(&text),
         ("textDocument/rangeFormatting", _) => text
             .offsets(&params["range"])
             .and_then(|(start, end)| formatting::range(&text, start, end)),
         ("textDocument/foldingRange", _) => Ok(structure::folding(&text)),
+        ("textDocument/selectionRange", view) => selections(&text, view.as_ref(), params),
         (_, None) => Err(Failure::refused("nothing is known of the document")),
-        (_, Some(snapshot))
-            if snapshot.text.content.is_empty() && text.content.len() > TEXT_BYTES_MAX =>
+        (_, Some(view))
+            if view.snapshot.text.content.is_empty() && text.content.len() > TEXT_BYTES_MAX =>
         {
-            drop(snapshot);
             Ok(Value::Null)
         }
-        ("textDocument/references", Some(snapshot)) => {
-            return references(server, id, uri, &snapshot, params);
+        ("textDocument/references", Some(view)) => {
+            return references(server, id, uri, &view, params);
         }
-        ("textDocument/rename", Some(snapshot)) => {
-            return renaming(server, id, uri, &snapshot, params);
+        ("textDocument/rename", Some(view)) => {
+            return renaming(server, id, uri, &view.snapshot, params);
         }
-        (_, Some(snapshot)) => answer(server, method, params, uri, &path, &text, &snapshot),
+        ("textDocument/documentSymbol", Some(view)) => {
+            let make = || symbols::outline(&view);
+            return match view.is_current {
+                true => server.answer_text(&id, view.snapshot.outline.get_or_init(make)),
+                false => server.answer_text(&id, &make()),
+            };
+        }
+        ("textDocument/semanticTokens/full", Some(view)) => {
+            let make = || tokens::tokens_between(&view, 0, text.content.len()).to_string();
+            return match view.is_current {
+                true => server.answer_text(&id, view.snapshot.colours.get_or_init(make)),
+                false => server.answer_text(&id, &make()),
+            };
+        }
+        (_, Some(view)) => answer(server, method, params, uri, &path, &view),
     };
     server.answer(&id, result);
 }
@@ -94,45 +111,48 @@ fn answer(
     params: &Value,
     uri: &str,
     path: &Path,
-    text: &Text,
-    snapshot: &Snapshot,
+    view: &View,
 ) -> Result<Value, Failure> {
+    let text = &view.text;
     let offset = || text.offset(&params["position"]);
     Ok(match method {
-        "textDocument/hover" => hover::hover(snapshot, offset()?),
-        "textDocument/definition" => navigation::definition(snapshot, uri, offset()?),
-        "textDocument/documentHighlight" => navigation::highlights(snapshot, offset()?),
-        "textDocument/documentSymbol" => snapshot
-            .outline
-            .get_or_init(|| symbols::outline(snapshot))
-            .clone(),
-        "textDocument/prepareRename" => rename::prepare(snapshot, offset()?)?,
+        "textDocument/hover" => hover::hover(view, offset()?),
+        "textDocument/definition" => navigation::definition(view, uri, offset()?),
+        "textDocument/documentHighlight" => navigation::highlights(view, offset()?),
+        "textDocument/prepareRename" => rename::prepare(view, offset()?)?,
         "textDocument/completion" => {
-            let catalog = server.catalog(path);
-            completion::complete(snapshot, text, offset()?, &catalog)
+            let catalog = server.catalog(path).unwrap_or_default();
+            completion::complete(view, offset()?, &catalog)
         }
-        "textDocument/signatureHelp" => signature::help(snapshot, text, offset()?),
+        "textDocument/signatureHelp" => signature::help(view, offset()?),
         "textDocument/codeAction" => {
             let (start, end) = text.offsets(&params["range"])?;
-            let catalog = server.catalog(path);
-            actions::actions(snapshot, uri, (start, end), &params["context"], &catalog)
-        }
-        "textDocument/selectionRange" => {
-            let positions = params["positions"].as_array().into_iter().flatten();
-            let offsets: Vec<usize> = positions
-                .map(|one| text.offset(one))
-                .collect::<Result<_, _>>()?;
-            structure::selections(text, &snapshot.forms, &offsets)
-        }
-        "textDocument/semanticTokens/full" => {
-            let all = || tokens::tokens_between(snapshot, 0, text.content.len());
-            snapshot.colours.get_or_init(all).clone()
+            let catalog = server.catalog(path).unwrap_or_default();
+            actions::actions(view, uri, (start, end), &params["context"], &catalog)
         }
         "textDocument/semanticTokens/range" => {
             let (start, end) = text.offsets(&params["range"])?;
-            tokens::tokens_between(snapshot, start, end)
+            tokens::tokens_between(view, start, end)
         }
         _ => return Err(Failure::refused("the method needs no document")),
+    })
+}
+
+/// The forms around places.
+fn selections(text: &Text, view: Option<&View>, params: &Value) -> Result<Value, Failure> {
+    let positions = params["positions"].as_array().into_iter().flatten();
+    let offsets: Vec<usize> = positions
+        .map(|one| text.offset(one))
+        .collect::<Result<_, _>>()?;
+    if text.content.len() > TEXT_BYTES_MAX {
+        return Ok(Value::Null);
+    }
+    Ok(match view.filter(|view| view.is_current) {
+        Some(view) => structure::selections(text, &view.snapshot.forms, &offsets),
+        None => {
+            let read = read_text_leniently(&text.content, SourceId::NONE, false);
+            structure::selections(text, &read.forms, &offsets)
+        }
     })
 }
 
@@ -146,13 +166,13 @@ pub fn of_workspace(server: &mut Server, id: Value, method: &str, params: &Value
     let files = Files::of(server, None);
     let events = server.events.clone();
     let answer_id = id.clone();
-    let run = move |worker: &Worker| {
+    let run = move |worker: &Worker, stop: &Arc<AtomicBool>| {
         let mut found: Vec<Value> = Vec::new();
         for file in files.all() {
-            if found.len() >= SYMBOLS_MAX {
+            if found.len() >= SYMBOLS_MAX || stop.load(Ordering::Relaxed) {
                 break;
             }
-            if let Some(snapshot) = files.look_at(worker, &file) {
+            if let Some(snapshot) = files.look_at(worker, &file, stop) {
                 found.extend(symbols::matching(&snapshot, &query));
                 worker.evaluation.release(snapshot.analysis.source);
             }
@@ -164,7 +184,7 @@ pub fn of_workspace(server: &mut Server, id: Value, method: &str, params: &Value
             result,
         });
     };
-    server.enqueue(id, Job::Run(Box::new(run)));
+    server.enqueue(id, Box::new(run));
 }
 
 /// More symbols than these are of no use.
@@ -187,11 +207,11 @@ fn command(server: &mut Server, params: &Value) -> Result<Value, Failure> {
         .documents
         .get(uri)
         .ok_or_else(|| Failure::parameters("the document is not open"))?;
-    let Some((_, snapshot)) = document.snapshot.clone() else {
+    let Some(view) = document.view() else {
         return Err(Failure::refused("nothing is known of the document"));
     };
-    let offset = snapshot.text.offset(position)?;
-    let used = actions::macro_use_at(&snapshot, offset)
+    let offset = view.text.offset(position)?;
+    let used = actions::macro_use_at(&view.snapshot, view.back(offset))
         .ok_or_else(|| Failure::refused("there is no macro use here"))?;
     let text = actions::expansion(used);
     if server.shows_documents {
@@ -208,7 +228,8 @@ fn command(server: &mut Server, params: &Value) -> Result<Value, Failure> {
 
 /// The Scheme files of a workspace that may mention a name.
 struct Files {
-    paths: Vec<(PathBuf, Vec<PathBuf>)>,
+    opened: Vec<PathBuf>,
+    places: Arc<Places>,
     word: Option<String>,
     template: Text,
     open: Arc<canny_lib::evaluation::OpenDocuments>,
@@ -218,42 +239,37 @@ struct Files {
 const FILES_MAX: usize = 2_000;
 
 /// Endings of Scheme source files.
-const EXTENSIONS: [&str; 5] = ["scm", "sld", "sls", "sps", "ss"];
+pub const EXTENSIONS: [&str; 5] = ["scm", "sld", "sls", "sps", "ss"];
 
 impl Files {
     fn of(server: &Server, word: Option<String>) -> Files {
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for root in &server.roots {
-            collect(root, &mut paths, 0);
-        }
-        let open = server
+        let opened = server
             .documents
             .iter()
             .filter(|(uri, _)| uri.starts_with("file:"));
-        paths.extend(open.map(|(_, document)| document.path.clone()));
-        paths.sort_unstable();
-        paths.dedup();
-        let paths = paths
-            .into_iter()
-            .map(|path| {
-                let directories = server.directories(&path);
-                (path, directories)
-            })
-            .collect();
         Files {
-            paths,
+            opened: opened.map(|(_, document)| document.path.clone()).collect(),
+            places: server.places.clone(),
             word,
             template: Text::new("", server.encoding),
             open: server.open.clone(),
         }
     }
 
+    /// All of them, which takes its time.
     fn all(&self) -> Vec<PathBuf> {
-        self.paths.iter().map(|(path, _)| path.clone()).collect()
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for root in self.places.roots() {
+            collect(root, &mut paths, 0);
+        }
+        paths.extend(self.opened.iter().cloned());
+        paths.sort_unstable();
+        paths.dedup();
+        paths
     }
 
     /// A file's snapshot, if it mentions the word.
-    fn look_at(&self, worker: &Worker, path: &Path) -> Option<Snapshot> {
+    fn look_at(&self, worker: &Worker, path: &Path, stop: &Arc<AtomicBool>) -> Option<Snapshot> {
         let bytes = self.open.read(path).ok()?;
         if bytes.len() > TEXT_BYTES_MAX {
             return None;
@@ -266,19 +282,23 @@ impl Files {
         {
             return None;
         }
-        Some(self.look_at_text(worker, path, content))
+        Some(self.look_at_text(worker, path, content, stop))
     }
 
-    fn look_at_text(&self, worker: &Worker, path: &Path, content: String) -> Snapshot {
-        let found = self.paths.iter().find(|(known, _)| known == path);
-        let directories = found.map(|(_, directories)| directories.clone());
+    fn look_at_text(
+        &self,
+        worker: &Worker,
+        path: &Path,
+        content: String,
+        stop: &Arc<AtomicBool>,
+    ) -> Snapshot {
         worker.analyze(Task {
             uri: String::new(),
             path: path.to_owned(),
             text: self.template.like(content),
             generation: 0,
-            directories: directories.unwrap_or_default(),
-            stop: Arc::default(),
+            search: self.places.of(path),
+            stop: stop.clone(),
         })
     }
 }
@@ -338,17 +358,17 @@ fn address(path: &Path, own: &Path, own_uri: &str) -> String {
     }
 }
 
-fn references(server: &mut Server, id: Value, uri: &str, snapshot: &Arc<Snapshot>, params: &Value) {
-    let offset = match snapshot.text.offset(&params["position"]) {
+fn references(server: &mut Server, id: Value, uri: &str, view: &View, params: &Value) {
+    let offset = match view.text.offset(&params["position"]) {
         Ok(offset) => offset,
         Err(failure) => return server.answer(&id, Err(failure)),
     };
-    let Some(one) = snapshot.occurrence_at(offset) else {
+    let Some(found) = view.occurrence_at(offset) else {
         return server.answer(&id, Ok(Value::Null));
     };
     let with_definition = params["context"]["includeDeclaration"] != false;
-    let meaning = one.meaning.clone();
-    let own: Vec<Value> = navigation::references(snapshot, &meaning, with_definition)
+    let meaning = found.one.meaning;
+    let own: Vec<Value> = navigation::references(view, &meaning, with_definition)
         .into_iter()
         .map(|range| json!({"uri": uri, "range": range}))
         .collect();
@@ -356,24 +376,31 @@ fn references(server: &mut Server, id: Value, uri: &str, snapshot: &Arc<Snapshot
         return server.answer(&id, Ok(own.into()));
     }
     let files = Files::of(server, Some(word_of(&meaning)));
-    let (events, own_path, answer_id) = (server.events.clone(), snapshot.path.clone(), id.clone());
-    let run = move |worker: &Worker| {
+    let own_path = view.snapshot.path.clone();
+    let (events, answer_id) = (server.events.clone(), id.clone());
+    let run = move |worker: &Worker, stop: &Arc<AtomicBool>| {
         let mut found = own;
         for file in files.all() {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
             if file == own_path {
                 continue;
             }
-            let Some(snapshot) = files.look_at(worker, &file) else {
+            let Some(snapshot) = files.look_at(worker, &file, stop) else {
                 continue;
             };
             let address = uri::of_path(&file);
-            let ranges = navigation::references(&snapshot, &meaning, with_definition);
+            let source = snapshot.analysis.source;
+            let text = snapshot.text.clone();
+            let view = View::new(Arc::new(snapshot), text, Changes::default());
+            let ranges = navigation::references(&view, &meaning, with_definition);
             found.extend(
                 ranges
                     .into_iter()
                     .map(|range| json!({"uri": address, "range": range})),
             );
-            worker.evaluation.release(snapshot.analysis.source);
+            worker.evaluation.release(source);
         }
         let result = Ok(found.into());
         let _ = events.send(Event::Answered {
@@ -381,7 +408,7 @@ fn references(server: &mut Server, id: Value, uri: &str, snapshot: &Arc<Snapshot
             result,
         });
     };
-    server.enqueue(id, Job::Run(Box::new(run)));
+    server.enqueue(id, Box::new(run));
 }
 
 fn renaming(server: &mut Server, id: Value, uri: &str, snapshot: &Arc<Snapshot>, params: &Value) {
@@ -395,17 +422,35 @@ fn renaming(server: &mut Server, id: Value, uri: &str, snapshot: &Arc<Snapshot>,
         Ok((target, _)) => target,
         Err(failure) => return server.answer(&id, Err(failure)),
     };
+    let places = rename::places(snapshot, &target);
+    if !target.is_exported && rename::changes_nothing_else(snapshot, &target, &places, &new) {
+        let edits = edits(snapshot, &places, &new);
+        return server.answer(&id, Ok(json!({"changes": {uri: edits}})));
+    }
     let files = Files::of(server, Some(word_of(&target.meaning)));
     let (events, answer_id) = (server.events.clone(), id.clone());
     let (own, own_uri) = (snapshot.clone(), uri.to_owned());
-    let run = move |worker: &Worker| {
-        let result = rename_everywhere(worker, &files, &target, &new, &own, &own_uri);
+    let run = move |worker: &Worker, stop: &Arc<AtomicBool>| {
+        let result = rename_everywhere(worker, &files, &target, &new, (&own, &own_uri), stop);
+        let result = match stop.load(Ordering::Relaxed) {
+            true => Err(Failure::refused(
+                "the renaming took too long; nothing was renamed",
+            )),
+            false => result,
+        };
         let _ = events.send(Event::Answered {
             id: answer_id,
             result,
         });
     };
-    server.enqueue(id, Job::Run(Box::new(run)));
+    server.enqueue(id, Box::new(run));
+}
+
+fn edits(snapshot: &Snapshot, places: &[(usize, usize)], new: &str) -> Vec<Value> {
+    places
+        .iter()
+        .map(|(start, end)| snapshot.text.edit(*start, *end, new))
+        .collect()
 }
 
 /// The edits of a renaming, if every name keeps its meaning.
@@ -414,8 +459,8 @@ fn rename_everywhere(
     files: &Files,
     target: &rename::Target,
     new: &str,
-    own: &Arc<Snapshot>,
-    own_uri: &str,
+    (own, own_uri): (&Arc<Snapshot>, &str),
+    stop: &Arc<AtomicBool>,
 ) -> Result<Value, Failure> {
     let mut touched = vec![(own.clone(), rename::places(own, target))];
     if target.is_exported {
@@ -423,7 +468,7 @@ fn rename_everywhere(
             if file == own.path {
                 continue;
             }
-            let Some(snapshot) = files.look_at(worker, &file) else {
+            let Some(snapshot) = files.look_at(worker, &file, stop) else {
                 continue;
             };
             let places = rename::places(&snapshot, target);
@@ -434,11 +479,17 @@ fn rename_everywhere(
     }
     let mut changes = serde_json::Map::new();
     for (snapshot, places) in &touched {
-        let edits: Vec<Value> = places
-            .iter()
-            .map(|(start, end)| snapshot.text.edit(*start, *end, new))
-            .collect();
+        let edits = edits(snapshot, places, new);
         changes.insert(address(&snapshot.path, &own.path, own_uri), edits.into());
+    }
+    let is_plain = |(snapshot, places): &(Arc<Snapshot>, Vec<(usize, usize)>)| {
+        rename::changes_nothing_else(snapshot, target, places, new)
+    };
+    if touched.iter().all(is_plain) {
+        for (snapshot, _) in &touched[1..] {
+            worker.evaluation.release(snapshot.analysis.source);
+        }
+        return Ok(json!({"changes": changes}));
     }
     // All texts have their new names while each one is looked at.
     let new_texts: Vec<String> = touched
@@ -460,7 +511,7 @@ fn rename_everywhere(
     }
     let mut checked = Ok(());
     for ((snapshot, places), text) in touched.iter().zip(&new_texts) {
-        let after = files.look_at_text(worker, &snapshot.path, text.clone());
+        let after = files.look_at_text(worker, &snapshot.path, text.clone(), stop);
         checked = rename::check(snapshot, &after, places, new);
         worker.evaluation.release(after.analysis.source);
         if checked.is_err() {
@@ -472,6 +523,9 @@ fn rename_everywhere(
             Some(text) => files.open.set(&snapshot.path, text.into()),
             None => files.open.remove(&snapshot.path),
         }
+    }
+    for (snapshot, _) in &touched[1..] {
+        worker.evaluation.release(snapshot.analysis.source);
     }
     checked.map(|()| json!({"changes": changes}))
 }

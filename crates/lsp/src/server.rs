@@ -5,12 +5,16 @@
 //! | `Document::generation` | every change of the text or of a file that it depends on | what the next analysis is for |
 //! | `Document::snapshot` | the worker's answer | the newest analysis; it may be of an older generation |
 //! | `Document::waiting` | requests about a version that is not analysed yet | answered with the analysis |
+//! | `Document::changes` | changes of the text; an analysis takes those before it away | what lies between snapshot and text |
 //! | `Server::running` | when a job is handed to the worker and when it is done | at most one |
 //!
 //! A change begins an analysis after a pause; a request that waits begins it at once. A newer version stops the
-//! analysis of an older one, and one that takes too long is stopped too.
+//! analysis of an older one, and one that takes too long is stopped too. Few requests wait: where expansion takes its time,
+//! they are answered from the newest analysis there is, through a [`View`].
 
-use std::collections::{HashMap, VecDeque};
+mod surroundings;
+
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{BufReader, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,17 +30,21 @@ use crate::Options;
 use crate::catalog::Catalog;
 use crate::features::{actions, diagnostics, tokens};
 use crate::library_sources::LibrarySources;
+use crate::places::{Places, Search};
 use crate::requests;
 use crate::snapshot::Snapshot;
 use crate::text::{Encoding, Text};
-use crate::transport::{Failure, Incoming, MessageReader, code, response, write_message};
+use crate::transport::{
+    Failure, Incoming, MessageReader, code, response, write_body, write_message,
+};
 use crate::uri;
-use crate::worker::{Job, Task, Worker};
+use crate::view::{Change, Changes, View};
+use crate::worker::{Job, Run, Task, Worker};
 
 /// How long a text must rest before it is looked at.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// Completion waits for an analysis that takes no longer.
+/// Questions wait for an analysis that takes no longer.
 const SHORT_ANALYSIS: Duration = Duration::from_millis(40);
 
 /// An analysis that takes longer is stopped: some macro does not end.
@@ -66,6 +74,8 @@ pub enum Event {
     },
     /// The standard libraries have been looked through.
     Catalog(Arc<Catalog>),
+    /// The user's libraries, too.
+    FullCatalog(Arc<Search>, Arc<Catalog>),
 }
 
 /// A request that waits.
@@ -73,6 +83,8 @@ struct Waiting {
     id: Value,
     method: String,
     params: Value,
+    /// Whether it waits for an analysis, and not for what can be imported.
+    wants_analysis: bool,
 }
 
 /// An open document.
@@ -87,6 +99,10 @@ pub struct Document {
     due: Option<Instant>,
     /// How long the last look took.
     last_analysis: Duration,
+    /// From the snapshot's text to the present one.
+    changes: Changes,
+    /// The client has colours of an older version.
+    has_old_colours: bool,
 }
 
 impl Document {
@@ -94,6 +110,12 @@ impl Document {
         self.snapshot
             .as_ref()
             .is_some_and(|(generation, _)| *generation == self.generation)
+    }
+
+    /// What is known of the present text.
+    pub fn view(&self) -> Option<View> {
+        let (_, snapshot) = self.snapshot.clone()?;
+        Some(View::new(snapshot, self.text.clone(), self.changes.clone()))
     }
 }
 
@@ -122,15 +144,22 @@ pub struct Server {
     pub open: Arc<OpenDocuments>,
     catalog: Option<Arc<Catalog>>,
     /// With the user's libraries, and when that was made.
-    full_catalog: Option<(Instant, Vec<PathBuf>, Arc<Catalog>)>,
+    full_catalog: Option<(Instant, Arc<Search>, Arc<Catalog>)>,
+    /// What is being looked through.
+    catalog_under_way: Option<Arc<Search>>,
     stage: Stage,
     pub encoding: Encoding,
-    pub roots: Vec<PathBuf>,
+    pub places: Arc<Places>,
     pub shows_documents: bool,
+    /// Whether the client asks again for colours when it is told to, and watches the files that it is told.
+    refreshes_colours: bool,
+    watches_files: bool,
+    /// Files that it was told to watch one by one.
+    watched: HashSet<PathBuf>,
     pub documents: HashMap<String, Document>,
     running: Option<Running>,
     /// Jobs beside analyses: requests that look at several files.
-    queue: VecDeque<(Value, Job)>,
+    queue: VecDeque<(Value, Run)>,
     /// Requests that were taken back while another thread works on them.
     cancelled: Vec<Value>,
     generations: u64,
@@ -153,6 +182,7 @@ pub fn serve(
     worker.start(work, events.clone())?;
     read_in_background(input, events.clone())?;
     let mut server = Server {
+        places: Arc::new(Places::new(&options, Vec::new())),
         options,
         output: Box::new(output),
         jobs,
@@ -161,10 +191,13 @@ pub fn serve(
         open,
         catalog: None,
         full_catalog: None,
+        catalog_under_way: None,
         stage: Stage::Fresh,
         encoding: Encoding::Utf16,
-        roots: Vec::new(),
         shows_documents: false,
+        refreshes_colours: false,
+        watches_files: false,
+        watched: HashSet::new(),
         documents: HashMap::new(),
         running: None,
         queue: VecDeque::new(),
@@ -249,6 +282,11 @@ impl Server {
                 self.full_catalog = None;
                 self.ask_again();
             }
+            Event::FullCatalog(search, catalog) => {
+                self.full_catalog = Some((Instant::now(), search, catalog));
+                self.catalog_under_way = None;
+                self.ask_again();
+            }
         }
     }
 
@@ -269,6 +307,14 @@ impl Server {
         self.requests_sent += 1;
         let id = format!("canny-{}", self.requests_sent);
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    }
+
+    /// Answers a request with JSON that was written before.
+    pub fn answer_text(&mut self, id: &Value, result: &str) {
+        let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}");
+        if write_body(&mut self.output, &body).is_err() {
+            self.is_alive = false;
+        }
     }
 
     /// Answers a request.
@@ -359,10 +405,17 @@ impl Server {
             "textDocument/didOpen" => self.opened(&uri, params),
             "textDocument/didChange" => self.changed(&uri, params),
             "textDocument/didClose" => self.closed(&uri),
+            "initialized" => {
+                self.watch_files();
+                Ok(())
+            }
             "textDocument/didSave"
             | "workspace/didChangeWatchedFiles"
             | "workspace/didChangeConfiguration" => {
                 self.full_catalog = None;
+                // What is being looked through may be the old state.
+                self.catalog_under_way = None;
+                self.places.forget();
                 let uris: Vec<String> = self.documents.keys().cloned().collect();
                 uris.iter().for_each(|uri| self.touch(uri, PAUSE));
                 Ok(())
@@ -391,11 +444,15 @@ impl Server {
             && params["initializationOptions"]["showsExpansions"] != true;
         let folders = params["workspaceFolders"].as_array().into_iter().flatten();
         let folders = folders.filter_map(|folder| folder["uri"].as_str());
-        self.roots = folders
+        let mut roots: Vec<PathBuf> = folders
             .chain(params["rootUri"].as_str())
             .map(uri::to_path)
             .collect();
-        self.roots.dedup();
+        roots.dedup();
+        self.places = Arc::new(Places::new(&self.options, roots));
+        let workspace = &params["capabilities"]["workspace"];
+        self.refreshes_colours = workspace["semanticTokens"]["refreshSupport"] == true;
+        self.watches_files = workspace["didChangeWatchedFiles"]["dynamicRegistration"] == true;
         let events = self.events.clone();
         // Completion of names that are not imported needs all of them.
         let made = std::thread::Builder::new()
@@ -451,6 +508,8 @@ impl Server {
             waiting: Vec::new(),
             due: None,
             last_analysis: Duration::MAX,
+            changes: Changes::default(),
+            has_old_colours: false,
             path,
         };
         self.fail_waiting(uri, "the document was opened again");
@@ -466,14 +525,30 @@ impl Server {
         };
         document.version = params["textDocument"]["version"].clone();
         let mut failed = Ok(());
+        let mut changes: Vec<Change> = Vec::new();
         for change in params["contentChanges"].as_array().into_iter().flatten() {
             match document.text.changed(change) {
-                Ok(text) => document.text = text,
+                Ok((text, change)) => {
+                    document.text = text;
+                    changes.push(change);
+                }
                 Err(failure) => failed = Err(failure),
             }
         }
         self.tell_text(uri);
         self.touch(uri, PAUSE);
+        if let Some(document) = self.documents.get_mut(uri) {
+            for change in changes {
+                document.changes.push(document.generation, change);
+            }
+            if let Some((_, snapshot)) = &document.snapshot
+                && document.changes.are_many()
+            {
+                let whole = Change::between(&snapshot.text.content, &document.text.content);
+                document.changes = Changes::default();
+                document.changes.push(document.generation, whole);
+            }
+        }
         // Others may have been looked at with the old text.
         let path = uri::to_path(uri);
         let dependents: Vec<String> = self
@@ -581,20 +656,21 @@ impl Server {
         let now = Instant::now();
         let due = self.documents.iter().filter_map(|(uri, document)| {
             let due = document.due?;
-            let is_wanted = !document.waiting.is_empty();
+            let is_wanted = document.waiting.iter().any(|one| one.wants_analysis);
             (is_wanted || due <= now).then_some((!is_wanted, due, uri.clone()))
         });
         if let Some((_, _, uri)) = due.min() {
             return self.analyze(&uri);
         }
-        if let Some((_, job)) = self.queue.pop_front() {
+        if let Some((_, run)) = self.queue.pop_front() {
+            let stop: Arc<AtomicBool> = Arc::default();
             self.running = Some(Running {
                 uri: None,
                 generation: 0,
                 since: now,
-                stop: Arc::default(),
+                stop: stop.clone(),
             });
-            self.give(job);
+            self.give(Job::Run(run, stop));
         }
     }
 
@@ -623,7 +699,7 @@ impl Server {
         }
         let task = Task {
             uri: uri.to_owned(),
-            directories: self.directories(&path),
+            search: self.places.of(&path),
             path,
             text,
             generation,
@@ -636,37 +712,6 @@ impl Server {
             stop,
         });
         self.give(Job::Analyze(task));
-    }
-
-    /// Where to look for libraries of a document: where the command line says, then beside the document and above it, then
-    /// in the project around it.
-    pub fn directories(&self, path: &std::path::Path) -> Vec<PathBuf> {
-        let mut found = self.options.first_directories.clone();
-        let root = self
-            .roots
-            .iter()
-            .filter(|root| path.starts_with(root))
-            .max_by_key(|root| root.as_os_str().len());
-        for directory in path.ancestors().skip(1) {
-            let is_inside = root.is_some_and(|root| directory.starts_with(root));
-            if found.len() > self.options.first_directories.len() && !is_inside {
-                break;
-            }
-            for place in [
-                directory.to_owned(),
-                directory.join("lib"),
-                directory.join("src"),
-            ] {
-                if place == directory || place.is_dir() {
-                    found.push(place);
-                }
-            }
-        }
-        if let (Some(around), Some(parent)) = (self.options.directories_around, path.parent()) {
-            found.extend(around(parent));
-        }
-        found.extend(self.options.last_directories.iter().cloned());
-        found
     }
 
     fn analyzed(&mut self, uri: &str, generation: u64, snapshot: Arc<Snapshot>) {
@@ -686,13 +731,17 @@ impl Server {
             self.evaluation.release(source);
             return;
         }
+        document.changes.forget_until(generation);
         let old = document.snapshot.replace((generation, snapshot.clone()));
         if let Some((_, old)) = old {
             self.evaluation.release(old.analysis.source);
+            // Taking it apart takes a while.
+            let _ = std::thread::Builder::new().spawn(move || drop(old));
         }
         if !is_current {
             return;
         }
+        let has_old_colours = std::mem::take(&mut document.has_old_colours);
         let version = document.version.clone();
         let is_too_large = document.text.content.len() > TEXT_BYTES_MAX;
         let waiting = std::mem::take(&mut document.waiting);
@@ -715,6 +764,10 @@ impl Server {
             params["version"] = version;
         }
         self.notify("textDocument/publishDiagnostics", params);
+        if has_old_colours && self.refreshes_colours {
+            self.request("workspace/semanticTokens/refresh", Value::Null);
+        }
+        self.watch_more(&snapshot);
         for one in waiting {
             self.ask(one.id, &one.method, one.params);
         }
@@ -754,8 +807,8 @@ impl Server {
     }
 
     /// Lets the worker answer a request.
-    pub fn enqueue(&mut self, id: Value, job: Job) {
-        self.queue.push_back((id, job));
+    pub fn enqueue(&mut self, id: Value, run: Run) {
+        self.queue.push_back((id, run));
     }
 
     fn ask(&mut self, id: Value, method: &str, params: Value) {
@@ -780,21 +833,36 @@ impl Server {
             method,
             "textDocument/completion" | "textDocument/codeAction"
         );
-        let must_wait = (needs_catalog && self.catalog.is_none())
-            || match needs {
-                requests::Needs::Snapshot => !document.is_current(),
-                // A new one is better, if it does not take long.
-                requests::Needs::AnySnapshot => {
-                    document.snapshot.is_none()
-                        || (!document.is_current() && document.last_analysis < SHORT_ANALYSIS)
-                }
-                _ => false,
-            };
+        let path = document.path.clone();
+        let lacks_catalog = needs_catalog && self.catalog(&path).is_none();
+        let patience = self.options.patience.unwrap_or(SHORT_ANALYSIS);
+        let Some(document) = self.documents.get_mut(&uri) else {
+            return;
+        };
+        let wants_analysis = match needs {
+            requests::Needs::Snapshot => !document.is_current(),
+            // A new one is better, if it does not take long.
+            requests::Needs::AnySnapshot => {
+                document.snapshot.is_none()
+                    || (!document.is_current() && document.last_analysis <= patience)
+            }
+            _ => false,
+        };
+        let must_wait = lacks_catalog || wants_analysis;
+        if !must_wait && method.starts_with("textDocument/semanticTokens") {
+            document.has_old_colours |= !document.is_current();
+        }
         if must_wait {
             let method = method.to_owned();
-            document.waiting.push(Waiting { id, method, params });
+            document.waiting.push(Waiting {
+                id,
+                method,
+                params,
+                wants_analysis,
+            });
             // It may rest on a text that is being looked at already.
-            if !document.is_current()
+            if wants_analysis
+                && !document.is_current()
                 && document.due.is_none()
                 && self
                     .running
@@ -806,24 +874,5 @@ impl Server {
             return;
         }
         requests::of_document(self, id, &uri, method, &params);
-    }
-
-    /// What can be imported by a document.
-    pub fn catalog(&mut self, path: &std::path::Path) -> Arc<Catalog> {
-        /// For so long the user's directories are not looked through again.
-        const FRESH: Duration = Duration::from_secs(10);
-        let Some(image) = self.catalog.clone() else {
-            return Arc::default();
-        };
-        let directories = self.directories(path);
-        if let Some((since, known, catalog)) = &self.full_catalog
-            && since.elapsed() < FRESH
-            && *known == directories
-        {
-            return catalog.clone();
-        }
-        let catalog = Arc::new(image.with_directories(&directories));
-        self.full_catalog = Some((Instant::now(), directories, catalog.clone()));
-        catalog
     }
 }

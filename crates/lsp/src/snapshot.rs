@@ -1,6 +1,6 @@
 //! A version of a document with everything that is known about it. It does not change; requests read it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,6 @@ use canny_syntax::reader::read_text_leniently;
 use canny_syntax::recording::{LocalKind, Meaning, Occurrence, Recording, Role, TopName};
 use canny_syntax::span::{SourceMap, Span};
 use canny_syntax::syntax::Syntax;
-use serde_json::Value;
 
 use crate::describe::{Description, describe};
 use crate::library_sources::{LibrarySource, LibrarySources};
@@ -47,8 +46,10 @@ pub struct Snapshot {
     pub sources: Arc<SourceMap>,
     pub library_sources: Arc<LibrarySources>,
     /// Answers that take the whole text, once they were asked for.
-    pub outline: OnceLock<Value>,
-    pub colours: OnceLock<Value>,
+    pub outline: OnceLock<String>,
+    pub colours: OnceLock<String>,
+    /// Whether some macro makes names of its own.
+    inventions: OnceLock<bool>,
 }
 
 /// Whether the text at a span is that name, which a macro's insertion is not.
@@ -133,6 +134,7 @@ impl Snapshot {
             library_sources,
             outline: OnceLock::new(),
             colours: OnceLock::new(),
+            inventions: OnceLock::new(),
         }
     }
 
@@ -160,6 +162,39 @@ impl Snapshot {
             let length = one.span.end - one.span.start;
             // Between two tokens the one that begins there is meant.
             (one.span.end as usize == offset, length)
+        })
+    }
+
+    /// The name that stands between two places.
+    pub fn occurrence_over(&self, start: usize, end: usize) -> Option<&Occurrence> {
+        let key = |one: &Occurrence| (one.span.start as usize, one.span.end as usize);
+        let place = self
+            .occurrences
+            .partition_point(|one| key(one) < (start, end));
+        self.occurrences
+            .get(place)
+            .filter(|one| key(one) == (start, end))
+    }
+
+    /// Whether something may have a name that nobody wrote, because a macro made it of others.
+    pub fn has_invented_names(&self) -> bool {
+        *self.inventions.get_or_init(|| {
+            let is_definition = |one: &&Occurrence| one.role == Role::Definition;
+            let defined: HashSet<&Meaning> = self
+                .occurrences
+                .iter()
+                .filter(is_definition)
+                .map(|one| &one.meaning)
+                .collect();
+            let is_invented = |meaning: &Meaning| !defined.contains(meaning);
+            let mut locals = self.occurrences.iter();
+            let mut tops = self.analysis.recordings.iter();
+            locals.any(|one| {
+                matches!(one.meaning, Meaning::Local { .. }) && is_invented(&one.meaning)
+            }) || tops.any(|recording| {
+                let mut own = recording.names.iter();
+                own.any(|top| top.imported_from.is_none() && is_invented(&top.meaning))
+            })
         })
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::scan::{Token, tokens};
 use crate::transport::Failure;
+use crate::view::Change;
 
 /// What a client counts within a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,20 +151,25 @@ impl Text {
         }
     }
 
-    /// The text after a change as `textDocument/didChange` describes it.
-    pub fn changed(&self, change: &Value) -> Result<Text, Failure> {
+    /// The text after a change as `textDocument/didChange` describes it, and what the change was.
+    pub fn changed(&self, change: &Value) -> Result<(Text, Change), Failure> {
         let Some(new) = change["text"].as_str() else {
             return Err(Failure::parameters("a change has a text"));
         };
         if change["range"].is_null() {
-            return Ok(Text::new(new, self.encoding));
+            let change = Change::between(&self.content, new);
+            return Ok((Text::new(new, self.encoding), change));
         }
         let (start, end) = self.offsets(&change["range"])?;
         let mut text = String::with_capacity(self.content.len() + new.len());
         text.push_str(&self.content[..start]);
         text.push_str(new);
         text.push_str(&self.content[end..]);
-        Ok(Text::new(text, self.encoding))
+        let length = new.len();
+        Ok((
+            Text::new(text, self.encoding),
+            Change { start, end, length },
+        ))
     }
 
     /// An edit that replaces a piece of the text.
@@ -209,9 +215,10 @@ mod tests {
     fn changes_are_applied() {
         let text = Text::new("ab\ncd\n", Encoding::Utf16);
         let change = json!({"range": {"start": at(0, 1), "end": at(1, 1)}, "text": "λ\n"});
-        let text = text.changed(&change).unwrap();
+        let (text, change) = text.changed(&change).unwrap();
         assert_eq!(&*text.content, "aλ\nd\n");
-        let text = text.changed(&json!({"text": ""})).unwrap();
+        assert_eq!((change.start, change.end, change.length), (1, 4, 3));
+        let (text, _) = text.changed(&json!({"text": ""})).unwrap();
         assert_eq!(&*text.content, "");
         assert!(text.changed(&json!({})).is_err());
     }

@@ -115,7 +115,11 @@ impl<R: BufRead> MessageReader<R> {
 
 /// Writes one message.
 pub fn write_message(output: &mut impl Write, message: &Value) -> io::Result<()> {
-    let body = message.to_string();
+    write_body(output, &message.to_string())
+}
+
+/// Writes a message that is JSON already.
+pub fn write_body(output: &mut impl Write, body: &str) -> io::Result<()> {
     write!(output, "Content-Length: {}\r\n\r\n{body}", body.len())?;
     output.flush()
 }

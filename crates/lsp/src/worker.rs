@@ -12,6 +12,7 @@ use canny_syntax::core::LibraryKey;
 use canny_syntax::recording::{Meaning, Recording};
 
 use crate::library_sources::LibrarySources;
+use crate::places::Search;
 use crate::server::Event;
 use crate::snapshot::Snapshot;
 use crate::text::Text;
@@ -23,9 +24,12 @@ const STACK_BYTES: usize = 256 << 20;
 pub enum Job {
     /// Look at a version of a document.
     Analyze(Task),
-    /// Anything else; the answer goes wherever the closure sends it.
-    Run(Box<dyn FnOnce(&Worker) + Send>),
+    /// Anything else, until the flag is set.
+    Run(Run, Arc<AtomicBool>),
 }
+
+/// Work whose answer goes wherever the closure sends it.
+pub type Run = Box<dyn FnOnce(&Worker, &Arc<AtomicBool>) + Send>;
 
 /// A version of a document.
 pub struct Task {
@@ -34,7 +38,7 @@ pub struct Task {
     pub text: Text,
     pub generation: u64,
     /// Where to look for libraries.
-    pub directories: Vec<PathBuf>,
+    pub search: Arc<Search>,
     /// Set when nobody wants the result any more.
     pub stop: Arc<AtomicBool>,
 }
@@ -82,8 +86,8 @@ impl Worker {
                                 return;
                             }
                         }
-                        Job::Run(run) => {
-                            run(&self);
+                        Job::Run(run, stop) => {
+                            run(&self, &stop);
                             if events.send(Event::Idle).is_err() {
                                 return;
                             }
@@ -96,7 +100,12 @@ impl Worker {
 
     /// Looks at a text.
     pub fn analyze(&self, task: Task) -> Snapshot {
-        self.documents.set_directories(task.directories.clone());
+        let Search {
+            directories,
+            libraries,
+        } = &*task.search;
+        self.documents
+            .set_search(directories.clone(), libraries.clone());
         let included = self.analyze_includer(&task);
         let analysis = included.unwrap_or_else(|| {
             self.evaluation

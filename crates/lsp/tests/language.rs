@@ -640,3 +640,195 @@ fn positions_are_in_the_units_that_were_agreed_on() {
         assert!(client.end());
     }
 }
+
+#[test]
+fn answers_come_before_the_expansion() {
+    let mut client = Client::impatient();
+    let text = "\
+(import (scheme base) (scheme write))
+;; Twice a number.
+(define (double x) (* 2 x))
+(define (show one) (display one))
+(show (double 3))
+";
+    client.open("main.scm", text);
+    let uri = client.uri("main.scm");
+    // Two changes, before and behind the definition; the second is half written.
+    client.replace("main.scm", "(import", ";; A program.\n(import");
+    client.replace("main.scm", "(show (double 3))", "(show (double (double");
+    let hover = client.at("hover", "main.scm", "(show (dou^ble (double");
+    assert_eq!(hover["range"]["start"]["line"], 5, "{hover}");
+    let shown = hover["contents"]["value"].as_str().unwrap_or_default();
+    assert!(
+        shown.contains("(double x)") && shown.contains("Twice a number."),
+        "{shown}"
+    );
+    // What was typed anew has its name only.
+    let hover = client.at("hover", "main.scm", "(show (double (dou^ble");
+    assert!(
+        hover["contents"]["value"]
+            .as_str()
+            .is_some_and(|text| text.contains("Twice a number.")),
+        "{hover}"
+    );
+    let found = client.at("definition", "main.scm", "(show (dou^ble (double");
+    assert_eq!(client.texts_at(&found), ["main.scm:3:double"]);
+    let help = client.at("signatureHelp", "main.scm", "(show (double (double^");
+    assert_eq!(help["signatures"][0]["label"], "(double x)", "{help}");
+    let found = client.at("completion", "main.scm", "(show (double (doub^le");
+    assert_eq!(labels(&found)[0], "double");
+    let found = client.at("documentHighlight", "main.scm", "(define (dou^ble");
+    // The others are being written.
+    assert_eq!(found.as_array().map(Vec::len), Some(1), "{found}");
+    let found = client.whole("documentSymbol", "main.scm");
+    assert_eq!(found[0]["name"], "double");
+    assert_eq!(found[0]["selectionRange"]["start"]["line"], 3);
+    let found = client.whole("semanticTokens/full", "main.scm");
+    assert_eq!(found["data"][0], 0, "the comment is coloured: {found}");
+    let prepared = client.at("prepareRename", "main.scm", "(define (dou^ble");
+    assert_eq!(prepared["placeholder"], "double");
+    assert!(
+        !client.diagnostics.contains_key(&uri),
+        "nothing was expanded meanwhile"
+    );
+    let found = client.wait_for_diagnostics("main.scm");
+    assert_eq!(codes(&found).len(), 1, "{found}");
+    // A change of the text as a whole.
+    let place = client.place("main.scm", "(define (dou^ble");
+    let document = json!({"uri": uri, "version": 9});
+    let whole = format!("\n{}", client.text("main.scm"));
+    client.notify(
+        "textDocument/didChange",
+        json!({"textDocument": document, "contentChanges": [{"text": whole}]}),
+    );
+    let mut below = place.clone();
+    below["position"]["line"] = 4.into();
+    let hover = client.request("textDocument/hover", below);
+    assert_eq!(hover["range"]["start"]["line"], 4, "{hover}");
+    assert!(client.end());
+}
+
+#[test]
+fn renaming_of_names_that_macros_make_is_checked() {
+    let mut client = Client::new();
+    let text = "\
+(import (scheme base) (canny syntax-case))
+(define-syntax define-getter
+  (lambda (form)
+    (syntax-case form ()
+      ((_ name value)
+       (with-syntax ((getter (datum->syntax #'name (string->symbol
+                               (string-append \"get-\" (symbol->string (syntax->datum #'name)))))))
+         #'(define (getter) value))))))
+(define-getter colour 1)
+(define unit 2)
+(+ (get-colour) unit)
+";
+    let found = client.open("main.scm", text);
+    if codes(&found)
+        .iter()
+        .any(|code| code.contains("library-not-found"))
+    {
+        panic!("{found}");
+    }
+    let found = client.at_with(
+        "rename",
+        "main.scm",
+        "(define un^it",
+        json!({"newName": "rest"}),
+    );
+    let expected = text.replace("unit", "rest");
+    assert_eq!(client.edited("main.scm", &found), expected, "{found}");
+    assert!(client.end());
+}
+
+#[test]
+fn included_files_are_watched() {
+    let mut client = Client::new();
+    client.write("parts/part.inc", "(define (part) 1)\n");
+    client.open(
+        "main.scm",
+        "(import (scheme base))\n(include \"./parts/part.inc\")\n(part)\n",
+    );
+    client.open("parts/part.inc", "(define (part) 1)\n");
+    client.replace("parts/part.inc", "(part)", "(part x)");
+    let found = client.wait_for_diagnostics("main.scm");
+    assert!(
+        codes(&found).iter().any(|code| code.starts_with("2:")),
+        "{found}"
+    );
+    assert!(client.end());
+}
+
+#[test]
+fn the_client_is_told_what_to_watch() {
+    let mut client = Client::silent();
+    let root = format!("file://{}", client.directory.display());
+    let watches = json!({"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": true}}});
+    client.request(
+        "initialize",
+        json!({"capabilities": watches, "rootUri": root}),
+    );
+    client.notify("initialized", json!({}));
+    client.write("part.inc", "(define (part) 1)\n");
+    client.open(
+        "main.scm",
+        "(import (scheme base))\n(include \"part.inc\")\n(part)\n",
+    );
+    let patterns = |client: &Client| -> Vec<String> {
+        let told = client.notifications.iter();
+        let told = told.filter(|one| one["method"] == "client/registerCapability");
+        told.flat_map(|one| {
+            let watchers = &one["params"]["registrations"][0]["registerOptions"]["watchers"];
+            watchers.as_array().cloned().unwrap_or_default()
+        })
+        .map(|one| one["globPattern"].as_str().unwrap_or_default().to_owned())
+        .collect()
+    };
+    // What is asked for comes behind the diagnostics.
+    client.whole("documentSymbol", "main.scm");
+    let found = patterns(&client);
+    assert!(found[0].contains("scm"), "{found:?}");
+    assert!(
+        found.last().is_some_and(|one| one.ends_with("/part.inc")),
+        "{found:?}"
+    );
+    // The file changes where nobody edits it.
+    client.write("part.inc", "(define (part x) 1)\n");
+    client.notify("workspace/didChangeWatchedFiles", json!({"changes": []}));
+    let found = client.wait_for_diagnostics("main.scm");
+    assert!(
+        codes(&found).iter().any(|code| code.starts_with("2:")),
+        "{found}"
+    );
+    assert!(client.end());
+}
+
+#[test]
+fn libraries_of_packages_have_names_of_their_own() {
+    let mut client = Client::in_project(|directory| canny_lsp::Project {
+        directories: Vec::new(),
+        libraries: vec![(
+            "(acme tools)".to_owned(),
+            directory.join("packages/tools-1.0/all.sld"),
+        )],
+    });
+    client.write(
+        "packages/tools-1.0/all.sld",
+        "(define-library (acme tools) (export polish) (import (scheme base))\n  (begin (define (polish x) x)))\n",
+    );
+    let found = client.open(
+        "main.scm",
+        "(import (scheme base) (acme tools))\n(list (polish 1))\n",
+    );
+    assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
+    let found = client.at("definition", "main.scm", "(pol^ish 1)");
+    assert_eq!(client.texts_at(&found), ["all.sld:1:polish"]);
+    client.open("other.scm", "(import (scheme base))\n(poli)\n");
+    let found = client.at("completion", "other.scm", "(poli^)");
+    assert_eq!(
+        found["items"][0]["detail"], "import (acme tools)",
+        "{found}"
+    );
+    assert!(client.end());
+}

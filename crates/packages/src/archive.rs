@@ -96,7 +96,11 @@ pub fn unpack(mut input: impl Read, name: &str, into: &Path, limits: Limits) -> 
     for entry in entries {
         let entry = entry.map_err(|error| {
             let text = error.to_string();
+            // It may quote what was read.
             let text = text.lines().next().unwrap_or_default();
+            let is_strange = |c: char| c.is_control() || c == '\u{FFFD}';
+            let text = text.split(is_strange).next().unwrap_or_default();
+            let text = text.trim_end_matches([' ', ':']);
             bad(&format!("is damaged, or no tar archive: {text}"))
         })?;
         work.entry(entry).map_err(|message| bad(&message))?;

@@ -196,6 +196,15 @@ impl Workplace {
         let _hold = files::hold(&self.root)?;
         let text = self.manifest_text()?;
         self.parse(&text)?;
+        if let Wish::Source(Source::Directory { path }) = &dependency.wish
+            && let (one, own) = (inside(&self.root, path), inside(&self.root, "."))
+            && let (Ok(one), Ok(own)) = (one.canonicalize(), own.canonicalize())
+            && one == own
+        {
+            let message =
+                format!("`{path}` is the project itself, which cannot be a package of its own");
+            return Err(Problem::plain("package-conflict", message));
+        }
         let (word, other) = if is_for_tests {
             ("test-depends", "depends")
         } else {

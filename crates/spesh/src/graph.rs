@@ -222,6 +222,8 @@ pub enum Op {
     BlockParameter(Representation),
     /// What the slot so many words above the outermost fp holds on entry.
     Slot(u32),
+    /// The double of an argument that is a flonum, as [`Graph::required`] says.
+    FloatSlot(u32),
     /// What such a slot holds right after an [`Op::Runtime`] whose instruction writes several registers; only nodes of
     /// this kind may stand between.
     Reload(u32),
@@ -331,8 +333,10 @@ pub enum Op {
     Leaf(LeafId, Vec<NodeId>, StateId),
 
     /// Calls; the state's innermost frame makes the call at the state's pc, and the state's registers are those
-    /// live across it. The value is the call's.
+    /// live across it. The value is the call's. Arguments of a known callee may be floats.
     Call(Callee, Vec<NodeId>, StateId),
+    /// The double of the value of a call, which stands right before; leaves if it is no flonum. Nobody else uses that value.
+    FloatResult(NodeId, StateId),
     /// Executes the instruction at the state's pc in the runtime, all of its operands being in the state. The value
     /// is that of the instruction's register a afterwards, unspecified if it defines none.
     Runtime(StateId),
@@ -381,7 +385,7 @@ pub enum Terminator {
         /// If it went on.
         fall: Edge,
     },
-    /// Returns from the outermost frame.
+    /// Returns from the outermost frame; a float as such where that is expected.
     Return(NodeId),
     /// Calls in place of the outermost frame. The state is that before the instruction, in the outermost frame, with the
     /// callee and the arguments in the instruction's window: there the machine goes on when the call is unusual.
@@ -629,6 +633,8 @@ impl Op {
         match self {
             Op::BlockParameter(representation) => *representation,
             Op::Float(_)
+            | Op::FloatSlot(_)
+            | Op::FloatResult(..)
             | Op::FloatArithmetic(..)
             | Op::FloatFunction(..)
             | Op::FixnumToFloat(_)
@@ -666,6 +672,7 @@ impl Op {
             | Op::FixnumToCharacter(_, state)
             | Op::Leaf(_, _, state)
             | Op::Call(_, _, state)
+            | Op::FloatResult(_, state)
             | Op::Runtime(state) => Some(*state),
             Op::FloatFunction(_, _, state) => *state,
             _ => None,
@@ -687,6 +694,7 @@ impl Op {
             | Op::FixnumToCharacter(_, state)
             | Op::Leaf(_, _, state)
             | Op::Call(_, _, state)
+            | Op::FloatResult(_, state)
             | Op::Runtime(state)
             | Op::FloatFunction(_, _, Some(state)) => *state = new,
             _ => {}
@@ -713,6 +721,7 @@ impl Op {
         match self {
             Op::BlockParameter(_)
             | Op::Slot(_)
+            | Op::FloatSlot(_)
             | Op::Reload(_)
             | Op::Closure
             | Op::ArgumentCount
@@ -730,6 +739,7 @@ impl Op {
             | Op::Unbox(x)
             | Op::NumberToFloat(x)
             | Op::Box(x)
+            | Op::FloatResult(x, _)
             | Op::RequireMutable(x, _)
             | Op::Length(x)
             | Op::StringLength(x)

@@ -18,6 +18,7 @@ pub mod snapshot;
 pub mod statistics;
 pub mod switches;
 pub mod types;
+pub mod unboxed;
 pub mod verify;
 
 #[cfg(test)]

@@ -53,6 +53,11 @@ pub const PASSES: &[Pass] = &[
         effect: "copies procedures to calls that enter a few different ones",
         turn_off: |options| options.inline_several = false,
     },
+    Pass {
+        name: "floats",
+        effect: "passes flonums unboxed to and from compiled procedures",
+        turn_off: |options| options.passes_floats = false,
+    },
 ];
 
 /// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes there are.

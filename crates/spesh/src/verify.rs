@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::elements::ElementKind;
 use crate::graph::{
-    BlockId, Condition, Graph, NodeId, Op, Representation, SlotContent, StateId, Terminator,
+    BlockId, Callee, Condition, Graph, NodeId, Op, Representation, SlotContent, StateId, Terminator,
 };
 use crate::passes::reverse_postorder;
 
@@ -86,9 +86,16 @@ fn walk(
     used: &mut Visitor,
 ) -> Result<HashSet<NodeId>, String> {
     let content = &graph.blocks[block.index()];
+    let mut before = None;
     for id in &content.nodes {
         let node = graph.node(*id);
         let name = format!("{:?}", node.op);
+        if let Op::FloatResult(call, _) = node.op
+            && (before != Some(call) || !matches!(graph.node(call).op, Op::Call(..)))
+        {
+            return Err(format!("{name} stands behind another node than its call"));
+        }
+        before = Some(*id);
         let mut inputs = Vec::new();
         node.op.each_input(|input| inputs.push(input));
         for input in inputs {
@@ -191,6 +198,12 @@ fn check_representations(graph: &Graph, id: NodeId) -> Result<(), String> {
         return match is_float == (elements.kind == ElementKind::Float) {
             true => Ok(()),
             false => Err(format!("{value:?} is not held as it should be")),
+        };
+    }
+    if let Op::Call(Callee::Known { closure, .. }, ..) = op {
+        return match graph.representation(*closure) {
+            Representation::Tagged => Ok(()),
+            _ => Err(format!("{closure:?} is not held as it should be")),
         };
     }
     let wants_floats = matches!(

@@ -301,6 +301,7 @@ impl Thread {
                 is_stand_in: stands_in,
                 copy: Some(number),
                 tail_callers: Vec::new(),
+                values: Vec::new(),
             });
             span = Some(row.call);
             number = row.call.inlining;
@@ -318,6 +319,7 @@ impl Thread {
             is_stand_in: stands_in,
             copy: None,
             tail_callers: Vec::new(),
+            values: Vec::new(),
         });
     }
 

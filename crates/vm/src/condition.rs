@@ -43,7 +43,7 @@ pub enum ConditionKind {
     Interrupt,
     /// The operating system refused something else.
     System,
-    /// The other side was not ready in time.
+    /// The other side did not answer in time.
     Timeout,
     /// No pattern takes a value.
     Match,
@@ -248,7 +248,7 @@ fn with_article(noun: &str) -> String {
     if has_article {
         return noun.to_owned();
     }
-    let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u']);
+    let vowel = noun.starts_with(['a', 'e', 'i', 'o', 'u', 'I']);
     format!("{} {noun}", if vowel { "an" } else { "a" })
 }
 
@@ -277,6 +277,7 @@ mod tests {
             ConditionKind::Stack,
             ConditionKind::Interrupt,
             ConditionKind::System,
+            ConditionKind::Timeout,
         ];
         for kind in kinds {
             let code = messages::code_of_raised(Some(kind.name()));

@@ -260,6 +260,8 @@ pub struct FrameDescription {
     /// Procedures between this one and the one of the next older frame that ended with a tail call, the last one
     /// first, as far as they can be told.
     pub tail_callers: Vec<TailCaller>,
+    /// Variables with values that are still there, as text; only if that was asked for.
+    pub values: Vec<(String, String)>,
 }
 
 /// A procedure that ended with a tail call and so has no frame.

@@ -2,7 +2,8 @@
 //! who look into a failure after its frames are gone.
 //!
 //! A variable has a value as long as its register is live. Code that was compiled for people to look into
-//! (`keeps_variables` of the compiler's options) keeps the variables in scope live, as long as it is interpreted.
+//! (`keeps_variables` of the compiler's options) keeps the variables in scope live, as long as it is interpreted. Other code of
+//! users knows the variables that happen to be live (`names_variables`), which backtraces show.
 
 use canny_compiler::unit::{VariablePlace, VariableScope};
 use canny_tables::kinds::Kind;
@@ -20,6 +21,8 @@ pub struct FrameVariable {
     pub name: String,
     /// Index of its value among those that were kept; none when the code had let go of it.
     pub index: Option<usize>,
+    /// Its register, unless the closure has captured it. Those of inner scopes have higher numbers.
+    pub register: Option<u8>,
 }
 
 /// A frame that was kept.
@@ -63,6 +66,38 @@ impl Thread {
             self.store(vector, index, value);
         }
         Ok((frames, vector))
+    }
+
+    /// Describes the newest `count_max` frames, newest first, with the tail calls between them. The first `shown_max` that are the
+    /// program's have the values of their variables as `show` writes them.
+    pub fn describe_frames_and_values(
+        &self,
+        count_max: usize,
+        shown_max: usize,
+        show: &dyn Fn(Value) -> String,
+    ) -> Vec<FrameDescription> {
+        // Nothing is allocated meanwhile, so the values stay where they are.
+        let mut values: Vec<Value> = Vec::new();
+        let frames = self.read_frames(count_max, true, &mut |value| {
+            values.push(value);
+            values.len() - 1
+        });
+        let mut shown = 0;
+        let described = frames.into_iter().take(count_max).map(|mut frame| {
+            let is_shown = !frame.description.is_library && shown < shown_max;
+            shown += usize::from(is_shown);
+            if is_shown {
+                frame
+                    .variables
+                    .sort_by_key(|one| (one.register.is_none(), one.register));
+                let live = frame.variables.iter();
+                let live =
+                    live.filter_map(|one| Some((one.name.clone(), *values.get(one.index?)?)));
+                frame.description.values = live.map(|(name, value)| (name, show(value))).collect();
+            }
+            frame.description
+        });
+        described.collect()
     }
 
     /// Describes frames with their variables; `keep` gets each value and gives its index.
@@ -153,6 +188,10 @@ impl Thread {
             variables.push(FrameVariable {
                 name: name.to_owned(),
                 index: value.map(&mut *keep),
+                register: match scope.place {
+                    VariablePlace::Register(register) => Some(register),
+                    VariablePlace::Captured(_) => None,
+                },
             });
         }
     }

@@ -20,6 +20,15 @@ pub struct Job {
 
 const R5RS_PRELUDE: &str = include_str!("r5rs-prelude.scm");
 const NUMBERS: &str = include_str!("numbers.scm");
+const UNICODE: &str = include_str!("unicode.scm");
+
+/// Test files of the Unicode Character Database that tell about graphemes, words, sentences and normalization.
+const UNICODE_TESTS: [&str; 4] = [
+    "GraphemeBreakTest.txt",
+    "WordBreakTest.txt",
+    "SentenceBreakTest.txt",
+    "NormalizationTest.txt",
+];
 
 /// The programs of the suite at `path`, which is recognized by what it contains.
 pub fn jobs(path: &Path, scratch: &Path) -> Result<Vec<Job>, String> {
@@ -28,7 +37,14 @@ pub fn jobs(path: &Path, scratch: &Path) -> Result<Vec<Job>, String> {
     } else if path.join("test/R7RS/Lib/tests").is_dir() {
         larceny(&path.join("test/R7RS/Lib"), scratch)
     } else if !workspace::files(&path.join("data"), "txt").is_empty() {
-        numbers(path, scratch)
+        let files = workspace::files(&path.join("data"), "txt");
+        on_files("numbers", NUMBERS, files, &[], scratch)
+    } else if let files = unicode_tests(path)
+        && !files.is_empty()
+    {
+        let mut ages = workspace::files(path, "txt");
+        ages.retain(|file| file.ends_with("DerivedAge.txt"));
+        on_files("unicode", UNICODE, files, &ages, scratch)
     } else {
         Err(format!("{} is no suite that is known here", path.display()))
     }
@@ -133,15 +149,28 @@ fn larceny(original: &Path, scratch: &Path) -> Result<Vec<Job>, String> {
         .collect())
 }
 
-fn numbers(path: &Path, scratch: &Path) -> Result<Vec<Job>, String> {
-    let program = scratch.join("numbers.scm");
-    workspace::write(&program, NUMBERS)?;
-    Ok(workspace::files(&path.join("data"), "txt")
+fn unicode_tests(path: &Path) -> Vec<PathBuf> {
+    let mut files = workspace::files(path, "txt");
+    files.retain(|file| UNICODE_TESTS.iter().any(|name| file.ends_with(name)));
+    files
+}
+
+/// A program of ours that is run with each of the suite's files of data, and with further files behind that.
+fn on_files(
+    suite: &str,
+    text: &str,
+    files: Vec<PathBuf>,
+    further: &[PathBuf],
+    scratch: &Path,
+) -> Result<Vec<Job>, String> {
+    let program = scratch.join(format!("{suite}.scm"));
+    workspace::write(&program, text)?;
+    Ok(files
         .into_iter()
         .map(|data| Job {
-            name: format!("numbers/{}", stem(&data)),
+            name: format!("{suite}/{}", stem(&data)),
             program: program.clone(),
-            arguments: vec![data],
+            arguments: [&[data], further].concat(),
             library_directories: Vec::new(),
             directory: scratch.to_path_buf(),
             format: Format::Counted,

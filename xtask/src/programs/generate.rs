@@ -115,6 +115,10 @@ pub fn program(seed: u64, case: u64) -> String {
         let definition = generator.procedure(index);
         text.push_str(&definition);
     }
+    if generator.random.once_in(2) {
+        let definitions = generator.float_family();
+        text.push_str(&definitions);
+    }
     text.push_str(&generator.driver());
     text
 }
@@ -207,6 +211,87 @@ impl Generator {
                 .collect::<String>(),
             arguments.join(" "),
         )
+    }
+
+    /// Procedures that pass each other flonums and give flonums, or now and then something else, and one that calls them.
+    fn float_family(&mut self) -> String {
+        let count = 1 + self.random.below(3);
+        let doubles = 1 + self.random.below(5);
+        let names: Vec<String> = (0..count).map(|_| self.fresh("f")).collect();
+        let mut text = String::from("(define floats (make-vector 3 0.5))\n");
+        self.mutable.clear();
+        self.escapes.clear();
+        for name in &names {
+            let parameters: Vec<String> = (0..doubles).map(|_| self.fresh("d")).collect();
+            self.scope = vec![("n".to_owned(), Type::Integer)];
+            let typed = parameters.iter().map(|name| (name.clone(), Type::Double));
+            self.scope.extend(typed);
+            let base = match self.random.below(8) {
+                0 => self.leaf(Type::Number),
+                1 => self.expression(Type::Double, 2),
+                _ => self.random.choose(&parameters).clone(),
+            };
+            let body = self.float_body(&names, doubles);
+            let _ = writeln!(
+                text,
+                "(define ({name} n {})\n  (if (< n 1)\n      {base}\n      {body}))",
+                parameters.join(" ")
+            );
+        }
+        let parameters: Vec<String> = (0..doubles).map(|_| self.fresh("a")).collect();
+        let depth = 3 + self.random.below(3);
+        let entry = self.fresh("q");
+        let arguments = parameters.join(" ");
+        let _ = writeln!(
+            text,
+            "(define ({entry} {arguments})\n  ({} {depth} {arguments}))",
+            names[0]
+        );
+        self.procedures.push(Procedure {
+            name: entry,
+            parameters: vec![Type::Double; doubles],
+            result: Type::Double,
+            optional: 0,
+        });
+        text
+    }
+
+    /// What one of them does with calls of the others.
+    fn float_body(&mut self, names: &[String], doubles: usize) -> String {
+        let call = |generator: &mut Generator, less: usize| {
+            let name = generator.random.choose(names).clone();
+            let arguments: Vec<String> = (0..doubles)
+                .map(|_| match generator.random.once_in(20) {
+                    true => generator.leaf(Type::Integer),
+                    false => generator.expression(Type::Double, 1),
+                })
+                .collect();
+            format!("({name} (- n {less}) {})", arguments.join(" "))
+        };
+        let (first, second) = (call(self, 1), call(self, 2));
+        let operator = *self.random.choose(&["+", "-", "*", "max", "list", "cons"]);
+        match self.random.below(7) {
+            0 => first,
+            1 => {
+                self.scope.push(("r".to_owned(), Type::Double));
+                self.scope.push(("s".to_owned(), Type::Double));
+                let value = self.expression(Type::Double, 3);
+                self.scope.truncate(self.scope.len() - 2);
+                format!("(let* ((r {first}) (s {second}))\n        (clip {value}))")
+            }
+            2 => format!(
+                "(begin (vector-set! floats (modulo n 3) {first})\n        (clip (+ (vector-ref floats 0) {second})))"
+            ),
+            3 => format!(
+                "(let loop ((i 0) (s 0.0))\n        (if (< i 2) (loop (+ i 1) (clip (+ s {second}))) s))"
+            ),
+            4 => {
+                let test = self.expression(Type::Boolean, 2);
+                format!("(if {test}\n          {first}\n          (clip (* 0.5 {second})))")
+            }
+            5 => format!("(clip (apply-1 (lambda (x) (+ x {second})) {first}))"),
+            _ => format!("(clip ({operator} {first} {second}))"),
+        }
     }
 
     /// Calls every procedure often, with arguments of the right types and now and then of others.

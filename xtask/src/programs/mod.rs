@@ -50,6 +50,11 @@ const MODES: &[Mode] = &[
         stress: Some(499),
         environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_GC_POISON", "1")],
     },
+    Mode {
+        name: "specializer, leaving at random",
+        stress: None,
+        environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_SPESH_STRESS", "20")],
+    },
 ];
 
 pub fn run(arguments: &mut Arguments) -> Result<(), String> {

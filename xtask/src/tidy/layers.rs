@@ -34,11 +34,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("sched", &[]),
     ("io", &["sched"]),
+    ("tls", &["sched", "io"]),
+    ("formats", &["io"]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched", "io",
+            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
+            "io", "tls", "formats",
         ],
     ),
     (

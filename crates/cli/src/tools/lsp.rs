@@ -31,7 +31,7 @@ pub const TOOL: Tool = Tool {
 fn run(mut parser: Parser) -> Result<u8, String> {
     let text_of = |error: lexopt::Error| error.to_string();
     let mut options = canny_lsp::Options {
-        directories_around: Some(crate::project::directories_around),
+        project_around: Some(crate::project::around),
         ..canny_lsp::Options::default()
     };
     while let Some(argument) = parser.next().map_err(text_of)? {

@@ -29,6 +29,7 @@ const MACHINE_OPTIONS: &[Row] = &[
         "show a warning (its code), or not (no-CODE); all, none; error: refuse such programs",
     ),
     ("--no-warnings", "as -W none"),
+    ("--no-values", "show no values of variables in backtraces"),
     (
         "--message-format text|json",
         "write messages as text, or as JSON",

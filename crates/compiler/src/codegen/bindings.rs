@@ -194,7 +194,8 @@ impl Generator<'_> {
     }
 
     /// Evaluates the body of what binds variables in registers. If people may want to see them, keeps where they are, and
-    /// keeps them live until the body returns. The span tells which copy of code they belong to.
+    /// if they will look into frames, keeps them live until the body returns. The span tells which copy of code they
+    /// belong to. No other value that lives on comes into a variable's register as long as its scope lasts.
     pub(super) fn scope(
         &mut self,
         variables: &[(VarId, u8)],
@@ -204,7 +205,14 @@ impl Generator<'_> {
         span: Span,
     ) -> Outcome {
         if !self.unit.keeps_variables {
-            return self.node(body, destination, top);
+            let start = self.assembler.here();
+            self.node(body, destination, top)?;
+            if self.unit.names_variables {
+                for (var, at) in variables {
+                    self.keep_variable(*var, *at, start, span);
+                }
+            }
+            return Ok(());
         }
         let (start, outer) = (self.assembler.here(), self.kept.len());
         self.kept.extend(variables.iter().map(|(_, at)| *at));

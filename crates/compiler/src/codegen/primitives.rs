@@ -10,7 +10,7 @@ use super::tests_and_branches::{is_identity, small_integer};
 use super::{Destination, Generator, Outcome, register};
 use crate::ir::{Kind, Node};
 use crate::parallel_move::{Move, sequentialise};
-use crate::unit::PoolEntry;
+use crate::unit::{PoolEntry, Written};
 
 impl Generator<'_> {
     pub(super) fn primitive(
@@ -150,11 +150,12 @@ impl Generator<'_> {
         span: Span,
     ) -> Outcome {
         if let [left, right] = operands
-            && let Some((operand, by)) = addend(opcode, left, right)
+            && let Some((operand, by, written)) = addend(opcode, left, right)
         {
             let (from, next) = self.operand(operand, &[], top)?;
             let to = self.target(destination, next)?;
             self.position(span);
+            self.assembler.written(written);
             self.assembler.abc(Opcode::AddImmediate, to, from, by as u8);
             self.deliver(to, destination, span);
             return Ok(());
@@ -360,16 +361,32 @@ fn record_field<'n>(index: &Node, name: &'n Node) -> Option<(u32, &'n Datum)> {
 
 /// The operand and the small constant of an addition or subtraction. Zero is left alone: adding it
 /// is not the same as subtracting it for a negative zero.
-fn addend<'n>(opcode: Opcode, left: &'n Node, right: &'n Node) -> Option<(&'n Node, i8)> {
+fn addend<'n>(opcode: Opcode, left: &'n Node, right: &'n Node) -> Option<(&'n Node, i8, Written)> {
     let short = |node: &Node, sign: i64| {
         let value = small_integer(node)?.checked_mul(sign)?;
         i8::try_from(value).ok().filter(|value| *value != 0)
     };
     match opcode {
-        Opcode::Add => short(right, 1)
-            .map(|by| (left, by))
-            .or_else(|| short(left, 1).map(|by| (right, by))),
-        Opcode::Subtract => short(right, -1).map(|by| (left, by)),
+        Opcode::Add => {
+            let (operand, by, is_exchanged) = match short(right, 1) {
+                Some(by) => (left, by, false),
+                None => (right, short(left, 1)?, true),
+            };
+            let written = Written {
+                is_exchanged,
+                // Less than nothing is subtracted.
+                is_opposite: by < 0,
+            };
+            Some((operand, by, written))
+        }
+        Opcode::Subtract => {
+            let by = short(right, -1)?;
+            let written = Written {
+                is_exchanged: false,
+                is_opposite: by > 0,
+            };
+            Some((left, by, written))
+        }
         _ => None,
     }
 }

@@ -9,6 +9,13 @@ use super::integrated::{Comparison, Integration, Sign, TypeTest, integration};
 use super::{Destination, Generator, Outcome, has_word_identity, immediate_word};
 use crate::assembler::CodeLabel;
 use crate::ir::{Kind, Node};
+use crate::unit::Written;
+
+/// The operands of a comparison are in the other order.
+const EXCHANGED: Written = Written {
+    is_exchanged: true,
+    is_opposite: false,
+};
 
 /// The two ways out of a test, and the one that is bound next.
 #[derive(Clone, Copy)]
@@ -209,6 +216,10 @@ impl Generator<'_> {
                 let (registers, _) = self.operands(operands, top)?;
                 let (a, b) = order(registers[0], registers[1], swap);
                 self.position(span);
+                self.assembler.written(Written {
+                    is_exchanged: swap,
+                    is_opposite: positive == Opcode::JumpNotCharacterLess,
+                });
                 self.choose(positive, negative, a, b, exits);
                 Ok(())
             }
@@ -299,12 +310,16 @@ impl Generator<'_> {
             let (from, _) = self.operand(right, &[], top)?;
             let (positive, negative) = comparison.immediate_swapped;
             self.position(span);
+            self.assembler.written(EXCHANGED);
             self.choose_immediate(positive, negative, from, immediate, exits);
         } else {
             let (a, next) = self.operand(left, std::slice::from_ref(right), top)?;
             let (b, _) = self.operand(right, &[], next)?;
             let (a, b) = order(a, b, comparison.swap);
             self.position(span);
+            if comparison.swap {
+                self.assembler.written(EXCHANGED);
+            }
             self.choose(comparison.positive, comparison.negative, a, b, exits);
         }
         Ok(())

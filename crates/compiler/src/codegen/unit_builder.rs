@@ -32,8 +32,10 @@ pub(crate) struct UnitBuilder {
     /// The unit's number of a row by the compiler's.
     inlined_index: HashMap<u32, u32>,
     closed: Vec<bool>,
-    /// Whether to keep where variables are.
+    /// Whether to keep where variables are, and to keep them live.
     pub keeps_variables: bool,
+    /// Whether to keep where they are.
+    pub names_variables: bool,
 }
 
 impl UnitBuilder {
@@ -48,6 +50,7 @@ impl UnitBuilder {
             inlined_index: HashMap::new(),
             closed: find_closed(program),
             keeps_variables: false,
+            names_variables: false,
         }
     }
 

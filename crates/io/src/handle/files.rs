@@ -27,14 +27,14 @@ const LOCK_SLICE: Duration = Duration::from_millis(10);
 impl Handle {
     /// Cuts a file off, or makes it longer with zeros.
     pub fn truncate(&self, length: u64) -> Result<(), IoError> {
-        let descriptor = self.descriptor(Operation::Truncate)?;
+        let descriptor = self.open_descriptor(Operation::Truncate)?;
         let outcome = rustix::fs::ftruncate(descriptor.as_fd(), length);
         outcome.map_err(|errno| self.system(Operation::Truncate, errno))
     }
 
     /// Waits until what was written is on the disk; without what is only told about the file, if so wished.
     pub fn sync(&self, data_only: bool) -> Result<(), IoError> {
-        let descriptor = self.descriptor(Operation::Sync)?;
+        let descriptor = self.open_descriptor(Operation::Sync)?;
         let outcome = if data_only {
             rustix::fs::fdatasync(descriptor.as_fd())
         } else {
@@ -45,7 +45,7 @@ impl Handle {
 
     /// The length of a file in bytes.
     pub fn length(&self) -> Result<u64, IoError> {
-        let descriptor = self.descriptor(Operation::Seek)?;
+        let descriptor = self.open_descriptor(Operation::Seek)?;
         match rustix::fs::fstat(descriptor.as_fd()) {
             Ok(status) if self.regular => Ok(status.st_size as u64),
             Ok(_) => Err(IoError::unsupported(Operation::Seek, &self.name)),
@@ -58,7 +58,7 @@ impl Handle {
         if !self.access.reads() {
             return Err(IoError::unsupported(Operation::Read, &self.name));
         }
-        let descriptor = self.descriptor(Operation::Read)?;
+        let descriptor = self.open_descriptor(Operation::Read)?;
         let mut filled = 0;
         while filled < buffer.len() {
             let rest = &mut buffer[filled..];
@@ -78,7 +78,7 @@ impl Handle {
     /// Locks a file, or changes the kind of its lock; waits while others have it. Only who asks for the lock heeds it. It
     /// ends with the handle.
     pub fn lock_file(&self, kind: FileLock, wait: Wait<'_>) -> Result<(), IoError> {
-        let descriptor = self.descriptor(Operation::Lock)?;
+        let descriptor = self.open_descriptor(Operation::Lock)?;
         let operation = match kind {
             FileLock::Shared => FlockOperation::NonBlockingLockShared,
             FileLock::Exclusive => FlockOperation::NonBlockingLockExclusive,
@@ -109,13 +109,13 @@ impl Handle {
 
     /// Gives the lock up.
     pub fn unlock_file(&self) -> Result<(), IoError> {
-        let descriptor = self.descriptor(Operation::Lock)?;
+        let descriptor = self.open_descriptor(Operation::Lock)?;
         let outcome = rustix::fs::flock(descriptor.as_fd(), FlockOperation::Unlock);
         outcome.map_err(|errno| self.system(Operation::Lock, errno))
     }
 
     /// A second reference to the descriptor, so that the system can be asked without the lock.
-    fn descriptor(&self, operation: Operation) -> Result<Arc<Descriptor>, IoError> {
+    fn open_descriptor(&self, operation: Operation) -> Result<Arc<Descriptor>, IoError> {
         match &*self.lock() {
             Backend::Descriptor { descriptor, .. } => Ok(Arc::clone(descriptor)),
             Backend::Closed => Err(IoError::closed(operation, &self.name)),

@@ -112,7 +112,10 @@ fn closing_is_idempotent_and_final() {
             handle.seek(SeekFrom::Start(0)),
             Err(IoError::Closed(_))
         ));
-        assert!(matches!(handle.flush(), Err(IoError::Closed(_))));
+        assert!(matches!(
+            handle.flush(Wait::Blocking),
+            Err(IoError::Closed(_))
+        ));
     }
 }
 

@@ -204,6 +204,14 @@ impl BinaryInput {
         Ok(())
     }
 
+    /// Takes everything over, what is buffered included; this port is closed from here on.
+    pub fn take_open(&mut self) -> Result<BinaryInput, IoError> {
+        self.check_open()?;
+        let mut closed = BinaryInput::with_buffer(None, Vec::new(), self.name.clone());
+        closed.closed = true;
+        Ok(std::mem::replace(self, closed))
+    }
+
     /// Closes the port and its handle. Closing twice is no error.
     pub fn close(&mut self) -> Result<(), IoError> {
         if self.closed {

@@ -162,7 +162,9 @@ impl OutputBuffer {
             return Err(IoError::closed(Operation::Write, &self.name));
         }
         self.write_out(wait)?;
-        self.handle.as_ref().map_or(Ok(()), |handle| handle.flush())
+        self.handle
+            .as_ref()
+            .map_or(Ok(()), |handle| handle.flush(wait))
     }
 
     /// Flushes and closes. If flushing is only interrupted, the port stays open; after any other error

@@ -12,10 +12,11 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 use super::Root;
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
-use crate::arguments::{in_registers, known_types};
-use crate::install::RETURN_NATIVE;
+use crate::arguments::{Doubles, doubles_of, in_registers, known_types};
+use crate::install::{RETURN_FLOAT, RETURN_NATIVE};
 use crate::machine::{Stub, Target};
 use crate::slots::instruction;
+use crate::values::is_float;
 
 /// An instruction of the bytecode, as slow paths need it.
 #[derive(Clone, Copy)]
@@ -30,6 +31,23 @@ struct Site {
     opcode: Opcode,
     /// Field a.
     a: i32,
+}
+
+/// A call's arguments.
+#[derive(Default)]
+struct Passed {
+    /// In registers, in order.
+    words: Vec<Value>,
+    /// In registers for doubles, in order.
+    doubles: Vec<Value>,
+    /// Words for slots: those behind the ones in registers.
+    in_slots: Vec<Value>,
+}
+
+impl Passed {
+    fn in_registers(&self) -> usize {
+        self.words.len() + self.doubles.len()
+    }
 }
 
 impl Segment<'_, '_> {
@@ -67,9 +85,12 @@ impl Segment<'_, '_> {
         let stores = self.procedure.slots.at_node(id).to_vec();
         self.store_slots(&stores);
         let first = window + frame::LINK_WORDS as i32;
-        let words: Vec<Value> = arguments.iter().map(|id| self.tagged(*id)).collect();
-        let in_registers = words_in_registers(callee, &words);
-        for (word, slot) in words.iter().zip(first..).skip(in_registers.len()) {
+        let passed = self.passed(callee, arguments);
+        for (word, slot) in passed
+            .in_slots
+            .iter()
+            .zip(first + passed.in_registers() as i32..)
+        {
             self.store_slot(*word, slot);
         }
         let (Callee::Unknown(closure) | Callee::Known { closure, .. }) = callee;
@@ -95,7 +116,7 @@ impl Segment<'_, '_> {
         let descriptor = self.address(Target::Return(index));
         self.store_slot(descriptor, window + 1);
         let fp = self.slot_address(first);
-        self.enter_callee(callee, target, fp, in_registers);
+        self.enter_callee(callee, target, fp, &passed);
         Ok(())
     }
 
@@ -135,14 +156,9 @@ impl Segment<'_, '_> {
         };
         // Every argument is read before a slot is written: values are in registers.
         let mut moves = vec![(frame::CLOSURE, *closure, closure_value)];
-        let words: Vec<Value> = arguments.iter().map(|id| self.tagged(*id)).collect();
-        let in_registers = words_in_registers(callee, &words);
-        for (slot, (argument, word)) in arguments
-            .iter()
-            .zip(&words)
-            .enumerate()
-            .skip(in_registers.len())
-        {
+        let passed = self.passed(callee, arguments);
+        let others = arguments.iter().enumerate().skip(passed.in_registers());
+        for ((slot, argument), word) in others.zip(&passed.in_slots) {
             moves.push((slot as i32, *argument, *word));
         }
         let procedure = self.procedure;
@@ -155,8 +171,33 @@ impl Segment<'_, '_> {
             }
         }
         let fp = self.fp();
-        self.enter_callee(callee, target, fp, in_registers);
+        self.enter_callee(callee, target, fp, &passed);
         Ok(())
+    }
+
+    /// The values of a call's arguments, held as the callee gets them.
+    fn passed(&mut self, callee: &Callee, arguments: &[NodeId]) -> Passed {
+        let mut passed = Passed::default();
+        let (in_registers, doubles) = match callee {
+            Callee::Known { .. } => {
+                let types = known_types(self.procedure.graph, arguments);
+                (in_registers(arguments.len()), doubles_of(&types))
+            }
+            Callee::Unknown(_) => (0, Doubles::default()),
+        };
+        for (argument, id) in arguments.iter().enumerate() {
+            if argument >= in_registers {
+                let word = self.tagged(*id);
+                passed.in_slots.push(word);
+            } else if doubles.contains(argument) {
+                let double = self.double(*id);
+                passed.doubles.push(double);
+            } else {
+                let word = self.tagged(*id);
+                passed.words.push(word);
+            }
+        }
+        passed
     }
 
     /// Where calls of known code go on.
@@ -169,17 +210,23 @@ impl Segment<'_, '_> {
 
     /// Goes to a callee whose frame is ready: known code by its machine address, with arguments in registers, any other by
     /// its code object.
-    fn enter_callee(&mut self, callee: &Callee, target: Value, fp: Value, in_registers: &[Value]) {
+    fn enter_callee(&mut self, callee: &Callee, target: Value, fp: Value, passed: &Passed) {
         if let Callee::Unknown(_) = callee {
             return self.enter_code(target, fp);
         }
-        let (first, others) = match in_registers.split_first() {
+        self.jump_directly(target, fp, &passed.words, &passed.doubles);
+    }
+
+    /// Jumps with words and doubles in registers.
+    fn jump_directly(&mut self, target: Value, fp: Value, words: &[Value], doubles: &[Value]) {
+        let (first, others) = match words.split_first() {
             Some((first, others)) => (*first, others),
-            None => (fp, in_registers),
+            None => (fp, words),
         };
         let mut registers = vec![first, fp, self.thread];
         registers.extend(others);
-        let signature = self.direct_signatures[in_registers.len()];
+        registers.extend(doubles);
+        let signature = self.direct_signature(words.len(), doubles.len());
         self.mark_exit();
         self.builder
             .ins()
@@ -236,10 +283,16 @@ impl Segment<'_, '_> {
         target
     }
 
-    /// Returns from the outermost frame: into compiled code with the value in the register of pc and fp as it is, into
-    /// the interpreter as its own return does.
+    /// Returns from the outermost frame: into compiled code with the value in the register of pc, or the double in the first one
+    /// for doubles, and fp as it is; into the interpreter as its own return does.
     pub(super) fn return_value(&mut self, x: NodeId) {
-        let value = self.tagged(x);
+        let root = self.procedure.values.root(x);
+        let is_double = is_float(self.procedure.graph, root);
+        let value = if is_double {
+            self.value(x)
+        } else {
+            self.tagged(x)
+        };
         let fp = self.fp();
         let pc = self.load(I64, fp, 8 * frame::RETURN_PC);
         let opcode = self.load(I8, pc, 0);
@@ -250,8 +303,15 @@ impl Segment<'_, '_> {
             .ins()
             .brif(is_native, compiled, &[], interpreted, &[]);
         self.begin(interpreted);
-        self.jump_to_stub(Target::Stub(Stub::Return), value, fp);
+        self.coldly(|s| {
+            let word = if is_double { s.box_float(value) } else { value };
+            s.jump_to_stub(Target::Stub(Stub::Return), word, fp);
+        });
         self.begin(compiled);
+        if is_double {
+            let target = self.load(I64, pc, RETURN_FLOAT as i32);
+            return self.jump_directly(target, fp, &[], &[value]);
+        }
         let target = self.load(I64, pc, RETURN_NATIVE as i32);
         let registers = [value, fp, self.thread];
         self.jump_to(target, &registers);
@@ -433,14 +493,6 @@ impl Segment<'_, '_> {
         let card = self.builder.ins().iadd(cards, index);
         let one = self.builder.ins().iconst(I32, 1);
         self.builder.ins().istore8(TRUSTED, one, card, 0);
-    }
-}
-
-/// The arguments that a call passes in registers.
-fn words_in_registers<'w>(callee: &Callee, words: &'w [Value]) -> &'w [Value] {
-    match callee {
-        Callee::Known { .. } => &words[..in_registers(words.len())],
-        Callee::Unknown(_) => &[],
     }
 }
 

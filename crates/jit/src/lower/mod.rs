@@ -25,12 +25,15 @@ use cranelift_codegen::Context;
 use cranelift_frontend::FunctionBuilderContext;
 
 use crate::arguments::{Arguments, Front};
-use crate::compiled::{Compiled, ExitPlan, InlinedPlan, LinkPlan, ResumptionPlan, ReturnPlan};
+use crate::compiled::{
+    Compiled, ExitPlan, InlinedPlan, LinkPlan, NO_PLACE, ResumptionPlan, ReturnPlan, Starts,
+};
+use crate::continuations::{Continuation, Wanted};
 use crate::cuts::Cuts;
-use crate::exits::ExitTail;
+use crate::exits::{ExitTail, Way};
 use crate::joins::Joins;
 use crate::liveness::Liveness;
-use crate::machine::{self, Effort, Relocation, direct_signature};
+use crate::machine::{self, Effort, direct_signature};
 use crate::slots::{Slots, instruction, operands_tried};
 use crate::values::Values;
 use crate::{Environment, JitError};
@@ -113,6 +116,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         exits: Vec::new(),
         resumptions: Vec::new(),
         links: Vec::new(),
+        boxers: Vec::new(),
         exit_tails: Vec::new(),
         segments: Vec::new(),
         name: code.name.clone(),
@@ -123,8 +127,11 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
     let mut places = Vec::new();
     while let Some(&root) = output.roots.get(places.len()) {
         machine::clear(&mut context);
+        let doubles = procedure.arguments.doubles.count();
         if root == Root::Entry {
-            context.func.signature = direct_signature(procedure.arguments.count);
+            context.func.signature = direct_signature(procedure.arguments.count - doubles, doubles);
+        } else if procedure.float_result(root).is_some() {
+            context.func.signature = direct_signature(0, 1);
         }
         let (exits, effort) = Segment::build(
             procedure,
@@ -134,28 +141,47 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
             &mut builder_context,
         )?;
         let function = machine::generate(&mut context, exits, effort, environment.disassembles)?;
-        let bridge = match root {
-            Root::Entry => front.code.clone(),
-            _ => procedure.bridge(root)?,
+        let place = match root {
+            Root::Entry => {
+                let place = compiled.add_segment(function, &front.code, &front.relocations);
+                place_front(&mut compiled, &front, procedure, place);
+                Place::plain(place.0)
+            }
+            Root::AfterCall(..) => {
+                let before = procedure.continuation(root, &mut output)?;
+                let (segment, start) =
+                    compiled.add_segment(function, &before.code, &before.relocations);
+                Place {
+                    segment,
+                    bridge: start + before.bridge,
+                    words: start + before.words,
+                    float: match procedure.float_result(root) {
+                        Some(_) => segment,
+                        None => NO_PLACE,
+                    },
+                }
+            }
+            _ => Place::plain(compiled.add_segment(function, &[], &[]).0),
         };
-        places.push(compiled.add_segment(function, &bridge));
+        places.push(place);
     }
     let place = |root: usize| places[root];
-    place_front(&mut compiled, &front, graph.entry, place(0));
     compiled.links = output.links;
     compiled.add_exit_tails(&output.exit_tails);
     for (state, root) in &output.returns {
         let instruction = instruction(graph, *state)?;
         let code = graph.code_of(graph.state(*state).frame);
-        let (native, bridge) = place(*root);
+        let place = place(*root);
         compiled.returns.push(ReturnPlan {
             call_word: instruction.first_word(),
             live_map: code.instructions[instruction.pc + 1],
             bytecode: code.address(instruction.next_pc()),
-            native,
-            bridge,
+            native: place.words,
+            float: place.float,
+            bridge: place.bridge,
         });
     }
+    compiled.add_boxers(environment.box_flonum);
     for &address in &output.inlined {
         compiled.inlined.push(inlined_plan(graph, address)?);
     }
@@ -175,29 +201,49 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
     }
     for resumption in &output.resumptions {
         compiled.resumptions.push(ResumptionPlan {
-            next: (resumption.0.0, place(resumption.0.1).0),
-            taken: (resumption.1.0, place(resumption.1.1).0),
+            next: (resumption.0.0, place(resumption.0.1).segment),
+            taken: (resumption.1.0, place(resumption.1.1).segment),
         });
     }
     Ok(compiled)
+}
+
+/// Where the ways into a segment are; all of one place but for continuations.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    segment: usize,
+    bridge: usize,
+    words: usize,
+    float: usize,
+}
+
+impl Place {
+    fn plain(segment: usize) -> Place {
+        Place {
+            segment,
+            bridge: segment,
+            words: segment,
+            float: NO_PLACE,
+        }
+    }
 }
 
 /// The ways in that a front has, given where the first segment begins and where the front in front of it does.
 fn place_front(
     compiled: &mut Compiled,
     front: &Front,
-    entry: EntryPoint,
+    procedure: &Procedure,
     (direct, before): (usize, usize),
 ) {
     compiled.entry = before + front.memory;
-    if entry == EntryPoint::Start {
-        compiled.starts = Some((before + front.checked, direct));
+    if procedure.graph.entry == EntryPoint::Start {
+        compiled.starts = Some(Starts {
+            checked: before + front.checked,
+            known: before + front.known,
+            direct,
+            doubles: procedure.arguments.doubles,
+        });
     }
-    let moved = front.relocations.iter().map(|relocation| Relocation {
-        offset: before + relocation.offset,
-        ..*relocation
-    });
-    compiled.relocations.extend(moved);
 }
 
 /// The call whose return address an inlined frame has.
@@ -316,27 +362,72 @@ impl Procedure<'_> {
             && self.cuts.cuts_end(id)
     }
 
-    /// What the interpreter's return runs before a continuation: its fp is the caller's, and the value is in its
-    /// slot; the continuation expects the callee's fp, and the value as pc.
-    fn bridge(&self, root: Root) -> Result<Vec<u8>, JitError> {
+    /// The double that the segment of a root takes from a call, with the state to leave to if it gets none.
+    fn float_result(&self, root: Root) -> Option<(NodeId, StateId)> {
         let Root::AfterCall(block, index) = root else {
-            return Ok(Vec::new());
+            return None;
+        };
+        let next = *self.graph.blocks[block.index()].nodes.get(index + 1)?;
+        match self.graph.node(next).op {
+            Op::FloatResult(_, state) => Some((next, state)),
+            _ => None,
+        }
+    }
+
+    /// What stands in front of the segment of a root behind a call.
+    fn continuation(&self, root: Root, output: &mut Output) -> Result<Continuation, JitError> {
+        let Root::AfterCall(block, index) = root else {
+            return Err(JitError::Invalid("no continuation".into()));
         };
         let node = self.graph.blocks[block.index()].nodes[index];
         let Op::Call(_, _, state) = self.graph.node(node).op else {
             return Err(JitError::Invalid("a continuation without a call".into()));
         };
-        let words = instruction(self.graph, state)?.a() + frame::LINK_WORDS;
-        // lea rsi, [rsi + disp32]; mov rdi, [rsi - 16]
-        let mut bytes = vec![0x48, 0x8d, 0xb6];
-        bytes.extend((8 * words as i32).to_le_bytes());
-        bytes.extend([0x48, 0x8b, 0x7e, (8 * frame::CLOSURE) as i8 as u8]);
-        Ok(bytes)
+        let slot = self.call_base(state)?;
+        let wanted = match self.float_result(root) {
+            Some((result, behind)) => Some(Wanted {
+                slot,
+                callee: slot + frame::LINK_WORDS as i32,
+                exit_tail: self.exit_behind(result, behind, slot, output)?,
+            }),
+            None => None,
+        };
+        Continuation::new(instruction(self.graph, state)?.a(), wanted)
+    }
+
+    /// The last steps of leaving behind a call whose value, which is no flonum, is in its slot already.
+    fn exit_behind(
+        &self,
+        result: NodeId,
+        state: StateId,
+        slot: i32,
+        output: &mut Output,
+    ) -> Result<u32, JitError> {
+        let missing = self.slots.at_node(result);
+        if missing.iter().any(|(there, _)| *there != slot) {
+            return Err(JitError::Invalid(
+                "behind a call not everything is in its slot".into(),
+            ));
+        }
+        let tail = ExitTail {
+            way: self.way_out(state, output),
+            base: self.frame_base(state),
+            stores: Vec::new(),
+        };
+        Ok(output.exit_tail(tail))
+    }
+
+    /// Where leaving for a state leads.
+    fn way_out(&self, state: StateId, output: &mut Output) -> Way {
+        match self.graph.place_left_to_interpreter(state) {
+            Some(address) => Way::Bytecode(address),
+            None => Way::Exit(output.exit_descriptor(state)),
+        }
     }
 }
 
 /// An address that the runtime may give, and the root for it.
-type Way = (u64, usize);
+type Resumed = (u64, usize);
 
 /// What segments add to the procedure.
 #[derive(Default)]
@@ -351,7 +442,7 @@ struct Output {
     exit_indices: FastMap<StateId, u32>,
     exit_tails: Vec<ExitTail>,
     exit_tail_indices: FastMap<ExitTail, u32>,
-    resumptions: Vec<(Way, Way)>,
+    resumptions: Vec<(Resumed, Resumed)>,
     links: Vec<LinkPlan>,
     nodes_left: usize,
 }
@@ -433,9 +524,13 @@ fn check(graph: &Graph) -> Result<(), JitError> {
     for (index, block) in graph.blocks.iter().enumerate() {
         let mut is_entered = index == 0;
         let mut is_behind_runtime = false;
+        let mut before = None;
         for id in &block.nodes {
             match graph.node(*id).op {
-                Op::Slot(_) | Op::Closure | Op::ArgumentCount if !is_entered => {
+                Op::FloatResult(call, _) if before != Some(call) => {
+                    return invalid("a call's value is taken later");
+                }
+                Op::Slot(_) | Op::FloatSlot(_) | Op::Closure | Op::ArgumentCount if !is_entered => {
                     return invalid("what the frame held on entry is read later");
                 }
                 Op::Reload(_) if !is_behind_runtime => {
@@ -444,6 +539,7 @@ fn check(graph: &Graph) -> Result<(), JitError> {
                 Op::Call(..) | Op::Runtime(_) => is_entered = false,
                 _ => {}
             }
+            before = Some(*id);
             is_behind_runtime = match graph.node(*id).op {
                 Op::Runtime(_) => true,
                 Op::Reload(_) => is_behind_runtime,

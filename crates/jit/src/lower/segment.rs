@@ -21,7 +21,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use super::objects::object_bytes;
 use super::ways_out::Exit;
 use super::{Output, Procedure, Root};
-use crate::arguments::{Arguments, REGISTERS};
+use crate::arguments::Arguments;
 use crate::liveness::RootSet;
 use crate::machine::{self, Effort, Target, direct_signature, segment_signature};
 use crate::slots::{defines_a, instruction, leaf_of, operands_tried};
@@ -49,8 +49,8 @@ pub(super) struct Segment<'a, 'b> {
     pub(super) is_cold: bool,
     /// Signatures by number of registers that matter to who is jumped to.
     pub(super) signatures: [SigRef; 6],
-    /// Signatures of jumps into known code by number of arguments in registers.
-    pub(super) direct_signatures: [SigRef; REGISTERS + 1],
+    /// Signatures of jumps with arguments or values in registers, by numbers of words and doubles.
+    direct_signatures: FastMap<(usize, usize), SigRef>,
     /// Arguments that came in registers, if this is the entry.
     arguments: Vec<Value>,
     pub(super) maker_signature: SigRef,
@@ -80,8 +80,6 @@ impl<'a, 'b> Segment<'a, 'b> {
             signature.params.truncate(registers);
             builder.import_signature(signature)
         });
-        let direct_signatures =
-            std::array::from_fn(|count| builder.import_signature(direct_signature(count)));
         let mut native_signature = |convention, words, results| {
             let mut native = Signature::new(convention);
             native.params.resize(words, AbiParam::new(I64));
@@ -97,11 +95,12 @@ impl<'a, 'b> Segment<'a, 'b> {
         let registers = builder.block_params(entry).to_vec();
         let fp = builder.declare_var(I64);
         let arguments = match root {
-            Root::Entry => {
-                let there = registers.iter().take(1).chain(registers.iter().skip(3));
-                there.take(procedure.arguments.count).copied().collect()
-            }
+            Root::Entry => procedure.arguments.in_order(&registers),
             _ => Vec::new(),
+        };
+        let value = match procedure.float_result(root) {
+            Some(_) => registers[3],
+            None => registers[0],
         };
         let mut segment = Segment {
             procedure,
@@ -118,7 +117,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             exit_count: 0,
             is_cold: false,
             signatures,
-            direct_signatures,
+            direct_signatures: FastMap::default(),
             arguments,
             maker_signature,
             runtime_signature,
@@ -129,7 +128,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             unboxed: FastSet::default(),
         };
         segment.ways = procedure.ways(root);
-        segment.enter(root, registers[0], registers[1])?;
+        segment.enter(root, value, registers[1])?;
         while let Some(block) = segment.next_block() {
             let there = segment.blocks[&block];
             segment.builder.switch_to_block(there);
@@ -149,13 +148,21 @@ impl<'a, 'b> Segment<'a, 'b> {
         Ok((exit_count, effort))
     }
 
+    /// The signature of jumps with so many words and doubles.
+    pub(super) fn direct_signature(&mut self, words: usize, doubles: usize) -> SigRef {
+        let builder = &mut self.builder;
+        let known = self.direct_signatures.entry((words, doubles));
+        *known.or_insert_with(|| builder.import_signature(direct_signature(words, doubles)))
+    }
+
     pub(super) fn environment(&self) -> &'a Environment {
         self.procedure.environment
     }
 
     // Roots.
 
-    fn enter(&mut self, root: Root, pc: Value, fp: Value) -> Result<(), JitError> {
+    /// Begins with the value that a call returned, if that is where the segment begins, and fp.
+    fn enter(&mut self, root: Root, returned: Value, fp: Value) -> Result<(), JitError> {
         let graph = self.procedure.graph;
         match root {
             Root::Entry => {
@@ -173,7 +180,17 @@ impl<'a, 'b> Segment<'a, 'b> {
                 };
                 let words = self.procedure.call_base(state)? + frame::LINK_WORDS as i32;
                 self.set_fp(fp, words);
-                self.define(id, pc);
+                match self.procedure.float_result(root) {
+                    Some((result, _)) => {
+                        self.define(result, returned);
+                        if self.environment().leaves_at_random {
+                            // For leaving behind the call although it was a flonum.
+                            let word = self.box_float(returned);
+                            self.define(id, word);
+                        }
+                    }
+                    None => self.define(id, returned),
+                }
                 self.reload_after(id, state)?;
                 self.block(block, index + 1)
             }
@@ -224,7 +241,12 @@ impl<'a, 'b> Segment<'a, 'b> {
     fn store_arguments(&mut self, is_stored: impl Fn(&Arguments, usize) -> bool) {
         for register in 0..self.arguments.len() {
             if is_stored(&self.procedure.arguments, register) {
-                self.store_slot(self.arguments[register], register as i32);
+                let argument = self.arguments[register];
+                let word = match self.procedure.arguments.doubles.contains(register) {
+                    true => self.box_float(argument),
+                    false => argument,
+                };
+                self.store_slot(word, register as i32);
             }
         }
     }
@@ -240,7 +262,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         let (slow, fine) = (self.cold_block(), self.builder.create_block());
         self.builder.ins().brif(over, slow, &[], fine, &[]);
         self.begin(slow);
-        self.store_arguments(|_, _| true);
+        self.coldly(|s| s.store_arguments(|_, _| true));
         let start = self.procedure.graph.codes[0].entry;
         let pc = self.word(start);
         self.dispatch(pc, fp);
@@ -478,9 +500,16 @@ impl<'a, 'b> Segment<'a, 'b> {
                 let limit = self.builder.ins().atomic_load(I64, TRUSTED, self.thread);
                 self.exit_unless(limit, id)?;
             }
-            Op::Slot(register) if (*register as usize) < self.arguments.len() => {
+            Op::Slot(register) | Op::FloatSlot(register)
+                if (*register as usize) < self.arguments.len() =>
+            {
                 let value = self.arguments[*register as usize];
                 self.define(id, value);
+            }
+            Op::FloatSlot(register) => {
+                let value = self.load_slot(*register as i32);
+                let double = self.unbox(value);
+                self.define(id, double);
             }
             Op::Slot(register) | Op::Reload(register) => {
                 let value = self.load_slot(*register as i32);
@@ -505,6 +534,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             | Op::PoolSlot(_)
             | Op::Float(_)
             | Op::Refine(_)
+            | Op::FloatResult(..)
             | Op::Call(..)
             | Op::Runtime(_) => {}
             Op::Fixnum(..)

@@ -49,6 +49,16 @@ impl Segment<'_, '_> {
         }
     }
 
+    /// The double of a node that is a flonum.
+    pub(super) fn double(&mut self, id: NodeId) -> Value {
+        let value = self.value(id);
+        if is_float(self.procedure.graph, self.procedure.values.root(id)) {
+            value
+        } else {
+            self.unbox(value)
+        }
+    }
+
     /// The word of a constant.
     pub(super) fn constant(&self, id: NodeId) -> Option<u64> {
         match self.procedure.graph.node(self.procedure.values.root(id)).op {

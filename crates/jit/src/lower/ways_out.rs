@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{
 use super::segment::Segment;
 use super::values::flonum_word;
 use crate::JitError;
-use crate::exits::{Constant, ExitTail, Way};
+use crate::exits::{Constant, ExitTail};
 use crate::machine::{Stub, Target};
 use crate::slots::SlotStore;
 
@@ -72,10 +72,7 @@ impl Segment<'_, '_> {
         for exit in std::mem::take(&mut self.exits) {
             self.begin(exit.block);
             let mut tail = ExitTail {
-                way: match self.procedure.graph.place_left_to_interpreter(exit.state) {
-                    Some(address) => Way::Bytecode(address),
-                    None => Way::Exit(self.output.exit_descriptor(exit.state)),
-                },
+                way: self.procedure.way_out(exit.state, self.output),
                 base: self.procedure.frame_base(exit.state),
                 stores: Vec::new(),
             };

@@ -10,7 +10,7 @@ use super::machine::{
     Builder, CALLEE_FP, FakeCode, LEFT_RESULT, Machine, UNEXPECTED_RESULT, edge, fixnum, flonum,
     plain_code,
 };
-use crate::Installed;
+use crate::{Installed, LinkGoal};
 
 /// `(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))` with the closure calling itself.
 fn fib_code() -> FakeCode {
@@ -269,14 +269,14 @@ fn calls_of_known_code_enter_where_their_links_lead() {
     // By way of the code object, which asks.
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), TRUE]);
     // Straight to the questions: what they do not want is passed on, with its argument in its slot.
-    caller.lead_link(0, Some(starts.checked));
+    caller.lead_link(0, LinkGoal::Checked(starts));
     code.enter_bytecode();
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), TRUE]);
     // Behind them nobody asks.
-    caller.lead_link(0, Some(starts.direct));
+    caller.lead_link(0, LinkGoal::Known(starts));
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), fixnum(1)]);
     // Given up: the link leads to the code object again, and from there to the bytecode.
-    caller.lead_link(0, None);
+    caller.lead_link(0, LinkGoal::Code);
     candidate.retire();
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(5), TRUE]);
     assert_eq!(machine.times_left(), 0);
@@ -307,8 +307,8 @@ fn arguments_arrive_in_registers_and_slots() {
         let closure = machine.closure(&code, &[]);
         let f = machine.closure(&caller_code, &[]);
         let wanted = fixnum(100 + (1..count as i64).sum::<i64>());
-        for entry in [None, callee.starts.map(|starts| starts.direct)] {
-            caller.lead_link(0, entry);
+        for goal in [LinkGoal::Code, LinkGoal::Known(callee.starts.unwrap())] {
+            caller.lead_link(0, goal);
             assert_eq!(machine.call(f, &[closure, fixnum(100)]), wanted);
         }
         assert_eq!(machine.times_left(), 0);
@@ -330,7 +330,7 @@ fn a_wrong_argument_in_a_register_leaves_in_its_slot() {
     let code = fib_code();
     let b = fib_graph(&code, true);
     let installed = machine.install(&b.graph, &code);
-    installed.lead_link(0, installed.starts.map(|starts| starts.direct));
+    installed.lead_link(0, LinkGoal::Known(installed.starts.unwrap()));
     let closure = machine.closure(&code, &[]);
     assert_eq!(machine.call(closure, &[fixnum(20)]), fixnum(6765));
     assert_eq!(machine.times_left(), 0);

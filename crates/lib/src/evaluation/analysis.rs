@@ -5,7 +5,7 @@
 //! open in an editor have the text that they have there ([`OpenDocuments`]).
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -39,6 +39,7 @@ pub struct OpenDocuments {
 struct OpenState {
     texts: HashMap<PathBuf, (u64, Arc<str>)>,
     directories: Vec<PathBuf>,
+    libraries: Arc<HashMap<String, PathBuf>>,
     changes: u64,
 }
 
@@ -60,9 +61,15 @@ impl OpenDocuments {
         self.lock().texts.remove(path);
     }
 
-    /// Where libraries are looked for from now on.
-    pub fn set_directories(&self, directories: Vec<PathBuf>) {
-        self.lock().directories = directories;
+    /// Where libraries are looked for from now on: directories, and the files of what packages have under other names.
+    pub fn set_search(&self, directories: Vec<PathBuf>, libraries: Arc<HashMap<String, PathBuf>>) {
+        let mut state = self.lock();
+        state.directories = directories;
+        state.libraries = libraries;
+    }
+
+    fn package_file(&self, name: &LibraryName) -> Option<PathBuf> {
+        self.lock().libraries.get(name.key().as_str()).cloned()
     }
 
     /// Where libraries are looked for.
@@ -127,7 +134,8 @@ impl OverlayLoader {
 /// The file of a library, if it has one.
 fn find_file(documents: &OpenDocuments, name: &LibraryName) -> Result<PathBuf, Vec<PathBuf>> {
     let directories = documents.directories();
-    let candidates = SearchPath { directories }.candidates(name);
+    let mut candidates = SearchPath { directories }.candidates(name);
+    candidates.extend(documents.package_file(name));
     match candidates
         .iter()
         .find(|path| documents.text(path).is_some() || path.is_file())
@@ -192,7 +200,7 @@ pub struct Analysis {
     pub recordings: Vec<Arc<Recording>>,
     /// Forms that are not complete, so that what was said of them is a guess.
     pub repaired: Vec<Span>,
-    /// Files of the libraries that were ever expanded: when one changes, so may this.
+    /// Files that were included, and those of the libraries that were ever expanded: when one changes, so may this.
     pub files: Vec<PathBuf>,
     /// It was stopped before it was complete.
     pub is_stopped: bool,
@@ -227,11 +235,16 @@ impl Evaluation {
         );
         let recording = inner.libraries.end_recording();
         inner.libraries.set_stop(None);
+        let included = inner.libraries.take_files();
         inner.keep_expanded_libraries(&self.sources);
         let known = inner.known_libraries.values();
         let mut files: Vec<PathBuf> = known
             .flat_map(|known| known.files.iter().map(|(file, _)| file.clone()))
+            .chain(included)
+            .map(|file| without_dots(&file))
             .collect();
+        files.sort_unstable();
+        files.dedup();
         let mut diagnostics = forms.diagnostics;
         let has_reading_errors = diagnostics.iter().any(Diagnostic::is_error);
         let is_guess = |one: &Diagnostic| {
@@ -290,6 +303,21 @@ impl Evaluation {
     pub fn release(&self, source: SourceId) {
         self.sources.release(source);
     }
+}
+
+/// A path without `.` and `..`, as editors write it.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if plain.file_name().is_some() => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The interfaces of the standard libraries, in no order.

@@ -14,7 +14,7 @@ use canny_syntax::reader::{Builder, Special, SyntaxBuilder, read_source};
 use canny_syntax::span::{SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_tables::kinds::Kind;
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::number_of;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
@@ -49,13 +49,18 @@ fn features(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
 }
 
 /// Payload words of environments and of loaders.
-mod field {
-    pub(super) const ID: usize = 0;
-    pub(super) const NAME: usize = 1;
+pub(crate) mod field {
+    pub(crate) const ID: usize = 0;
+    pub(crate) const NAME: usize = 1;
+}
+
+/// The number of an object that [`host_object`] made.
+pub(crate) fn number_of_host_object(object: ObjectRef) -> u64 {
+    object.field(field::ID).as_index().unwrap_or(0) as u64
 }
 
 /// The object for a host object with this number.
-fn host_object(
+pub(crate) fn host_object(
     thread: &mut Thread,
     kind: Kind,
     space: u64,

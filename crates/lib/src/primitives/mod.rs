@@ -1,13 +1,20 @@
 //! The primitives, in the groups of their rows.
 
+pub(crate) mod base64;
 pub(crate) mod bytevectors;
 pub(crate) mod characters;
+pub(crate) mod compression;
 pub(crate) mod control;
+pub(crate) mod csv;
 pub(crate) mod equivalence;
 pub(crate) mod errors;
 pub(crate) mod evaluation;
+pub(crate) mod file_names;
+pub(crate) mod file_system;
 pub(crate) mod hash_tables;
+pub(crate) mod host_objects;
 mod inquiry;
+pub(crate) mod json;
 pub(crate) mod lists;
 pub(crate) mod memory;
 pub(crate) mod numbers;
@@ -15,8 +22,11 @@ pub(crate) mod numeric_vectors;
 pub(crate) mod pairs;
 pub(crate) mod ports;
 pub(crate) mod posix;
+pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
+pub(crate) mod regexp;
+pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
@@ -25,7 +35,9 @@ pub(crate) mod strings;
 pub(crate) mod symbols;
 pub(crate) mod syntax_objects;
 pub(crate) mod system;
+pub(crate) mod text;
 pub(crate) mod vectors;
+pub(crate) mod watches;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,14 +51,19 @@ type Implementations = &'static [(&'static str, PrimitiveFunction)];
 
 /// Every topic. A test checks that they agree with the rows.
 const TOPICS: &[Implementations] = &[
+    base64::IMPLEMENTATIONS,
     bytevectors::IMPLEMENTATIONS,
     characters::IMPLEMENTATIONS,
+    compression::IMPLEMENTATIONS,
     control::IMPLEMENTATIONS,
+    csv::IMPLEMENTATIONS,
     equivalence::IMPLEMENTATIONS,
     hash_tables::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
+    file_system::IMPLEMENTATIONS,
     inquiry::IMPLEMENTATIONS,
+    json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
     numbers::arithmetic::IMPLEMENTATIONS,
@@ -68,8 +85,10 @@ const TOPICS: &[Implementations] = &[
     ports::open::IMPLEMENTATIONS,
     ports::output::IMPLEMENTATIONS,
     posix::IMPLEMENTATIONS,
+    processes::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
+    regexp::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
     string_comparison::IMPLEMENTATIONS,
     string_search::IMPLEMENTATIONS,
@@ -77,8 +96,11 @@ const TOPICS: &[Implementations] = &[
     symbols::IMPLEMENTATIONS,
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
+    sockets::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
+    text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
+    watches::IMPLEMENTATIONS,
 ];
 
 /// One function for each primitive row, in the order of the rows: what a machine is made with.

@@ -2,8 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use canny_io::port::EncodeOptions;
 use canny_io::{BinaryInput, BinaryOutput, DecodeOptions, Handle, TextInput, TextOutput};
@@ -12,6 +14,7 @@ use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::file_names::{path, path_string, text_of_name};
 use super::ports::table::{HostPort, make_port};
 use super::ports::{flag, on_binary_input, on_binary_output, on_text_input, on_text_output};
 use crate::arguments::{Call, implementations};
@@ -22,7 +25,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%system-names" => system_names;
     "%script-file" => script_file;
     "%set-environment-variable!" => set_environment_variable;
-    "%process-id" => |thread, _| Ok(thread.integer(i64::from(std::process::id())));
     "%user-ids" => user_ids;
     "%supplementary-groups" => supplementary_groups;
     "%nice" => nice;
@@ -45,7 +47,14 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         fs::read_link(path)
     });
     "%rename-file" => |thread, call| {
-        on_two_files(thread, call, "rename the file", |old, new| fs::rename(old, new))
+        let replace = call.optional(2) != Some(Value::FALSE);
+        on_two_files(thread, call, "rename the file", |old, new| {
+            if replace {
+                fs::rename(old, new)
+            } else {
+                rename_new(old, new)
+            }
+        })
     };
     "%delete-directory" => |thread, call| {
         on_file(thread, call, "delete the directory", |path| fs::remove_dir(path))
@@ -61,13 +70,14 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     });
     "%file-space" => file_space;
     "%open-file" => open_file;
+    "%descriptor-port" => descriptor_port;
     "%terminal?" => is_terminal;
 };
 
 const NANOSECONDS_IN_SECOND: i64 = 1_000_000_000;
 
 /// The text of a string argument.
-fn text(thread: &mut Thread, call: Call, position: usize) -> Result<String, Raise> {
+pub(crate) fn text(thread: &mut Thread, call: Call, position: usize) -> Result<String, Raise> {
     let string = call.string(thread, position)?;
     Ok(string_text(string.value()).unwrap_or_default())
 }
@@ -82,7 +92,7 @@ fn bits(thread: &mut Thread, call: Call, position: usize) -> Result<u32, Raise> 
 }
 
 /// The condition: the system refused to do something with the arguments that are strings.
-fn refused(thread: &mut Thread, call: Call, what: &str, error: &io::Error) -> Raise {
+pub(crate) fn refused(thread: &mut Thread, call: Call, what: &str, error: &io::Error) -> Raise {
     let mut words = error.to_string();
     if error.raw_os_error().is_some()
         && let Some(start) = words.rfind(" (os error ")
@@ -98,30 +108,28 @@ fn refused(thread: &mut Thread, call: Call, what: &str, error: &io::Error) -> Ra
 }
 
 /// Does something with the file that argument 0 names.
-fn on_file(
+pub(crate) fn on_file(
     thread: &mut Thread,
     call: Call,
     what: &str,
     operation: impl FnOnce(&Path) -> io::Result<()>,
 ) -> Result<Value, Raise> {
-    let name = text(thread, call, 0)?;
-    match thread.outside_heap(|| operation(Path::new(&name))) {
+    let path = path(thread, call, 0)?;
+    match thread.outside_heap(|| operation(&path)) {
         Ok(()) => Ok(Value::UNSPECIFIED),
         Err(error) => Err(refused(thread, call, what, &error)),
     }
 }
 
 /// Does something with the files that arguments 0 and 1 name.
-fn on_two_files(
+pub(crate) fn on_two_files(
     thread: &mut Thread,
     call: Call,
     what: &str,
     operation: impl FnOnce(&Path, &Path) -> io::Result<()>,
 ) -> Result<Value, Raise> {
-    let second = text(thread, call, 1)?;
-    on_file(thread, call, what, |first| {
-        operation(first, Path::new(&second))
-    })
+    let second = path(thread, call, 1)?;
+    on_file(thread, call, what, |first| operation(first, &second))
 }
 
 /// The name that an operation on the file of argument 0 gives.
@@ -137,11 +145,11 @@ fn name_of(
         Ok(())
     })?;
     let name = found.unwrap_or_default();
-    Ok(thread.string(&name.to_string_lossy()))
+    Ok(path_string(thread, &name))
 }
 
 /// A list of exact integers.
-fn integers(thread: &mut Thread, numbers: &[i64]) -> Value {
+pub(crate) fn integers(thread: &mut Thread, numbers: &[i64]) -> Value {
     let mut list = Value::NIL;
     for &number in numbers.iter().rev() {
         let number = thread.integer(number);
@@ -161,7 +169,7 @@ fn strings(thread: &mut Thread, texts: &[String]) -> Value {
 }
 
 /// A number of the system's as one that Scheme has, saturating.
-fn count(number: u64) -> i64 {
+pub(crate) fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
@@ -262,7 +270,7 @@ fn umask(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn current_directory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match std::env::current_dir() {
-        Ok(path) => Ok(thread.string(&path.to_string_lossy())),
+        Ok(path) => Ok(path_string(thread, &path)),
         Err(error) => Err(refused(thread, call, "find the current directory", &error)),
     }
 }
@@ -383,11 +391,12 @@ fn directory_files(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut names = Vec::new();
     on_file(thread, call, "read the directory", |path| {
         for entry in fs::read_dir(path)? {
-            names.push(entry?.file_name().to_string_lossy().into_owned());
+            names.push(entry?.file_name());
         }
         Ok(())
     })?;
     names.sort();
+    let names: Vec<String> = names.iter().map(|name| text_of_name(name)).collect();
     Ok(strings(thread, &names))
 }
 
@@ -399,6 +408,23 @@ fn file_space(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Ok(())
     })?;
     Ok(thread.integer(count(free)))
+}
+
+/// Renames a file unless the new name is taken.
+fn rename_new(old: &Path, new: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(CWD, old, CWD, new, RenameFlags::NOREPLACE) {
+            // A file system that does not know of this.
+            Err(rustix::io::Errno::INVAL) => {}
+            outcome => return Ok(outcome?),
+        }
+    }
+    if fs::symlink_metadata(new).is_ok() {
+        return Err(rustix::io::Errno::EXIST.into());
+    }
+    fs::rename(old, new)
 }
 
 /// What the flags of `%open-file` say.
@@ -422,16 +448,72 @@ fn open_with(path: &Path, reads: bool, flags: usize, mode: u32) -> io::Result<Fi
 }
 
 fn open_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let name = text(thread, call, 0)?;
+    let path = path(thread, call, 0)?;
+    let name = text_of_name(path.as_os_str());
     let kind = call.index(thread, 1)?;
     let flags = call.index(thread, 2)?;
     let mode = bits(thread, call, 3)?;
     let reads = kind < 2;
-    let file = match thread.outside_heap(|| open_with(Path::new(&name), reads, flags, mode)) {
+    let file = match thread.outside_heap(|| open_with(&path, reads, flags, mode)) {
         Ok(file) => file,
         Err(error) => return Err(refused(thread, call, "open file", &error)),
     };
     let handle = Handle::from_descriptor(file, &name);
+    port_of_kind(thread, call, kind, handle)
+}
+
+/// A port over the descriptor with a number, which stays open when the port is closed.
+fn descriptor_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let number = call.index(thread, 0)?;
+    let kind = call.index(thread, 1)?;
+    match duplicate_number(number) {
+        Ok(descriptor) => {
+            let handle = Handle::from_descriptor(descriptor, &format!("descriptor {number}"));
+            port_of_kind(thread, call, kind, handle)
+        }
+        Err(error) => Err(refused(thread, call, "use the descriptor", &error)),
+    }
+}
+
+/// Another descriptor for what a number of ours stands for. The standard ones are at hand; for others the system is asked
+/// as for a stranger's, or, if it does not do that, for the file.
+fn duplicate_number(number: usize) -> io::Result<OwnedFd> {
+    let standard = match number {
+        0 => Some(rustix::stdio::stdin()),
+        1 => Some(rustix::stdio::stdout()),
+        2 => Some(rustix::stdio::stderr()),
+        _ => None,
+    };
+    if let Some(descriptor) = standard {
+        return descriptor.try_clone_to_owned();
+    }
+    let Ok(number) = i32::try_from(number) else {
+        return Err(rustix::io::Errno::BADF.into());
+    };
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+        let copy = pidfd_open(getpid(), PidfdFlags::empty())
+            .and_then(|own| pidfd_getfd(own, number, PidfdGetfdFlags::empty()));
+        match copy {
+            Ok(descriptor) => return Ok(descriptor),
+            Err(rustix::io::Errno::BADF) => return Err(rustix::io::Errno::BADF.into()),
+            Err(_) => {}
+        }
+    }
+    let name = format!("/dev/fd/{number}");
+    let file = File::open(&name).or_else(|_| OpenOptions::new().write(true).open(&name))?;
+    Ok(file.into())
+}
+
+/// A port over a handle: kind 0 binary input, 1 textual input, 2 binary output, 3 textual output.
+pub(crate) fn port_of_kind(
+    thread: &mut Thread,
+    call: Call,
+    kind: usize,
+    handle: Arc<Handle>,
+) -> Result<Value, Raise> {
+    let name = handle.name().to_owned();
     let (port, flags) = match kind {
         0 => (
             HostPort::binary_input(BinaryInput::new(handle)),
@@ -454,24 +536,28 @@ fn open_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     make_port(thread, port, flags, &name)
 }
 
-fn is_terminal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    fn terminal(handle: Option<&std::sync::Arc<Handle>>) -> bool {
-        handle.is_some_and(|handle| handle.is_terminal())
-    }
-    let port = call.object(thread, 0, canny_tables::kinds::Kind::Port, "port")?;
-    let port = port.value();
+/// The handle of a port, if it has one.
+pub(crate) fn handle_of_port(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+) -> Result<Option<Arc<Handle>>, Raise> {
     let flags = super::ports::flags_of(port);
-    let is_terminal = match (flags & flag::TEXTUAL != 0, flags & flag::INPUT != 0) {
+    match (flags & flag::TEXTUAL != 0, flags & flag::INPUT != 0) {
         (true, true) => on_text_input(thread, call, port, |port, _| {
-            Ok(terminal(port.text.handle()))
-        })?,
-        (true, false) => on_text_output(thread, call, port, |port, _| Ok(terminal(port.handle())))?,
-        (false, true) => {
-            on_binary_input(thread, call, port, |port, _| Ok(terminal(port.handle())))?
-        }
+            Ok(port.text.handle().cloned())
+        }),
+        (true, false) => on_text_output(thread, call, port, |port, _| Ok(port.handle().cloned())),
+        (false, true) => on_binary_input(thread, call, port, |port, _| Ok(port.handle().cloned())),
         (false, false) => {
-            on_binary_output(thread, call, port, |port, _| Ok(terminal(port.handle())))?
+            on_binary_output(thread, call, port, |port, _| Ok(port.handle().cloned()))
         }
-    };
+    }
+}
+
+fn is_terminal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = call.object(thread, 0, canny_tables::kinds::Kind::Port, "port")?;
+    let handle = handle_of_port(thread, call, port.value())?;
+    let is_terminal = handle.is_some_and(|handle| handle.is_terminal());
     Ok(Value::boolean(is_terminal))
 }

@@ -8,6 +8,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, string_text};
 
+use super::file_names::text_of_name;
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, finish_output};
 
@@ -128,19 +129,15 @@ fn environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Raise>
         return Ok(changed.map_or(Value::FALSE, |value| thread.string(&value)));
     }
     match std::env::var_os(&name) {
-        Some(value) => Ok(thread.string(&value.to_string_lossy())),
+        Some(value) => Ok(thread.string(&text_of_name(&value))),
         None => Ok(Value::FALSE),
     }
 }
 
-fn environment_variables(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+/// The environment variables as the program sees them.
+pub(crate) fn variables(thread: &Thread) -> BTreeMap<String, String> {
     let mut variables: BTreeMap<String, String> = std::env::vars_os()
-        .map(|(name, value)| {
-            (
-                name.to_string_lossy().into_owned(),
-                value.to_string_lossy().into_owned(),
-            )
-        })
+        .map(|(name, value)| (text_of_name(&name), text_of_name(&value)))
         .collect();
     for (name, value) in Host::of(thread).environment().iter() {
         match value {
@@ -148,6 +145,11 @@ fn environment_variables(thread: &mut Thread, _call: Call) -> Result<Value, Rais
             None => variables.remove(name),
         };
     }
+    variables
+}
+
+fn environment_variables(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let variables = variables(thread);
     let mut list = Value::NIL;
     for (name, value) in variables.iter().rev() {
         let name = thread.string(name);

@@ -10,6 +10,8 @@ use crate::features::completion::Importer;
 use crate::features::diagnostics;
 use crate::scan::is_constituent;
 use crate::snapshot::Snapshot;
+use crate::text::Text;
+use crate::view::View;
 
 /// The command that shows an expansion.
 pub const EXPAND: &str = "canny.expandMacro";
@@ -19,23 +21,29 @@ const LIBRARIES_MAX: usize = 5;
 
 /// The answer to `textDocument/codeAction`.
 pub fn actions(
-    snapshot: &Snapshot,
+    view: &View,
     own_uri: &str,
     (start, end): (usize, usize),
     context: &Value,
     catalog: &Catalog,
 ) -> Value {
+    let snapshot = &*view.snapshot;
+    // What is wrong in a piece that was changed since may be right now.
+    let range = |one: &Diagnostic| {
+        let (first, last) = diagnostics::range(snapshot, one)?;
+        view.forward(first, last)
+    };
     let mut found: Vec<Value> = Vec::new();
     let edit = |edits: Vec<Value>| json!({"changes": {own_uri: edits}});
     for one in &snapshot.analysis.diagnostics {
-        let Some((first, last)) = diagnostics::range(snapshot, one) else {
+        let Some((first, last)) = range(one) else {
             continue;
         };
         if last < start || first > end {
             continue;
         }
         for library in importable(one, catalog) {
-            let importer = Importer::new(&snapshot.text, first);
+            let importer = Importer::new(&view.text, first);
             if let Some(import) = importer.edit(&library) {
                 found.push(json!({
                     "title": format!("Import {library}"),
@@ -45,7 +53,7 @@ pub fn actions(
             }
         }
         if let Some(similar) = &one.similar {
-            let change = snapshot.text.edit(first, last, similar);
+            let change = view.text.edit(first, last, similar);
             found.push(json!({
                 "title": format!("Change to {similar}"),
                 "kind": "quickfix",
@@ -58,7 +66,7 @@ pub fn actions(
                 "title": "Remove the unused import",
                 "kind": "quickfix",
                 "isPreferred": true,
-                "edit": edit(vec![removal(snapshot, first, last)]),
+                "edit": edit(vec![removal(&view.text, first, last)]),
             }));
         }
     }
@@ -67,26 +75,26 @@ pub fn actions(
         .diagnostics
         .iter()
         .filter(|one| one.code == "unused-import")
-        .filter_map(|one| diagnostics::range(snapshot, one))
+        .filter_map(range)
         .collect();
     if !unused.is_empty() {
         let edits = unused
             .iter()
-            .map(|(first, last)| removal(snapshot, *first, *last));
+            .map(|(first, last)| removal(&view.text, *first, *last));
         found.push(json!({
             "title": "Remove all unused imports",
             "kind": "source.organizeImports",
             "edit": edit(edits.collect()),
         }));
     }
-    if let Some(used) = macro_use_at(snapshot, start) {
+    if let Some(used) = macro_use_at(snapshot, view.back(start)) {
         found.push(json!({
             "title": format!("Show the expansion of {}", used.name),
             "kind": "refactor",
             "command": {
                 "title": "Show the expansion",
                 "command": EXPAND,
-                "arguments": [own_uri, snapshot.text.position(start)],
+                "arguments": [own_uri, view.text.position(start)],
             },
         }));
     }
@@ -120,8 +128,8 @@ fn importable(one: &Diagnostic, catalog: &Catalog) -> Vec<String> {
 }
 
 /// Takes an import set or a name away, with the blanks before it, or those behind it at the beginning of a line's list.
-fn removal(snapshot: &Snapshot, first: usize, last: usize) -> Value {
-    let content = &*snapshot.text.content;
+fn removal(text: &Text, first: usize, last: usize) -> Value {
+    let content = &*text.content;
     let before = content[..first].trim_end();
     let (mut start, mut end) = (before.len(), last);
     if before.ends_with(['(', '[']) {
@@ -138,7 +146,7 @@ fn removal(snapshot: &Snapshot, first: usize, last: usize) -> Value {
             start = first;
         }
     }
-    snapshot.text.edit(start, end, "")
+    text.edit(start, end, "")
 }
 
 /// The innermost macro use around a place.

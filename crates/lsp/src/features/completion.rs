@@ -12,34 +12,14 @@ use crate::catalog::Catalog;
 use crate::scan::{Kind, Surroundings, surroundings};
 use crate::snapshot::Snapshot;
 use crate::text::Text;
+use crate::view::View;
 
 /// More proposals than these are cut off.
 const ITEMS_MAX: usize = 300;
 
-/// Where a place of the present text was in the text that is known.
-pub fn carried_back(known: &str, present: &str, offset: usize) -> usize {
-    let same = |(left, right): &(u8, u8)| left == right;
-    let before = known.bytes().zip(present.bytes()).take_while(same).count();
-    if offset <= before {
-        return offset;
-    }
-    let limit = known.len().min(present.len()) - before;
-    let behind = known
-        .bytes()
-        .rev()
-        .zip(present.bytes().rev())
-        .take_while(same)
-        .count()
-        .min(limit);
-    let found = match present.len() - offset {
-        rest if rest <= behind => known.len() - rest,
-        _ => before,
-    };
-    known.floor_char_boundary(found)
-}
-
 /// The answer to `textDocument/completion`.
-pub fn complete(snapshot: &Snapshot, text: &Text, offset: usize, catalog: &Catalog) -> Value {
+pub fn complete(view: &View, offset: usize, catalog: &Catalog) -> Value {
+    let (snapshot, text) = (&*view.snapshot, &view.text);
     let content = &*text.content;
     let around = surroundings(content, text.tokens(), offset);
     if let Some(token) = around.token {
@@ -66,7 +46,7 @@ pub fn complete(snapshot: &Snapshot, text: &Text, offset: usize, catalog: &Catal
         imports(&mut items, content, &around, depth, catalog);
         return items.finish();
     }
-    let known = carried_back(&snapshot.text.content, content, start);
+    let known = view.back(start);
     for (name, meaning) in snapshot.locals_at(known) {
         items.bound(name, meaning, None, '1');
     }
@@ -427,22 +407,5 @@ impl<'t> Importer<'t> {
         let top = self.top?;
         let text = format!("(import (canny base) {library})\n");
         Some(self.text.edit(top, top, &text))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_carried_over_a_change() {
-        let (known, present) = ("(a b c)", "(a xyz b c)");
-        assert_eq!(carried_back(known, present, 2), 2);
-        assert_eq!(carried_back(known, present, 5), 3);
-        assert_eq!(
-            carried_back(known, present, present.len() - 2),
-            known.len() - 2
-        );
-        assert_eq!(carried_back("", "λ", 2), 0);
     }
 }

@@ -4,16 +4,15 @@ use canny_syntax::recording::{Meaning, Occurrence};
 use serde_json::{Value, json};
 
 use crate::snapshot::Snapshot;
+use crate::view::View;
 
 /// The answer to `textDocument/hover`.
-pub fn hover(snapshot: &Snapshot, offset: usize) -> Value {
-    let Some(one) = snapshot.occurrence_at(offset) else {
+pub fn hover(view: &View, offset: usize) -> Value {
+    let Some(found) = view.occurrence_at(offset) else {
         return Value::Null;
     };
-    let text = markdown(snapshot, one);
-    let range = snapshot
-        .text
-        .range(one.span.start as usize, one.span.end as usize);
+    let text = markdown(&view.snapshot, &found.one);
+    let range = view.text.range(found.start, found.end);
     json!({"contents": {"kind": "markdown", "value": text}, "range": range})
 }
 

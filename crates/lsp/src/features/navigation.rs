@@ -5,20 +5,24 @@ use serde_json::{Value, json};
 
 use crate::snapshot::{Place, Snapshot};
 use crate::uri;
+use crate::view::View;
 
 fn location(place: &Place) -> Value {
     json!({"uri": uri::of_path(&place.path), "range": place.text.range(place.start, place.end)})
 }
 
 /// The answer to `textDocument/definition`.
-pub fn definition(snapshot: &Snapshot, own_uri: &str, offset: usize) -> Value {
-    if let Some(file) = included_file(snapshot, offset) {
+pub fn definition(view: &View, own_uri: &str, offset: usize) -> Value {
+    let snapshot = &*view.snapshot;
+    let known = view.back(offset);
+    if let Some(file) = included_file(snapshot, known) {
         return file;
     }
-    let Some(one) = snapshot.occurrence_at(offset) else {
+    let Some(found) = view.occurrence_at(offset) else {
         return Value::Null;
     };
-    let top = snapshot.top_name(offset, one.name);
+    let one = &found.one;
+    let top = snapshot.top_name(known, one.name);
     let imported = top.and_then(|top| top.imported_from.as_ref());
     let places = snapshot.definition(&one.meaning, imported);
     let locations: Vec<Value> = places
@@ -27,6 +31,7 @@ pub fn definition(snapshot: &Snapshot, own_uri: &str, offset: usize) -> Value {
             let mut location = location(place);
             if place.path == snapshot.path {
                 location["uri"] = own_uri.into();
+                location["range"] = view.range(place.start, place.end);
             }
             location
         })
@@ -58,32 +63,28 @@ fn included_file(snapshot: &Snapshot, offset: usize) -> Option<Value> {
 }
 
 /// References in this text, as offsets.
-pub fn references(snapshot: &Snapshot, meaning: &Meaning, with_definition: bool) -> Vec<Value> {
-    snapshot
+pub fn references(view: &View, meaning: &Meaning, with_definition: bool) -> Vec<Value> {
+    view.snapshot
         .occurrences_of(meaning)
         .filter(|one| with_definition || one.role != Role::Definition)
-        .map(|one| {
-            snapshot
-                .text
-                .range(one.span.start as usize, one.span.end as usize)
-        })
+        .filter_map(|one| view.forward(one.span.start as usize, one.span.end as usize))
+        .map(|(start, end)| view.text.range(start, end))
         .collect()
 }
 
 /// The answer to `textDocument/documentHighlight`.
-pub fn highlights(snapshot: &Snapshot, offset: usize) -> Value {
-    let Some(one) = snapshot.occurrence_at(offset) else {
+pub fn highlights(view: &View, offset: usize) -> Value {
+    let Some(found) = view.occurrence_at(offset) else {
         return Value::Null;
     };
     let kind = |one: &Occurrence| match one.role {
         Role::Definition | Role::Assignment => 3,
         _ => 2,
     };
-    let same = snapshot.occurrences_of(&one.meaning).map(|one| {
-        let range = snapshot
-            .text
-            .range(one.span.start as usize, one.span.end as usize);
-        json!({"range": range, "kind": kind(one)})
+    let same = view.snapshot.occurrences_of(&found.one.meaning);
+    let same = same.filter_map(|one| {
+        let (start, end) = view.forward(one.span.start as usize, one.span.end as usize)?;
+        Some(json!({"range": view.text.range(start, end), "kind": kind(one)}))
     });
     same.collect::<Vec<Value>>().into()
 }

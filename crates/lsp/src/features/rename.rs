@@ -1,18 +1,23 @@
 //! Renaming: only the binding that is meant, and only if nothing else changes its meaning.
 //!
-//! Whether a new name would be caught by another binding, or catch other names, is not guessed: the changed text is
-//! looked at again, and every name must mean what it meant before.
+//! A new name that occurs nowhere can neither be caught by another binding nor catch other names, as long as no macro
+//! makes names of names. Otherwise nothing is guessed: the changed text is looked at again, and every name must mean
+//! what it meant before.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use canny_syntax::datum::Datum;
+use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::reader::read_text;
-use canny_syntax::recording::{Meaning, Occurrence};
+use canny_syntax::recording::{Meaning, Occurrence, Recording};
 use canny_syntax::span::SourceId;
 use serde_json::{Value, json};
 
+use crate::scan::{Kind, Token};
 use crate::snapshot::Snapshot;
 use crate::transport::Failure;
+use crate::view::View;
 
 /// What is to be renamed.
 #[derive(Clone, Debug)]
@@ -75,9 +80,13 @@ pub fn target(snapshot: &Snapshot, offset: usize) -> Result<(Target, (usize, usi
 }
 
 /// The answer to `textDocument/prepareRename`.
-pub fn prepare(snapshot: &Snapshot, offset: usize) -> Result<Value, Failure> {
-    let (target, (start, end)) = target(snapshot, offset)?;
-    Ok(json!({"range": snapshot.text.range(start, end), "placeholder": target.old}))
+pub fn prepare(view: &View, offset: usize) -> Result<Value, Failure> {
+    let nothing = || Failure::refused("there is no name here");
+    let found = view.occurrence_at(offset).ok_or_else(nothing)?;
+    let known = found.one.span.start as usize;
+    let (target, _) = target(&view.snapshot, known)?;
+    let range = view.text.range(found.start, found.end);
+    Ok(json!({"range": range, "placeholder": target.old}))
 }
 
 /// Refuses what is no symbol.
@@ -116,6 +125,64 @@ pub fn places(snapshot: &Snapshot, target: &Target) -> Vec<(usize, usize)> {
         .collect()
 }
 
+/// Whether a renaming surely leaves what every other name means. Not knowing is no.
+pub fn changes_nothing_else(
+    snapshot: &Snapshot,
+    target: &Target,
+    places: &[(usize, usize)],
+    new: &str,
+) -> bool {
+    /// What looks at names, or writes them otherwise.
+    const LOOKS: [&str; 5] = [
+        "-macro-transformer",
+        "syntax->datum",
+        "datum->syntax",
+        "#!fold-case",
+        "include-ci",
+    ];
+    let content = &*snapshot.text.content;
+    let wanted = canny_syntax::name::Name::new(new);
+    let is_there = |recording: &Arc<Recording>| -> bool {
+        let mut names = recording.names.iter();
+        names.any(|top| top.name == wanted)
+    };
+    let old = target.old.as_str();
+    let is_whole = |(start, end): &(usize, usize)| snapshot.occurrence_over(*start, *end).is_some();
+    if snapshot
+        .analysis
+        .diagnostics
+        .iter()
+        .any(Diagnostic::is_error)
+        || !snapshot.analysis.repaired.is_empty()
+        || snapshot.analysis.recordings.iter().any(is_there)
+        || snapshot.has_invented_names()
+        || LOOKS.iter().any(|word| content.contains(word))
+        || [old, new]
+            .iter()
+            .any(|name| name.contains(['|', '\\', '#']))
+        || !places.iter().all(is_whole)
+    {
+        return false;
+    }
+    let is_harmless = |token: &Token| {
+        let written = &content[token.start..token.end];
+        let mentions = || written.contains(old) || written.contains(new);
+        match token.kind {
+            Kind::Comment | Kind::Open | Kind::Close | Kind::Prefix => true,
+            Kind::Symbol if !written.contains(['|', '\\']) => {
+                // Another thing of the old name is found where it is mentioned; data are not.
+                written != new
+                    && (written != old
+                        || snapshot
+                            .occurrence_over(token.start, token.end)
+                            .is_some_and(is_bound))
+            }
+            _ => !mentions(),
+        }
+    };
+    snapshot.text.tokens().iter().all(is_harmless)
+}
+
 /// A text with other names at these places.
 pub fn renamed(content: &str, places: &[(usize, usize)], new: &str) -> String {
     let mut text = String::with_capacity(content.len());
@@ -152,11 +219,15 @@ pub fn check(
     if errors(after) > errors(before) {
         return Err(clash());
     }
+    // How far a place moves by the changes up to each one.
+    let mut shifts: Vec<isize> = vec![0];
+    for (start, end) in places {
+        let last = shifts[shifts.len() - 1];
+        shifts.push(last + new.len() as isize - (*end - *start) as isize);
+    }
     let moved = |offset: usize| {
-        let changes = places.iter().filter(|(_, end)| *end <= offset);
-        changes.fold(offset as isize, |offset, (start, end)| {
-            offset + new.len() as isize - (*end - *start) as isize
-        })
+        let changes = places.partition_point(|(_, end)| *end <= offset);
+        offset as isize + shifts[changes]
     };
     // A keyword of the same length as what a macro inserted may look like a name.
     let old: Vec<&Occurrence> = before
@@ -172,15 +243,15 @@ pub fn check(
     if old.len() != now.len() {
         return Err(clash());
     }
-    let mut there: HashMap<String, String> = HashMap::new();
-    let mut back: HashMap<String, String> = HashMap::new();
+    let mut there: HashMap<&Meaning, &Meaning> = HashMap::new();
+    let mut back: HashMap<&Meaning, &Meaning> = HashMap::new();
     for (old, now) in old.iter().zip(&now) {
         if moved(old.span.end as usize) != now.span.end as isize || old.role != now.role {
             return Err(clash());
         }
-        let (left, right) = (format!("{:?}", old.meaning), format!("{:?}", now.meaning));
-        let is_same = there.entry(left.clone()).or_insert_with(|| right.clone()) == &right
-            && back.entry(right).or_insert_with(|| left.clone()) == &left;
+        let (left, right) = (&old.meaning, &now.meaning);
+        let is_same = *there.entry(left).or_insert(right) == right
+            && *back.entry(right).or_insert(left) == left;
         if !is_same {
             return Err(clash());
         }

@@ -6,15 +6,13 @@ use canny_syntax::span::SourceId;
 use canny_syntax::syntax::Syntax;
 use serde_json::{Value, json};
 
-use crate::features::completion::carried_back;
 use crate::scan::{Kind, surroundings};
-use crate::snapshot::Snapshot;
-use crate::text::Text;
+use crate::view::View;
 
 /// The answer to `textDocument/signatureHelp`.
-pub fn help(snapshot: &Snapshot, text: &Text, offset: usize) -> Value {
-    let content = &*text.content;
-    let around = surroundings(content, text.tokens(), offset);
+pub fn help(view: &View, offset: usize) -> Value {
+    let content = &*view.text.content;
+    let around = surroundings(content, view.text.tokens(), offset);
     let mut lists = around.lists.iter().rev();
     // A string or comment belongs to the call around it; data do not.
     let Some(list) = lists
@@ -26,55 +24,23 @@ pub fn help(snapshot: &Snapshot, text: &Text, offset: usize) -> Value {
     let Some((start, end)) = list.head else {
         return Value::Null;
     };
-    let known = carried_back(&snapshot.text.content, content, start);
     let name = &content[start..end];
-    let Some(one) = snapshot
-        .occurrence_at(known)
-        .filter(|one| one.name.as_str() == name)
-    else {
-        return typed_anew(snapshot, name, known, list, &around, content, offset);
+    let found = view
+        .occurrence_at(start)
+        .filter(|found| (found.start, found.end) == (start, end));
+    let description = match found {
+        Some(found) => view.snapshot.describe_name(&found.one),
+        // It may mean something that only its name tells.
+        None => match view.meaning_of(start, canny_syntax::name::Name::new(name)) {
+            Some(meaning) => view.snapshot.describe(&meaning),
+            None => return Value::Null,
+        },
     };
-    let description = snapshot.describe_name(one);
     answer(
         &description.signatures,
         &description.text,
         list,
         &around,
-        content,
-        offset,
-    )
-}
-
-/// For a call that was written since the text was looked at.
-fn typed_anew(
-    snapshot: &Snapshot,
-    name: &str,
-    known: usize,
-    list: &crate::scan::OpenList,
-    around: &crate::scan::Surroundings,
-    content: &str,
-    offset: usize,
-) -> Value {
-    let wanted = canny_syntax::name::Name::new(name);
-    let local = snapshot
-        .locals_at(known)
-        .into_iter()
-        .find(|(name, _)| *name == wanted)
-        .map(|(_, meaning)| meaning.clone());
-    let meaning = local.or_else(|| {
-        snapshot
-            .top_name(known, wanted)
-            .map(|top| top.meaning.clone())
-    });
-    let Some(meaning) = meaning else {
-        return Value::Null;
-    };
-    let description = snapshot.describe(&meaning);
-    answer(
-        &description.signatures,
-        &description.text,
-        list,
-        around,
         content,
         offset,
     )

@@ -1,6 +1,7 @@
 //! Outlines and searching for definitions.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 
 use canny_syntax::recording::{LocalKind, Meaning, Occurrence, Role};
 use canny_syntax::syntax::Syntax;
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use crate::describe::describe;
 use crate::snapshot::Snapshot;
 use crate::uri;
+use crate::view::View;
 
 const MODULE: u32 = 2;
 const FIELD: u32 = 8;
@@ -177,49 +179,58 @@ fn name_of(one: &Occurrence) -> String {
     }
 }
 
-/// The answer to `textDocument/documentSymbol`.
-pub fn outline(snapshot: &Snapshot) -> Value {
-    let text = &snapshot.text;
-    let mut open: Vec<(usize, usize, Value)> = Vec::new();
-    let mut roots: Vec<Value> = Vec::new();
-    let finish = |open: &mut Vec<(usize, usize, Value)>, roots: &mut Vec<Value>| {
-        if let Some((_, _, done)) = open.pop() {
-            let siblings = match open.last_mut() {
-                Some((_, _, parent)) => parent["children"].as_array_mut(),
-                None => Some(&mut *roots),
-            };
-            if let Some(siblings) = siblings {
-                siblings.push(done);
-            }
-        }
-    };
+/// The answer to `textDocument/documentSymbol`, as JSON: in a large text there are thousands.
+pub fn outline(view: &View) -> String {
+    let snapshot = &*view.snapshot;
+    let mut out = String::from("[");
+    let mut open: Vec<(usize, usize)> = Vec::new();
     let mut definitions = defined(snapshot);
     definitions.sort_by_key(|one| (one.start, std::cmp::Reverse(one.end), one.one.span.start));
     for one in definitions {
-        // Names that one form defines stand side by side.
-        while open.last().is_some_and(|(start, end, _)| {
-            one.start >= *end || (one.start, one.end) == (*start, *end)
-        }) {
-            finish(&mut open, &mut roots);
-        }
         let (start, end) = (one.one.span.start as usize, one.one.span.end as usize);
-        let symbol = json!({
-            "name": name_of(one.one),
-            "detail": one.detail,
-            "kind": one.kind,
-            "range": text.range(one.start, one.end),
-            "selectionRange": text.range(start, end),
-            "children": [],
-        });
-        if open.len() >= LEVELS_MAX {
-            finish(&mut open, &mut roots);
+        if view.forward(start, end).is_none() {
+            // It was changed since.
+            continue;
         }
-        open.push((one.start, one.end, symbol));
+        // Names that one form defines stand side by side.
+        while open.len() >= LEVELS_MAX
+            || open.last().is_some_and(|(start, end)| {
+                one.start >= *end || (one.start, one.end) == (*start, *end)
+            })
+        {
+            open.pop();
+            out.push_str("]}");
+        }
+        if !out.ends_with('[') {
+            out.push(',');
+        }
+        let name = Value::from(name_of(one.one));
+        let detail = Value::from(one.detail);
+        let kind = one.kind;
+        let _ = write!(
+            out,
+            "{{\"name\":{name},\"detail\":{detail},\"kind\":{kind},\"range\":"
+        );
+        write_range(&mut out, view, one.start, one.end);
+        out.push_str(",\"selectionRange\":");
+        write_range(&mut out, view, start, end);
+        out.push_str(",\"children\":[");
+        open.push((one.start, one.end));
     }
-    while !open.is_empty() {
-        finish(&mut open, &mut roots);
-    }
-    roots.into()
+    out.extend(open.iter().map(|_| "]}"));
+    out.push(']');
+    out
+}
+
+fn write_range(out: &mut String, view: &View, start: usize, end: usize) {
+    let start = view.place(start);
+    let end = view.place(end).max(start);
+    let (first, from) = view.text.line_and_character(start);
+    let (last, to) = view.text.line_and_character(end);
+    let _ = write!(
+        out,
+        "{{\"start\":{{\"line\":{first},\"character\":{from}}},\"end\":{{\"line\":{last},\"character\":{to}}}}}"
+    );
 }
 
 /// The definitions of a file whose names contain the letters of a query in their order.

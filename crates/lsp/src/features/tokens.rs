@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::scan::Kind;
 use crate::snapshot::Snapshot;
+use crate::view::View;
 
 /// The kinds of tokens, by number.
 pub const TYPES: [&str; 11] = [
@@ -40,19 +41,20 @@ pub fn legend() -> Value {
 }
 
 /// The answer to `textDocument/semanticTokens/full` and `…/range`.
-pub fn tokens_between(snapshot: &Snapshot, start: usize, end: usize) -> Value {
-    let text = &snapshot.text;
+pub fn tokens_between(view: &View, start: usize, end: usize) -> Value {
+    let (snapshot, text) = (&*view.snapshot, &view.text);
     let mut found: Vec<(usize, usize, usize, usize)> = Vec::new();
     for one in &snapshot.occurrences {
-        let Some((kind, modifiers)) = kind_of(snapshot, one) else {
+        let known = (one.span.start as usize, one.span.end as usize);
+        let Some((first, last)) = view.forward(known.0, known.1) else {
             continue;
         };
-        found.push((
-            one.span.start as usize,
-            one.span.end as usize,
-            kind,
-            modifiers,
-        ));
+        if last < start || first > end {
+            continue;
+        }
+        if let Some((kind, modifiers)) = kind_of(snapshot, one) {
+            found.push((first, last, kind, modifiers));
+        }
     }
     for token in text.tokens() {
         let kind = match token.kind {

@@ -33,6 +33,9 @@ pub fn scratch() -> PathBuf {
     std::fs::canonicalize(&directory).expect("it is there")
 }
 
+/// What a host says of the project around a directory.
+type Around = fn(&Path) -> canny_lsp::Project;
+
 /// A session.
 pub struct Client {
     input: Option<PipeWriter>,
@@ -71,13 +74,19 @@ fn read_messages(output: PipeReader, send: &std::sync::mpsc::Sender<Value>) -> O
 }
 
 impl Client {
-    /// A server that nothing was said to.
+    /// A server that nothing was said to. It waits for expansions, so that tests know what it knows.
     pub fn silent() -> Client {
+        Client::silent_with(Duration::MAX, None)
+    }
+
+    fn silent_with(patience: Duration, around: Option<Around>) -> Client {
         let (server_input, input) = pipe().expect("there are pipes");
         let (output, server_output) = pipe().expect("there are pipes");
         let directory = scratch();
         let options = canny_lsp::Options {
             cache: directory.join("cache"),
+            patience: Some(patience),
+            project_around: around,
             ..canny_lsp::Options::default()
         };
         let server = std::thread::spawn(move || {
@@ -102,8 +111,22 @@ impl Client {
         Client::with_encodings(json!(["utf-16"]))
     }
 
+    /// A session that answers from what it knows.
+    pub fn impatient() -> Client {
+        Client::begun(Duration::ZERO, json!(["utf-16"]), None)
+    }
+
+    /// A session in a project.
+    pub fn in_project(around: Around) -> Client {
+        Client::begun(Duration::MAX, json!(["utf-16"]), Some(around))
+    }
+
     pub fn with_encodings(encodings: Value) -> Client {
-        let mut client = Client::silent();
+        Client::begun(Duration::MAX, encodings, None)
+    }
+
+    fn begun(patience: Duration, encodings: Value, around: Option<Around>) -> Client {
+        let mut client = Client::silent_with(patience, around);
         let root = format!("file://{}", client.directory.display());
         client.request(
             "initialize",

@@ -92,23 +92,25 @@ impl Builder<'_> {
             new.copied().unwrap_or(node)
         };
         let (base, closure) = (instruction.a(), now(self, site.closure));
-        let mut arguments = Vec::with_capacity(site.arguments.len());
-        for argument in &site.arguments {
-            let argument = now(self, *argument);
-            arguments.push(self.tagged(argument));
-        }
         let callee = match callee {
-            Some(snapshot) if takes_directly(snapshot, arguments.len()) => Callee::Known {
+            Some(snapshot) if takes_directly(snapshot, site.arguments.len()) => Callee::Known {
                 closure,
                 code: snapshot.word.0,
             },
             _ => Callee::Unknown(closure),
         };
+        let takes_floats = self.options.passes_floats && matches!(callee, Callee::Known { .. });
+        let mut arguments = Vec::with_capacity(site.arguments.len());
+        for argument in &site.arguments {
+            let argument = now(self, *argument);
+            arguments.push(match takes_floats && self.ty(argument).is(Type::FLONUM) {
+                true => self.float_at_hand(argument),
+                false => self.tagged(argument),
+            });
+        }
         if !site.is_tail {
             let state = self.call_state(activation, instruction);
-            let value = self.push(Op::Call(callee, arguments, state), Type::ANY);
-            self.safepoint();
-            self.expect(activation, value);
+            let value = self.push_call(activation, callee, arguments, state);
             activation.environment.set(base, value);
             return;
         }
@@ -120,12 +122,52 @@ impl Builder<'_> {
             }
             // The inlined frame's place is taken: a call from the frame that it was inlined into.
             Some(caller) => {
-                let value = self.push(Op::Call(callee, arguments, caller), Type::ANY);
-                self.safepoint();
-                self.expect(activation, value);
+                let value = self.push_call(activation, callee, arguments, caller);
                 self.return_value(activation, value);
             }
         }
+    }
+
+    /// Calls; gives the value, as a double where it has always been a flonum.
+    fn push_call(
+        &mut self,
+        activation: &Activation,
+        callee: Callee,
+        arguments: Vec<NodeId>,
+        state: StateId,
+    ) -> NodeId {
+        let value = self.push(Op::Call(callee, arguments, state), Type::ANY);
+        self.safepoint();
+        self.expect(activation, value);
+        if !self.options.passes_floats || self.likely.get(&value) != Some(&Type::FLONUM) {
+            return value;
+        }
+        match self.state_behind(state, value) {
+            Some(behind) => self.push(Op::FloatResult(value, behind), Type::FLONUM),
+            None => value,
+        }
+    }
+
+    /// The state behind a call that gave a value; none if nobody wants the value, or guesses about it failed.
+    fn state_behind(&mut self, call: StateId, value: NodeId) -> Option<StateId> {
+        let State {
+            frame,
+            pc,
+            mut registers,
+        } = self.graph.state(call).clone();
+        let code = self.graph.code_of(frame).clone();
+        let instruction = Instruction::decode(&code.instructions, pc).ok()?;
+        let (base, pc) = (instruction.a(), instruction.next_pc());
+        let live = code.liveness.live_before(&code.instructions, pc);
+        if !live.contains(base) || self.profile.is_unstable(code.word, pc) {
+            return None;
+        }
+        registers.push((base as u32, value));
+        Some(self.graph.add_state(State {
+            frame,
+            pc,
+            registers,
+        }))
     }
 
     /// The state at a call: the registers live across it.
@@ -284,7 +326,10 @@ impl Builder<'_> {
     pub(super) fn return_value(&mut self, activation: &mut Activation, value: NodeId) {
         match &mut activation.returns {
             None => {
-                let value = self.tagged(value);
+                let value = match self.options.passes_floats && self.ty(value).is(Type::FLONUM) {
+                    true => self.float_at_hand(value),
+                    false => self.tagged(value),
+                };
                 self.terminate(Terminator::Return(value));
             }
             Some(returns) => {

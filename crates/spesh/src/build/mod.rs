@@ -78,6 +78,8 @@ pub struct Options {
     pub inline_several: bool,
     /// Who enters at the start has checked the types of arguments ([`Graph::required`]).
     pub selects_at_entry: bool,
+    /// Hold flonums unboxed from calls to procedures and from returns to callers.
+    pub passes_floats: bool,
 }
 
 impl Default for Options {
@@ -101,6 +103,7 @@ impl Default for Options {
             hoists: true,
             inline_several: true,
             selects_at_entry: true,
+            passes_floats: true,
         }
     }
 }
@@ -177,6 +180,7 @@ pub fn build(
                 crate::hoist::hoist(&mut graph);
             }
             crate::passes::clean(&mut graph);
+            crate::unboxed::keep_words(&mut graph);
             if options.sinks_objects {
                 crate::sink::sink(&mut graph);
             }
@@ -322,7 +326,12 @@ impl Builder<'_> {
                 // A guess, which the graph checks.
                 EntryPoint::Start => Type::ANY,
             };
-            let node = self.graph.push(entry, Op::Slot(register as u32), ty);
+            let is_argument = self.graph.entry == EntryPoint::Start;
+            let op = match is_argument && self.options.passes_floats && ty == Type::FLONUM {
+                true => Op::FloatSlot(register as u32),
+                false => Op::Slot(register as u32),
+            };
+            let node = self.graph.push(entry, op, ty);
             environment.set(register, node);
             if ty != wanted {
                 self.likely.insert(node, wanted);
@@ -425,6 +434,18 @@ impl Builder<'_> {
             return inner;
         }
         self.pure(Op::Unbox(node), Type::FLONUM)
+    }
+
+    /// The double of a flonum, if nothing has to be done for it; else the flonum.
+    fn float_at_hand(&mut self, node: NodeId) -> NodeId {
+        let is_at_hand = self.constant(node).is_some()
+            || self.graph.representation(node) == Representation::Float
+            || matches!(self.graph.node(node).op, Op::Box(_))
+            || self.numbering.find(&Op::Unbox(node)).is_some();
+        match is_at_hand {
+            true => self.float(node),
+            false => node,
+        }
     }
 
     // Leaving.

@@ -10,7 +10,7 @@ use crate::expander::body::{Item, Target};
 use crate::expander::macros::{Macro, Transformer};
 use crate::expander::scope::ScopeId;
 use crate::expander::{Expander, Expansion, unused_imports};
-use crate::library::Libraries;
+use crate::library::{Libraries, is_r6rs_library, r6rs_library};
 use crate::name::Name;
 use crate::recording::{Meaning, Role};
 use crate::span::Span;
@@ -38,6 +38,10 @@ pub fn expand_program(
         .iter()
         .cloned()
         .partition(|form| head_is(form, "define-library"));
+    let (foreign, forms): (Vec<Syntax>, Vec<Syntax>) = forms.into_iter().partition(is_r6rs_library);
+    for form in &foreign {
+        expander.report(r6rs_library(form.span));
+    }
     for form in &library_forms {
         expander.declare_library(form);
     }

@@ -282,7 +282,14 @@ pub fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
             )
         })?;
     let mut parts = Vec::with_capacity(elements.len());
-    for element in &elements {
+    for (index, element) in elements.iter().enumerate() {
+        // Libraries of R6RS may have a version behind their names.
+        if index + 1 == elements.len()
+            && parts.first() == Some(&NamePart::Symbol(Name::new("rnrs")))
+            && element.elements().is_some()
+        {
+            break;
+        }
         let part = match (element.as_identifier(), element.as_atom()) {
             (Some(identifier), _) => Some(NamePart::Symbol(identifier.name)),
             (None, Some(Datum::Number(value))) => number::as_integer(value)

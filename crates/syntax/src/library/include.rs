@@ -78,12 +78,12 @@ impl Libraries {
         for form in &result.forms {
             let head = form.as_pair().and_then(|pair| pair.car.as_identifier());
             let is_headed = |word: &str| head.is_some_and(|head| head.name.as_str() == word);
+            if is_headed("library") {
+                diagnostics.push(super::r6rs::diagnostic(form.span));
+                continue;
+            }
             if !is_headed("define-library") {
-                let message = if is_headed("library") {
-                    "this library is in the form of R6RS, which cannot be used; R7RS has define-library"
-                } else {
-                    "a library file contains only define-library forms"
-                };
+                let message = "a library file contains only define-library forms";
                 diagnostics.push(Diagnostic::error("not-a-library", form.span, message));
                 continue;
             }

@@ -12,6 +12,7 @@ mod import_set;
 mod include;
 mod interface;
 mod loader;
+mod r6rs;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -30,6 +31,8 @@ use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};
 use crate::recording::Recording;
 use crate::span::{SourceId, SourceMap, Span};
 use crate::syntax::Syntax;
+
+pub(crate) use r6rs::{diagnostic as r6rs_library, is_library as is_r6rs_library};
 
 pub use import_set::FailedImport;
 pub use import_set::library_name as library_name_of;
@@ -167,6 +170,11 @@ impl Libraries {
     /// Ends recording; gives what was seen of the program.
     pub fn end_recording(&mut self) -> Recording {
         self.recording.take().unwrap_or_default()
+    }
+
+    /// Takes the files that were included outside of libraries.
+    pub fn take_files(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.files)
     }
 
     /// What was seen of a library when it was expanded.
@@ -454,6 +462,10 @@ fn not_found(
     let known = known.filter(|other| words(other.as_str()) != words(key.as_str()));
     if let Some(similar) = similar_name(Name::new(key.as_str()), known) {
         diagnostic = diagnostic.similar(similar.as_str());
+    }
+    if let Some(others) = r6rs::replacement(key.as_str()) {
+        let note = format!("it is a library of R6RS, which is not here: {others}");
+        return diagnostic.note(note);
     }
     if searched.is_empty() {
         return diagnostic.note("no place to search for it is known");

@@ -140,4 +140,10 @@ rows! { Reading:
 "The text is not UTF-8"
 "Sources are text in UTF-8. The file has bytes that are none: it has another encoding, or is no text. Save it as UTF-8."
 "" => "";
+
+"not-text" []
+"The file is no text"
+"The file has bytes that are zero, which no text has: it is a program or data, text in UTF-16, or something was half written. A string has \
+ such a character as `\\x0;`."
+"" => "";
 }

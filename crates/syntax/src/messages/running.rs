@@ -125,6 +125,14 @@ rows! { Running:
     (open-input-file \"no-such-file.txt\")))
 (display (read-line port))";
 
+"process-failed" ["process"]
+"A program that was run failed"
+"It ended with an exit code that is not 0, or by a signal. The message has the command, how it ended, and the end of what it wrote to its error stream. `run` gives the exit code instead. Such conditions satisfy `process-error?`."
+"(import (scheme base) (canny process))
+(run/check '(\"false\"))"
+=> "(import (scheme base) (canny process))
+(run '(\"false\"))";
+
 "read-error" ["read"]
 "What `read` was given is no datum"
 "The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy `read-error?`."
@@ -181,8 +189,11 @@ rows! { Running:
 
 "timed-out" ["timeout"]
 "An operation took longer than it was allowed to"
-"The other side sent or took nothing for so long. Nothing was lost: the operation can be tried again. `guard` with `timeout-error?` takes it."
-"" => "";
+"The other side of a port, a connection or a program did nothing for as long as a `#:timeout` or `set-port-timeout!` allows. Of a port nothing is lost, and the operation can be tried again; a program that was run is ended. `guard` with `timeout-error?` takes the condition."
+"(import (scheme base) (canny process))
+(run '(\"sleep\" \"60\") #:timeout 0.01)"
+=> "(import (scheme base) (canny process))
+(run '(\"sleep\" \"0\") #:timeout 60)";
 
 "other-condition" []
 "A condition of a library's own kind was raised and not handled"

@@ -63,7 +63,10 @@ pub fn read_source(
     match std::str::from_utf8(bytes) {
         Ok(text) => {
             let id = map.add(name, text);
-            (id, read_text(text, id, fold_case))
+            match text.find('\0') {
+                Some(offset) => (id, not_text(id, offset)),
+                None => (id, read_text(text, id, fold_case)),
+            }
         }
         Err(error) => {
             let offset = error.valid_up_to();
@@ -83,6 +86,17 @@ pub fn read_source(
                 },
             )
         }
+    }
+}
+
+/// What is said of a file that no editor wrote.
+fn not_text(id: SourceId, offset: usize) -> SourceForms {
+    let span = Span::new(id, offset as u32, offset as u32 + 1);
+    let message = format!("the file is no text: byte {offset} is zero");
+    SourceForms {
+        forms: Vec::new(),
+        diagnostics: vec![Diagnostic::error("not-text", span, message)],
+        repaired: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A condition has a kind (a symbol), a message (a string), irritants (a list), the name of the
 //! procedure to blame (a symbol or #f) and a position (a list of file, line and column, or #f).
 //! Kinds made by the machine: `type`, `range`, `arity`, `arithmetic`, `unbound`, `not-procedure`, `escape`,
-//! `immutable`, `file`, `read`, `syntax`, `memory`, `stack`, `interrupt`, `system`, `match`, `assertion`, `contract`. `error` makes
+//! `immutable`, `file`, `read`, `syntax`, `memory`, `stack`, `interrupt`, `system`, `match`, `assertion`, `contract`, `process`, `timeout`. `error` makes
 //! conditions of kind `error`. A condition of kind `file` satisfies `file-error?`, one of kind
 //! `read` satisfies `read-error?`; every condition satisfies `error-object?`.
 //!

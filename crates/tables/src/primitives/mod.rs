@@ -25,6 +25,8 @@ mod characters;
 mod control;
 mod equivalence;
 mod errors;
+mod file_system;
+mod formats;
 mod hash_tables;
 mod lists;
 mod numbers;
@@ -32,7 +34,9 @@ mod numeric_vectors;
 mod pairs;
 mod ports;
 mod posix;
+mod processes;
 mod records;
+mod sockets;
 mod strings;
 mod symbols;
 mod syntax_objects;
@@ -173,6 +177,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     control::ROWS,
     control::DYNAMIC_STATE,
     records::ROWS,
+    sockets::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
     numeric_vectors::ROWS,
@@ -180,6 +185,9 @@ pub static GROUPS: &[&[Primitive]] = &[
     system::ROWS,
     system::MEMORY,
     posix::ROWS,
+    file_system::ROWS,
+    processes::ROWS,
+    formats::ROWS,
 ];
 
 struct Index {

@@ -13,7 +13,6 @@ rows! {
     "%system-names" (0) [] "-> list" "Strings: name of the operating system, of the machine in the network, release, version, hardware.";
     "%script-file" (0) [NEVER_RAISES] "-> any" "The absolute name of the program that is run, or #f.";
     "%set-environment-variable!" (2) [] "string any -> unspecified" "Gives an environment variable a value for this program, or takes it away with #f.";
-    "%process-id" (0) [NEVER_RAISES] "-> integer" "The number of the process.";
     "%user-ids" (0) [NEVER_RAISES] "-> list" "Numbers of the user and group, and of the effective user and group.";
     "%supplementary-groups" (0) [] "-> list" "The numbers of the further groups.";
     "%nice" (1) [] "integer -> integer" "Adds to the niceness of the process; the new niceness.";
@@ -25,7 +24,7 @@ rows! {
     "%create-hard-link" (2) [] "string string -> unspecified" "Gives the file of the first name a second name.";
     "%create-symlink" (2) [] "string string -> unspecified" "Makes a symbolic link to the first name, under the second.";
     "%read-symlink" (1) [] "string -> string" "The name in a symbolic link.";
-    "%rename-file" (2) [] "string string -> unspecified" "Changes the name of a file.";
+    "%rename-file" (2, 3) [] "string string [boolean] -> unspecified" "Changes the name of a file; an existing one is replaced unless the flag is false.";
     "%delete-directory" (1) [] "string -> unspecified" "Removes an empty directory.";
     "%set-file-mode" (2) [] "string index -> unspecified" "Changes the permission bits of a file.";
     "%set-file-owner" (3) [] "string any any -> unspecified" "Changes user and group of a file; #f for no change.";
@@ -36,5 +35,6 @@ rows! {
     "%real-path" (1) [] "string -> string" "The absolute name of a file without symbolic links.";
     "%file-space" (1) [] "string -> integer" "The free bytes where a file is.";
     "%open-file" (4) [] "string index index index -> port" "Opens a file: kind 0 binary input, 1 textual input, 2 binary output, 3 textual output; flags 1 append, 2 create, 4 exclusive, 8 no symbolic link, 16 truncate; permission bits.";
+    "%descriptor-port" (2) [] "index index -> port" "A port over a copy of a descriptor, of a kind as for %open-file.";
     "%terminal?" (1) [] "port -> boolean" "Whether a port is connected to a terminal.";
 }

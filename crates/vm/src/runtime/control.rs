@@ -53,7 +53,18 @@ pub(crate) fn character_comparison(site: &mut Site) -> Next {
         site.opcode(),
         Opcode::JumpCharacterEqual | Opcode::JumpNotCharacterEqual
     );
-    let who = if equality { "char=?" } else { "char<?" };
+    let written = site.written();
+    let who = match (equality, written.is_opposite, written.is_exchanged) {
+        (true, ..) => "char=?",
+        (false, false, false) => "char<?",
+        (false, false, true) => "char>?",
+        (false, true, true) => "char<=?",
+        (false, true, false) => "char>=?",
+    };
+    let (x, y) = match written.is_exchanged {
+        true => (y, x),
+        false => (x, y),
+    };
     let (position, wrong) = if x.is_character() { (2, y) } else { (1, x) };
     debug_assert!(!wrong.is_character());
     Err(site.thread.raise_type(who, position, "character", wrong))

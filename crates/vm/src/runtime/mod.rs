@@ -10,12 +10,14 @@ mod control;
 mod data;
 pub(crate) mod entry;
 
+use canny_compiler::unit::{Written, find_written};
 use canny_llint::RuntimeEntry;
 use canny_tables::opcodes::{
     LOG_FULL_ENTRY, Opcode, TABLE_ENTRIES, field_a, field_b, field_c, field_wide,
 };
 use canny_value::Value;
 
+use crate::code::CodeRef;
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -102,6 +104,21 @@ impl Site<'_> {
         let distance = self.extension(index) as usize;
         // SAFETY: as for `pool_wide`; distances count from the end of the extension word.
         unsafe { *self.thread.pc.add(index + 1).sub(distance).cast::<Value>() }
+    }
+
+    /// How the call is written that this instruction was made of. It takes a while: for messages.
+    pub(crate) fn written(&self) -> Written {
+        // SAFETY: the frame is live, so its closure is.
+        let closure = unsafe { Thread::closure_of(self.thread.fp) };
+        let Some(code) = CodeRef::of_closure(closure) else {
+            return Written::default();
+        };
+        let Some((unit, index)) = self.thread.vm.metadata(code) else {
+            return Written::default();
+        };
+        let distance = (self.thread.pc as usize).wrapping_sub(code.start() as usize);
+        let word = (distance / 4).wrapping_sub(1) as u32;
+        find_written(&unit.codes[index].positions, word)
     }
 
     /// The next instruction.

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use canny_heap::{CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor};
-use canny_jit::Installed;
 use canny_jit::publication::{self, Way};
+use canny_jit::{Installed, LinkGoal};
 use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
@@ -303,29 +303,34 @@ impl Registry {
         if let Some(Candidate { installed, .. }) = self.candidates.get(&id)
             && let Some(link) = installed.links.get(number)
         {
-            installed.lead_link(number, self.entry_for(CodeWord(link.code), &link.types));
+            installed.lead_link(number, self.goal_of(CodeWord(link.code), &link.types));
         }
     }
 
     /// Where a call enters that knows so much of its arguments: the first candidate of the chain that may be for it, behind
-    /// its questions if the answers are known; none if there is no such candidate.
-    fn entry_for(&self, word: CodeWord, types: &[Type]) -> Option<usize> {
+    /// its questions if the answers are known; the code object if there is no such candidate.
+    fn goal_of(&self, word: CodeWord, types: &[Type]) -> LinkGoal {
         let of = |register: u32| types.get(register as usize).copied().unwrap_or(Type::ANY);
-        for id in &self.codes.get(&word)?.entered {
-            let candidate = self.candidates.get(id)?;
-            let starts = candidate.installed.starts?;
+        let entered = self
+            .codes
+            .get(&word)
+            .map_or(&[][..], |known| &known.entered);
+        for candidate in entered.iter().filter_map(|id| self.candidates.get(id)) {
+            let Some(starts) = candidate.installed.starts else {
+                continue;
+            };
             let required = &candidate.required;
             if required.iter().all(|(register, ty)| of(*register).is(*ty)) {
-                return Some(starts.direct);
+                return LinkGoal::Known(starts);
             }
             if required
                 .iter()
                 .all(|(register, ty)| of(*register).may_be(*ty))
             {
-                return Some(starts.checked);
+                return LinkGoal::Checked(starts);
             }
         }
-        None
+        LinkGoal::Code
     }
 
     /// The descriptor of a candidate for a loop with such registers.

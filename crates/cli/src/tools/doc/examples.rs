@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use canny_documentation::{Document, Example, Expectation, Page};
 
 use super::find::{self, Found};
-use super::{Failure, files};
+use super::{Failure, console, files};
 use crate::options::Options;
 
 /// Seconds that the examples of one document may take.
@@ -45,12 +45,19 @@ pub fn test(options: &Options, operands: &[String]) -> Result<u8, Failure> {
     } else {
         operands
     };
-    let mut suites = Vec::new();
+    let (mut suites, mut pages) = (Vec::new(), Vec::new());
     for operand in operands {
-        collect(options, operand, &mut suites)?;
+        collect(options, operand, &mut suites, &mut pages)?;
     }
     let mut seen = HashSet::new();
     let (mut count, mut wrong) = (0, 0);
+    for page in &pages {
+        let text = std::fs::read_to_string(page)
+            .map_err(|error| Failure::of_file("read", page, &error))?;
+        let (run, failed) = console::check(&page.display().to_string(), &text);
+        count += run;
+        wrong += failed;
+    }
     for suite in &mut suites {
         // A text that several libraries have is run once.
         for group in &mut suite.groups {
@@ -72,7 +79,13 @@ pub fn test(options: &Options, operands: &[String]) -> Result<u8, Failure> {
     Ok(1)
 }
 
-fn collect(options: &Options, operand: &str, suites: &mut Vec<Suite>) -> Result<(), Failure> {
+/// Finds the examples of an operand, and the Markdown files there.
+fn collect(
+    options: &Options,
+    operand: &str,
+    suites: &mut Vec<Suite>,
+    pages: &mut Vec<PathBuf>,
+) -> Result<(), Failure> {
     let path = Path::new(operand);
     if operand.starts_with('(') || !path.exists() {
         for found in find::find(options, &[operand.to_owned()])? {
@@ -97,6 +110,7 @@ fn collect(options: &Options, operand: &str, suites: &mut Vec<Suite>) -> Result<
     for path in &paths {
         if path.extension().is_some_and(|extension| extension == "md") {
             suites.push(of_markdown(options, path)?);
+            pages.push(path.clone());
             continue;
         }
         let mut extractor = find::extractor(options);
@@ -182,11 +196,17 @@ fn of_markdown(options: &Options, path: &Path) -> Result<Suite, Failure> {
     let name = path.display().to_string();
     let name = name.strip_prefix("./").unwrap_or(&name);
     let Some(page) = Page::read(name, &text) else {
+        let examples = canny_documentation::markdown_examples(name, &text);
+        // A program without imports has the names of the prompt.
+        let imports = match examples.iter().any(is_import) {
+            true => Vec::new(),
+            false => vec!["(canny base)".to_owned()],
+        };
         return Ok(Suite {
-            imports: Vec::new(),
+            imports,
             before: String::new(),
             directory: None,
-            groups: vec![canny_documentation::markdown_examples(name, &text)],
+            groups: vec![examples],
             is_one_program: true,
         });
     };
@@ -253,7 +273,7 @@ fn run_suite(options: &Options, suite: &Suite) -> (usize, usize) {
     (count, wrong)
 }
 
-fn indented(text: &str) -> String {
+pub(super) fn indented(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
     lines.join("\n")
 }
@@ -275,11 +295,27 @@ fn difference(expected: &Expectation, result: &str) -> Option<String> {
         Expectation::Error(message) => Some(format!(
             "the example gives {text} and does not raise `{message}`"
         )),
+        Expectation::Prints(expected) => {
+            // A line end is one character here.
+            let printed = text.replace('\u{2}', "\n");
+            let printed = printed.trim_end_matches('\n');
+            match result.starts_with('P') {
+                true if printed == expected.trim_end_matches('\n') => None,
+                true => Some(format!(
+                    "the example prints\n{}\nnot\n{}",
+                    indented(printed),
+                    indented(expected)
+                )),
+                false => Some(format!(
+                    "the example raises `{text}` and does not print what it says"
+                )),
+            }
+        }
         Expectation::Unreadable(_) => None,
     }
 }
 
-/// Defines what runs an example: `(%doc-run "PLACE" thunk)`.
+/// Defines what runs an example: `(%doc-run "PLACE" thunk)`, and `%doc-print` for one that says what it prints.
 const RUNNER: &str = r#"
 (%doc-define (%doc-line text)
   (%doc-string-map (%doc-lambda (one) (%doc-if (%doc-char=? one #\newline) #\space one)) text))
@@ -304,6 +340,25 @@ const RUNNER: &str = r#"
                                           (%doc-lambda (port) (%doc-write (%doc-car rest) port)))
                                 (%doc-loop (%doc-cdr rest) " "))))))))))))))) 
   (%doc-display (%doc-string-append "\x1;" place " " (%doc-line result) "\n")))
+(%doc-define (%doc-print place thunk)
+  (%doc-define problem #f)
+  (%doc-define text
+    (%doc-with-output-to-string
+      (%doc-lambda ()
+        (%doc-set! problem
+          (%doc-call-with-current-continuation
+            (%doc-lambda (k)
+              (%doc-with-exception-handler
+                (%doc-lambda (e) (k (%doc-string-append "E" (%doc-condition->string e))))
+                (%doc-lambda () (thunk) #f))))))))
+  (%doc-display
+    (%doc-string-append "\x1;" place " "
+      (%doc-if problem
+          (%doc-line problem)
+          (%doc-string-append "P"
+            (%doc-string-map
+              (%doc-lambda (one) (%doc-if (%doc-char=? one #\newline) #\x2 one)) text)))
+      "\n")))
 "#;
 
 /// The program of some groups.
@@ -337,6 +392,10 @@ fn program(suite: &Suite, groups: &[usize]) -> String {
                 Some(Expectation::Unreadable(_)) => Ok(()),
                 None if is_definition || suite.is_one_program => writeln!(text, "{form}"),
                 None => writeln!(text, "(%doc-define %doc-{number} (%doc-begin {form}\n #f))"),
+                Some(Expectation::Prints(_)) => writeln!(
+                    text,
+                    "(%doc-define %doc-{number} (%doc-print \"{group} {number}\" (%doc-lambda () {form}\n)))"
+                ),
                 Some(_) => writeln!(
                     text,
                     "(%doc-define %doc-{number} (%doc-run \"{group} {number}\" (%doc-lambda () {form}\n)))"
@@ -431,7 +490,7 @@ fn reader(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle
 }
 
 /// Waits for the end of a process, and ends it when its time is over; whether it ended itself.
-fn wait(child: &mut Child) -> bool {
+pub(super) fn wait(child: &mut Child) -> bool {
     let start = Instant::now();
     loop {
         match child.try_wait() {

@@ -3,6 +3,7 @@
 //! `find` turns operands into documents, `terminal` shows Markdown in a terminal, `markdown` makes pages of documents,
 //! `site` makes HTML of them, `examples` runs what is in them.
 
+mod console;
 mod examples;
 mod find;
 mod markdown;

@@ -4,7 +4,7 @@
 //! `tests`, if its name is `NAME-test.scm` or `NAME.test.scm`, or if it imports a test library. What holds nothing but
 //! library definitions is a library.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
@@ -164,8 +164,13 @@ fn imported(set: &Syntax) -> Syntax {
     }
 }
 
-/// The files that a program is made of: itself, its libraries in these directories, and what they include.
-pub fn dependencies(program: &Path, directories: &[PathBuf]) -> BTreeSet<PathBuf> {
+/// The files that a program is made of: itself, its libraries in these directories and those of packages, by their names, and what
+/// they include.
+pub fn dependencies(
+    program: &Path,
+    directories: &[PathBuf],
+    packages: &HashMap<String, PathBuf>,
+) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let mut left = vec![program.to_owned()];
     while let Some(file) = left.pop() {
@@ -183,7 +188,10 @@ pub fn dependencies(program: &Path, directories: &[PathBuf]) -> BTreeSet<PathBuf
             for declaration in &declarations {
                 let mut sets = Vec::new();
                 take_sets(declaration, &mut sets);
-                left.extend(sets.iter().filter_map(|set| library_file(set, directories)));
+                left.extend(sets.iter().filter_map(|set| {
+                    library_file(set, directories)
+                        .or_else(|| packages.get(&set.to_string()).cloned())
+                }));
                 left.extend(
                     included(declaration)
                         .into_iter()

@@ -147,7 +147,11 @@ impl Outcome {
             }
             End::Exit(code) if said_by_tests(*code) => {}
             End::Exit(code) if *code == code_of(exit_code::DATA) => {
-                problems.push("it has syntax errors".to_owned());
+                let problem = match self.content {
+                    Content::Binary => "it is no text",
+                    _ => "it has syntax errors",
+                };
+                problems.push(problem.to_owned());
             }
             End::Exit(code) if *code == code_of(exit_code::NO_INPUT) => {
                 problems.push("it cannot be read".to_owned());

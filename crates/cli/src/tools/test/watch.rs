@@ -53,7 +53,8 @@ impl Watched {
 
     /// Reads what a suite is made of.
     fn look_into(&mut self, wishes: &Wishes, suite: &Path) {
-        let files = find::dependencies(suite, &directories(wishes, suite));
+        let packages = crate::project::package_libraries(&wishes.options, suite);
+        let files = find::dependencies(suite, &directories(wishes, suite), &packages);
         for file in &files {
             let now = state(file);
             self.states.entry(file.clone()).or_insert(now);

@@ -10,7 +10,7 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::{ConditionKind, field};
 use canny_vm::symbols::symbol_name;
-use canny_vm::{Exit, Position, PrimitiveFunction, Raise, Thread, string_text};
+use canny_vm::{Exit, FrameDescription, Position, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
 use crate::host::{BlamedProcedure, Host, Uncaught, evaluation};
@@ -207,6 +207,9 @@ fn contract_violation(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Err(thread.raise_object(condition))
 }
 
+/// Longest text of a value in a backtrace.
+const VALUE_BYTES_MAX: usize = 60;
+
 fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let object = call.at(0);
     let kind = object.as_kind(Kind::Condition).and_then(kind_of);
@@ -221,12 +224,20 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         procedure: procedure_of(thread, object),
         similar_name,
         notes: note.into_iter().collect(),
-        frames: thread.describe_frames_and_tail_calls(FRAMES_MAX),
+        frames: frames_with_values(thread),
         is_continuable: call.at(1).is_true(),
     };
     Host::of(thread).report(&report);
     crate::failure::keep(thread, &report, object);
     Err(thread.leave(Exit::Uncaught))
+}
+
+/// The newest frames, the first with the values of their variables.
+fn frames_with_values(thread: &Thread) -> Vec<FrameDescription> {
+    /// So many frames have values.
+    const SHOWN_MAX: usize = 5;
+    let show = |value| brief_text_of(thread, value, Style::Write, VALUE_BYTES_MAX);
+    thread.describe_frames_and_values(FRAMES_MAX, SHOWN_MAX, &show)
 }
 
 /// Where a condition was made.

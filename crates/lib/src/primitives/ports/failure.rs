@@ -1,6 +1,6 @@
 //! Failed operations of `canny_io` as conditions.
 
-use canny_io::IoError;
+use canny_io::{IoError, Operation};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
 use canny_value::Value;
@@ -28,15 +28,15 @@ pub(crate) fn failed(
         }
         IoError::TimedOut(_) => ConditionKind::Timeout,
         IoError::Closed(_) => {
+            let message = match error.operation() {
+                Some(operation) if operation.is_of_sockets() => "the socket is closed",
+                _ => "the port is closed",
+            };
             let irritants: Vec<Value> = port.into_iter().collect();
-            return thread.raise(
-                ConditionKind::Type,
-                "the port is closed",
-                &irritants,
-                Some(who),
-            );
+            return thread.raise(ConditionKind::Type, message, &irritants, Some(who));
         }
         IoError::Malformed(_) => ConditionKind::Read,
+        _ if error.operation().is_some_and(Operation::is_of_sockets) => ConditionKind::System,
         _ => ConditionKind::File,
     };
     let message = error.message();

@@ -72,7 +72,7 @@ pub(crate) fn is_served(port: Value) -> bool {
 }
 
 #[inline]
-fn id_of(port: Value) -> Option<u64> {
+pub(crate) fn id_of(port: Value) -> Option<u64> {
     let id = port.as_kind(Kind::Port)?.field(field::ID).as_index()?;
     Some(id as u64)
 }

@@ -1,6 +1,6 @@
 //! Making ports: files, strings, bytevectors; and what else is done with files by name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use canny_io::file::{delete_file, file_exists, open_input, open_output};
@@ -33,16 +33,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "delete-file" => delete_file_row;
 };
 
-fn path(thread: &mut Thread, call: Call) -> Result<String, Raise> {
-    let name = call.string(thread, 0)?;
-    Ok(string_text(name.value()).unwrap_or_default())
-}
-
-/// Whether the system refused because too many files are open.
-fn is_out_of_descriptors(error: &IoError) -> bool {
-    const EMFILE: i32 = 24;
-    const ENFILE: i32 = 23;
-    matches!(error.os_code(), Some(EMFILE | ENFILE))
+fn path(thread: &mut Thread, call: Call) -> Result<PathBuf, Raise> {
+    crate::primitives::file_names::path(thread, call, 0)
 }
 
 /// Opens the file that argument 0 names. When there are too many open files, those that nobody can
@@ -54,14 +46,9 @@ pub(super) fn open(
 ) -> Result<Arc<Handle>, Raise> {
     let name = path(thread, call)?;
     let interrupts = thread.interrupts();
-    let attempt = || {
-        open(
-            Path::new(&name),
-            Wait::Interruptible(interrupts.interrupt_waiting()),
-        )
-    };
+    let attempt = || open(&name, Wait::Interruptible(interrupts.interrupt_waiting()));
     let mut outcome = thread.outside_heap(attempt);
-    if outcome.as_ref().is_err_and(is_out_of_descriptors) {
+    if outcome.as_ref().is_err_and(IoError::is_out_of_descriptors) {
         thread.collect_garbage(true);
         sweep_dead(thread);
         outcome = thread.outside_heap(attempt);
@@ -161,13 +148,13 @@ fn get_output_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise
 
 fn file_exists_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let name = path(thread, call)?;
-    let exists = thread.outside_heap(|| file_exists(Path::new(&name)));
+    let exists = thread.outside_heap(|| file_exists(&name));
     Ok(Value::boolean(exists))
 }
 
 fn delete_file_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let name = path(thread, call)?;
-    match thread.outside_heap(|| delete_file(Path::new(&name))) {
+    match thread.outside_heap(|| delete_file(&name)) {
         Ok(()) => Ok(Value::UNSPECIFIED),
         Err(error) => Err(failed(thread, call.who, None, &error)),
     }

@@ -10,6 +10,7 @@ use canny_io::{
 };
 use canny_vm::{Raise, Thread};
 
+use super::super::file_system::delete_temporary_files;
 use super::flag;
 use super::table::{HostPort, make_port};
 
@@ -62,6 +63,11 @@ pub fn begin_line_of_output() {
     let _ = flush_all(Wait::Blocking);
 }
 
+/// Writes out what standard output holds, before somebody else writes there.
+pub(crate) fn flush_standard_output() {
+    let _ = standard_outputs().output.lock().flush(Wait::Blocking);
+}
+
 /// An output port of a host's own that can take the place of the standard ones.
 pub struct HostOutput {
     output: Arc<SharedPort<TextOutput>>,
@@ -109,13 +115,14 @@ impl HostOutput {
     }
 }
 
-/// Writes out everything that output ports hold back. Every way out of the process leads through here.
+/// Writes out everything that output ports hold back, and deletes temporary files. Every way out of the process leads through here.
 /// What could not be written is told on standard error, by the first call that meets it, and an exit
 /// code of success becomes that of an input or output error.
 pub fn finish_output(code: i32) -> i32 {
     const INPUT_OUTPUT_ERROR: i32 = 74;
     static WAS_TOLD: AtomicBool = AtomicBool::new(false);
     let errors: Vec<IoError> = flush_all(Wait::Blocking);
+    delete_temporary_files();
     if !errors.is_empty() && !WAS_TOLD.swap(true, Ordering::Relaxed) {
         for error in &errors {
             eprintln!("canny: {error}");

@@ -95,6 +95,9 @@ impl HostPort {
             HostPort::TextOutput(port) if Arc::strong_count(port) > 1 => {
                 port.lock().flush(Wait::NonBlocking)
             }
+            HostPort::BinaryOutput(port) if Arc::strong_count(port) > 1 => {
+                port.lock().flush(Wait::NonBlocking)
+            }
             _ => self.close(Wait::Blocking),
         }
     }

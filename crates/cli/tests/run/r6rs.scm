@@ -1,0 +1,6 @@
+(library (numbers primes)
+  (export prime?)
+  (import (rnrs base) (rnrs lists (6)))
+  (define (prime? n) (for-all odd? (list n))))
+(import (rnrs) (only (rnrs hashtables) make-eq-hashtable) (rnrs base))
+(prime? 3)

@@ -1,0 +1,121 @@
+//! `(canny net)` over TLS: a server and a client in one program, with certificates made for the test.
+
+mod support;
+
+use support::{Outcome, canny};
+
+/// The paths of an authority, of a certificate for `localhost` that it vouches for, and of its key.
+fn papers() -> [String; 3] {
+    let directory = support::scratch();
+    let authority_key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority = parameters.self_signed(&authority_key).unwrap();
+    let issuer = rcgen::Issuer::new(parameters, authority_key);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()])
+        .unwrap()
+        .signed_by(&key, &issuer)
+        .unwrap();
+    let file = |name: &str, text: String| {
+        let path = directory.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    [
+        file("authority.pem", authority.pem()),
+        file("certificate.pem", certificate.pem()),
+        file("key.pem", key.serialize_pem()),
+    ]
+}
+
+const SERVER: &str = "
+(import (scheme base) (scheme write) (scheme process-context) (canny net))
+(define arguments (cdr (command-line)))
+(define context
+  (tls-server-context (cadr arguments) (list-ref arguments 2) #:protocols '(\"echo/1\")))
+(define listener (tcp-listen \"127.0.0.1\" 0))
+(display (address-port (listener-address listener)))
+(newline)
+(flush-output-port)
+(define connection (tls-accept listener context #:timeout 20))
+(let next ()
+  (let ((byte (read-u8 (connection-input connection))))
+    (if (not (eof-object? byte))
+        (begin
+          (write-u8 byte (connection-output connection))
+          (if (not (u8-ready? (connection-input connection)))
+              (flush-output-port (connection-output connection)))
+          (next)))))
+(close-connection connection)
+";
+
+/// Runs a server, and a client that is given the authority and the server's port.
+fn with_server(client: &str) -> (Outcome, Outcome) {
+    let [authority, certificate, key] = papers();
+    let mut server = canny(&["server.scm", &authority, &certificate, &key])
+        .file("server.scm", SERVER)
+        .start();
+    server.wait_for_output("\n");
+    let port = server.output().trim().to_owned();
+    let client = canny(&["client.scm", &authority, &port])
+        .file("client.scm", client)
+        .run();
+    (client, server.wait())
+}
+
+const PRELUDE: &str = "
+(import (scheme base) (scheme write) (scheme process-context) (canny net))
+(define authority (cadr (command-line)))
+(define port (string->number (list-ref (command-line) 2)))
+";
+
+#[test]
+fn bytes_are_echoed() {
+    let (client, server) = with_server(&format!(
+        "{PRELUDE}
+        (define context (tls-client-context #:trust authority #:protocols '(\"other\" \"echo/1\")))
+        (define connection
+          (tls-connect \"127.0.0.1\" port #:server-name \"localhost\" #:context context #:timeout 20))
+        (write (list (connection-tls-version connection)
+                     (connection-protocol connection)
+                     (bytevector? (connection-peer-certificate connection))))
+        (write-bytevector #u8(1 2 3) (connection-output connection))
+        (flush-output-port (connection-output connection))
+        (write (read-bytevector 3 (connection-input connection)))
+        (write-bytevector (make-bytevector 100000 7) (connection-output connection))
+        (close-port (connection-output connection))
+        (write (bytevector-length (read-bytevector 200000 (connection-input connection))))
+        (write (eof-object? (read-u8 (connection-input connection))))
+        (close-connection connection)
+        (newline)"
+    ));
+    client
+        .exits_with(0)
+        .prints("(\"TLSv1.3\" \"echo/1\" #t)#u8(1 2 3)100000#t\n");
+    server.exits_with(0);
+}
+
+#[test]
+fn a_server_that_nobody_vouches_for_is_refused() {
+    let (client, server) = with_server(&format!(
+        "{PRELUDE} (tls-connect \"localhost\" port #:timeout 20 #:family 'inet)"
+    ));
+    client.exits_with(70).complains("tls-connect");
+    server.exits_with(70).complains("the other side refused");
+}
+
+#[test]
+fn papers_are_checked() {
+    canny(&[
+        "-e",
+        "(import (canny net)) (tls-server-context \"/no/such\" \"/no/such\")",
+    ])
+    .run()
+    .exits_with(70)
+    .complains("cannot read: No such file or directory");
+    canny(&["-e", "(import (canny net)) (tls-client-context #:trust 5)"])
+        .run()
+        .exits_with(70)
+        .complains("argument 1 is not a name of a file: 5");
+}

@@ -1,0 +1,474 @@
+//! Sockets: connections, what listens for them, and datagrams, over IP and in the file system.
+//!
+//! A connection is used through two handles, one for each direction, which share the descriptor: closing the one for
+//! output tells the other side that nothing follows, closing both frees the descriptor. The [`Socket`] itself stays good
+//! for its addresses and options as long as one of them is open.
+//!
+//! All descriptors are non-blocking. Who waits goes through `canny_sched`, without a lock.
+//!
+//! | field | touched | condition |
+//! |---|---|---|
+//! | `name` | read by anyone | fixed at creation |
+//! | `held` | any operation | under its lock, and never while waiting |
+//! | `closed` | any operation | given by `close` |
+
+mod address;
+mod options;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use canny_sched::{Interest, Notice, Wake};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+use crate::error::{IoError, Operation};
+use crate::handle::{Access, Handle};
+use crate::wait::Wait;
+
+pub use address::{Address, NoAddress, UnixName};
+pub use options::{OptionName, OptionValue};
+pub use resolve::{Family, resolve};
+pub use rustix::net::Shutdown;
+
+/// How long one address of several is tried before the next one is tried beside it (RFC 8305).
+const NEXT_ATTEMPT: Duration = Duration::from_millis(250);
+
+/// The greatest datagram that there is.
+pub const DATAGRAM_BYTES_MAX: usize = 65_535;
+
+/// An open, or no longer open, socket.
+#[derive(Debug)]
+pub struct Socket {
+    name: Box<str>,
+    held: Mutex<Held>,
+    closed: Notice,
+}
+
+#[derive(Debug)]
+enum Held {
+    Own(Arc<OwnedFd>),
+    /// The handles of the connection have it.
+    Lent(Weak<OwnedFd>),
+    Closed,
+}
+
+/// What a listener is made with.
+#[derive(Clone, Copy, Debug)]
+pub struct ListenOptions {
+    /// Connections that wait to be accepted.
+    pub backlog: u32,
+    /// An address whose last connections have just ended may be used again.
+    pub reuses_address: bool,
+    /// Several listeners share the address, and the system divides the connections.
+    pub reuses_port: bool,
+    /// IPv6 only, where the system would take IPv4 too.
+    pub ipv6_only: bool,
+}
+
+impl Default for ListenOptions {
+    fn default() -> ListenOptions {
+        ListenOptions {
+            backlog: 1024,
+            reuses_address: true,
+            reuses_port: false,
+            ipv6_only: false,
+        }
+    }
+}
+
+/// A datagram as it arrived.
+#[derive(Debug)]
+pub struct Datagram {
+    pub bytes: Vec<u8>,
+    /// `None` if the sender has no address.
+    pub sender: Option<Address>,
+    /// It was longer than there was room for, and its end is lost.
+    pub truncated: bool,
+}
+
+impl Socket {
+    fn new(descriptor: OwnedFd, name: String) -> Socket {
+        Socket {
+            name: name.into(),
+            held: Mutex::new(Held::Own(Arc::new(descriptor))),
+            closed: Notice::new(),
+        }
+    }
+
+    /// A connection to the first of these addresses that takes one. They are tried in their order; one that does not answer
+    /// soon is tried on while the next one is tried too.
+    pub fn connect(
+        addresses: &[Address],
+        local: Option<&Address>,
+        wait: Wait<'_>,
+    ) -> Result<Socket, IoError> {
+        let mut untried = addresses.iter();
+        let mut attempts: Vec<(OwnedFd, &Address)> = Vec::new();
+        let mut failure = None;
+        let mut next_at = None;
+        loop {
+            let now = Instant::now();
+            if attempts.is_empty() || next_at.is_some_and(|next_at| now >= next_at) {
+                next_at = None;
+                if let Some(address) = untried.next() {
+                    match begin_connection(address, local) {
+                        Ok((descriptor, true)) => return Ok(connected(descriptor, address)),
+                        Ok((descriptor, false)) => attempts.push((descriptor, address)),
+                        Err(errno) => failure = Some((errno, address)),
+                    }
+                    if untried.len() > 0 {
+                        next_at = Some(now + NEXT_ATTEMPT);
+                    }
+                }
+            }
+            if attempts.is_empty() {
+                if untried.len() > 0 {
+                    continue;
+                }
+                return Err(match failure {
+                    Some((errno, address)) => {
+                        IoError::from_system(Operation::Connect, &address.to_string(), errno.into())
+                    }
+                    None => {
+                        let error = io::ErrorKind::InvalidInput.into();
+                        IoError::from_system(Operation::Connect, "no address", error)
+                    }
+                });
+            }
+            if wait.is_non_blocking() {
+                return Err(IoError::WouldBlock);
+            }
+            let interests: Vec<Interest<'_>> = attempts
+                .iter()
+                .map(|(descriptor, _)| Interest::Writable(descriptor.as_fd()))
+                .collect();
+            let deadline = [wait.deadline(), next_at].into_iter().flatten().min();
+            match canny_sched::wait(&interests, deadline, wait.interrupt()) {
+                Wake::Ready(index) => {
+                    let (descriptor, address) = attempts.swap_remove(index);
+                    match rustix::net::sockopt::socket_error(&descriptor) {
+                        Ok(Ok(())) => return Ok(connected(descriptor, address)),
+                        Ok(Err(errno)) | Err(errno) => failure = Some((errno, address)),
+                    }
+                    // The next address need not wait for its time.
+                    next_at = next_at.map(|_| now);
+                }
+                Wake::TimedOut => {
+                    let is_over = wait
+                        .deadline()
+                        .is_some_and(|deadline| Instant::now() >= deadline);
+                    if is_over {
+                        let name = addresses
+                            .first()
+                            .map(Address::to_string)
+                            .unwrap_or_default();
+                        return Err(IoError::timed_out(Operation::Connect, &name));
+                    }
+                }
+                Wake::Interrupted => return Err(IoError::Interrupted),
+            }
+        }
+    }
+
+    /// Listens for connections at an address. Port 0 takes any that is free.
+    pub fn listen(address: &Address, options: ListenOptions) -> Result<Socket, IoError> {
+        let name = address.to_string();
+        let failed = |errno: Errno| IoError::from_system(Operation::Listen, &name, errno.into());
+        let descriptor = open(address.family(), SocketType::STREAM).map_err(failed)?;
+        let set_up = || -> rustix::io::Result<()> {
+            use rustix::net::sockopt;
+            if matches!(address, Address::Inet(_)) {
+                sockopt::set_socket_reuseaddr(&descriptor, options.reuses_address)?;
+                sockopt::set_socket_reuseport(&descriptor, options.reuses_port)?;
+            }
+            if address.family() == AddressFamily::INET6 {
+                sockopt::set_ipv6_v6only(&descriptor, options.ipv6_only)?;
+            }
+            address.bind(&descriptor)?;
+            let backlog = i32::try_from(options.backlog).unwrap_or(i32::MAX);
+            rustix::net::listen(&descriptor, backlog)
+        };
+        set_up().map_err(failed)?;
+        let bound = local_address(&descriptor).unwrap_or_else(|| address.clone());
+        Ok(Socket::new(descriptor, bound.to_string()))
+    }
+
+    /// The next connection.
+    pub fn accept(&self, wait: Wait<'_>) -> Result<Socket, IoError> {
+        let (descriptor, peer) = self.attempt(Operation::Accept, wait, |descriptor| {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            match rustix::net::acceptfrom_with(descriptor, flags) {
+                // It was given up while it waited; there may be another one.
+                Err(Errno::CONNABORTED) => Err(Errno::INTR),
+                outcome => outcome,
+            }
+        })?;
+        let name = peer
+            .and_then(|peer| Address::from_any(&peer))
+            .map_or_else(|| self.name.to_string(), |peer| peer.to_string());
+        Ok(Socket::new(descriptor, name))
+    }
+
+    /// A socket for datagrams, bound to an address if there is one.
+    pub fn datagram(family: Family, local: Option<&Address>) -> Result<Socket, IoError> {
+        let name = local.map_or_else(|| "datagram socket".to_owned(), Address::to_string);
+        let failed = |errno: Errno| IoError::from_system(Operation::Listen, &name, errno.into());
+        let family = match local {
+            Some(address) => address.family(),
+            None if family == Family::Inet6 => AddressFamily::INET6,
+            None => AddressFamily::INET,
+        };
+        let descriptor = open(family, SocketType::DGRAM).map_err(failed)?;
+        if let Some(address) = local {
+            address.bind(&descriptor).map_err(failed)?;
+        }
+        let bound = local_address(&descriptor).filter(|_| local.is_some());
+        let name = bound.map_or(name, |bound| bound.to_string());
+        Ok(Socket::new(descriptor, name))
+    }
+
+    /// Sends a datagram whole, to an address or to where the socket is connected.
+    pub fn send(
+        &self,
+        bytes: &[u8],
+        target: Option<&Address>,
+        wait: Wait<'_>,
+    ) -> Result<usize, IoError> {
+        self.attempt(Operation::Send, wait, |descriptor| {
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+            match target {
+                Some(target) => target.send_to(descriptor, bytes, flags),
+                None => rustix::net::send(descriptor, bytes, flags),
+            }
+        })
+    }
+
+    /// The next datagram, of which at most so many bytes are kept; of a connection, the next bytes.
+    pub fn receive(&self, bytes_max: usize, wait: Wait<'_>) -> Result<Datagram, IoError> {
+        let mut buffer = vec![0; bytes_max.min(DATAGRAM_BYTES_MAX)];
+        let (count, length, sender) = self.attempt(Operation::Receive, wait, |descriptor| {
+            let flags = match rustix::net::sockopt::socket_type(descriptor)? {
+                SocketType::DGRAM => RecvFlags::DONTWAIT | RecvFlags::TRUNC,
+                // Bytes of a connection that do not fit wait for the next time; with that flag they would be lost.
+                _ => RecvFlags::DONTWAIT,
+            };
+            rustix::net::recvfrom(descriptor, &mut *buffer, flags)
+        })?;
+        buffer.truncate(count);
+        Ok(Datagram {
+            bytes: buffer,
+            sender: sender.and_then(|sender| Address::from_any(&sender)),
+            truncated: length > count,
+        })
+    }
+
+    /// Fixes where datagrams go to and come from.
+    pub fn connect_datagrams(&self, target: &Address) -> Result<(), IoError> {
+        self.configure(Operation::Connect, |descriptor| target.connect(descriptor))
+    }
+
+    /// The handles of a connection: input and output. They take the descriptor over.
+    pub fn handles(&self) -> Result<(Arc<Handle>, Arc<Handle>), IoError> {
+        let descriptor = self.take_descriptor()?;
+        let input = Handle::from_socket(descriptor.clone(), &self.name, Access::Read);
+        let output = Handle::from_socket(descriptor, &self.name, Access::Write);
+        Ok((input, output))
+    }
+
+    /// The descriptor, for who makes the handles of a connection.
+    pub fn take_descriptor(&self) -> Result<Arc<OwnedFd>, IoError> {
+        let mut held = self.lock();
+        let Held::Own(descriptor) = std::mem::replace(&mut *held, Held::Closed) else {
+            return Err(IoError::closed(Operation::Configure, &self.name));
+        };
+        *held = Held::Lent(Arc::downgrade(&descriptor));
+        Ok(descriptor)
+    }
+
+    /// Ends a direction of a connection, or both.
+    pub fn shut_down(&self, direction: Shutdown) -> Result<(), IoError> {
+        self.configure(Operation::Close, |descriptor| {
+            match rustix::net::shutdown(descriptor, direction) {
+                // The other side was faster.
+                Err(Errno::NOTCONN) => Ok(()),
+                outcome => outcome,
+            }
+        })
+    }
+
+    /// Where this side is.
+    pub fn local_address(&self) -> Result<Option<Address>, IoError> {
+        let descriptor = self.descriptor(Operation::Configure)?;
+        Ok(local_address(&descriptor))
+    }
+
+    /// Where the other side is, if there is one.
+    pub fn peer_address(&self) -> Result<Option<Address>, IoError> {
+        let descriptor = self.descriptor(Operation::Configure)?;
+        let peer = rustix::net::getpeername(&descriptor).ok().flatten();
+        Ok(peer.and_then(|peer| Address::from_any(&peer)))
+    }
+
+    /// What an option is set to.
+    pub fn option(&self, name: OptionName) -> Result<OptionValue, IoError> {
+        self.configure(Operation::Configure, |descriptor| name.get(descriptor))
+    }
+
+    /// Sets an option.
+    pub fn set_option(&self, name: OptionName, value: OptionValue) -> Result<(), IoError> {
+        self.configure(Operation::Configure, |descriptor| {
+            name.set(descriptor, value)
+        })
+    }
+
+    /// Receives what is sent to a group of this address too, or no longer.
+    pub fn set_membership(&self, group: std::net::IpAddr, is_member: bool) -> Result<(), IoError> {
+        use rustix::net::sockopt;
+        self.configure(Operation::Configure, |descriptor| {
+            match (group, is_member) {
+                (std::net::IpAddr::V4(group), true) => {
+                    let any = std::net::Ipv4Addr::UNSPECIFIED;
+                    sockopt::set_ip_add_membership(descriptor, &group, &any)
+                }
+                (std::net::IpAddr::V4(group), false) => {
+                    let any = std::net::Ipv4Addr::UNSPECIFIED;
+                    sockopt::set_ip_drop_membership(descriptor, &group, &any)
+                }
+                (std::net::IpAddr::V6(group), true) => {
+                    sockopt::set_ipv6_add_membership(descriptor, &group, 0)
+                }
+                (std::net::IpAddr::V6(group), false) => {
+                    sockopt::set_ipv6_drop_membership(descriptor, &group, 0)
+                }
+            }
+        })
+    }
+
+    /// The other side's address, or the own one of what listens: for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Nothing can be done with the socket or its handles any more.
+    pub fn is_closed(&self) -> bool {
+        match &*self.lock() {
+            Held::Own(_) => false,
+            Held::Lent(descriptor) => descriptor.strong_count() == 0,
+            Held::Closed => true,
+        }
+    }
+
+    /// Closes the socket; the handles of a connection are closed by themselves. Closing twice is no error. Operations that
+    /// wait in other threads end with [`IoError::Closed`].
+    pub fn close(&self) {
+        let held = std::mem::replace(&mut *self.lock(), Held::Closed);
+        self.closed.give();
+        drop(held);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn descriptor(&self, operation: Operation) -> Result<Arc<OwnedFd>, IoError> {
+        match &*self.lock() {
+            Held::Own(descriptor) => Some(descriptor.clone()),
+            Held::Lent(descriptor) => descriptor.upgrade(),
+            Held::Closed => None,
+        }
+        .ok_or_else(|| IoError::closed(operation, &self.name))
+    }
+
+    /// Does what never waits.
+    fn configure<R>(
+        &self,
+        operation: Operation,
+        work: impl FnOnce(BorrowedFd<'_>) -> rustix::io::Result<R>,
+    ) -> Result<R, IoError> {
+        let descriptor = self.descriptor(operation)?;
+        work(descriptor.as_fd())
+            .map_err(|errno| IoError::from_system(operation, &self.name, errno.into()))
+    }
+
+    /// Repeats `attempt` until it is neither interrupted nor would block, or until the caller's patience ends.
+    fn attempt<R>(
+        &self,
+        operation: Operation,
+        wait: Wait<'_>,
+        mut attempt: impl FnMut(BorrowedFd<'_>) -> rustix::io::Result<R>,
+    ) -> Result<R, IoError> {
+        loop {
+            let closed = Interest::Notice(&self.closed, self.closed.look());
+            let descriptor = self.descriptor(operation)?;
+            match attempt(descriptor.as_fd()) {
+                Ok(result) => return Ok(result),
+                Err(Errno::INTR) => {
+                    if wait.is_interrupted() {
+                        return Err(IoError::Interrupted);
+                    }
+                    continue;
+                }
+                Err(Errno::AGAIN) => {}
+                Err(errno) => {
+                    return Err(IoError::from_system(operation, &self.name, errno.into()));
+                }
+            }
+            if wait.is_interrupted() {
+                return Err(IoError::Interrupted);
+            }
+            if wait.is_non_blocking() {
+                return Err(IoError::WouldBlock);
+            }
+            let ready = match operation {
+                Operation::Send => Interest::Writable(descriptor.as_fd()),
+                _ => Interest::Readable(descriptor.as_fd()),
+            };
+            match canny_sched::wait(&[ready, closed], wait.deadline(), wait.interrupt()) {
+                Wake::Ready(_) => {}
+                Wake::TimedOut => return Err(IoError::timed_out(operation, &self.name)),
+                Wake::Interrupted => return Err(IoError::Interrupted),
+            }
+        }
+    }
+}
+
+fn open(family: AddressFamily, kind: SocketType) -> rustix::io::Result<OwnedFd> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    rustix::net::socket_with(family, kind, flags, None)
+}
+
+fn local_address(descriptor: &impl AsFd) -> Option<Address> {
+    let local = rustix::net::getsockname(descriptor).ok()?;
+    Address::from_any(&local)
+}
+
+/// Begins to connect; says whether that is done already.
+fn begin_connection(
+    address: &Address,
+    local: Option<&Address>,
+) -> rustix::io::Result<(OwnedFd, bool)> {
+    let descriptor = open(address.family(), SocketType::STREAM)?;
+    if let Some(local) = local {
+        local.bind(&descriptor)?;
+    }
+    match address.connect(descriptor.as_fd()) {
+        Ok(()) => Ok((descriptor, true)),
+        Err(Errno::INPROGRESS | Errno::INTR) => Ok((descriptor, false)),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// A connection that is there. What is written is sent at once: ports have buffers of their own.
+fn connected(descriptor: OwnedFd, address: &Address) -> Socket {
+    if matches!(address, Address::Inet(_)) {
+        // A connection without it is slower, not wrong.
+        let _ = rustix::net::sockopt::set_tcp_nodelay(&descriptor, true);
+    }
+    Socket::new(descriptor, address.to_string())
+}

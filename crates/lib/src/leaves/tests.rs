@@ -1,0 +1,226 @@
+//! Tests of leaf functions.
+
+use canny_number::elements::ElementType;
+
+use super::*;
+use crate::testing::{call, machine, read, written};
+
+#[test]
+fn every_row_has_a_function() {
+    let rows: Vec<_> = ROWS
+        .iter()
+        .map(|row| (row.primitive, row.arguments))
+        .collect();
+    let functions: Vec<_> = FUNCTIONS.iter().map(|known| (known.0, known.1)).collect();
+    assert_eq!(rows, functions);
+}
+
+/// What compiled code knows of elements is what the number crate says.
+#[test]
+fn elements_are_known_as_they_are() {
+    use canny_number::elements::encode_integer;
+    for (name, elements) in canny_spesh::elements::ELEMENTS {
+        let element = ElementType::from_name(name).expect("a type");
+        assert_eq!(element as u8, elements.code, "{name}");
+        assert_eq!(element.bytes(), elements.bytes(), "{name}");
+        let (least, greatest) = elements.range();
+        let is_float = elements.kind == canny_spesh::elements::ElementKind::Float;
+        assert_eq!(is_float, encode_integer(element, 0).is_none(), "{name}");
+        if !is_float {
+            for (number, fits) in [
+                (least, true),
+                (least - 1, false),
+                (greatest, true),
+                (greatest + 1, false),
+            ] {
+                let encoded = encode_integer(element, number);
+                assert_eq!(encoded.is_some(), fits, "{name} {number}");
+            }
+        }
+    }
+}
+
+#[test]
+fn leaf_functions_of_hash_tables_do_what_the_primitives_do() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let leaf = |name: &str, arguments: usize| {
+        let id = canny_tables::leaves::lookup(name, arguments).expect(name);
+        leaf_table()[usize::from(id.0)]
+    };
+    let zero = Value::ZERO;
+    for name in ["eq", "eqv", "equal"] {
+        let equivalence = thread.symbol(name);
+        let table = call(
+            thread,
+            "%make-hash-table",
+            [equivalence, Value::FALSE, zero],
+        );
+        for number in 0..8 {
+            let (key, value) = (Value::fixnum(number), Value::fixnum(number * 2));
+            let done = leaf("%hash-table-set!", 3)(InPlace::of(thread), table, key, value);
+            assert_eq!(done, Value::UNSPECIFIED);
+            let there = call(thread, "%hash-table-ref", [table, key, Value::FALSE]);
+            assert_eq!(there, value);
+        }
+        let key = Value::fixnum(8);
+        let full = leaf("%hash-table-set!", 3)(InPlace::of(thread), table, key, key);
+        assert_eq!(full, Value::DECLINED, "there is no room");
+        let there = leaf("%hash-table-ref", 3)(InPlace::of(thread), table, key, Value::TRUE);
+        assert_eq!(there, Value::TRUE);
+        let key = Value::fixnum(3);
+        let deleted = leaf("%hash-table-delete!", 2)(InPlace::of(thread), table, key, zero);
+        assert_eq!(deleted, Value::TRUE);
+        let known = leaf("%hash-table-contains?", 2)(InPlace::of(thread), table, key, zero);
+        assert_eq!(known, Value::FALSE);
+        let count = leaf("%hash-table-count", 1)(InPlace::of(thread), table, zero, zero);
+        assert_eq!(count, Value::fixnum(7));
+    }
+}
+
+/// Objects of all kinds.
+const TEXTS: [&str; 38] = [
+    "0",
+    "1",
+    "-1",
+    "3",
+    "2.0",
+    "2.5",
+    "100000000000000000000",
+    "1/2",
+    "1.5+2.5i",
+    "#t",
+    "#f",
+    "()",
+    "#\\a",
+    "#\\A",
+    "#\\0",
+    "#\\space",
+    "#\\\u{3bb}",
+    "#\\\u{a0}",
+    "a",
+    "b",
+    "\"a\"",
+    "\"b\"",
+    "\"\"",
+    "\"abc\"",
+    "\"\u{3bb}\"",
+    "#()",
+    "#(1 2)",
+    "#u8(1 2)",
+    "(a b c)",
+    "(1 2.0 3)",
+    "(1 2 . 3)",
+    "((a . 1) (b . 2))",
+    "((1 . 1) (2.0 . 2))",
+    "(((a) . 1) 2)",
+    "((\"a\" . 1) (\"b\" . 2))",
+    "#0=(1 2 . #0#)",
+    "#0=((a . 1) . #0#)",
+    "(\"a\" (1 2) #(1 2))",
+];
+
+/// What leaf functions of numeric vectors are called with.
+const NUMBERS: [&str; 8] = [
+    "0",
+    "1",
+    "-1",
+    "3",
+    "2.5",
+    "1.5+2.5i",
+    "100000000000000000000",
+    "a",
+];
+
+#[test]
+fn lines_are_taken_quickly_or_not_at_all() {
+    let mut thread = machine();
+    let text = thread.string("one\nλ\r\ntwo\nlast");
+    let port = call(&mut thread, "open-input-string", [text]);
+    call(&mut thread, "peek-char", [port]);
+    let quick = |thread: &mut canny_vm::Thread| {
+        let line = read_line(InPlace::of(thread), port, Value::ZERO, Value::ZERO);
+        (line != Value::DECLINED).then(|| written(thread, line))
+    };
+    assert_eq!(quick(&mut thread).as_deref(), Some("\"one\""));
+    assert_eq!(quick(&mut thread), None);
+    let line = call(&mut thread, "read-line", [port]);
+    assert_eq!(written(&mut thread, line), "\"λ\"");
+    assert_eq!(quick(&mut thread).as_deref(), Some("\"two\""));
+    // Nothing says that the line ends here.
+    assert_eq!(quick(&mut thread), None);
+    let line = call(&mut thread, "read-line", [port]);
+    assert_eq!(written(&mut thread, line), "\"last\"");
+    assert_eq!(quick(&mut thread), None);
+    call(&mut thread, "close-port", [port]);
+    assert_eq!(quick(&mut thread), None);
+}
+
+/// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
+#[test]
+fn leaf_functions_agree_with_their_primitives() {
+    let mut thread = machine();
+    let mut declined = 0;
+    let mut answered = 0;
+    for (leaf, function) in ROWS.iter().zip(leaf_table()) {
+        // A numeric vector of the leaf's type makes sense to few leaves, and most other objects to none of those.
+        let element = leaf.primitive.split_once("vector-").map(|parts| parts.0);
+        let own_vector = match element.and_then(ElementType::from_name) {
+            Some(element) => format!("#{}(1 2)", element.name()),
+            None if leaf.primitive.starts_with("%numeric") => String::from("#f32(1 2)"),
+            None => String::new(),
+        };
+        let few: Vec<&str> = NUMBERS
+            .into_iter()
+            .chain([&*own_vector, "#u8(1 2)"])
+            .collect();
+        let texts = if own_vector.is_empty() {
+            &TEXTS[..]
+        } else {
+            &few
+        };
+        let mut answered_here = false;
+        for combination in 0..texts.len().pow(leaf.arguments as u32) {
+            // The same text gives the same object where it is given twice.
+            let mut words = [Value::ZERO; 3];
+            let mut used: HashMap<usize, Value> = HashMap::new();
+            let mut rest = combination;
+            for word in words.iter_mut().take(leaf.arguments) {
+                let choice = rest % texts.len();
+                rest /= texts.len();
+                *word = match used.get(&choice) {
+                    Some(known) => *known,
+                    None => read(&mut thread, texts[choice]),
+                };
+                used.insert(choice, *word);
+            }
+            if leaf.arguments == 3 && own_vector.is_empty() && combination % 7 != 0 {
+                continue;
+            }
+            let answer = function(InPlace::of(&mut thread), words[0], words[1], words[2]);
+            if answer == Value::DECLINED {
+                declined += 1;
+                continue;
+            }
+            answered += 1;
+            answered_here = true;
+            let [x, y, z] = words;
+            let wanted = match leaf.arguments {
+                1 => call(&mut thread, leaf.primitive, [x]),
+                2 => call(&mut thread, leaf.primitive, [x, y]),
+                _ => call(&mut thread, leaf.primitive, [x, y, z]),
+            };
+            let shown = (written(&mut thread, answer), written(&mut thread, wanted));
+            assert_eq!(shown.0, shown.1, "{} {combination}", leaf.primitive);
+        }
+        // No text is read as a hash table or a port.
+        let is_of_tables =
+            leaf.primitive.starts_with("%hash-table") || leaf.primitive == "read-line";
+        assert!(
+            answered_here != is_of_tables,
+            "{} always declines",
+            leaf.primitive
+        );
+    }
+    assert!(declined > 1000 && answered > 1000);
+}

@@ -1,0 +1,203 @@
+//! Rows of fields: lists or vectors of strings out of what `canny_formats` reads, and text out of them.
+
+use std::cell::Cell;
+
+use canny_formats::csv::{Dialect, Progress, RowReader, write_field};
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
+
+use crate::arguments::{Call, implementations};
+use crate::list::Walk;
+use crate::primitives::ports::{flag, on_text_input, output::put_text, required_port};
+use crate::printer::{Style, text_of};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%csv-read" => read;
+    "%csv-write" => write;
+};
+
+/// A dialect as a string: delimiter, quote, escape and comment, of which the last three may be a blank for none, `t`
+/// or `-` for trimming, `s` or `-` for passing over empty rows, `c` or `-` for lines that end with CR LF.
+fn dialect(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<(Dialect, &'static str), Raise> {
+    let text = string_text(call.string(thread, position)?.value()).unwrap_or_default();
+    let &[delimiter, quote, escape, comment, trims, skips, line_end] = text.as_bytes() else {
+        return Err(call.type_error(thread, position, "dialect of CSV"));
+    };
+    let optional = |byte: u8| Some(byte).filter(|&byte| byte != b' ');
+    let line_end = if line_end == b'c' { "\r\n" } else { "\n" };
+    let dialect = Dialect {
+        delimiter,
+        quote: optional(quote),
+        escape: optional(escape),
+        comment: optional(comment),
+        trims: trims == b't',
+        skips_empty: skips == b's',
+    };
+    Ok((dialect, line_end))
+}
+
+/// `(%csv-read port dialect vector?)`.
+fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, flag::TEXTUAL | flag::INPUT)?;
+    let dialect = dialect(thread, call, 1)?.0;
+    let mut reader = READER
+        .take()
+        .filter(|reader| reader.dialect() == &dialect)
+        .unwrap_or_else(|| Box::new(RowReader::new(dialect)));
+    reader.clear();
+    let outcome = read_row(thread, call, port, &mut reader);
+    const TEXT_BYTES_MAX: usize = 1 << 20;
+    if reader.text.capacity() <= TEXT_BYTES_MAX {
+        READER.set(Some(reader));
+    }
+    outcome
+}
+
+thread_local! {
+    /// A reader whose room is used again.
+    static READER: Cell<Option<Box<RowReader>>> = const { Cell::new(None) };
+}
+
+fn read_row(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+    reader: &mut RowReader,
+) -> Result<Value, Raise> {
+    loop {
+        let (progress, location) = on_text_input(thread, call, port, |source, wait| {
+            let is_last = source.text.peek_char(wait)?.is_none();
+            let mut progress = Progress::NeedsMore;
+            source.text.take_decoded(|text| {
+                let (used, reached) = reader.feed(text, is_last);
+                progress = reached;
+                used
+            });
+            let location = match progress {
+                Progress::Fault(_) => Some(source.text.location()),
+                _ => None,
+            };
+            Ok((progress, location))
+        })?;
+        match progress {
+            Progress::NeedsMore => {}
+            Progress::Row => return row(thread, call, reader),
+            Progress::End => return Ok(Value::EOF),
+            Progress::Fault(fault) => {
+                use canny_formats::csv::Fault;
+                let (mut line, mut column) =
+                    location.map_or((1, 1), |location| (location.line, location.column));
+                let message = match fault {
+                    Fault::OpenQuote => {
+                        // A field that does not end is looked for from where its row begins.
+                        line -= reader.text.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                        column = 1;
+                        "the text ends inside of a quoted field of the row at"
+                    }
+                    Fault::AfterQuote => "a character behind the quote that ends a field, at",
+                };
+                let name = thread.symbol("line");
+                let other = thread.symbol("column");
+                let irritants = [
+                    name,
+                    Value::fixnum(line as i64),
+                    other,
+                    Value::fixnum(column as i64),
+                ];
+                let condition = thread.condition("csv", message, &irritants, Some(call.who));
+                return Err(thread.raise_object(condition));
+            }
+        }
+    }
+}
+
+fn row(thread: &mut Thread, call: Call, reader: &RowReader) -> Result<Value, Raise> {
+    let base = thread.protect(Value::NIL);
+    let outcome = row_of(thread, call, reader);
+    thread.release(base);
+    outcome
+}
+
+fn row_of(thread: &mut Thread, call: Call, reader: &RowReader) -> Result<Value, Raise> {
+    let starts = std::iter::once(0).chain(reader.ends.iter().copied());
+    let ranges = starts.zip(&reader.ends).map(|(start, &end)| start..end);
+    if call.at(2).is_true() {
+        let vector = thread.make_vector(reader.ends.len(), Value::FALSE)?;
+        for (index, range) in ranges.enumerate() {
+            let field = field(thread, &reader.text[range])?;
+            thread.store(vector, index, field);
+        }
+        return Ok(vector);
+    }
+    let mut list = Value::NIL;
+    let ends = &reader.ends;
+    for index in (0..ends.len()).rev() {
+        let start = if index == 0 { 0 } else { ends[index - 1] };
+        let field = field(thread, &reader.text[start..ends[index]])?;
+        list = thread.try_cons(field, list)?;
+    }
+    Ok(list)
+}
+
+fn field(thread: &mut Thread, text: &[u8]) -> Result<Value, Raise> {
+    if text.is_ascii() {
+        return thread.string_from_latin1(text);
+    }
+    let mut builder = TextBuilder::new();
+    // The reader copied whole characters.
+    builder.push_str(std::str::from_utf8(text).unwrap_or_default());
+    builder.try_finish(thread)
+}
+
+/// `(%csv-write row port dialect always?)`.
+fn write(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 1, flag::TEXTUAL | flag::OUTPUT)?;
+    let (dialect, line_end) = dialect(thread, call, 2)?;
+    let always = call.at(3).is_true();
+    let mut fields = Vec::new();
+    match call.at(0).as_kind(Kind::Vector) {
+        Some(vector) => fields.extend((0..vector.length()).map(|index| vector.field(index))),
+        None => {
+            call.list_length(thread, 0)?;
+            fields.extend(Walk::new(call.at(0)));
+        }
+    }
+    let mut text = String::new();
+    let mut wrong = None;
+    for (index, &value) in fields.iter().enumerate() {
+        if index > 0 {
+            text.push(char::from(dialect.delimiter));
+        }
+        let is_writable = value.is_kind(Kind::String)
+            || value.is_kind(Kind::Symbol)
+            || canny_vm::numbers::number_of(value).is_some();
+        let field = match string_text(value) {
+            Some(field) => field,
+            None => text_of(thread, value, Style::Display),
+        };
+        let is_alone = fields.len() == 1;
+        if !is_writable || !write_field(&field, &dialect, always, is_alone, &mut text) {
+            wrong = Some((value, is_writable));
+            break;
+        }
+    }
+    match wrong {
+        None => {
+            text.push_str(line_end);
+            put_text(thread, call, port, &text)?;
+            Ok(Value::UNSPECIFIED)
+        }
+        Some((value, false)) => {
+            Err(call.type_error_of(thread, 0, "row of strings, symbols and numbers", value))
+        }
+        Some((value, true)) => {
+            let message = "the dialect has no quotes, and a field needs them";
+            Err(thread.raise(ConditionKind::Range, message, &[value], Some(call.who)))
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Other programs: starting them, their streams, their ends.
+//!
+//! Whatever waits does so outside of the heap, and ends with an interrupt.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use canny_io::exchange::{Exchanged, exchange};
+use canny_io::process::{
+    Ending, Group, Process, Start, Started, Stream, name_of_signal, signal_of_name, start,
+};
+use canny_io::{Handle, Wait};
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::symbols::symbol_name;
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
+
+use super::file_names::name_of_text;
+use super::host_objects::{deadline, make_object, number_of};
+use super::ports::standard::flush_standard_output;
+use super::ports::{failed, flag, flags_of, on_binary_output, on_text_output};
+use super::posix::{handle_of_port, port_of_kind};
+use super::system::variables;
+use crate::arguments::{Call, implementations};
+use crate::host::{Host, external, sweep_dead};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%process-start" => start_process;
+    "%process-id" => id;
+    "%process-ending" => ending;
+    "%process-wait" => wait;
+    "%process-signal" => signal;
+    "%signal-name" => signal_name;
+    "%pipe" => pipe;
+    "%port-duplicable?" => is_duplicable;
+    "%exchange" => exchange_bytes;
+};
+
+/// Places in the vector that `%process-start` is given.
+mod setting {
+    pub(super) const PROGRAM: usize = 0;
+    pub(super) const ARGUMENTS: usize = 1;
+    pub(super) const ENVIRONMENT: usize = 2;
+    pub(super) const DIRECTORY: usize = 3;
+    pub(super) const STREAMS: usize = 4;
+    pub(super) const GROUP: usize = 7;
+    pub(super) const TERMINAL: usize = 8;
+    pub(super) const COUNT: usize = 9;
+}
+
+/// What a stream may be, as a number.
+mod stream {
+    pub(super) const INHERIT: i64 = 0;
+    pub(super) const NULL: i64 = 1;
+    pub(super) const BINARY: i64 = 2;
+    pub(super) const TEXTUAL: i64 = 3;
+    pub(super) const OUTPUT: i64 = 4;
+}
+
+/// The elements of a proper list.
+fn elements(mut list: Value) -> Vec<Value> {
+    let mut elements = Vec::new();
+    while let Some(pair) = list.as_pair() {
+        elements.push(pair.car());
+        list = pair.cdr();
+    }
+    elements
+}
+
+fn name(value: Value) -> std::ffi::OsString {
+    name_of_text(string_text(value).unwrap_or_default())
+}
+
+/// What the vector says, apart from the streams.
+fn settings(thread: &mut Thread, call: Call) -> Result<Start, Raise> {
+    let vector = call.vector(thread, 0)?;
+    if vector.length() != setting::COUNT {
+        return Err(call.type_error(thread, 0, "vector of settings"));
+    }
+    let at = |place: usize| vector.field(place);
+    let arguments = elements(at(setting::ARGUMENTS))
+        .into_iter()
+        .map(name)
+        .collect();
+    let environment = match at(setting::ENVIRONMENT) {
+        Value::FALSE => variables(thread)
+            .into_iter()
+            .map(|(variable, value)| (name_of_text(variable), name_of_text(value)))
+            .collect(),
+        list => elements(list)
+            .into_iter()
+            .filter_map(Value::as_pair)
+            .map(|pair| (name(pair.car()), name(pair.cdr())))
+            .collect(),
+    };
+    let group = match at(setting::GROUP) {
+        Value::FALSE => Group::Same,
+        Value::TRUE => Group::New,
+        number => Group::Of(number.as_fixnum().unwrap_or(0) as i32),
+    };
+    let size = |value: Value| value.as_fixnum().unwrap_or(0).clamp(0, i64::from(u16::MAX)) as u16;
+    Ok(Start {
+        program: name(at(setting::PROGRAM)),
+        arguments,
+        environment: Some(environment),
+        directory: string_text(at(setting::DIRECTORY)).map(|text| name_of_text(text).into()),
+        input: Stream::Inherit,
+        output: Stream::Inherit,
+        error: Stream::Inherit,
+        group,
+        terminal: at(setting::TERMINAL)
+            .as_pair()
+            .map(|pair| (size(pair.car()), size(pair.cdr()))),
+    })
+}
+
+/// The stream that a place of the vector says, and the kind of our port for it.
+fn stream_at(
+    thread: &mut Thread,
+    call: Call,
+    place: usize,
+) -> Result<(Stream, Option<bool>), Raise> {
+    let value = call.vector(thread, 0)?.field(place);
+    let stream = match value.as_fixnum() {
+        Some(stream::INHERIT) => Stream::Inherit,
+        Some(stream::NULL) => Stream::Null,
+        Some(stream::BINARY) => return Ok((Stream::Pipe, Some(false))),
+        Some(stream::TEXTUAL) => return Ok((Stream::Pipe, Some(true))),
+        Some(stream::OUTPUT) => Stream::Output,
+        _ => Stream::Given(port_descriptor(thread, call, value)?),
+    };
+    Ok((stream, None))
+}
+
+/// A descriptor for what is behind a port. What an output port holds back goes out first.
+fn port_descriptor(thread: &mut Thread, call: Call, port: Value) -> Result<OwnedFd, Raise> {
+    if !port.is_kind(Kind::Port) {
+        return Err(call.type_error_of(thread, 0, "port", port));
+    }
+    let flags = flags_of(port);
+    if flags & flag::OUTPUT != 0 && flags & flag::TEXTUAL != 0 {
+        on_text_output(thread, call, port, |output, wait| output.flush(wait))?;
+    } else if flags & flag::OUTPUT != 0 {
+        on_binary_output(thread, call, port, |output, wait| output.flush(wait))?;
+    }
+    let Some(handle) = handle_of_port(thread, call, port)? else {
+        return Err(call.type_error_of(thread, 0, "port with a file behind it", port));
+    };
+    handle
+        .duplicate()
+        .map_err(|error| failed(thread, call.who, Some(port), &error))
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::MFILE, Errno::NFILE]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// The condition: the system refused to start the program.
+fn not_started(thread: &mut Thread, call: Call, error: &io::Error) -> Raise {
+    let vector = call.at(0).as_kind(Kind::Vector);
+    let mut irritant = vector.map_or(Value::FALSE, |vector| vector.field(setting::PROGRAM));
+    if let Some(vector) = vector {
+        let directory = vector.field(setting::DIRECTORY);
+        if string_text(directory)
+            .is_some_and(|text| !std::path::Path::new(&name_of_text(text)).is_dir())
+        {
+            irritant = directory;
+        }
+    }
+    let words = error.to_string();
+    let words = words.split(" (os error ").next().unwrap_or_default();
+    let message = format!("cannot start the program: {words}");
+    thread.raise(ConditionKind::File, &message, &[irritant], Some(call.who))
+}
+
+fn start_process(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    sweep_dead(thread);
+    flush_standard_output();
+    let mut tried = false;
+    let (started, kinds) = loop {
+        let mut settings = settings(thread, call)?;
+        let terminal = settings.terminal.is_some();
+        let mut kinds = [None; 3];
+        for (index, kind) in kinds.iter_mut().enumerate() {
+            let (stream, wanted) = stream_at(thread, call, setting::STREAMS + index)?;
+            *kind = wanted;
+            match index {
+                0 => settings.input = stream,
+                1 => settings.output = stream,
+                _ => settings.error = stream,
+            }
+        }
+        if terminal {
+            kinds = [kinds[0].or(Some(true)), kinds[1].or(Some(true)), None];
+        }
+        match thread.outside_heap(|| start(settings)) {
+            Ok(started) => break (started, kinds),
+            // Descriptors of what nobody can reach any more are still open.
+            Err(error) if !tried && is_out_of_descriptors(&error) => {
+                tried = true;
+                thread.collect_garbage(true);
+                sweep_dead(thread);
+            }
+            Err(error) => return Err(not_started(thread, call, &error)),
+        }
+    };
+    let Started {
+        process,
+        input,
+        output,
+        error,
+    } = started;
+    let ends = [(input, true), (output, false), (error, false)];
+    let name = format!("process {}", process.id());
+    let number = Host::of(thread).processes.insert(process);
+    let process = make_object(thread, external::PROCESS, number, "process")?;
+    let mut list = Value::NIL;
+    for (index, (end, writes)) in ends.into_iter().enumerate().rev() {
+        let port = match (end, kinds[index]) {
+            (Some(descriptor), Some(textual)) => {
+                let kind = usize::from(textual) + 2 * usize::from(writes);
+                let handle = Handle::from_descriptor(descriptor, &name);
+                port_of_kind(thread, call, kind, handle)?
+            }
+            _ => Value::FALSE,
+        };
+        list = thread.cons(port, list);
+    }
+    Ok(thread.cons(process, list))
+}
+
+fn process(thread: &mut Thread, call: Call) -> Result<Arc<Process>, Raise> {
+    let number = number_of(thread, call, 0, "process")?;
+    match Host::of(thread).processes.find(number) {
+        Some(process) => Ok(process),
+        None => Err(call.type_error(thread, 0, "process")),
+    }
+}
+
+fn id(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let id = match call.optional(0) {
+        Some(_) => i64::from(process(thread, call)?.id()),
+        None => i64::from(std::process::id()),
+    };
+    Ok(thread.integer(id))
+}
+
+/// An exit code, or the negative number of a signal.
+fn ending_value(ending: Option<Ending>) -> Value {
+    match ending {
+        Some(Ending::Code(code)) => Value::fixnum(i64::from(code)),
+        Some(Ending::Signal(signal)) => Value::fixnum(-i64::from(signal)),
+        None => Value::FALSE,
+    }
+}
+
+fn system_failure(thread: &mut Thread, call: Call, what: &str, error: &io::Error) -> Raise {
+    if error.kind() == io::ErrorKind::Interrupted {
+        thread.interrupts().take_interrupt();
+        return thread.raise(ConditionKind::Interrupt, "interrupted", &[], Some(call.who));
+    }
+    let words = error.to_string();
+    let words = words.split(" (os error ").next().unwrap_or_default();
+    let message = format!("cannot {what}: {words}");
+    thread.raise(ConditionKind::System, &message, &[], Some(call.who))
+}
+
+fn ending(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match process(thread, call)?.ending() {
+        Ok(ending) => Ok(ending_value(ending)),
+        Err(error) => Err(system_failure(thread, call, "ask for the process", &error)),
+    }
+}
+
+fn wait(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let process = process(thread, call)?;
+    let deadline = deadline(thread, call, 1)?;
+    let interrupts = thread.interrupts();
+    let outcome = thread.outside_heap(|| {
+        process.wait(
+            deadline,
+            Wait::Interruptible(interrupts.interrupt_waiting()),
+        )
+    });
+    match outcome {
+        Ok(ending) => Ok(ending_value(ending)),
+        Err(error) => Err(system_failure(thread, call, "wait for the process", &error)),
+    }
+}
+
+fn signal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let process = process(thread, call)?;
+    let wanted = call.at(1);
+    let name = match wanted.as_fixnum() {
+        Some(number) => i32::try_from(number).ok().and_then(name_of_signal),
+        None => symbol_name(wanted),
+    };
+    let Some(signal) = name.as_deref().and_then(signal_of_name) else {
+        return Err(call.range_error(thread, 1, "a signal, such as sigterm"));
+    };
+    let group = call.at(2) != Value::FALSE;
+    match process.signal(signal, group) {
+        Ok(sent) => Ok(Value::boolean(sent)),
+        Err(error) => Err(system_failure(thread, call, "send the signal", &error)),
+    }
+}
+
+fn signal_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let number = call.index(thread, 0)?;
+    match i32::try_from(number).ok().and_then(name_of_signal) {
+        Some(name) => Ok(thread.symbol(&name)),
+        None => Ok(Value::FALSE),
+    }
+}
+
+fn pipe(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let kind = call.index_below(thread, 0, 2)?;
+    match io::pipe() {
+        Ok((reader, writer)) => {
+            let handle = Handle::from_descriptor(OwnedFd::from(reader), "pipe");
+            let input = port_of_kind(thread, call, kind, handle)?;
+            let handle = Handle::from_descriptor(OwnedFd::from(writer), "pipe");
+            let output = port_of_kind(thread, call, 2, handle)?;
+            Ok(thread.cons(input, output))
+        }
+        Err(error) => Err(system_failure(thread, call, "make a pipe", &error)),
+    }
+}
+
+fn is_duplicable(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = call.object(thread, 0, Kind::Port, "port")?;
+    let handle = handle_of_port(thread, call, port.value())?;
+    let copy = handle.map(|handle| handle.duplicate());
+    Ok(Value::boolean(matches!(copy, Some(Ok(_)))))
+}
+
+/// The handle of the port that an argument is; `None` for `#f`.
+fn handle_at(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<Option<Arc<Handle>>, Raise> {
+    let port = call.at(position);
+    if port == Value::FALSE {
+        return Ok(None);
+    }
+    if !port.is_kind(Kind::Port) {
+        return Err(call.type_error(thread, position, "port"));
+    }
+    handle_of_port(thread, call, port)
+}
+
+fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    /// Bytes that are handed over at once.
+    const PART_BYTES: usize = 64 * 1024;
+    let target = handle_at(thread, call, 0)?;
+    let bytes = call.bytevector(thread, 1)?;
+    let start = call.index_up_to(thread, 2, bytes.length())?;
+    let part = bytes.with_bytes(|bytes| {
+        let rest = &bytes[start..];
+        rest[..rest.len().min(PART_BYTES)].to_vec()
+    });
+    let output = handle_at(thread, call, 3)?;
+    let error = handle_at(thread, call, 4)?;
+    let deadline = deadline(thread, call, 5)?;
+    let interrupts = thread.interrupts();
+    let outcome = thread.outside_heap(|| {
+        exchange(
+            target.as_ref().map(|target| (target, part.as_slice())),
+            &[output.as_ref(), error.as_ref()],
+            deadline,
+            Wait::Interruptible(interrupts.interrupt_waiting()),
+        )
+    });
+    let (which, what) = match outcome {
+        Ok(Exchanged::Written(count)) => (0, Value::fixnum(count as i64)),
+        Ok(Exchanged::Refused) => (0, Value::FALSE),
+        Ok(Exchanged::Read(index, bytes)) if bytes.is_empty() => (1 + index as i64, Value::EOF),
+        Ok(Exchanged::Read(index, bytes)) => (1 + index as i64, thread.bytevector(&bytes)?),
+        Ok(Exchanged::TimedOut) => return Ok(Value::FALSE),
+        Err(error) => return Err(failed(thread, call.who, None, &error)),
+    };
+    Ok(thread.cons(Value::fixnum(which), what))
+}

@@ -1,0 +1,481 @@
+//! Sockets, and sessions of TLS over them. A socket object names, by its number, a socket of `canny_io` in the machine's
+//! table; so does a context of TLS.
+//!
+//! Whatever may wait does so outside of the heap and interruptibly.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use canny_io::socket::{
+    Address, DATAGRAM_BYTES_MAX, Family, ListenOptions, OptionName, OptionValue, Shutdown, Socket,
+    resolve,
+};
+use canny_io::{BinaryInput, BinaryOutput, Handle, IoError, Wait};
+use canny_tables::kinds::Kind;
+use canny_tls::{ClientOptions, ContextError, Identity, TlsContext, Trust};
+use canny_value::Value;
+use canny_vm::numbers::short_ratio_to_f64;
+use canny_vm::symbols::symbol_name;
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
+
+use super::evaluation::{field, host_object};
+use super::ports::table::{HostPort, make_port};
+use super::ports::{failed, flag};
+use crate::arguments::{Call, implementations};
+use crate::host::{Host, external, sweep_dead};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%socket?" => |thread, call: Call| {
+        let number = number_of(call.at(0));
+        let socket = number.and_then(|number| Host::of(thread).sockets.find(number));
+        Ok(Value::boolean(socket.is_some()))
+    };
+    "%address?" => |_, call: Call| Ok(Value::boolean(address_of(call.at(0)).is_some()));
+    "%resolve-host" => resolve_host;
+    "%socket-connect" => connect;
+    "%socket-listen" => listen;
+    "%socket-accept" => accept;
+    "%socket-ports" => ports;
+    "%socket-shut-down" => shut_down;
+    "%datagram-socket" => datagram_socket;
+    "%datagrams-connect" => connect_datagrams;
+    "%socket-send" => send;
+    "%socket-receive" => receive;
+    "%socket-address" => |thread, call| end_address(thread, call, Socket::local_address);
+    "%socket-peer-address" => |thread, call| end_address(thread, call, Socket::peer_address);
+    "%socket-option" => option;
+    "%set-socket-option!" => set_option;
+    "%set-socket-membership!" => set_membership;
+    "%tls-client-context" => tls_client_context;
+    "%tls-server-context" => tls_server_context;
+    "%socket-secure" => secure;
+    "%close-socket" => close;
+    "%socket-open?" => is_open;
+};
+
+/// The number of what may be a socket or a context.
+fn number_of(value: Value) -> Option<u64> {
+    let number = value.as_kind(Kind::External)?.field(field::ID);
+    number.as_index().map(|number| number as u64)
+}
+
+fn address_of(value: Value) -> Option<Address> {
+    string_text(value)?.parse().ok()
+}
+
+fn socket(thread: &mut Thread, call: Call) -> Result<Arc<Socket>, Raise> {
+    number_of(call.at(0))
+        .and_then(|number| Host::of(thread).sockets.find(number))
+        .ok_or_else(|| call.type_error(thread, 0, "socket"))
+}
+
+fn socket_object(thread: &mut Thread, socket: Socket) -> Result<Value, Raise> {
+    sweep_dead(thread);
+    let name = format!("socket {}", socket.name());
+    let number = Host::of(thread).sockets.insert(socket);
+    let made = host_object(thread, Kind::External, external::SOCKET, number, &name);
+    if made.is_err() {
+        Host::of(thread).sockets.remove(number);
+    }
+    made
+}
+
+fn address(thread: &mut Thread, call: Call, position: usize) -> Result<Address, Raise> {
+    address_of(call.at(position)).ok_or_else(|| call.type_error(thread, position, "address"))
+}
+
+fn optional_address(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<Option<Address>, Raise> {
+    if call.at(position).is_true() {
+        address(thread, call, position).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+fn address_value(thread: &mut Thread, address: Option<Address>) -> Value {
+    match address {
+        Some(address) => thread.string(&address.to_string()),
+        None => Value::FALSE,
+    }
+}
+
+/// When an operation ends at the latest, by its timeout in seconds.
+fn deadline(thread: &mut Thread, call: Call, position: usize) -> Result<Option<Instant>, Raise> {
+    let timeout = call.at(position);
+    if timeout == Value::FALSE {
+        return Ok(None);
+    }
+    let seconds = match timeout.as_fixnum() {
+        Some(seconds) => Some(seconds as f64),
+        None => timeout.as_flonum().or_else(|| short_ratio_to_f64(timeout)),
+    };
+    match seconds {
+        // What is longer than a clock can tell is no limit.
+        Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds)
+            .ok()
+            .and_then(|timeout| Instant::now().checked_add(timeout))),
+        _ => Err(call.type_error(thread, position, "number of seconds")),
+    }
+}
+
+/// Runs what may wait until a deadline, outside of the heap.
+fn waiting<R>(
+    thread: &mut Thread,
+    call: Call,
+    deadline: Option<Instant>,
+    work: impl Fn(Wait<'_>) -> Result<R, IoError>,
+) -> Result<R, Raise> {
+    let interrupts = thread.interrupts();
+    let attempt = || {
+        let wait = Wait::Interruptible(interrupts.interrupt_waiting());
+        work(match deadline {
+            Some(deadline) => wait.with_deadline(deadline),
+            None => wait,
+        })
+    };
+    let mut outcome = thread.outside_heap(attempt);
+    if outcome.as_ref().is_err_and(IoError::is_out_of_descriptors) {
+        thread.collect_garbage(true);
+        sweep_dead(thread);
+        outcome = thread.outside_heap(attempt);
+    }
+    outcome.map_err(|error| failed(thread, call.who, None, &error))
+}
+
+/// Does with a socket what never waits.
+fn at_once<R>(
+    thread: &mut Thread,
+    call: Call,
+    work: impl Fn(&Socket) -> Result<R, IoError>,
+) -> Result<R, Raise> {
+    let socket = socket(thread, call)?;
+    work(&socket).map_err(|error| failed(thread, call.who, None, &error))
+}
+
+fn port_number(thread: &mut Thread, call: Call, position: usize) -> Result<u16, Raise> {
+    let port = call.index(thread, position)?;
+    u16::try_from(port).map_err(|_| call.range_error(thread, position, "a port, at most 65535"))
+}
+
+fn family(thread: &mut Thread, call: Call, position: usize) -> Result<Family, Raise> {
+    match call.index(thread, position)? {
+        0 => Ok(Family::Any),
+        4 => Ok(Family::Inet),
+        6 => Ok(Family::Inet6),
+        _ => Err(call.range_error(
+            thread,
+            position,
+            "a version of the Internet protocol, 4 or 6",
+        )),
+    }
+}
+
+fn resolve_host(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let host = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
+    let port = port_number(thread, call, 1)?;
+    let family = family(thread, call, 2)?;
+    let deadline = deadline(thread, call, 3)?;
+    let found = waiting(thread, call, deadline, |wait| {
+        resolve(&host, port, family, wait)
+    })?;
+    let mut list = Value::NIL;
+    for address in found.iter().rev() {
+        let text = thread.string(&address.to_string());
+        list = thread.cons(text, list);
+    }
+    Ok(list)
+}
+
+fn connect(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mut addresses = Vec::new();
+    let mut rest = call.at(0);
+    while let Some(pair) = rest.as_pair() {
+        match address_of(pair.car()) {
+            Some(address) => addresses.push(address),
+            None => return Err(call.type_error(thread, 0, "list of addresses")),
+        }
+        rest = pair.cdr();
+    }
+    if addresses.is_empty() {
+        return Err(call.type_error(thread, 0, "list of addresses"));
+    }
+    let local = optional_address(thread, call, 1)?;
+    let deadline = deadline(thread, call, 2)?;
+    let socket = waiting(thread, call, deadline, |wait| {
+        Socket::connect(&addresses, local.as_ref(), wait)
+    })?;
+    socket_object(thread, socket)
+}
+
+fn listen(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let address = address(thread, call, 0)?;
+    let backlog = call.index(thread, 1)?;
+    let options = ListenOptions {
+        backlog: u32::try_from(backlog).unwrap_or(u32::MAX),
+        reuses_address: call.at(2).is_true(),
+        reuses_port: call.at(3).is_true(),
+        ipv6_only: call.at(4).is_true(),
+    };
+    let socket = waiting(thread, call, None, |_| Socket::listen(&address, options))?;
+    socket_object(thread, socket)
+}
+
+fn accept(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let listener = socket(thread, call)?;
+    let deadline = deadline(thread, call, 1)?;
+    let socket = waiting(thread, call, deadline, |wait| listener.accept(wait))?;
+    socket_object(thread, socket)
+}
+
+fn ports(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (input, output) = at_once(thread, call, Socket::handles)?;
+    port_pair(thread, input, output)
+}
+
+/// Two ports for two handles, as a pair.
+fn port_pair(thread: &mut Thread, input: Arc<Handle>, output: Arc<Handle>) -> Result<Value, Raise> {
+    let name = input.name().to_owned();
+    let input = HostPort::binary_input(BinaryInput::new(input));
+    let input = make_port(thread, input, flag::BINARY | flag::INPUT, &name)?;
+    let output = HostPort::binary_output(BinaryOutput::new(output));
+    let output = make_port(thread, output, flag::BINARY | flag::OUTPUT, &name)?;
+    Ok(thread.cons(input, output))
+}
+
+/// The text of an argument, or `None` for #f.
+fn optional_text(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<Option<String>, Raise> {
+    if call.at(position).is_true() {
+        Ok(string_text(call.string(thread, position)?.value()))
+    } else {
+        Ok(None)
+    }
+}
+
+fn texts(thread: &mut Thread, call: Call, position: usize) -> Result<Vec<String>, Raise> {
+    let mut texts = Vec::new();
+    let mut rest = call.at(position);
+    while let Some(pair) = rest.as_pair() {
+        match string_text(pair.car()) {
+            Some(text) => texts.push(text),
+            None => return Err(call.type_error(thread, position, "list of strings")),
+        }
+        rest = pair.cdr();
+    }
+    Ok(texts)
+}
+
+fn context_object(
+    thread: &mut Thread,
+    call: Call,
+    name: &str,
+    make: impl FnOnce() -> Result<TlsContext, ContextError>,
+) -> Result<Value, Raise> {
+    sweep_dead(thread);
+    match thread.outside_heap(make) {
+        Ok(context) => {
+            let number = Host::of(thread).tls_contexts.insert(context);
+            let made = host_object(thread, Kind::External, external::TLS_CONTEXT, number, name);
+            if made.is_err() {
+                Host::of(thread).tls_contexts.remove(number);
+            }
+            made
+        }
+        Err(error) => {
+            let file = thread.string(&error.file);
+            Err(thread.raise(
+                ConditionKind::System,
+                &error.message,
+                &[file],
+                Some(call.who),
+            ))
+        }
+    }
+}
+
+fn tls_client_context(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let trust = match call.at(0) {
+        Value::TRUE => Trust::System,
+        Value::FALSE => Trust::Anybody,
+        _ => Trust::File(optional_text(thread, call, 0)?.unwrap_or_default()),
+    };
+    let identity = match optional_text(thread, call, 1)? {
+        None => None,
+        Some(certificates) => Some(Identity {
+            certificates,
+            key: optional_text(thread, call, 2)?.unwrap_or_default(),
+        }),
+    };
+    let options = ClientOptions {
+        trust,
+        identity,
+        protocols: texts(thread, call, 3)?,
+    };
+    context_object(thread, call, "client of TLS", || {
+        TlsContext::client(&options)
+    })
+}
+
+fn tls_server_context(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let identity = Identity {
+        certificates: string_text(call.string(thread, 0)?.value()).unwrap_or_default(),
+        key: string_text(call.string(thread, 1)?.value()).unwrap_or_default(),
+    };
+    let clients = optional_text(thread, call, 2)?;
+    let protocols = texts(thread, call, 3)?;
+    context_object(thread, call, "server of TLS", || {
+        TlsContext::server(&identity, clients.as_deref(), &protocols)
+    })
+}
+
+fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let socket = socket(thread, call)?;
+    let context = number_of(call.at(1))
+        .and_then(|number| Host::of(thread).tls_contexts.find(number))
+        .ok_or_else(|| call.type_error(thread, 1, "context of TLS"))?;
+    let server_name = optional_text(thread, call, 2)?.unwrap_or_default();
+    let deadline = deadline(thread, call, 3)?;
+    let session = waiting(thread, call, deadline, |wait| {
+        canny_tls::wrap(&socket, &context, &server_name, wait)
+    })?;
+    let ports = port_pair(thread, session.input, session.output)?;
+    let certificate = match &session.peer_certificate {
+        Some(certificate) => thread.bytevector(certificate)?,
+        None => Value::FALSE,
+    };
+    let protocol = match &session.protocol {
+        Some(protocol) => thread.string(protocol),
+        None => Value::FALSE,
+    };
+    let version = thread.string(&session.version);
+    let rest = thread.cons(certificate, Value::NIL);
+    let rest = thread.cons(protocol, rest);
+    let rest = thread.cons(version, rest);
+    Ok(thread.cons(ports, rest))
+}
+
+fn shut_down(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let direction = match call.index_below(thread, 1, 3)? {
+        0 => Shutdown::Read,
+        1 => Shutdown::Write,
+        _ => Shutdown::Both,
+    };
+    at_once(thread, call, |socket| socket.shut_down(direction))?;
+    Ok(Value::UNSPECIFIED)
+}
+
+fn datagram_socket(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let local = optional_address(thread, call, 0)?;
+    let family = family(thread, call, 1)?;
+    let socket = waiting(thread, call, None, |_| {
+        Socket::datagram(family, local.as_ref())
+    })?;
+    socket_object(thread, socket)
+}
+
+fn connect_datagrams(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let target = address(thread, call, 1)?;
+    at_once(thread, call, |socket| socket.connect_datagrams(&target))?;
+    Ok(Value::UNSPECIFIED)
+}
+
+fn send(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let socket = socket(thread, call)?;
+    let (bytevector, range) = call.bytevector_range(thread, 1, 2)?;
+    let target = optional_address(thread, call, 4)?;
+    let deadline = deadline(thread, call, 5)?;
+    let bytes = bytevector.with_bytes(|bytes| bytes[range].to_vec());
+    let count = waiting(thread, call, deadline, |wait| {
+        socket.send(&bytes, target.as_ref(), wait)
+    })?;
+    Ok(Value::fixnum(count as i64))
+}
+
+fn receive(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let socket = socket(thread, call)?;
+    let bytes_max = call.index(thread, 1)?.min(DATAGRAM_BYTES_MAX);
+    let deadline = deadline(thread, call, 2)?;
+    let datagram = waiting(thread, call, deadline, |wait| {
+        socket.receive(bytes_max, wait)
+    })?;
+    let truncated = thread.cons(Value::boolean(datagram.truncated), Value::NIL);
+    let sender = address_value(thread, datagram.sender);
+    let rest = thread.cons(sender, truncated);
+    let bytes = thread.bytevector(&datagram.bytes)?;
+    Ok(thread.cons(bytes, rest))
+}
+
+fn end_address(
+    thread: &mut Thread,
+    call: Call,
+    address: fn(&Socket) -> Result<Option<Address>, IoError>,
+) -> Result<Value, Raise> {
+    let address = at_once(thread, call, address)?;
+    Ok(address_value(thread, address))
+}
+
+fn option_name(thread: &mut Thread, call: Call) -> Result<OptionName, Raise> {
+    let name = symbol_name(call.symbol(thread, 1)?.value()).unwrap_or_default();
+    OptionName::by_name(&name).ok_or_else(|| {
+        let names: Vec<&str> = OptionName::names().collect();
+        let expected = format!("one of the options {}", names.join(", "));
+        call.range_error(thread, 1, &expected)
+    })
+}
+
+fn option(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = option_name(thread, call)?;
+    Ok(match at_once(thread, call, |socket| socket.option(name))? {
+        OptionValue::Flag(flag) => Value::boolean(flag),
+        OptionValue::Number(number) => Value::fixnum(i64::from(number)),
+    })
+}
+
+fn set_option(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = option_name(thread, call)?;
+    let number = call
+        .at(2)
+        .as_index()
+        .and_then(|number| u32::try_from(number).ok());
+    let value = match (name.is_flag(), number) {
+        (false, Some(number)) => OptionValue::Number(number),
+        (false, None) if name == OptionName::Linger && call.at(2) == Value::FALSE => {
+            OptionValue::Flag(false)
+        }
+        (false, None) => return Err(call.type_error(thread, 2, "index below 2³²")),
+        (true, _) => OptionValue::Flag(call.at(2).is_true()),
+    };
+    at_once(thread, call, |socket| socket.set_option(name, value))?;
+    Ok(Value::UNSPECIFIED)
+}
+
+fn set_membership(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let text = string_text(call.string(thread, 1)?.value()).unwrap_or_default();
+    let Ok(group) = text.parse::<IpAddr>() else {
+        return Err(call.type_error(thread, 1, "address of a host"));
+    };
+    let is_member = call.at(2).is_true();
+    at_once(thread, call, |socket| {
+        socket.set_membership(group, is_member)
+    })?;
+    Ok(Value::UNSPECIFIED)
+}
+
+fn close(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let socket = socket(thread, call)?;
+    socket.close();
+    Ok(Value::UNSPECIFIED)
+}
+
+fn is_open(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let socket = socket(thread, call)?;
+    Ok(Value::boolean(!socket.is_closed()))
+}

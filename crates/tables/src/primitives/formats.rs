@@ -1,0 +1,29 @@
+//! Formats of data: JSON, CSV, base64, compressed bytes; and regular expressions. The libraries `(canny json)` and so
+//! on have the procedures for people.
+
+use super::rows;
+
+rows! {
+    /// Format rows.
+    ROWS:
+    "%json-read" (5) [] "port index any any any -> any" "The next JSON value of a port: shape of objects (0 symbols, 1 strings, 2 hash tables), what null is, whether decimals are exact, greatest depth or #f.";
+    "%string->json" (5) [] "string index any any any -> any" "The only JSON value in a string.";
+    "%make-json-reader" (2) [] "any any -> external" "A reader of events: whether decimals are exact, greatest depth or #f.";
+    "%json-events" (2) [] "external port -> list" "The next events of a JSON value; none at its end.";
+    "%json-write" (6) [] "any port index any any any -> unspecified" "Writes a datum as JSON: indentation, whether keys are sorted, whether the text is ASCII, what null is.";
+    "%json->string" (5) [] "any index any any any -> string" "A datum as JSON.";
+    "%csv-read" (3) [] "port string any -> any" "The next row of a port, as a vector if the flag is set, else as a list: a dialect of seven characters.";
+    "%csv-write" (4) [] "any port string any -> unspecified" "Writes a row: dialect, and whether every field is quoted.";
+    "%base64-encode" (3) [] "bytevector any any -> string" "Bytes in base 64: whether for URLs, whether padded.";
+    "%base64-decode" (4) [] "string any index any -> bytevector" "The bytes of base 64: whether for URLs, padding (0 required, 1 optional, 2 refused), whether white space is passed over.";
+    "%hex-encode" (2) [] "bytevector any -> string" "Two digits for each byte: whether letters are capitals.";
+    "%hex-decode" (2) [] "string any -> bytevector" "The bytes of hexadecimal digits: whether white space is passed over.";
+    "%open-decompressor" (3) [] "port symbol any -> port" "A port that reads what another binary port has, decompressed; as text if the flag is set.";
+    "%open-compressor" (5) [] "port symbol any any any -> port" "A port that writes compressed bytes to another binary port: level or #f, whether it takes text, whether closing it closes the other one.";
+    "%compress" (3) [] "bytevector symbol any -> bytevector" "Compressed bytes: level or #f.";
+    "%decompress" (3) [] "bytevector symbol any -> bytevector" "Decompressed bytes: greatest size or #f.";
+    "%regex-compile" (1) [] "string -> external" "A compiled regular expression, or a string that says what is wrong.";
+    "%regex-groups" (1) [] "external -> list" "The names of the groups, the whole match first; #f where there is none.";
+    "%regex-search" (6) [] "external string index index index any -> any" "The places of the first match in a range of a string from an index on, or #f: a vector for what is kept of the string, () for nothing, or #f for a test only.";
+    "%regex-find-line" (2) [] "external port -> any" "The next line of a port with a match; #f when it has to be called again.";
+}

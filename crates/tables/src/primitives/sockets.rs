@@ -1,0 +1,33 @@
+//! Sockets. `(canny net)` and `(srfi 106)` are made of these.
+//!
+//! An address is a string: `127.0.0.1:80`, `[::1]:80`, `unix:/run/name`, `unix:@name` for a name that no file has, `unix:`
+//! for none. A timeout is a number of seconds, or #f for none.
+
+use super::rows;
+
+rows! {
+    /// Sockets.
+    ROWS:
+    "%socket?" (1) [PURE NEVER_RAISES] "any -> boolean" "Whether the object is a socket.";
+    "%address?" (1) [PURE NEVER_RAISES] "any -> boolean" "Whether the object is the address of a socket.";
+    "%resolve-host" (4) [] "string index index any -> list" "The addresses of a host with a port, of any family (0) or of version 4 or 6.";
+    "%socket-connect" (3) [] "list any any -> any" "A connection to the first of some addresses that takes one, from a local address or #f.";
+    "%socket-listen" (5) [] "string index any any any -> any" "A socket that listens at an address; backlog; whether the address may be used again, may be shared, is of IPv6 only.";
+    "%socket-accept" (2) [] "any any -> any" "The next connection.";
+    "%socket-ports" (1) [] "any -> pair" "The binary input port and the binary output port of a connection, which take it over.";
+    "%socket-shut-down" (2) [] "any index -> unspecified" "Ends input (0), output (1) or both (2).";
+    "%datagram-socket" (2) [] "any index -> any" "A socket for datagrams at an address, or at any for #f with a family.";
+    "%datagrams-connect" (2) [] "any string -> unspecified" "Fixes where datagrams go to and come from.";
+    "%socket-send" (6) [] "any bytevector index index any any -> index" "Sends a datagram, to an address or, for #f, to where the socket is connected.";
+    "%socket-receive" (3) [] "any index any -> list" "The next datagram: at most so many of its bytes, the sender's address or #f, whether it was cut.";
+    "%socket-address" (1) [] "any -> any" "Where the socket is.";
+    "%socket-peer-address" (1) [] "any -> any" "Where the other side is, or #f.";
+    "%socket-option" (2) [] "any symbol -> any" "What an option is set to.";
+    "%set-socket-option!" (3) [] "any symbol any -> unspecified" "Sets an option.";
+    "%set-socket-membership!" (3) [] "any string any -> unspecified" "Joins a group of receivers, or leaves it.";
+    "%tls-client-context" (4) [] "any any any list -> any" "What clients of TLS are made with: whom to trust (#t those of the system, #f anybody, a file), files of a certificate and a key, protocols.";
+    "%tls-server-context" (4) [] "string string any list -> any" "What servers of TLS are made with: files of a certificate and a key, a file of who vouches for clients, protocols.";
+    "%socket-secure" (4) [] "any any any any -> list" "Makes a connection one over TLS, for a client with the name of the server: its ports, the version, the protocol, the other side's certificate.";
+    "%close-socket" (1) [] "any -> unspecified" "Closes the socket; the ports of a connection are closed by themselves.";
+    "%socket-open?" (1) [] "any -> boolean" "Whether the socket, or one of its ports, is open.";
+}

@@ -1,0 +1,221 @@
+//! A session: the handshake, and what both directions share.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use canny_io::socket::Socket;
+use canny_io::{Access, Handle, IoError, Operation, Wait};
+use canny_sched::{Interest, Wake};
+use rustix::net::{RecvFlags, SendFlags};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, Connection, ServerConnection};
+
+use crate::context::TlsContext;
+use crate::device::{InputDevice, OutputDevice};
+
+/// The state of a session, shared by its directions.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) descriptor: Arc<OwnedFd>,
+    connection: Mutex<Connection>,
+}
+
+impl Shared {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends what the session has to send, as far as that is possible without waiting. Says whether all of it was.
+    pub(crate) fn send(&self, connection: &mut Connection) -> io::Result<bool> {
+        while connection.wants_write() {
+            match connection.write_tls(&mut Carrier(self.descriptor.as_fd())) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Receives what there is and takes it apart. Fails with `WouldBlock` if there is nothing. Says whether there may be
+    /// more: whether the other side has not ended the connection.
+    pub(crate) fn receive(&self, connection: &mut Connection) -> io::Result<bool> {
+        let count = loop {
+            match connection.read_tls(&mut Carrier(self.descriptor.as_fd())) {
+                Ok(count) => break count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        };
+        if let Err(error) = connection.process_new_packets() {
+            // The other side is told why, if it still listens.
+            let _ = self.send(connection);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
+        Ok(count > 0)
+    }
+}
+
+/// A descriptor as what `rustls` reads and writes.
+struct Carrier<'d>(BorrowedFd<'d>);
+
+impl Read for Carrier<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let (count, _) = rustix::net::recv(self.0, buffer, RecvFlags::DONTWAIT)?;
+        Ok(count)
+    }
+}
+
+impl Write for Carrier<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        Ok(rustix::net::send(self.0, bytes, flags)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection over TLS whose handshake is done.
+#[derive(Debug)]
+pub struct TlsSession {
+    pub input: Arc<Handle>,
+    pub output: Arc<Handle>,
+    /// The protocol inside that both sides agreed on (ALPN).
+    pub protocol: Option<String>,
+    /// `TLSv1.3`.
+    pub version: String,
+    /// The certificate of the other side, if it has shown one, in DER form.
+    pub peer_certificate: Option<Vec<u8>>,
+}
+
+/// Makes a session over a connection, which is taken over: its own handles must not have been taken. A client names the
+/// server that it wants to talk to.
+pub fn wrap(
+    socket: &Socket,
+    context: &TlsContext,
+    server_name: &str,
+    wait: Wait<'_>,
+) -> Result<TlsSession, IoError> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => IoError::Interrupted,
+        _ => IoError::from_system(Operation::Secure, socket.name(), plain(error)),
+    };
+    let connection = match context {
+        TlsContext::Client(config) => {
+            let name = ServerName::try_from(server_name.to_owned())
+                .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+            ClientConnection::new(config.clone(), name).map(Connection::from)
+        }
+        TlsContext::Server(config) => ServerConnection::new(config.clone()).map(Connection::from),
+    };
+    let connection = connection.map_err(|error| failed(io::Error::other(error)))?;
+    let shared = Arc::new(Shared {
+        descriptor: socket.take_descriptor()?,
+        connection: Mutex::new(connection),
+    });
+    shake_hands(&shared, socket.name(), wait, failed)?;
+    let (protocol, version, peer_certificate) = {
+        let connection = shared.lock();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            connection.alpn_protocol().map(text),
+            connection
+                .protocol_version()
+                .and_then(|version| version.as_str())
+                .unwrap_or_default()
+                .replace('_', "."),
+            connection
+                .peer_certificates()
+                .and_then(|chain| chain.first())
+                .map(|certificate| certificate.to_vec()),
+        )
+    };
+    let input = Box::new(InputDevice::new(shared.clone()));
+    let output = Box::new(OutputDevice::new(shared));
+    Ok(TlsSession {
+        input: Handle::from_device(input, socket.name(), Access::Read),
+        output: Handle::from_device(output, socket.name(), Access::Write),
+        protocol,
+        version,
+        peer_certificate,
+    })
+}
+
+fn shake_hands(
+    shared: &Shared,
+    name: &str,
+    wait: Wait<'_>,
+    failed: impl Fn(io::Error) -> IoError,
+) -> Result<(), IoError> {
+    loop {
+        let mut connection = shared.lock();
+        let all_sent = shared.send(&mut connection).map_err(&failed)?;
+        if all_sent && !connection.is_handshaking() {
+            return Ok(());
+        }
+        if all_sent {
+            match shared.receive(&mut connection) {
+                Ok(true) => continue,
+                Ok(false) if connection.is_handshaking() => {
+                    return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+                }
+                Ok(false) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        drop(connection);
+        if wait.is_interrupted() {
+            return Err(IoError::Interrupted);
+        }
+        let descriptor = shared.descriptor.as_fd();
+        let interest = if all_sent {
+            Interest::Readable(descriptor)
+        } else {
+            Interest::Writable(descriptor)
+        };
+        match canny_sched::wait(&[interest], wait.deadline(), wait.interrupt()) {
+            Wake::Ready(_) => {}
+            Wake::TimedOut => return Err(IoError::timed_out(Operation::Secure, name)),
+            Wake::Interrupted => return Err(IoError::Interrupted),
+        }
+    }
+}
+
+/// The reason in words for people who do not know the protocol.
+fn plain(error: io::Error) -> io::Error {
+    use rustls::{CertificateError, Error};
+    let kind = error.kind();
+    let reason = match error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Error>())
+    {
+        Some(Error::InvalidCertificate(reason)) => match reason {
+            CertificateError::UnknownIssuer => {
+                "nobody who is trusted vouches for the certificate".to_owned()
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the certificate has expired".to_owned()
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "the certificate is for another name".to_owned()
+            }
+            reason => format!("the certificate is not accepted: {reason}"),
+        },
+        Some(Error::AlertReceived(alert)) => format!("the other side refused: {alert:?}"),
+        Some(Error::NoCertificatesPresented) => "the other side has no certificate".to_owned(),
+        Some(Error::InvalidMessage(_)) => "what came is no TLS".to_owned(),
+        Some(reason) => reason.to_string(),
+        None if kind == io::ErrorKind::UnexpectedEof => {
+            "the other side ended the connection".to_owned()
+        }
+        None => return error,
+    };
+    io::Error::new(kind, reason)
+}

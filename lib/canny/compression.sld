@@ -1,0 +1,55 @@
+;;; (canny compression): gzip, zlib, deflate and zstd.
+;;;
+;;; A port that decompresses reads from another binary port, which it takes over; one that compresses writes to another,
+;;; which it closes when it is closed, unless told otherwise. Only closing completes the data.
+;;;
+;;;     (gunzip (gzip (bytevector 1 2 3)))                    ; => #u8(1 2 3)
+;;;     (read-line (open-gzip-input (open-binary-input-file "server.log.gz") #:text? #t))
+
+(define-library (canny compression)
+  (export open-gzip-input open-gzip-output open-zlib-input open-zlib-output
+          open-deflate-input open-deflate-output open-zstd-input open-zstd-output
+          gzip gunzip compress decompress)
+  (import (canny primitives) (canny syntax))
+  (begin
+
+    ;; A port that reads what a port of gzip has; several members are read as one. With `#:text? #t` it is a textual port,
+    ;; in UTF-8.
+    (define* (open-gzip-input port #:key (text? #f))
+      (%open-decompressor port 'gzip text?))
+
+    ;; A port of which what is written goes to another as gzip. `#:level` is from 0 to 9.
+    (define* (open-gzip-output port #:key (level #f) (text? #f) (close? #t))
+      (%open-compressor port 'gzip level text? close?))
+
+    ;; The same for zlib.
+    (define* (open-zlib-input port #:key (text? #f))
+      (%open-decompressor port 'zlib text?))
+    (define* (open-zlib-output port #:key (level #f) (text? #f) (close? #t))
+      (%open-compressor port 'zlib level text? close?))
+
+    ;; The same for deflate without header and checksum.
+    (define* (open-deflate-input port #:key (text? #f))
+      (%open-decompressor port 'deflate text?))
+    (define* (open-deflate-output port #:key (level #f) (text? #f) (close? #t))
+      (%open-compressor port 'deflate level text? close?))
+
+    ;; The same for zstd. There is one level, a quick one.
+    (define* (open-zstd-input port #:key (text? #f))
+      (%open-decompressor port 'zstd text?))
+    (define* (open-zstd-output port #:key (level #f) (text? #f) (close? #t))
+      (%open-compressor port 'zstd level text? close?))
+
+    ;; The bytes of a bytevector in a format: `gzip`, `zlib`, `deflate` or `zstd`.
+    (define* (compress bytes format #:key (level #f))
+      (%compress bytes format level))
+
+    ;; The bytes that those of a bytevector stand for; more than `#:limit` are an error.
+    (define* (decompress bytes format #:key (limit #f))
+      (%decompress bytes format limit))
+
+    ;; `(compress bytes 'gzip)` and `(decompress bytes 'gzip)`.
+    (define* (gzip bytes #:key (level #f))
+      (%compress bytes 'gzip level))
+    (define* (gunzip bytes #:key (limit #f))
+      (%decompress bytes 'gzip limit))))
