@@ -10,6 +10,8 @@
 
 use std::sync::Arc;
 
+use memchr::{memchr, memchr2};
+
 use crate::encoding::{
     ByteOrderMark, ByteOrderMarkRow, CodingPolicy, DecodeStop, Decoder, Encoding, Utf8,
 };
@@ -182,6 +184,35 @@ impl StreamingDecoder {
             self.window.skip(character.len_utf8());
         }
         Ok(answer)
+    }
+
+    /// Takes the next line if it is there as a whole with what ends it, is not longer than so many bytes and is all ASCII.
+    #[inline]
+    pub(crate) fn take_ascii_line(&mut self, length_max: usize) -> Option<&[u8]> {
+        if self.awaits_linefeed {
+            return None;
+        }
+        let unread = self.window.unread().as_bytes();
+        let (start, end) = match self.options.line_separator {
+            LineSeparator::Any => {
+                let start = memchr2(b'\n', b'\r', unread)?;
+                match (unread[start], unread.get(start + 1)) {
+                    (b'\n', _) => (start, start + 1),
+                    (_, None) => return None,
+                    (_, Some(b'\n')) => (start, start + 2),
+                    (_, Some(_)) => (start, start + 1),
+                }
+            }
+            LineSeparator::LineFeed => {
+                let start = memchr(b'\n', unread)?;
+                (start, start + 1)
+            }
+            LineSeparator::Strings(_) => return None,
+        };
+        if start > length_max {
+            return None;
+        }
+        self.window.take_ascii(start, end)
     }
 
     /// As [`StreamingDecoder::find_line`], but the separator belongs to the line. So a carriage return that is the last

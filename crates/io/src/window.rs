@@ -198,6 +198,18 @@ impl TextWindow {
         &self.text[start..start + length]
     }
 
+    /// Takes `text_length` bytes and steps over `length` of them and what follows, if the former are ASCII.
+    #[inline]
+    pub(crate) fn take_ascii(&mut self, text_length: usize, length: usize) -> Option<&[u8]> {
+        let start = self.position;
+        let end = start + text_length;
+        if end > self.ascii_end && !self.text.as_bytes()[start..end].is_ascii() {
+            return None;
+        }
+        self.skip(length);
+        Some(&self.text.as_bytes()[start..end])
+    }
+
     /// Takes `text_length` bytes as text and steps over `length` of them and what follows.
     pub(crate) fn take(&mut self, text_length: usize, length: usize) -> Text<'_> {
         let start = self.position;

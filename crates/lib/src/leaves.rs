@@ -19,6 +19,7 @@ use crate::hash_table::{Equivalence, Table};
 use crate::list::{find_association, find_member, length_quickly};
 use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
 use crate::primitives::numeric_vectors::{quick_ref, quick_ref_of, quick_set, quick_set_of};
+use crate::primitives::ports::input::line_in_place;
 use crate::text::{Units, compare_text, same_text, with_both, with_units};
 use crate::unicode;
 
@@ -67,6 +68,7 @@ const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
     ("string-downcase", 1, string_downcase),
     ("string-upcase", 1, string_upcase),
     ("number->string", 1, number_to_string),
+    ("read-line", 1, read_line),
     ("char-alphabetic?", 1, char_alphabetic),
     ("char-numeric?", 1, char_numeric),
     ("char-whitespace?", 1, char_whitespace),
@@ -380,6 +382,10 @@ extern "C" fn substring(thread: &mut InPlace, string: Word, start: Word, end: Wo
         })
     });
     or_decline(part)
+}
+
+extern "C" fn read_line(thread: &mut InPlace, port: Word, _: Word, _: Word) -> Word {
+    or_decline(line_in_place(thread, port))
 }
 
 extern "C" fn string_copy(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {

@@ -107,6 +107,7 @@ leaves! {
     "string-downcase" 1 String;
     "string-upcase" 1 String;
     "number->string" 1 String;
+    "read-line" 1 Any;
     "char-alphabetic?" 1 Boolean;
     "char-numeric?" 1 Boolean;
     "char-whitespace?" 1 Boolean;

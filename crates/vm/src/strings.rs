@@ -194,6 +194,12 @@ impl TextBuilder {
         TextBuilder::default()
     }
 
+    /// A builder that holds characters, at least one of which is not Latin-1.
+    pub fn of_wide(wide: Vec<u32>) -> TextBuilder {
+        let narrow = Vec::new();
+        TextBuilder { narrow, wide }
+    }
+
     /// Appends a character.
     #[inline]
     pub fn push(&mut self, character: char) {

@@ -290,6 +290,46 @@ fn strings_are_sources_too() {
     assert_eq!(line(&mut input).unwrap(), "€");
 }
 
+proptest! {
+    /// Lines that are taken quickly where that works are the lines.
+    #[test]
+    fn quick_lines_are_lines(
+        pieces in proptest::collection::vec("[abé€\r\n]{0,9}", 0..9),
+        linefeed_only in any::<bool>(),
+        length_max in 0..6_usize,
+    ) {
+        let separator = || if linefeed_only { LineSeparator::LineFeed } else { LineSeparator::Any };
+        let whole = pieces.concat();
+        let mut plain = TextInput::from_text(whole.clone());
+        plain.set_line_separator(separator());
+        let mut expected = Vec::new();
+        while let Some(line) = plain.read_line(WAIT).unwrap() {
+            expected.push(line.as_str().to_owned());
+        }
+        let handle = Handle::channel("channel");
+        let mut input = TextInput::new(Arc::clone(&handle), DecodeOptions::default());
+        input.set_line_separator(separator());
+        let mut lines = Vec::new();
+        let mut pieces = pieces.iter();
+        loop {
+            if let Some(line) = input.read_ascii_line(length_max) {
+                prop_assert!(line.is_ascii() && line.len() <= length_max);
+                lines.push(String::from_utf8(line.to_vec()).unwrap());
+                continue;
+            }
+            match input.read_line(Wait::NonBlocking) {
+                Ok(Some(line)) => lines.push(line.as_str().to_owned()),
+                Ok(None) => break,
+                Err(_) => match pieces.next() {
+                    Some(piece) => drop(handle.write(piece.as_bytes(), WAIT).unwrap()),
+                    None => handle.end_input(),
+                },
+            }
+        }
+        prop_assert_eq!(lines, expected);
+    }
+}
+
 #[test]
 fn what_was_read_can_be_given_back() {
     let handle = Handle::channel("channel");

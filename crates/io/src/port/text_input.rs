@@ -177,6 +177,15 @@ impl TextInput {
         Ok(self.take(extent))
     }
 
+    /// Takes the next line if it has arrived as a whole, is not longer than so many bytes and is all ASCII; else does nothing.
+    #[inline]
+    pub fn read_ascii_line(&mut self, length_max: usize) -> Option<&[u8]> {
+        if self.closed {
+            return None;
+        }
+        self.decoder.take_ascii_line(length_max)
+    }
+
     /// As [`TextInput::read_line`], but the separator belongs to the line.
     pub fn read_whole_line(&mut self, wait: Wait<'_>) -> Result<Option<Text<'_>>, IoError> {
         let mut progress = Progress::default();

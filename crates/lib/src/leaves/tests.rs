@@ -132,6 +132,30 @@ const NUMBERS: [&str; 8] = [
     "a",
 ];
 
+#[test]
+fn lines_are_taken_quickly_or_not_at_all() {
+    let mut thread = machine();
+    let text = thread.string("one\nλ\r\ntwo\nlast");
+    let port = call(&mut thread, "open-input-string", [text]);
+    call(&mut thread, "peek-char", [port]);
+    let quick = |thread: &mut canny_vm::Thread| {
+        let line = read_line(InPlace::of(thread), port, Value::ZERO, Value::ZERO);
+        (line != Value::DECLINED).then(|| written(thread, line))
+    };
+    assert_eq!(quick(&mut thread).as_deref(), Some("\"one\""));
+    assert_eq!(quick(&mut thread), None);
+    let line = call(&mut thread, "read-line", [port]);
+    assert_eq!(written(&mut thread, line), "\"λ\"");
+    assert_eq!(quick(&mut thread).as_deref(), Some("\"two\""));
+    // Nothing says that the line ends here.
+    assert_eq!(quick(&mut thread), None);
+    let line = call(&mut thread, "read-line", [port]);
+    assert_eq!(written(&mut thread, line), "\"last\"");
+    assert_eq!(quick(&mut thread), None);
+    call(&mut thread, "close-port", [port]);
+    assert_eq!(quick(&mut thread), None);
+}
+
 /// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
 #[test]
 fn leaf_functions_agree_with_their_primitives() {
@@ -191,7 +215,7 @@ fn leaf_functions_agree_with_their_primitives() {
             assert_eq!(shown.0, shown.1, "{} {combination}", leaf.primitive);
         }
         // No text is read as a hash table or a port.
-        let writes = ["get-output-string", "newline", "display"];
+        let writes = ["get-output-string", "newline", "display", "read-line"];
         let has_no_operand = leaf.primitive.starts_with("%hash-table")
             || leaf.primitive.starts_with("write")
             || writes.contains(&leaf.primitive);

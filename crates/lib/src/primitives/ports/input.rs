@@ -1,10 +1,13 @@
 //! Reading text.
 
-use canny_io::Text;
+use canny_io::{Text, Width};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::port as field;
 use canny_value::Value;
-use canny_vm::{PrimitiveFunction, Raise, TextBuilder, Thread};
+use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread};
 
-use super::{flag, key, on_text_input, port_argument, required_port};
+use super::table::{HostPort, with_recent_port};
+use super::{flag, flags_of, key, on_text_input, port_argument, required_port};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -52,7 +55,19 @@ fn peek_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// A copy of text from a port's buffer, so that the port can be released before the string is made.
 pub(super) fn copy(text: Text<'_>) -> TextBuilder {
     let mut builder = TextBuilder::new();
-    builder.push_str(text.as_str());
+    match text.width() {
+        Width::Ascii => builder.push_str(text.as_str()),
+        Width::Latin1 => {
+            let mut narrow = vec![0; text.length()];
+            text.copy_latin1(&mut narrow);
+            builder.push_latin1(&narrow);
+        }
+        Width::Wide => {
+            let mut wide = vec![0; text.length()];
+            text.copy_utf32(&mut wide);
+            builder = TextBuilder::of_wide(wide);
+        }
+    }
     builder
 }
 
@@ -66,8 +81,34 @@ pub(super) fn string_or_end(
     }
 }
 
+/// Longer lines are made with a check of the heap limit.
+const SHORT_LINE_BYTES: usize = 2048;
+
+/// The next line of a port, if it is in the port's buffer as a whole, short and of ASCII only, and the port is at hand:
+/// copied from there straight into a string. Else nothing was done. The lock is held while the string is made, which does
+/// not collect.
+pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> {
+    const FLAGS: i64 = flag::TEXTUAL | flag::INPUT;
+    if flags_of(port) & FLAGS != FLAGS {
+        return None;
+    }
+    // Only ports for output have nothing behind them at first.
+    let id = port.as_kind(Kind::Port)?.field(field::ID).as_index()?;
+    with_recent_port(id as u64, |host_port| {
+        let HostPort::TextInput(shared) = host_port else {
+            return None;
+        };
+        let mut source = shared.try_lock()?;
+        let line = source.text.read_ascii_line(SHORT_LINE_BYTES)?;
+        thread.ascii_string(&[line])
+    })
+}
+
 fn read_line(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
+    if let Some(line) = line_in_place(InPlace::of(thread), port) {
+        return Ok(line);
+    }
     let line = on_text_input(thread, call, port, |source, wait| {
         Ok(source.text.read_line(wait)?.map(copy))
     })?;

@@ -244,6 +244,15 @@ pub(crate) fn put_at_once(borrower: &Borrower, id: u64, text: &[u8], may_lock: b
     })
 }
 
+/// Runs `work` on the io port with this id, if the thread has it at hand. `work` must not come back here.
+#[inline]
+pub(crate) fn with_recent_port<R>(id: u64, work: impl FnOnce(&HostPort) -> Option<R>) -> Option<R> {
+    RECENT.with_borrow(|recent| match &recent[id as usize % RECENT_PORTS] {
+        Some((known, port)) if *known == id => work(port),
+        _ => None,
+    })
+}
+
 #[cold]
 #[inline(never)]
 fn find_slowly(thread: &Thread, id: u64) -> Option<Arc<HostPort>> {
