@@ -819,10 +819,10 @@ fn libraries_of_packages_have_names_of_their_own() {
     );
     let found = client.open(
         "main.scm",
-        "(import (scheme base) (acme tools))\n(polish 1)\n",
+        "(import (scheme base) (acme tools))\n(polish (list 1))\n",
     );
     assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
-    let found = client.at("definition", "main.scm", "(pol^ish 1)");
+    let found = client.at("definition", "main.scm", "(pol^ish (list 1))");
     assert_eq!(client.texts_at(&found), ["all.sld:1:polish"]);
     client.open("other.scm", "(import (scheme base))\n(poli)\n");
     let found = client.at("completion", "other.scm", "(poli^)");
