@@ -43,6 +43,18 @@ pub struct Compilation {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// What is doubtful about a unit, in source order, without compiling it: for editors. Whether it fits the limits of the bytecode is
+/// not looked at.
+pub fn warnings(unit: &Unit, options: &Options) -> Vec<Diagnostic> {
+    let mut warnings = match options.sources {
+        Some(sources) => doubts::warnings(unit, sources),
+        None => Vec::new(),
+    };
+    warnings.extend(optimize::warnings(unit, &options.optimize));
+    warnings.sort_by_key(|one| (one.span.source.0, one.span.start));
+    warnings
+}
+
 /// Compiles a unit. The errors are those of programs that exceed the limits of the bytecode.
 pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Vec<Diagnostic>> {
     let mut warnings = match options.sources {

@@ -545,8 +545,7 @@ impl Server {
                 && document.changes.are_many()
             {
                 let whole = Change::between(&snapshot.text.content, &document.text.content);
-                document.changes = Changes::default();
-                document.changes.push(document.generation, whole);
+                document.changes = Changes::whole(document.generation, whole);
             }
         }
         // Others may have been looked at with the old text.
@@ -732,6 +731,11 @@ impl Server {
             return;
         }
         document.changes.forget_until(generation);
+        if document.changes.is_whole() {
+            // It leads from another text.
+            let whole = Change::between(&snapshot.text.content, &document.text.content);
+            document.changes = Changes::whole(document.generation, whole);
+        }
         let old = document.snapshot.replace((generation, snapshot.clone()));
         if let Some((_, old)) = old {
             self.evaluation.release(old.analysis.source);

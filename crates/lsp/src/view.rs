@@ -71,40 +71,56 @@ impl Change {
 
 /// The changes from one text to another, in their order, each with the generation of the text that it led to.
 #[derive(Clone, Debug, Default)]
-pub struct Changes(Vec<(u64, Change)>);
+pub struct Changes {
+    all: Vec<(u64, Change)>,
+    is_whole: bool,
+}
 
 impl Changes {
+    /// One change that stands for all since the text that was looked at.
+    pub fn whole(generation: u64, change: Change) -> Changes {
+        Changes {
+            all: vec![(generation, change)],
+            is_whole: true,
+        }
+    }
+
+    /// Whether there is a change that stands for several.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole && !self.all.is_empty()
+    }
+
     /// Adds a change.
     pub fn push(&mut self, generation: u64, change: Change) {
-        self.0.push((generation, change));
+        self.all.push((generation, change));
     }
 
     /// Whether there are so many that one is better.
     pub fn are_many(&self) -> bool {
-        self.0.len() > CHANGES_MAX
+        self.all.len() > CHANGES_MAX
     }
 
     /// Forgets what led to a generation or an earlier one.
     pub fn forget_until(&mut self, generation: u64) {
-        self.0.retain(|(one, _)| *one > generation);
+        self.all.retain(|(one, _)| *one > generation);
     }
 
     /// Where a place of the new text was in the old one.
     pub fn back(&self, offset: usize) -> usize {
-        let changes = self.0.iter().rev();
+        let changes = self.all.iter().rev();
         changes.fold(offset, |offset, (_, change)| change.back(offset))
     }
 
     /// Where a place of the old text is in the new one; the beginning of a change that it lies in.
     pub fn place(&self, offset: usize) -> usize {
-        let changes = self.0.iter();
+        let changes = self.all.iter();
         changes.fold(offset, |offset, (_, change)| change.forward(offset))
     }
 
     /// Where a piece of the old text is in the new one, if nothing in it was changed.
     pub fn forward(&self, start: usize, end: usize) -> Option<(usize, usize)> {
         let (mut start, mut end) = (start, end);
-        for (_, change) in &self.0 {
+        for (_, change) in &self.all {
             if change.start >= end {
                 continue;
             }

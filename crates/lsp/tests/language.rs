@@ -819,10 +819,10 @@ fn libraries_of_packages_have_names_of_their_own() {
     );
     let found = client.open(
         "main.scm",
-        "(import (scheme base) (acme tools))\n(list (polish 1))\n",
+        "(import (scheme base) (acme tools))\n(polish (list 1))\n",
     );
     assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
-    let found = client.at("definition", "main.scm", "(pol^ish 1)");
+    let found = client.at("definition", "main.scm", "(pol^ish (list 1))");
     assert_eq!(client.texts_at(&found), ["all.sld:1:polish"]);
     client.open("other.scm", "(import (scheme base))\n(poli)\n");
     let found = client.at("completion", "other.scm", "(poli^)");
@@ -830,5 +830,25 @@ fn libraries_of_packages_have_names_of_their_own() {
         found["items"][0]["detail"], "import (acme tools)",
         "{found}"
     );
+    assert!(client.end());
+}
+
+#[test]
+fn many_changes_in_a_row_are_followed() {
+    let mut client = Client::impatient();
+    client.open(
+        "main.scm",
+        "(import (scheme base))\n;; Twice a number.\n(define (double x) (* 2 x))\n(double 3)\n",
+    );
+    for _ in 0..300 {
+        client.replace("main.scm", "(import", "\n(import");
+    }
+    let hover = client.at("hover", "main.scm", "(dou^ble 3)");
+    assert_eq!(hover["range"]["start"]["line"], 303, "{hover}");
+    let found = client.at("definition", "main.scm", "(dou^ble 3)");
+    assert_eq!(client.texts_at(&found), ["main.scm:302:double"]);
+    client.wait_for_diagnostics("main.scm");
+    let hover = client.at("hover", "main.scm", "(dou^ble 3)");
+    assert_eq!(hover["range"]["start"]["line"], 303, "{hover}");
     assert!(client.end());
 }

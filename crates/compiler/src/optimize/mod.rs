@@ -207,6 +207,14 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
     report
 }
 
+/// The warnings that optimizing a unit would give.
+pub fn warnings(unit: &Unit, options: &Options) -> Vec<Diagnostic> {
+    match options.runs("check-calls") {
+        true => check_calls::run(unit, &Globals::collect(unit, options.imports)),
+        false => Vec::new(),
+    }
+}
+
 /// The expression of a top-level form.
 pub(crate) fn form_expr_mut(form: &mut TopForm) -> &mut Expr {
     match form {

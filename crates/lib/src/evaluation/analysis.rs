@@ -1,6 +1,6 @@
 //! Looking at programs without running them, for editors.
 //!
-//! A text is read leniently, expanded with a recording and compiled for the warnings; the code is thrown away. Libraries
+//! A text is read leniently, expanded with a recording and looked through for warnings; it is not compiled. Libraries
 //! are expanded from their sources, once, and anew when a file that they were made from has changed. Files that are
 //! open in an editor have the text that they have there ([`OpenDocuments`]).
 
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use canny_compiler::compile::compile_unit;
+use canny_compiler::compile;
 use canny_compiler::image;
 use canny_syntax::core::{LibraryKey, LibraryName};
 use canny_syntax::diagnostic::Diagnostic;
@@ -267,10 +267,7 @@ impl Evaluation {
                 let options = compiler_options(&self.sources, false);
                 let mut options = options;
                 options.optimize.imports = Some(&inner.libraries);
-                match compile_unit(unit, &options) {
-                    Ok(compilation) => diagnostics.extend(compilation.warnings),
-                    Err(errors) => diagnostics.extend(errors),
-                }
+                diagnostics.extend(compile::warnings(&unit, &options));
             }
             _ => diagnostics = without_consequences(diagnostics),
         }
