@@ -63,11 +63,11 @@
     ;; The type of a file: `regular`, `directory`, `symlink`, `fifo`, `socket`, `character-device` or `block-device`; `#f`
     ;; if there is none.  With `#:follow #t` that of the target of a symbolic link.
     (define* (file-type path #:key (follow #f))
-      (let ((bits (%file-kind path follow)))
+      (let ((bits (%file-type path follow)))
         (and bits (kind->symbol bits))))
 
     (define (has-type? path type)
-      (let ((bits (%file-kind path #t)))
+      (let ((bits (%file-type path #t)))
         (and bits (eq? (kind->symbol bits) type))))
 
     ;; Whether there is a regular file, or a symbolic link to one.
@@ -292,7 +292,7 @@
     ;; A sorted list of the names in a directory.  Hidden ones, with a dot first, are among them unless `#:hidden` is
     ;; false; with `#:full #t` the directory's name stands before each.
     (define* (directory-list path #:key (hidden #t) (full #f))
-      (let loop ((rest (reverse (%directory-entries path))) (names '()))
+      (let loop ((rest (reverse (%directory-list path))) (names '()))
         (cond ((null? rest) names)
               ((and (not hidden) (hidden-name? (caar rest))) (loop (cdr rest) names))
               (else
@@ -351,7 +351,7 @@
              (reverse
               (let ((outcome
                      (guard (object ((file-error? object) object))
-                       (%directory-entries path))))
+                       (%directory-list path))))
                 (if (error-object? outcome)
                     (failed outcome)
                     outcome))))))
@@ -569,7 +569,7 @@
             (if directory (join2 directory path) path)))
         (define (entries path)
           (guard (object ((file-error? object) '()))
-            (%directory-entries (in-directory path))))
+            (%directory-list (in-directory path))))
         (define (search base parts)
           (let ((part (car parts))
                 (rest (cdr parts)))
@@ -679,7 +679,7 @@
                   (%create-directory to #o700))
               (for-each (lambda (entry)
                           (copy (join2 from (car entry)) (join2 to (car entry))))
-                        (%directory-entries from))
+                        (%directory-list from))
               (%set-file-mode to (file-permissions from))
               (if times (copy-times from to)))))
           ((symlink)
@@ -773,7 +773,7 @@
                       (string-append "." (short-name (path-file-name target)) ".")
                       ".new"
                       (lambda (name)
-                        (set! port (%open-file name (if binary 2 3) 6 #o666))
+                        (set! port (open-new path name (if binary 2 3)))
                         name))))
           (%delete-at-exit name #t)
           (dynamic-wind
@@ -793,6 +793,14 @@
                    (quietly (lambda () (close-port port)))
                    (quietly (lambda () (delete-file name)))))
              (%delete-at-exit name #f))))))
+
+    ;; Opens a new file for another, whose name is told when that fails.
+    (define (open-new path name kind)
+      (guard (object ((and (posix-error? object)
+                           (not (eq? (posix-error-name object) 'EEXIST)))
+                      (raise (%make-condition 'file (error-object-message object) (list path)
+                                              'call-with-atomic-output-file))))
+        (%open-file name kind 6 #o666)))
 
     ;; Names have at most 255 bytes.
     (define (short-name name)
@@ -898,7 +906,7 @@
 
     (define (add-watch watcher path)
       (hash-table-set! (watcher-paths watcher)
-                       (%watch-add (watcher-handle watcher) path)
+                       (%open-watcher (watcher-handle watcher) path)
                        path))
 
     ;; Watches the directories below one.  What is in a directory that came later is told as new, since the system
@@ -918,7 +926,7 @@
                           (add-watch watcher path)
                           (watch-below watcher path new?))))))
        (guard (object ((file-error? object) '()))
-         (%directory-entries path))))
+         (%directory-list path))))
 
     (define bits->kind
       '((#x100 . created) (#x2 . modified) (#x8 . written) (#x4 . attributes)

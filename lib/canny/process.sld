@@ -207,7 +207,7 @@
                               (else (setting! error 'error)))))
             (let loop ((rest parts) (source input) (group group))
               (let* ((last? (null? (cdr rest)))
-                     (entry (%process-start
+                     (entry (%spawn
                              (vector (caar rest) (cdar rest) variables directory
                                      source
                                      (if last? output 2)
@@ -356,6 +356,7 @@
           (%type-error 'call-with-process 2 "procedure" procedure))
       (let ((process (%apply spawn (cons command options)))
             (finished? #f))
+        (for-each %end-with-program (process-children process))
         (dynamic-wind
          void
          (lambda ()
@@ -576,6 +577,8 @@
                                            #f
                                            #t))
                            (finished? #f))
+                      ;; Nobody leaves by the winders when a condition is not handled.
+                      (for-each %end-with-program (process-children process))
                       (dynamic-wind
                        void
                        (lambda ()

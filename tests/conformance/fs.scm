@@ -284,6 +284,9 @@
   (test 'symlink (file-type (in "to-atom")))
   (test 'file (failure (call-with-atomic-output-file (in "dir") write-u8)))
   (test 'file (failure (call-with-atomic-output-file (in "none/x") write-u8)))
+  (test (list (in "none/x"))
+    (guard (e (#t (error-object-irritants e)))
+      (call-with-atomic-output-file (in "none/x") write-u8)))
   (test 'type (failure (call-with-atomic-output-file (in "x") 5))))
 
 (test-group "temporary files"

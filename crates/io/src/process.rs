@@ -19,7 +19,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use canny_sched::{Interest, Wake};
 use rustix::process::{Pid, Signal};
@@ -110,6 +110,38 @@ pub enum Ending {
 
 /// Processes that nobody waits for any more.
 static ORPHANS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+
+/// Processes that end when this one does, though whoever started them may be gone by then.
+static COMPANIONS: Mutex<Vec<Arc<Process>>> = Mutex::new(Vec::new());
+
+/// How long they have after a polite signal.
+const COMPANION_GRACE: Duration = Duration::from_millis(500);
+
+fn companions() -> MutexGuard<'static, Vec<Arc<Process>>> {
+    COMPANIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Remembers that a process, with its group if it leads one, ends when this one does: see [`end_companions`].
+pub fn end_with_program(process: &Arc<Process>) {
+    let mut companions = companions();
+    companions.retain(|known| known.is_awaited());
+    companions.push(Arc::clone(process));
+}
+
+/// Ends the processes that were to end with this one, first politely. Whoever ends the program calls this.
+pub fn end_companions() {
+    let mut running = std::mem::take(&mut *companions());
+    running.retain(|process| process.is_awaited());
+    for process in &running {
+        let _ = process.signal(Signal::TERM, true);
+    }
+    let deadline = Instant::now() + COMPANION_GRACE;
+    for process in &running {
+        if !matches!(process.wait(Some(deadline), Wait::Blocking), Ok(Some(_))) {
+            let _ = process.signal(Signal::KILL, true);
+        }
+    }
+}
 
 fn orphans() -> MutexGuard<'static, Vec<Child>> {
     ORPHANS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -321,6 +353,11 @@ impl Process {
                 Ok(Some(ending))
             }
         }
+    }
+
+    /// Whether nobody took the status yet. It may have ended, and its group may be there all the same.
+    fn is_awaited(&self) -> bool {
+        matches!(*self.state(), State::Running { .. })
     }
 
     /// Waits for the end of the process. `Ok(None)` means that the deadline passed; an interrupt is an error of kind

@@ -170,6 +170,23 @@ fn dropped_processes_leave_no_zombie() {
 }
 
 #[test]
+fn companions_end_with_the_program() {
+    let mut stubborn = shell("trap '' TERM; echo; while :; do sleep 0.01; done");
+    stubborn.output = Stream::Pipe;
+    let stubborn = start(stubborn).expect("a shell");
+    let output = Handle::from_descriptor(stubborn.output.expect("a pipe"), "pipe");
+    output.read(&mut [0; 8], Wait::Blocking).expect("a line");
+    let other = start(shell("exec sleep 60")).expect("a shell");
+    let processes = [Arc::new(stubborn.process), Arc::new(other.process)];
+    for process in &processes {
+        end_with_program(process);
+    }
+    end_companions();
+    let endings = processes.map(|process| process.wait(None, Wait::Blocking).expect("a status"));
+    assert_eq!(endings, [Some(Ending::Signal(9)), Some(Ending::Signal(15))]);
+}
+
+#[test]
 fn signals_have_names() {
     assert_eq!(signal_of_name("SIGTERM"), Some(Signal::TERM));
     assert_eq!(signal_of_name("kill"), Some(Signal::KILL));

@@ -18,9 +18,9 @@ use super::posix::{count, integers, on_file, on_two_files};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
-    "%file-kind" => file_kind;
+    "%file-type" => file_kind;
     "%file-access?" => is_accessible;
-    "%directory-entries" => directory_entries;
+    "%directory-list" => directory_entries;
     "%copy-file" => copy_file;
     "%sync-file" => |thread, call| on_file(thread, call, "sync the file", |path| {
         File::open(path)?.sync_all()

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use canny_io::exchange::{Exchanged, exchange};
 use canny_io::process::{
-    Ending, Group, Process, Start, Started, Stream, name_of_signal, signal_of_name, start,
+    Ending, Group, Process, Start, Started, Stream, end_with_program, name_of_signal,
+    signal_of_name, start,
 };
 use canny_io::{Handle, Wait};
 use canny_tables::kinds::Kind;
@@ -26,10 +27,15 @@ use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
-    "%process-start" => start_process;
+    "%spawn" => start_process;
     "%process-id" => id;
     "%process-ending" => ending;
     "%process-wait" => wait;
+    "%end-with-program" => |thread, call| {
+        let process = process(thread, call)?;
+        end_with_program(&process);
+        Ok(Value::UNSPECIFIED)
+    };
     "%process-signal" => signal;
     "%signal-name" => signal_name;
     "%pipe" => pipe;
@@ -37,7 +43,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%exchange" => exchange_bytes;
 };
 
-/// Places in the vector that `%process-start` is given.
+/// Places in the vector that `%spawn` is given.
 mod setting {
     pub(super) const PROGRAM: usize = 0;
     pub(super) const ARGUMENTS: usize = 1;

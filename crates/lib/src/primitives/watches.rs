@@ -27,7 +27,7 @@ mod linux {
 
     pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
         "%watch-open" => open;
-        "%watch-add" => add;
+        "%open-watcher" => add;
         "%watch-remove" => remove;
         "%watch-read" => read;
         "%watch-close" => close;
@@ -176,7 +176,7 @@ mod other {
 
     pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
         "%watch-open" => unknown;
-        "%watch-add" => unknown;
+        "%open-watcher" => unknown;
         "%watch-remove" => unknown;
         "%watch-read" => unknown;
         "%watch-close" => unknown;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use canny_io::port::EncodeOptions;
+use canny_io::process::end_companions;
 use canny_io::{
     Access, Buffering, ByteDevice, DecodeOptions, Handle, IoError, SharedPort, TextInput,
     TextOutput, Wait, flush_all,
@@ -115,13 +116,15 @@ impl HostOutput {
     }
 }
 
-/// Writes out everything that output ports hold back, and deletes temporary files. Every way out of the process leads through here.
+/// Writes out everything that output ports hold back, ends programs that are being run,
+/// and deletes temporary files. Every way out of the process leads through here.
 /// What could not be written is told on standard error, by the first call that meets it, and an exit
 /// code of success becomes that of an input or output error.
 pub fn finish_output(code: i32) -> i32 {
     const INPUT_OUTPUT_ERROR: i32 = 74;
     static WAS_TOLD: AtomicBool = AtomicBool::new(false);
     let errors: Vec<IoError> = flush_all(Wait::Blocking);
+    end_companions();
     delete_temporary_files();
     if !errors.is_empty() && !WAS_TOLD.swap(true, Ordering::Relaxed) {
         for error in &errors {
