@@ -79,9 +79,9 @@ impl Segment<'_, '_> {
         self.begin(slow);
         if character.is_some()
             && let Some(leaf) = leaves::lookup("write-char", 2)
+            && let Ok(function) = self.leaf_function(leaf)
         {
             let (usual, other) = (self.new_block(), self.cold_block());
-            let function = self.leaf_function(leaf)?;
             let result = self.try_leaf(function, operands)?;
             let declined = self.has_declined(result);
             self.builder.ins().brif(declined, other, &[], usual, &[]);
