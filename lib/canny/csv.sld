@@ -19,6 +19,19 @@
 
     ;; The dialect as the machine wants it; see `%csv-read`.
     (define (dialect who delimiter quote-char escape comment trim? skip-empty? line-end)
+      (if (and (eqv? delimiter #\,)
+               (eqv? quote-char #\")
+               (not escape)
+               (not comment)
+               (not trim?)
+               skip-empty?
+               (equal? line-end "\n"))
+          usual-dialect
+          (unusual-dialect who delimiter quote-char escape comment trim? skip-empty? line-end)))
+
+    (define usual-dialect ",\"  -s-")
+
+    (define (unusual-dialect who delimiter quote-char escape comment trim? skip-empty? line-end)
       (define (character name object optional?)
         (cond ((and optional? (not object)) #\space)
               ((not (char? object))

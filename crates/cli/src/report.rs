@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use canny_lib::host::Uncaught;
+use canny_lib::host::{Uncaught, begin_line_of_output, output_is_at_line_start};
 use canny_syntax::diagnostic::{
     Diagnostic, Word, did_you_mean, render_at, render_note, render_without_source,
 };
@@ -136,9 +136,23 @@ pub fn text(text: &str) {
     emit(text);
 }
 
-/// What the program wrote comes before what is said about it.
+/// What the program wrote comes before what is said about it, which begins a line of its own where both go to one place.
 fn flush_output() {
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
+    let captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
+    if captured.is_none() && !output_is_at_line_start() && outputs_are_one() {
+        begin_line_of_output();
+    }
+}
+
+/// Whether standard output and standard error are the same terminal, pipe or file.
+fn outputs_are_one() -> bool {
+    let output = rustix::fs::fstat(std::io::stdout());
+    let error = rustix::fs::fstat(std::io::stderr());
+    match (output, error) {
+        (Ok(output), Ok(error)) => (output.st_dev, output.st_ino) == (error.st_dev, error.st_ino),
+        _ => false,
+    }
 }
 
 /// Whether the last uncaught object was the condition of an interrupt.

@@ -529,6 +529,34 @@ impl Mutator {
         unsafe { init_leaf(at, Header::new(kind, flags, length), bytes, false) }
     }
 
+    /// A leaf object of bytes as [`Mutator::leaf_in_place`] makes it, of the pieces one after the other.
+    ///
+    /// # Panics
+    /// If the kind is not a leaf with units of a byte, or the object is larger than half a block.
+    #[inline]
+    pub fn bytes_in_place(&mut self, kind: Kind, flags: u8, pieces: &[&[u8]]) -> Value {
+        assert!(matches!(kind, Kind::String8 | Kind::Bytevector));
+        let length = pieces.iter().map(|piece| piece.len()).sum();
+        let bytes = small_bytes(kind, length);
+        let at = self.take_in_place(AreaKind::Leaf, bytes);
+        // SAFETY: the room was just taken, so that no piece lies in it; it is `bytes` long, which is enough for the header, the
+        // pieces and padding of less than two words, which begins behind the last whole word of the pieces.
+        unsafe {
+            shape::write(at, Header::new(kind, flags, length).0);
+            let mut word = at + 8 + (length & !7);
+            while word < at + bytes {
+                shape::write(word, 0);
+                word += 8;
+            }
+            let mut place = (at + 8) as *mut u8;
+            for piece in pieces {
+                std::ptr::copy_nonoverlapping(piece.as_ptr(), place, piece.len());
+                place = place.add(piece.len());
+            }
+            Value::object_at(at)
+        }
+    }
+
     fn take_in_place(&mut self, kind: AreaKind, bytes: usize) -> usize {
         if let Some(at) = self.bump(kind, bytes) {
             return at;

@@ -14,6 +14,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use canny_value::Value;
+
 use crate::heap::{Heap, HeapState};
 use crate::mutator::Mutator;
 use crate::native_stack::NativeContext;
@@ -115,6 +117,20 @@ impl Mutator {
         heap.stop_requested.store(false, Ordering::Relaxed);
         heap.resumed.notify_all();
         Some(result)
+    }
+
+    /// Stores a word that is no reference in a payload word of an object while every other mutator is stopped.
+    ///
+    /// # Panics
+    /// If the index is out of range or the value is a reference.
+    pub fn store_while_alone(&mut self, object: Value, index: usize, value: Value) {
+        assert!(!value.is_reference());
+        let object = object.as_object().expect("a store goes into an object");
+        assert!(index * 8 + 8 <= object.header().payload_bytes());
+        // SAFETY: a word of a live object, which this frame holds: it does not move. No reference is stored, so that no
+        // barrier is needed.
+        let store = || unsafe { crate::shape::write(object.slot_address(index), value.bits()) };
+        while self.stop_the_world(|_, _| store()).is_none() {}
     }
 
     /// Enters a region in which this thread does not touch the heap, so that collections need not

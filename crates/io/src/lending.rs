@@ -33,8 +33,11 @@
 //! where the system has no such barrier.
 
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use crate::port::TextOutput;
+use crate::wait::Wait;
 
 /// Times that a loan is taken from another thread before there are no more.
 const REVOCATIONS_MAX: u32 = 4;
@@ -209,6 +212,56 @@ impl<P: Lender> SharedPort<P> {
             locked,
             loan: &self.loan,
         }
+    }
+}
+
+impl SharedPort<TextOutput> {
+    /// Puts ASCII where the port lends room to the borrower, as generated code on its thread does with one character, and
+    /// whether it did. To be called on the borrower's system thread.
+    pub fn put_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(text.is_ascii());
+        borrower.store(1, Ordering::Relaxed);
+        // The processor is told by who revokes the loan; see above.
+        compiler_fence(Ordering::SeqCst);
+        let done = self.put_lent(borrower, text);
+        compiler_fence(Ordering::SeqCst);
+        borrower.store(0, Ordering::Release);
+        done
+    }
+
+    #[expect(
+        unsafe_code,
+        reason = "writes where the port lends room, as generated code does"
+    )]
+    fn put_lent(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        let owner = self.loan.owner.load(Ordering::Relaxed);
+        if owner != Arc::as_ptr(borrower).addr() as u64 {
+            return false;
+        }
+        let cursor = self.loan.cursor.load(Ordering::Relaxed);
+        let limit = self.loan.limit.load(Ordering::Relaxed);
+        if limit - cursor < text.len() as u64 {
+            return false;
+        }
+        let place = std::ptr::with_exposed_provenance_mut::<u8>(cursor as usize);
+        // SAFETY: the port lent the bytes from the cursor up to the limit to this borrower, whose flag is up: until it is down
+        // they stay where they are and nobody else uses them. The text is no part of them, since nobody but the port knows
+        // them.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
+        let next = cursor + text.len() as u64;
+        self.loan.cursor.store(next, Ordering::Relaxed);
+        true
+    }
+
+    /// Writes ASCII if the port is free and takes it at once, and lends room for more.
+    pub fn put_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        let Some(mut port) = self.try_lock() else {
+            return false;
+        };
+        port.provide_room();
+        let outcome = port.write_latin1(text, Wait::NonBlocking);
+        port.release_to(borrower);
+        outcome.is_ok()
     }
 }
 

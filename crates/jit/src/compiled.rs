@@ -62,6 +62,8 @@ pub(crate) struct ReturnPlan {
     pub(crate) native: usize,
     /// Where compiled returns of doubles go.
     pub(crate) float: usize,
+    /// Where compiled returns of fixnums go.
+    pub(crate) fixnum: usize,
     /// Where the interpreter's return goes.
     pub(crate) bridge: usize,
 }

@@ -1,14 +1,15 @@
 //! What stands in front of a segment behind a call, written without the code generator.
 //!
 //! ```text
-//! others:  the word into its slot; leave behind the call    <- if a flonum is wanted
+//! others:  the word into its slot; leave behind the call    <- if a fixnum or flonum is wanted
 //! bridge:  the interpreter's frame to the callee's          <- the interpreter's return
-//! words:   a question for flonums; the double               <- compiled returns of words
-//! doubles: the segment                                      <- compiled returns of doubles
+//! words:   a question for that; the double of a flonum      <- compiled returns of words
+//! wanted:  the segment                                      <- compiled returns of fixnums, or of doubles
 //! ```
 //!
 //! The segment takes the callee's fp in its register, and the word in pc's register or the double in the first one for doubles. If
-//! it takes a word there are no questions, and doubles are returned to what makes flonums of them (`doubles.rs`).
+//! nothing is wanted there are no questions. Where doubles are not, they are returned to what makes flonums of
+//! them (`doubles.rs`).
 
 use canny_spesh::graph::Test;
 use canny_tables::layout::frame;
@@ -27,9 +28,10 @@ pub(crate) struct Continuation {
     pub(crate) words: usize,
 }
 
-/// Where a call's value belongs if it is no flonum though one is wanted.
+/// What a call's value has to be, and where it belongs if it is something else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
+    pub(crate) test: Test,
     /// Words from the outermost fp.
     pub(crate) slot: i32,
     /// Words from the outermost fp to the callee's.
@@ -62,9 +64,11 @@ impl Continuation {
             .code
             .extend([0x48, 0x8b, 0x7e, (8 * frame::CLOSURE) as i8 as u8]);
         let words = front.code.len();
-        if wanted.is_some() {
-            front.test(Test::Flonum, RETURNED)?;
-            take_out(&mut front.code, RETURNED, 0);
+        if let Some(wanted) = wanted {
+            front.test(wanted.test, RETURNED)?;
+            if wanted.test == Test::Flonum {
+                take_out(&mut front.code, RETURNED, 0);
+            }
         }
         Ok(Continuation {
             code: front.code,

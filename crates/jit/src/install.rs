@@ -31,6 +31,8 @@ pub(crate) const RETURN_NATIVE: usize = descriptor::SIZE;
 const NEXT: usize = descriptor::SIZE;
 /// Offset in a return descriptor of the machine address to which compiled returns of doubles jump, with the callee's fp.
 pub(crate) const RETURN_FLOAT: usize = RETURN_NATIVE + 8;
+/// Offset in a return descriptor of the machine address to which compiled returns of words jump that are fixnums.
+pub(crate) const RETURN_FIXNUM: usize = RETURN_FLOAT + 8;
 /// Bytes from one native descriptor to the next: prefix, descriptor, and alignment.
 const NATIVE_STRIDE: usize = 64;
 /// Bytes before a native descriptor: what a return address has before it, after padding.
@@ -41,6 +43,8 @@ const EXIT_STRIDE: usize = 32;
 const LINK_BYTES: usize = 16;
 /// Offset of the second word.
 const LINK_OF_WORDS: usize = 8;
+
+const _: () = assert!(NATIVE_PREFIX + RETURN_FIXNUM + 8 <= NATIVE_STRIDE);
 
 /// Byte of an instruction that stops the process.
 const TRAP: u8 = 0xcc;
@@ -309,6 +313,8 @@ fn data_bytes(compiled: &Compiled, layout: &Layout, candidate: u64, code: usize)
         put(at + RETURN_NATIVE, &segment.to_le_bytes());
         let float = (code + plan.float) as u64;
         put(at + RETURN_FLOAT, &float.to_le_bytes());
+        let fixnum = (code + plan.fixnum) as u64;
+        put(at + RETURN_FIXNUM, &fixnum.to_le_bytes());
     }
     let retired = encode_abc(Opcode::Retired, 0, 0, 0);
     for (index, plan) in compiled.inlined.iter().enumerate() {

@@ -1,6 +1,10 @@
 //! Leaf functions of primitives, in the terms of `canny_tables::leaves`: what compiled code calls with its values in
 //! registers. Each does the usual case of its primitive and declines the rest.
 
+mod ports;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -94,6 +98,13 @@ const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
     ("f64vector-set!", 3, element_set::<9>),
     ("c64vector-set!", 3, element_set::<10>),
     ("c128vector-set!", 3, element_set::<11>),
+    ("open-output-string", 0, ports::open_output_string),
+    ("get-output-string", 1, ports::get_output_string),
+    ("write-char", 2, ports::write_char),
+    ("newline", 1, ports::newline),
+    ("write-string", 2, ports::write_string),
+    ("display", 2, ports::display),
+    ("write", 2, ports::write),
 ];
 
 /// One function for each leaf row, in the order of the rows: what a machine is made with.
@@ -353,16 +364,24 @@ extern "C" fn string_set(_: &mut InPlace, string: Word, index: Word, character: 
 /// Runs `work` on the bytes of a string that is known to be nothing but ASCII.
 fn with_ascii<R>(string: Value, work: impl FnOnce(&[u8]) -> Option<R>) -> Option<R> {
     let string = string.as_kind(Kind::String)?;
+    let is_known = string_data(string).is_ascii();
     with_units(string, |units| match units {
-        Units::Narrow(bytes) if bytes.is_ascii() => work(bytes),
+        Units::Narrow(bytes) if is_known || bytes.is_ascii() => work(bytes),
         _ => None,
     })
 }
 
 extern "C" fn substring(thread: &mut InPlace, string: Word, start: Word, end: Word) -> Word {
-    or_decline(with_ascii(string, |bytes| {
-        thread.ascii_string(&[bytes.get(start.as_index()?..end.as_index()?)?])
-    }))
+    let part = string.as_kind(Kind::String).and_then(|string| {
+        with_units(string, |units| match units {
+            Units::Narrow(bytes) => {
+                let part = bytes.get(start.as_index()?..end.as_index()?)?;
+                part.is_ascii().then(|| thread.ascii_string(&[part]))?
+            }
+            Units::Wide(_) => None,
+        })
+    });
+    or_decline(part)
 }
 
 extern "C" fn read_line(thread: &mut InPlace, port: Word, _: Word, _: Word) -> Word {
@@ -386,32 +405,32 @@ extern "C" fn string_append_three(thread: &mut InPlace, x: Word, y: Word, z: Wor
 }
 
 /// The string with each character mapped, if it is a short one.
-fn mapped(thread: &mut InPlace, string: Value, map: fn(&u8) -> u8) -> Value {
+#[inline(always)]
+fn mapped(thread: &mut InPlace, string: Value, map: impl Fn(u8) -> u8) -> Value {
     const SHORT_MAX: usize = 64;
     let mut mapped = [0; SHORT_MAX];
     or_decline(with_ascii(string, |bytes| {
         let mapped = mapped.get_mut(..bytes.len())?;
         for (to, from) in mapped.iter_mut().zip(bytes) {
-            *to = map(from);
+            *to = map(*from);
         }
         thread.ascii_string(&[mapped])
     }))
 }
 
 extern "C" fn string_downcase(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    mapped(thread, string, u8::to_ascii_lowercase)
+    mapped(thread, string, |byte| byte.to_ascii_lowercase())
 }
 
 extern "C" fn string_upcase(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    mapped(thread, string, u8::to_ascii_uppercase)
+    mapped(thread, string, |byte| byte.to_ascii_uppercase())
 }
 
-extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: Word) -> Word {
-    const DIGITS_MAX: usize = 20;
-    let Some(number) = number.as_fixnum() else {
-        return Value::DECLINED;
-    };
-    let mut text = [0; DIGITS_MAX];
+/// Characters of a fixnum at most.
+const DIGITS_MAX: usize = 20;
+
+/// A number as it is written.
+fn digits(number: i64, text: &mut [u8; DIGITS_MAX]) -> &[u8] {
     let mut start = DIGITS_MAX;
     let mut rest = number.unsigned_abs();
     loop {
@@ -426,7 +445,16 @@ extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: W
         start -= 1;
         text[start] = b'-';
     }
-    or_decline(thread.ascii_string(&[&text[start..]]))
+    &text[start..]
+}
+
+extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: Word) -> Word {
+    let mut text = [0; DIGITS_MAX];
+    or_decline(
+        number
+            .as_fixnum()
+            .and_then(|number| thread.ascii_string(&[digits(number, &mut text)])),
+    )
 }
 
 // Characters.
@@ -500,6 +528,3 @@ extern "C" fn element_set<const CODE: u8>(
 ) -> Word {
     stored(quick_set_of::<CODE>(vector, index, element))
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,6 +13,7 @@ pub mod hoist;
 pub mod log;
 pub mod passes;
 pub mod planner;
+pub mod results;
 pub mod sink;
 pub mod snapshot;
 pub mod statistics;

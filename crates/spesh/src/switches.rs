@@ -58,6 +58,11 @@ pub const PASSES: &[Pass] = &[
         effect: "passes flonums unboxed to and from compiled procedures",
         turn_off: |options| options.passes_floats = false,
     },
+    Pass {
+        name: "results",
+        effect: "asks for fixnums right behind calls, where compiled code that returns them knows the answer",
+        turn_off: |options| options.asks_early = false,
+    },
 ];
 
 /// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes there are.

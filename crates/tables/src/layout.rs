@@ -186,6 +186,12 @@ pub mod port {
     pub const LOAN: usize = 3;
     /// `#f`, or a procedure of one parameter that makes or takes the bytes: a fixnum tells it what to do.
     pub const SERVICE: usize = 4;
+    /// A bytevector with the text that was written, in string ports that have nothing behind them yet.
+    pub const TEXT: usize = 5;
+    /// Bytes of it that are text.
+    pub const USED: usize = 6;
+    /// The thread that may use them.
+    pub const OWNER: usize = 7;
 }
 
 /// Offsets, in bytes, in the loan of a port: characters that one thread may read or write without the port's lock. The

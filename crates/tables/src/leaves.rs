@@ -137,6 +137,13 @@ leaves! {
     "f64vector-set!" 3 Any;
     "c64vector-set!" 3 Any;
     "c128vector-set!" 3 Any;
+    "open-output-string" 0 Any;
+    "get-output-string" 1 String;
+    "write-char" 2 Any;
+    "newline" 1 Any;
+    "write-string" 2 Any;
+    "display" 2 Any;
+    "write" 2 Any;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.

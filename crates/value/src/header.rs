@@ -10,6 +10,18 @@ use canny_tables::layout::{
 #[repr(transparent)]
 pub struct Header(pub u64);
 
+/// The bytes of a unit of each kind, as a shift: asked for at every access to a field.
+static UNIT_SHIFTS: [u8; 256] = {
+    let mut shifts = [0; 256];
+    let mut kind = 0;
+    while kind < KINDS.len() {
+        assert!(KINDS[kind].unit_bytes.is_power_of_two());
+        shifts[kind] = KINDS[kind].unit_bytes.trailing_zeros() as u8;
+        kind += 1;
+    }
+    shifts
+};
+
 impl Header {
     /// Greatest length that a header holds.
     pub const LENGTH_MAX: usize = (1 << 40) - 1;
@@ -64,7 +76,7 @@ impl Header {
     /// Bytes of payload.
     #[inline(always)]
     pub fn payload_bytes(self) -> usize {
-        self.length() * KINDS[self.kind_byte() as usize].unit_bytes as usize
+        self.length() << UNIT_SHIFTS[self.kind_byte() as usize]
     }
 
     /// Bytes of the whole object, padding included.

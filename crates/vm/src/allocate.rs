@@ -103,6 +103,12 @@ impl Thread {
         self.mutator().store(object, index, value);
     }
 
+    /// Stores a word that is no reference in a field of an object while every other thread stands at a safepoint, or is outside
+    /// of the heap. May wait, and collections may come first.
+    pub fn store_while_alone(&mut self, object: Value, index: usize, value: Value) {
+        self.mutator().store_while_alone(object, index, value);
+    }
+
     /// Stores the car of a pair.
     #[inline(always)]
     pub fn set_car(&mut self, pair: Value, value: Value) {

@@ -4,6 +4,9 @@
 //! The type [`InPlace`] is how that is kept: it is the thread, with nothing on it that collects, raises or enters the
 //! machine.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_ASCII;
 use canny_value::Value;
@@ -77,19 +80,33 @@ impl InPlace {
         Some(mutator.object_in_place(Kind::Vector, 0, length, fill))
     }
 
+    /// A bytevector of zeros, of at most [`BYTES_MAX`] bytes.
+    pub fn bytevector(&mut self, length: usize) -> Value {
+        assert!(length <= BYTES_MAX);
+        self.0.mutator().leaf_in_place(Kind::Bytevector, 0, length)
+    }
+
+    /// A port object whose fields are to be filled.
+    pub fn port(&mut self) -> Value {
+        let fields = Kind::Port.row().fields.len();
+        self.0
+            .mutator()
+            .object_in_place(Kind::Port, 0, fields, Value::ZERO)
+    }
+
+    /// The flag by which the thread is known to lenders.
+    pub fn loan_flag(&self) -> &Arc<AtomicU64> {
+        self.0.loan_flag()
+    }
+
     /// A fresh string of pieces of ASCII. None for a long one.
     pub fn ascii_string(&mut self, pieces: &[&[u8]]) -> Option<Value> {
-        let length = pieces.iter().map(|piece| piece.len()).sum();
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         if length > BYTES_MAX {
             return None;
         }
         let mutator = self.0.mutator();
-        let data = mutator.leaf_in_place(Kind::String8, FLAG_ASCII, length);
-        let mut at = 0;
-        for piece in pieces {
-            data.as_object()?.copy_bytes_in(at, piece);
-            at += piece.len();
-        }
+        let data = mutator.bytes_in_place(Kind::String8, FLAG_ASCII, pieces);
         let string = mutator.object_in_place(Kind::String, 0, 2, data);
         mutator.store(string, strings::LENGTH, Value::fixnum(length as i64));
         Some(string)

@@ -36,11 +36,13 @@ pub fn string_text(string: Value) -> Option<String> {
 }
 
 /// Length of a string object in characters.
+#[inline]
 pub fn string_length(string: ObjectRef) -> usize {
     string.field(LENGTH).as_index().unwrap_or(0)
 }
 
 /// The data object of a string object.
+#[inline]
 pub fn string_data(string: ObjectRef) -> ObjectRef {
     string
         .field(DATA)

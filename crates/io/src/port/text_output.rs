@@ -367,7 +367,7 @@ impl Lender for TextOutput {
         let text = &room[..count];
         self.buffer.bytes.extend_from_slice(text);
         self.advance(text);
-        self.room = if count == ROOM_BYTES_MIN && room.len() == ROOM_BYTES_MIN {
+        self.room = if count > ROOM_BYTES_MIN / 2 && room.len() == ROOM_BYTES_MIN {
             vec![0; ROOM_BYTES_MAX].into_boxed_slice()
         } else {
             room

@@ -13,7 +13,7 @@ use super::Root;
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
 use crate::arguments::{Doubles, doubles_of, in_registers, known_types};
-use crate::install::{RETURN_FLOAT, RETURN_NATIVE};
+use crate::install::{RETURN_FIXNUM, RETURN_FLOAT, RETURN_NATIVE};
 use crate::machine::{Stub, Target};
 use crate::slots::instruction;
 use crate::values::is_float;
@@ -312,7 +312,12 @@ impl Segment<'_, '_> {
             let target = self.load(I64, pc, RETURN_FLOAT as i32);
             return self.jump_directly(target, fp, &[], &[value]);
         }
-        let target = self.load(I64, pc, RETURN_NATIVE as i32);
+        let ty = self.procedure.graph.node(x).ty;
+        let place = match ty == Type::FIXNUM {
+            true => RETURN_FIXNUM,
+            false => RETURN_NATIVE,
+        };
+        let target = self.load(I64, pc, place as i32);
         let registers = [value, fp, self.thread];
         self.jump_to(target, &registers);
     }

@@ -109,7 +109,7 @@ impl Segment<'_, '_> {
         outcome
     }
 
-    fn leaf_function(&self, leaf: LeafId) -> Result<usize, JitError> {
+    pub(super) fn leaf_function(&self, leaf: LeafId) -> Result<usize, JitError> {
         let function = self.environment().leaves.get(usize::from(leaf.0)).copied();
         function.ok_or_else(|| JitError::Invalid(format!("no leaf function {}", leaf.0)))
     }
@@ -127,14 +127,18 @@ impl Segment<'_, '_> {
         Ok(result)
     }
 
-    fn has_declined(&mut self, result: Value) -> Value {
+    pub(super) fn has_declined(&mut self, result: Value) -> Value {
         let declined = layout::DECLINED as i64;
         self.builder
             .ins()
             .icmp_imm_s(IntCC::Equal, result, declined)
     }
 
-    fn try_leaf(&mut self, function: usize, words: &[NodeId]) -> Result<Value, JitError> {
+    pub(super) fn try_leaf(
+        &mut self,
+        function: usize,
+        words: &[NodeId],
+    ) -> Result<Value, JitError> {
         let fp = self.fp();
         // What a function does not take may be anything.
         let mut operands = [fp; canny_tables::leaves::ARGUMENTS_MAX];

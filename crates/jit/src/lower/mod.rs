@@ -18,7 +18,9 @@ mod values;
 mod ways_out;
 
 use canny_spesh::code_map::{FastMap, FastSet};
-use canny_spesh::graph::{BlockId, Edge, EntryPoint, Graph, NodeId, Op, StateId, Terminator};
+use canny_spesh::graph::{
+    BlockId, Edge, EntryPoint, Graph, NodeId, Op, SlotContent, StateId, Terminator, Test,
+};
 use canny_spesh::types::Type;
 use canny_tables::layout::frame;
 use cranelift_codegen::Context;
@@ -130,7 +132,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         let doubles = procedure.arguments.doubles.count();
         if root == Root::Entry {
             context.func.signature = direct_signature(procedure.arguments.count - doubles, doubles);
-        } else if procedure.float_result(root).is_some() {
+        } else if matches!(procedure.wanted_result(root), Some((Test::Flonum, ..))) {
             context.func.signature = direct_signature(0, 1);
         }
         let (exits, effort) = Segment::build(
@@ -155,9 +157,13 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
                     segment,
                     bridge: start + before.bridge,
                     words: start + before.words,
-                    float: match procedure.float_result(root) {
-                        Some(_) => segment,
-                        None => NO_PLACE,
+                    float: match procedure.wanted_result(root) {
+                        Some((Test::Flonum, ..)) => segment,
+                        _ => NO_PLACE,
+                    },
+                    fixnum: match procedure.wanted_result(root) {
+                        Some((Test::Flonum, ..)) => start + before.words,
+                        _ => segment,
                     },
                 }
             }
@@ -178,6 +184,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
             bytecode: code.address(instruction.next_pc()),
             native: place.words,
             float: place.float,
+            fixnum: place.fixnum,
             bridge: place.bridge,
         });
     }
@@ -215,6 +222,7 @@ struct Place {
     bridge: usize,
     words: usize,
     float: usize,
+    fixnum: usize,
 }
 
 impl Place {
@@ -224,6 +232,7 @@ impl Place {
             bridge: segment,
             words: segment,
             float: NO_PLACE,
+            fixnum: segment,
         }
     }
 }
@@ -362,14 +371,24 @@ impl Procedure<'_> {
             && self.cuts.cuts_end(id)
     }
 
-    /// The double that the segment of a root takes from a call, with the state to leave to if it gets none.
-    fn float_result(&self, root: Root) -> Option<(NodeId, StateId)> {
+    /// What the segment of a root wants the value of the call before it to be, the node that says so, and the state to leave to if
+    /// it is not. The value's slot is all that is to be stored there.
+    fn wanted_result(&self, root: Root) -> Option<(Test, NodeId, StateId)> {
         let Root::AfterCall(block, index) = root else {
             return None;
         };
-        let next = *self.graph.blocks[block.index()].nodes.get(index + 1)?;
+        let nodes = &self.graph.blocks[block.index()].nodes;
+        let (call, next) = (nodes[index], *nodes.get(index + 1)?);
         match self.graph.node(next).op {
-            Op::FloatResult(_, state) => Some((next, state)),
+            Op::FloatResult(_, behind) => Some((Test::Flonum, next, behind)),
+            Op::Guard(test @ Test::Fixnum, x, behind) if x == call => {
+                let Op::Call(_, _, state) = self.graph.node(call).op else {
+                    return None;
+                };
+                let value = (self.call_base(state).ok()?, SlotContent::Node(call));
+                let is_missing_alone = self.slots.at_node(next).iter().all(|it| *it == value);
+                is_missing_alone.then_some((test, next, behind))
+            }
             _ => None,
         }
     }
@@ -384,8 +403,9 @@ impl Procedure<'_> {
             return Err(JitError::Invalid("a continuation without a call".into()));
         };
         let slot = self.call_base(state)?;
-        let wanted = match self.float_result(root) {
-            Some((result, behind)) => Some(Wanted {
+        let wanted = match self.wanted_result(root) {
+            Some((test, result, behind)) => Some(Wanted {
+                test,
                 slot,
                 callee: slot + frame::LINK_WORDS as i32,
                 exit_tail: self.exit_behind(result, behind, slot, output)?,

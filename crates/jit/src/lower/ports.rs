@@ -3,6 +3,7 @@
 use canny_spesh::graph::{NodeId, StateId};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CHARACTER_LOW_BYTE, FIELD0, UNSPECIFIED, loan, port, thread};
+use canny_tables::leaves;
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -76,6 +77,19 @@ impl Segment<'_, '_> {
         self.store(zero, flag, 0);
         self.builder.ins().jump(slow, &[]);
         self.begin(slow);
+        if character.is_some()
+            && let Some(leaf) = leaves::lookup("write-char", 2)
+        {
+            let (usual, other) = (self.new_block(), self.cold_block());
+            let function = self.leaf_function(leaf)?;
+            let result = self.try_leaf(function, operands)?;
+            let declined = self.has_declined(result);
+            self.builder.ins().brif(declined, other, &[], usual, &[]);
+            self.begin(usual);
+            self.define(id, result);
+            self.builder.ins().jump(done, &[]);
+            self.begin(other);
+        }
         let mut outcome = Ok(());
         self.coldly(|segment| outcome = segment.runtime_in_place(id, state));
         self.builder.ins().jump(done, &[]);

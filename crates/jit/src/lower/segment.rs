@@ -98,9 +98,9 @@ impl<'a, 'b> Segment<'a, 'b> {
             Root::Entry => procedure.arguments.in_order(&registers),
             _ => Vec::new(),
         };
-        let value = match procedure.float_result(root) {
-            Some(_) => registers[3],
-            None => registers[0],
+        let value = match procedure.wanted_result(root) {
+            Some((Test::Flonum, ..)) => registers[3],
+            _ => registers[0],
         };
         let mut segment = Segment {
             procedure,
@@ -180,8 +180,9 @@ impl<'a, 'b> Segment<'a, 'b> {
                 };
                 let words = self.procedure.call_base(state)? + frame::LINK_WORDS as i32;
                 self.set_fp(fp, words);
-                match self.procedure.float_result(root) {
-                    Some((result, _)) => {
+                let mut next = index + 1;
+                match self.procedure.wanted_result(root) {
+                    Some((Test::Flonum, result, _)) => {
                         self.define(result, returned);
                         if self.environment().leaves_at_random {
                             // For leaving behind the call although it was a flonum.
@@ -189,10 +190,16 @@ impl<'a, 'b> Segment<'a, 'b> {
                             self.define(id, word);
                         }
                     }
-                    None => self.define(id, returned),
+                    wanted => {
+                        self.define(id, returned);
+                        // It was asked in front of the segment.
+                        if wanted.is_some() && !self.environment().leaves_at_random {
+                            next += 1;
+                        }
+                    }
                 }
                 self.reload_after(id, state)?;
-                self.block(block, index + 1)
+                self.block(block, next)
             }
             Root::AfterRuntime(block, index) => {
                 let id = graph.blocks[block.index()].nodes[index];

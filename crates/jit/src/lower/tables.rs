@@ -1,7 +1,7 @@
-//! Looking a symbol or a small fixnum up in a hash table of the machine: where its entry is the first that its hash leads to, no
-//! function is called.
+//! Looking a symbol or a small fixnum up in a hash table of the machine: where its entry is one of the first two that its hash
+//! leads to, no function is called.
 //!
-//! This does what `Table::find` of the library does with its first slot; both have their constants from
+//! This does what `Table::locate` of the library does with its first slots; both have their constants from
 //! `canny_tables::hashing` and `layout::hash_table`. Such keys are the same only if they are the same word, whatever the table's
 //! equivalence, and their hashes do not change. A table of strings has none of them.
 
@@ -38,6 +38,18 @@ impl TableUse {
     }
 }
 
+/// What a look-up works with.
+struct Parts {
+    index: Value,
+    /// Bytes of the index but for the last slot.
+    mask: Value,
+    entries: Value,
+    /// The number of entries.
+    room: Value,
+    hash: Value,
+    key: Value,
+}
+
 impl Segment<'_, '_> {
     /// Uses the entry of a key and goes on with what that gives, or goes to `slow` without having done anything.
     pub(super) fn use_entry(&mut self, action: TableUse, words: &[NodeId], slow: Block) -> Value {
@@ -53,28 +65,24 @@ impl Segment<'_, '_> {
         let bytes = self.length(index);
         // The number of slots is a power of two.
         let mask = self.builder.ins().iadd_imm_s(bytes, -8);
-        let place = self.builder.ins().ishl_imm_u(hash, 3);
-        let place = self.builder.ins().band(place, mask);
-        let place = self.builder.ins().iadd(index, place);
-        let slot = self.load(I64, place, FIELD0);
-        // The hash is above the number of the entry, which counts from one.
-        let above = self.builder.ins().ishl_imm_u(hash, 32);
-        let number = self.builder.ins().isub(slot, above);
-        let entry = self.builder.ins().iadd_imm_s(number, -1);
         let entries = self.load(I64, table, field(hash_table::ENTRIES));
         let room = self.length(entries);
         let room = self.builder.ins().ushr_imm_u(room, 1);
-        let below = IntCC::UnsignedLessThan;
-        let is_slot = self.builder.ins().icmp(below, entry, room);
-        let has_slot = self.new_block();
-        self.builder.ins().brif(is_slot, has_slot, &[], slow, &[]);
-        self.begin(has_slot);
-        let offset = self.builder.ins().ishl_imm_u(entry, 4);
-        let place = self.builder.ins().iadd(entries, offset);
-        let there = self.load(I64, place, FIELD0);
-        let same = self.builder.ins().icmp(IntCC::Equal, there, key);
-        let found = self.new_block();
-        self.builder.ins().brif(same, found, &[], slow, &[]);
+        let first = self.builder.ins().ishl_imm_u(hash, 3);
+        let (found, again) = (self.new_block(), self.new_block());
+        let place = self.builder.append_block_param(found, I64);
+        let parts = Parts {
+            index,
+            mask,
+            entries,
+            room,
+            hash,
+            key,
+        };
+        self.try_slot(&parts, first, found, again);
+        self.begin(again);
+        let second = self.builder.ins().iadd_imm_s(first, 8);
+        self.try_slot(&parts, second, found, slow);
         self.begin(found);
         match action {
             TableUse::Value => self.load(I64, place, FIELD0 + 8),
@@ -84,6 +92,29 @@ impl Segment<'_, '_> {
                 self.word(layout::UNSPECIFIED)
             }
         }
+    }
+
+    /// Goes to `found` with the address of the entry that a slot leads to, if the key is there.
+    fn try_slot(&mut self, parts: &Parts, offset: Value, found: Block, other: Block) {
+        let place = self.builder.ins().band(offset, parts.mask);
+        let place = self.builder.ins().iadd(parts.index, place);
+        let slot = self.load(I64, place, FIELD0);
+        // The hash is above the number of the entry, which counts from one.
+        let above = self.builder.ins().ishl_imm_u(parts.hash, 32);
+        let number = self.builder.ins().isub(slot, above);
+        let entry = self.builder.ins().iadd_imm_s(number, -1);
+        let below = IntCC::UnsignedLessThan;
+        let is_slot = self.builder.ins().icmp(below, entry, parts.room);
+        let has_slot = self.new_block();
+        self.builder.ins().brif(is_slot, has_slot, &[], other, &[]);
+        self.begin(has_slot);
+        let offset = self.builder.ins().ishl_imm_u(entry, 4);
+        let place = self.builder.ins().iadd(parts.entries, offset);
+        let there = self.load(I64, place, FIELD0);
+        let same = self.builder.ins().icmp(IntCC::Equal, there, parts.key);
+        self.builder
+            .ins()
+            .brif(same, found, &[place.into()], other, &[]);
     }
 
     fn hash_of_key(&mut self, node: NodeId, key: Value, slow: Block) -> Value {

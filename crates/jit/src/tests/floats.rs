@@ -1,9 +1,9 @@
 //! Flonums passed and returned as doubles between compiled code, and as words to and from everybody else.
 
-use canny_spesh::graph::{Callee, FloatOperation, NodeId, Op};
+use canny_spesh::graph::{Callee, FixnumOperation, FloatOperation, NodeId, Op};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::thread;
+use canny_tables::layout::{TRUE, thread};
 use canny_tables::opcodes::{Opcode, encode_abc};
 
 use super::machine::{
@@ -262,7 +262,7 @@ fn a_double_that_many_states_name_is_stored_on_entry() {
         let state = b.state(pc, &[(0, x), (1, y)]);
         y = b.guard_fixnum(y, state);
         let one = b.fixnum(1);
-        let add = canny_spesh::graph::FixnumOperation::Add;
+        let add = FixnumOperation::Add;
         y = b.typed(Op::Fixnum(add, y, one, state), Type::FIXNUM);
     }
     b.give(y);
@@ -292,4 +292,68 @@ fn a_double_that_many_states_name_is_stored_on_entry() {
     // The callee's frame is 12 words above.
     assert_eq!(machine.register(12), flonum(2.5));
     assert_eq!(machine.register(13), flonum(1.0));
+}
+
+/// `(lambda (f x) (+ (f x) 1))`, which asks for a fixnum right behind the call.
+fn counting_caller(code: &FakeCode) -> Builder {
+    let mut b = Builder::new(code);
+    let (f, x) = (b.slot(0), b.slot(1));
+    let y = b.slot(2);
+    let at_call = b.state(0, &[(2, y)]);
+    let value = b.call(Callee::Unknown(f), &[x], at_call);
+    let behind = b.state(2, &[(2, y), (10, value)]);
+    let value = b.guard_fixnum(value, behind);
+    let one = b.fixnum(1);
+    let sum = Op::Fixnum(FixnumOperation::Add, value, one, behind);
+    let sum = b.typed(sum, Type::FIXNUM);
+    b.give(sum);
+    b
+}
+
+#[test]
+fn results_that_are_known_to_be_fixnums_are_not_asked() {
+    let mut machine = Machine::new();
+    let code = adding_code();
+    machine.install(&counting_caller(&code).graph, &code);
+    let f = machine.closure(&code, &[]);
+    let identity = || FakeCode::new("identity", 1, 4, vec![encode_abc(Opcode::Return, 0, 0, 0)]);
+    let (bytecode, of_any, of_doubles) = (identity(), identity(), identity());
+    let mut b = Builder::new(&of_any);
+    let x = b.slot(0);
+    b.give(x);
+    machine.install(&b.graph, &of_any);
+    let mut b = Builder::new(&of_doubles);
+    b.graph.required = vec![(0, Type::FLONUM)];
+    let x = b.typed(Op::FloatSlot(0), Type::FLONUM);
+    b.give(x);
+    let installed = machine.install(&b.graph, &of_doubles);
+    installed.pass_on_to(canny_llint::native_to_bytecode());
+    for callee in [&bytecode, &of_any, &of_doubles] {
+        let g = machine.closure(callee, &[]);
+        let sum = machine.call(f, &[g, fixnum(5), TRUE]);
+        assert_eq!(sum, fixnum(6));
+        assert_eq!(machine.times_left(), 0);
+        for other in [TRUE, flonum(1.5)] {
+            let left = machine.call(f, &[g, other, TRUE]);
+            assert_eq!(left, LEFT_RESULT);
+            let way = machine.left().unwrap();
+            assert_eq!((way.fp, way.bytecode), (0, code.snapshot.address(2)));
+            assert_eq!(machine.register(10), other);
+            assert_eq!(machine.register(2), TRUE);
+        }
+    }
+    // Who says that it returns a fixnum is believed.
+    let liar = identity();
+    let mut b = Builder::new(&liar);
+    let x = b.typed(Op::Slot(0), Type::FIXNUM);
+    b.give(x);
+    machine.install(&b.graph, &liar);
+    let g = machine.closure(&liar, &[]);
+    assert_eq!(machine.call(f, &[g, fixnum(7), TRUE]), fixnum(8));
+    let believed = machine.call(f, &[g, TRUE, TRUE]);
+    assert_eq!(believed, TRUE + fixnum(1));
+    // Where a flonum is wanted, a fixnum is not.
+    machine.install(&adding_caller(&code).graph, &code);
+    let left = machine.call(f, &[g, fixnum(7), flonum(1.0)]);
+    assert_eq!(left, LEFT_RESULT);
 }

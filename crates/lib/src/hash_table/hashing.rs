@@ -28,12 +28,10 @@ pub(crate) fn hash_text(seed: u64, units: Units<'_>) -> u64 {
             let state = words.iter().fold(mix(seed, length), |state, word| {
                 mix(state, u64::from_le_bytes(*word))
             });
-            if rest.is_empty() {
-                return state;
+            match rest.is_empty() {
+                true => state,
+                false => mix(state, last_word(rest)),
             }
-            let mut last = [0; 8];
-            last[..rest.len()].copy_from_slice(rest);
-            mix(state, u64::from_le_bytes(last))
         }
         Units::Wide(units) if units.iter().all(|&unit| unit <= 0xff) => {
             units.chunks(8).fold(mix(seed, length), |state, chunk| {
@@ -47,6 +45,23 @@ pub(crate) fn hash_text(seed: u64, units: Units<'_>) -> u64 {
         Units::Wide(units) => units.iter().fold(mix(seed, length), |state, &unit| {
             mix(state, u64::from(unit))
         }),
+    }
+}
+
+/// One to seven bytes as a word, the first of them lowest.
+#[inline(always)]
+fn last_word(bytes: &[u8]) -> u64 {
+    let count = bytes.len();
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        // The two may overlap, with the same bytes where they do.
+        (Some(first), Some(last)) => {
+            let last = u64::from(u32::from_le_bytes(*last));
+            u64::from(u32::from_le_bytes(*first)) | last << (8 * (count - 4))
+        }
+        _ => {
+            let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+            byte(0) | byte(count / 2) | byte(count - 1)
+        }
     }
 }
 

@@ -5,11 +5,16 @@
 //! entries:  | key value | key value | vacant | …     a vector, or weak entries in a weak table
 //! ```
 //!
-//! A slot is zero, or the 32-bit hash of a key above the number of its entry counted from 1. Slots are
-//! emptied only when the whole index is made anew: a deleted entry is vacant (in a weak table it may
-//! also be broken), and a slot that leads to it is passed over. An entry's room is not used again
-//! before the entries are compacted, with a new index, except for that of the last entries, which
-//! `pop` gives back: then several slots may lead to one entry, and one of them has its key's hash.
+//! A slot is zero, or the 32-bit hash of a key above the number of its entry counted from 1, or `DELETED`. A deleted
+//! entry is vacant (in a weak table it may also be broken), and its slot is emptied, unless searches for other keys go
+//! past it: then it is `DELETED` until the whole index is made anew. An entry's room is not used again before the entries
+//! are compacted, except for that of the last entries, which `pop` gives back.
+//!
+//! Where no key is hashed by address, none is weak and `loose` says no, the slots that are not empty or `DELETED` are one
+//! for each association. Elsewhere several slots may lead to one entry, and one of them has its key's hash.
+//!
+//! A look-up of an object notes the object's address and its entry, so that a change of the same key's value, which
+//! often follows, begins there. That is a guess: the entry's key is compared.
 //!
 //! **Keys hashed by address.** `identity` says that there are any. Collections move objects, so every
 //! operation with such a key first brings the index up to date if the heap's epoch has changed:
@@ -25,16 +30,18 @@
 //! true until it is done.
 
 mod hashing;
+mod room;
 #[cfg(test)]
 mod tests;
 
 use canny_heap::weak_entries;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
+use canny_vm::strings::string_length;
 use canny_vm::{InPlace, Raise, Thread};
 
 use crate::equality::{is_equal, is_eqv};
-use crate::text::{same_text, with_both};
+use crate::text::{same_text, with_both, with_units};
 
 pub(crate) use hashing::{Identity, KeyHasher, hash_of_name, hash_text, mix};
 
@@ -138,15 +145,23 @@ mod field {
     pub(super) const FULL_COLLECTIONS: usize = 9;
     /// Keys of the entries before this one are old.
     pub(super) const SETTLED: usize = 10;
-    pub(super) const COUNT_OF_FIELDS: usize = 11;
+    /// 1 if some slot was found by a jump since the index was made; see `Probe`.
+    pub(super) const JUMPED: usize = 11;
+    /// 1 if a slot may lead to an entry that was given back, since its key has changed meanwhile.
+    pub(super) const LOOSE: usize = 12;
+    /// Bits of the object that was looked up last, and its entry at that time.
+    pub(super) const LAST_KEY: usize = 13;
+    pub(super) const LAST: usize = 14;
+    pub(super) const COUNT_OF_FIELDS: usize = 15;
 }
 
 /// Fewest entries that there is room for.
 const CAPACITY_MIN: usize = 8;
-/// Most entries: their numbers, counted from 1, fit 32 bits.
-const CAPACITY_MAX: usize = 1 << 31;
 /// Most entries for which room is made on a mere hint.
 const CAPACITY_HINTED_MAX: usize = 1 << 20;
+
+/// A slot that leads nowhere and that searches pass. No table has an entry of its number.
+const DELETED: u64 = u32::MAX as u64;
 
 /// Who may change a table's words.
 trait Writer {
@@ -227,10 +242,17 @@ impl Probe {
 }
 
 /// The hash of a key, and whether it is an address's.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Hashed {
     hash: u32,
     by_address: bool,
+}
+
+/// Where a key was found.
+#[derive(Clone, Copy)]
+struct Located {
+    entry: usize,
+    slot: usize,
 }
 
 impl Table {
@@ -251,8 +273,8 @@ impl Table {
             .min(CAPACITY_HINTED_MAX)
             .next_power_of_two()
             .max(CAPACITY_MIN);
-        let entries = make_entries(thread, weakness, capacity)?;
-        let index = make_index(thread, capacity)?;
+        let entries = room::make_entries(thread, weakness, capacity)?;
+        let index = room::make_index(thread, capacity)?;
         let table = thread.try_object(Kind::HashTable, 0, field::COUNT_OF_FIELDS, Value::ZERO)?;
         thread.store(table, field::EQUIVALENCE, Value::fixnum(equivalence as i64));
         thread.store(table, field::WEAKNESS, Value::fixnum(weakness as i64));
@@ -294,9 +316,7 @@ impl Table {
         if self.weakness() == Weakness::None {
             return self.number(field::COUNT);
         }
-        (0..self.used())
-            .filter(|&entry| self.association(entry).is_some())
-            .count()
+        self.associations().count()
     }
 
     /// Associations are numbered, in the order of insertion, below this.
@@ -308,13 +328,13 @@ impl Table {
     /// Key and value of an association; `None` when it was removed or has died.
     #[inline]
     pub(crate) fn association(self, entry: usize) -> Option<(Value, Value)> {
+        association_in(self.part(field::ENTRIES), entry)
+    }
+
+    /// The associations in the order of insertion, as long as the table does not change.
+    pub(crate) fn associations(self) -> impl Iterator<Item = (Value, Value)> {
         let entries = self.part(field::ENTRIES);
-        let key = entries.field(2 * entry);
-        let is_weak = entries.header().kind_byte() == Kind::WeakEntries as u8;
-        if key == Value::VACANT || is_weak && key == Value::BROKEN {
-            return None;
-        }
-        Some((key, entries.field(2 * entry + 1)))
+        (0..self.used()).filter_map(move |entry| association_in(entries, entry))
     }
 
     /// Fixnums have their low bits for a hash: keys at even distances then have slots at even distances, which the
@@ -337,6 +357,15 @@ impl Table {
 
     #[inline]
     fn hash_by_content(self, key: Value) -> Hashed {
+        if let Some(string) = key.as_kind(Kind::String)
+            && matches!(self.equivalence(), Equivalence::Equal | Equivalence::String)
+        {
+            let hash = with_units(string, |units| hash_text(hashing::process_seed(), units));
+            return Hashed {
+                hash: (hash ^ hash >> 32) as u32,
+                by_address: false,
+            };
+        }
         let mut hasher = KeyHasher::new(hashing::process_seed(), Identity::Address);
         let hash = match self.equivalence() {
             Equivalence::Eq => hasher.eq(key),
@@ -355,45 +384,56 @@ impl Table {
             || match self.equivalence() {
                 Equivalence::Eq => false,
                 Equivalence::Eqv => is_eqv(left, right),
-                Equivalence::Equal => is_equal(left, right),
-                Equivalence::String => {
+                Equivalence::Equal | Equivalence::String => {
                     match (left.as_kind(Kind::String), right.as_kind(Kind::String)) {
-                        (Some(left), Some(right)) => with_both(left, right, same_text),
+                        (Some(left), Some(right)) => {
+                            string_length(left) == string_length(right)
+                                && with_both(left, right, same_text)
+                        }
+                        (None, None) => is_equal(left, right),
                         _ => false,
                     }
                 }
             }
     }
 
-    /// The entry of a key. The index is up to date if it must be.
-    #[inline]
-    fn find(self, key: Value, hash: u32) -> Option<usize> {
-        if key == Value::BROKEN && self.weakness() != Weakness::None {
-            return None;
-        }
+    /// The entry of a key and the slot that leads to it, or else the empty slot that the search ended at. The index is up to
+    /// date if it must be.
+    #[inline(always)]
+    fn locate(self, key: Value, hash: u32) -> Result<Located, usize> {
         let index = self.part(field::INDEX);
         let entries = self.part(field::ENTRIES);
+        let is_broken = key == Value::BROKEN && self.weakness() != Weakness::None;
         let mut probe = Probe::new(hash, index.length() / 8 - 1);
         loop {
             let slot = index.raw_word(probe.at);
             if slot == 0 {
-                return None;
+                return Err(probe.at);
             }
-            if (slot >> 32) as u32 == hash {
+            if (slot >> 32) as u32 == hash && slot != DELETED {
                 let entry = slot as u32 as usize - 1;
                 // No key is the same as a vacant or a broken one.
-                if self.is_same(key, entries.field(2 * entry)) {
-                    return Some(entry);
+                if self.is_same(key, entries.field(2 * entry)) && !is_broken {
+                    return Ok(Located {
+                        entry,
+                        slot: probe.at,
+                    });
                 }
             }
             probe.advance();
         }
     }
 
+    /// The entry of a key. The index is up to date if it must be.
+    #[inline]
+    fn find(self, key: Value, hash: u32) -> Option<usize> {
+        self.locate(key, hash).ok().map(|located| located.entry)
+    }
+
     /// Lets a hash lead to an entry, unless it does already.
     fn add_slot(self, thread: &mut impl Writer, hash: u32, entry: usize) {
         let index = self.part(field::INDEX);
-        let wanted = u64::from(hash) << 32 | (entry as u64 + 1);
+        let wanted = slot_word(hash, entry);
         let mut probe = Probe::new(hash, index.length() / 8 - 1);
         loop {
             match index.raw_word(probe.at) {
@@ -402,14 +442,101 @@ impl Table {
                 _ => probe.advance(),
             }
         }
-        index.set_raw_word(probe.at, wanted);
+        self.fill_slot(thread, probe.at, hash, entry);
+    }
+
+    /// Fills an empty slot, at which a search for the hash ended.
+    #[inline(always)]
+    fn fill_slot(self, thread: &mut impl Writer, at: usize, hash: u32, entry: usize) {
+        let index = self.part(field::INDEX);
+        let mask = index.length() / 8 - 1;
+        if distance(hash, at, mask) >= Probe::NEIGHBOURS as usize {
+            self.set_number(thread, field::JUMPED, 1);
+        }
+        index.set_raw_word(at, slot_word(hash, entry));
         self.set_number(thread, field::FILLED, self.number(field::FILLED) + 1);
     }
 
+    /// Lets a slot lead to nothing. It is emptied unless a search for another key may pass it.
+    ///
+    /// Such a search is either among its first neighbours, and then its key's slot is one of those behind this one; or it
+    /// went on by a jump, after as many full slots in a row as there are neighbours.
+    #[inline]
+    fn clear_slot(self, thread: &mut impl Writer, at: usize) {
+        const NEIGHBOURS: usize = Probe::NEIGHBOURS as usize;
+        let index = self.part(field::INDEX);
+        let mask = index.length() / 8 - 1;
+        let is_passed = |at: usize| {
+            let mut row = 1;
+            for behind in 1..NEIGHBOURS {
+                let place = (at + behind) & mask;
+                let slot = index.raw_word(place);
+                if slot == 0 {
+                    break;
+                }
+                if slot == DELETED {
+                    row += 1;
+                    continue;
+                }
+                let from_home = distance((slot >> 32) as u32, place, mask);
+                if from_home >= behind {
+                    return true;
+                }
+                row += 1;
+            }
+            if self.number(field::JUMPED) == 0 {
+                return false;
+            }
+            for before in 1..NEIGHBOURS {
+                if index.raw_word(at.wrapping_sub(before) & mask) == 0 {
+                    break;
+                }
+                row += 1;
+            }
+            row >= NEIGHBOURS
+        };
+        if is_passed(at) {
+            index.set_raw_word(at, DELETED);
+            return;
+        }
+        let mut at = at;
+        loop {
+            index.set_raw_word(at, 0);
+            self.set_number(thread, field::FILLED, self.number(field::FILLED) - 1);
+            at = at.wrapping_sub(1) & mask;
+            // What was in the way of emptying the one before may be gone.
+            if index.raw_word(at) != DELETED || is_passed(at) {
+                return;
+            }
+        }
+    }
+
     /// Whether so few slots would be left empty that searches become long.
+    #[inline(always)]
     fn is_crowded(self) -> bool {
         let slots = self.part(field::INDEX).length() / 8;
         self.number(field::FILLED) >= slots / 4 * 3
+    }
+
+    /// Notes where an object was found.
+    #[inline(always)]
+    fn note_last(self, thread: &mut impl Writer, key: Value, entry: usize) {
+        if key.is_reference() {
+            thread.write(self.0.value(), field::LAST_KEY, address_note(key));
+            self.set_number(thread, field::LAST, entry);
+        }
+    }
+
+    /// The entry of an object that was looked up last.
+    #[inline(always)]
+    fn entry_of_last(self, key: Value) -> Option<usize> {
+        if !key.is_reference() || self.0.field(field::LAST_KEY) != address_note(key) {
+            return None;
+        }
+        let entry = self.number(field::LAST);
+        let is_there =
+            entry < self.used() && self.is_same(key, self.part(field::ENTRIES).field(2 * entry));
+        is_there.then_some(entry)
     }
 
     /// Hashes a key, and brings the index up to date if the hash is an address's.
@@ -460,6 +587,7 @@ impl Table {
         let index = self.part(field::INDEX);
         thread.fill_bytes(index, 0..index.length(), 0);
         self.set_number(thread, field::FILLED, 0);
+        self.set_number(thread, field::JUMPED, 0);
         for entry in 0..self.used() {
             if let Some((key, _)) = self.association(entry) {
                 let hashed = self.hash(key);
@@ -473,51 +601,69 @@ impl Table {
     pub(crate) fn get(self, thread: &mut Thread, key: Value) -> Option<Value> {
         let hashed = self.hash_in_step(thread, key);
         let entry = self.find(key, hashed.hash)?;
+        self.note_last(thread, key, entry);
         Some(self.part(field::ENTRIES).field(2 * entry + 1))
     }
 
     /// Associates a value with a key.
     pub(crate) fn set(self, thread: &mut Thread, key: Value, value: Value) -> Result<(), Raise> {
-        let hashed = self.hash_in_step(thread, key);
-        if let Some(entry) = self.find(key, hashed.hash) {
-            let entries = self.part(field::ENTRIES).value();
-            thread.store(entries, 2 * entry + 1, value);
-            return Ok(());
+        let known = self.entry_of_last(key);
+        let mut hashed = Hashed::default();
+        let found = match known {
+            Some(entry) => Ok(entry),
+            None => {
+                hashed = self.hash_in_step(thread, key);
+                self.locate(key, hashed.hash).map(|located| located.entry)
+            }
+        };
+        match found {
+            Ok(entry) => {
+                let entries = self.part(field::ENTRIES).value();
+                thread.store(entries, 2 * entry + 1, value);
+                Ok(())
+            }
+            Err(slot) => self.insert(thread, key, value, hashed, slot),
         }
-        self.insert(thread, key, value, hashed)
     }
 
+    /// Puts an association in whose search ended at an empty slot.
     fn insert(
         self,
         thread: &mut Thread,
         key: Value,
         value: Value,
         hashed: Hashed,
+        slot: usize,
     ) -> Result<(), Raise> {
-        let mut hashed = hashed;
+        let (mut hashed, mut slot) = (hashed, slot);
         if !self.has_room() {
             self.make_room(thread)?;
             hashed = self.hash_in_step(thread, key);
+            if let Err(empty) = self.locate(key, hashed.hash) {
+                slot = empty;
+            }
         }
         if hashed.by_address && !self.0.field(field::IDENTITY).is_true() {
             self.begin_identity(thread);
         }
-        self.append(thread, key, value, hashed.hash);
+        self.append(thread, key, value, hashed.hash, slot);
         Ok(())
     }
 
-    /// Puts an association in behind the others, where there is room.
-    fn append(self, thread: &mut impl Writer, key: Value, value: Value, hash: u32) {
+    /// Puts an association in behind the others, where there is room. A search for the key ended at the slot.
+    #[inline(always)]
+    fn append(self, thread: &mut impl Writer, key: Value, value: Value, hash: u32, slot: usize) {
         let entry = self.used();
         let entries = self.part(field::ENTRIES).value();
         thread.write(entries, 2 * entry, key);
         thread.write(entries, 2 * entry + 1, value);
-        self.add_slot(thread, hash, entry);
+        self.fill_slot(thread, slot, hash, entry);
         self.set_number(thread, field::USED, entry + 1);
         self.set_number(thread, field::COUNT, self.number(field::COUNT) + 1);
     }
 
     /// Whether an association can be put in without more room.
+    #[inline(always)]
     fn has_room(self) -> bool {
         2 * self.used() < self.part(field::ENTRIES).length() && !self.is_crowded()
     }
@@ -536,28 +682,43 @@ impl Table {
 
     /// The value of a key, or none; nothing if the index is not up to date.
     #[inline]
-    pub(crate) fn get_in_place(self, thread: &InPlace, key: Value) -> Option<Option<Value>> {
+    pub(crate) fn get_in_place(self, thread: &mut InPlace, key: Value) -> Option<Option<Value>> {
         let hashed = self.hash_in_place(thread, key)?;
-        let entry = self.find(key, hashed.hash);
-        Some(entry.map(|entry| self.part(field::ENTRIES).field(2 * entry + 1)))
+        let Some(entry) = self.find(key, hashed.hash) else {
+            return Some(None);
+        };
+        self.note_last(thread, key, entry);
+        Some(Some(self.part(field::ENTRIES).field(2 * entry + 1)))
     }
 
     /// Associates a value with a key, and whether it did.
     #[inline]
     pub(crate) fn set_in_place(self, thread: &mut InPlace, key: Value, value: Value) -> bool {
-        let Some(hashed) = self.hash_in_place(thread, key) else {
-            return false;
+        let known = self.entry_of_last(key);
+        let mut hashed = Hashed::default();
+        let found = match known {
+            Some(entry) => Ok(entry),
+            None => {
+                let Some(fresh) = self.hash_in_place(thread, key) else {
+                    return false;
+                };
+                hashed = fresh;
+                self.locate(key, hashed.hash).map(|located| located.entry)
+            }
         };
-        if let Some(entry) = self.find(key, hashed.hash) {
-            let entries = self.part(field::ENTRIES).value();
-            thread.store(entries, 2 * entry + 1, value);
-            return true;
-        }
+        let slot = match found {
+            Ok(entry) => {
+                let entries = self.part(field::ENTRIES).value();
+                thread.store(entries, 2 * entry + 1, value);
+                return true;
+            }
+            Err(slot) => slot,
+        };
         let is_first_address = hashed.by_address && !self.0.field(field::IDENTITY).is_true();
         if is_first_address || !self.has_room() {
             return false;
         }
-        self.append(thread, key, value, hashed.hash);
+        self.append(thread, key, value, hashed.hash, slot);
         true
     }
 
@@ -565,11 +726,18 @@ impl Table {
     #[inline]
     pub(crate) fn delete_in_place(self, thread: &mut InPlace, key: Value) -> Option<bool> {
         let hashed = self.hash_in_place(thread, key)?;
-        let entry = self.find(key, hashed.hash);
-        if let Some(entry) = entry {
-            self.vacate(thread, entry);
-        }
-        Some(entry.is_some())
+        Some(self.remove(thread, key, hashed.hash))
+    }
+
+    /// Removes a key; whether it was there. The index is up to date if it must be.
+    #[inline(always)]
+    fn remove(self, thread: &mut impl Writer, key: Value, hash: u32) -> bool {
+        let Ok(located) = self.locate(key, hash) else {
+            return false;
+        };
+        self.vacate(thread, located.entry);
+        self.clear_slot(thread, located.slot);
+        true
     }
 
     /// Notes that from now on there are keys hashed by address.
@@ -583,93 +751,10 @@ impl Table {
         self.set_number(thread, field::SETTLED, self.used());
     }
 
-    /// Compacts the entries into as much room as they need, with a new index.
-    fn make_room(self, thread: &mut Thread) -> Result<(), Raise> {
-        let live = self.count();
-        let capacity = (live + live / 2 + 1).next_power_of_two().max(CAPACITY_MIN);
-        if capacity > CAPACITY_MAX {
-            let message = "a hash table cannot hold more associations";
-            return Err(thread.raise(canny_vm::ConditionKind::Memory, message, &[], None));
-        }
-        let weakness = self.weakness();
-        let new_entries = make_entries(thread, weakness, capacity)?;
-        let new_index = make_index(thread, capacity)?;
-        // Nothing is allocated from here on, so what lives does not move.
-        let hashes = self.known_hashes();
-        let was_up_to_date = self.number(field::EPOCH) == thread.vm().heap().epoch() as usize;
-        let (settled_before, used) = (self.number(field::SETTLED), self.used());
-        let mut kept = 0;
-        let mut settled = 0;
-        let mut kept_hashes = Vec::with_capacity(live);
-        for entry in 0..used {
-            let Some((key, value)) = self.association(entry) else {
-                continue;
-            };
-            thread.store(new_entries, 2 * kept, key);
-            thread.store(new_entries, 2 * kept + 1, value);
-            let known = hashes.as_ref().and_then(|hashes| hashes[entry]);
-            kept_hashes.push(known.unwrap_or_else(|| self.hash(key).hash));
-            kept += 1;
-            if entry < settled_before {
-                settled = kept;
-            }
-        }
-        thread.store(self.0.value(), field::ENTRIES, new_entries);
-        thread.store(self.0.value(), field::INDEX, new_index);
-        self.set_number(thread, field::FILLED, 0);
-        self.set_number(thread, field::USED, kept);
-        self.set_number(thread, field::COUNT, kept);
-        for (entry, &hash) in kept_hashes.iter().enumerate() {
-            self.add_slot(thread, hash, entry);
-        }
-        if self.0.field(field::IDENTITY).is_true() {
-            let heap = thread.vm().heap().clone();
-            let full = heap.statistics().full_collections as usize;
-            self.set_number(
-                thread,
-                field::SETTLED,
-                if was_up_to_date { settled } else { kept },
-            );
-            self.set_number(thread, field::EPOCH, heap.epoch() as usize);
-            self.set_number(thread, field::FULL_COLLECTIONS, full);
-        }
-        Ok(())
-    }
-
-    /// The hash of each entry as the index has it, where only one slot leads to it; `None` when some are addresses'.
-    fn known_hashes(self) -> Option<Vec<Option<u32>>> {
-        if self.0.field(field::IDENTITY).is_true() {
-            return None;
-        }
-        let index = self.part(field::INDEX);
-        let mut hashes = vec![None; self.used()];
-        let mut has_several = Vec::new();
-        for at in 0..index.length() / 8 {
-            let slot = index.raw_word(at);
-            let Some(entry) = (slot as u32 as usize).checked_sub(1) else {
-                continue;
-            };
-            // Behind the used entries are those that were given back.
-            if let Some(hash) = hashes.get_mut(entry)
-                && hash.replace((slot >> 32) as u32).is_some()
-            {
-                has_several.push(entry);
-            }
-        }
-        for entry in has_several {
-            hashes[entry] = None;
-        }
-        Some(hashes)
-    }
-
     /// Removes a key; whether it was there.
     pub(crate) fn delete(self, thread: &mut Thread, key: Value) -> bool {
         let hashed = self.hash_in_step(thread, key);
-        let Some(entry) = self.find(key, hashed.hash) else {
-            return false;
-        };
-        self.vacate(thread, entry);
-        true
+        self.remove(thread, key, hashed.hash)
     }
 
     /// Removes an entry.
@@ -689,12 +774,15 @@ impl Table {
         while let Some(entry) = used.checked_sub(1) {
             used = entry;
             last = self.association(entry);
+            if let Some((key, _)) = last {
+                let hash = self.hash_in_step(thread, key).hash;
+                self.vacate(thread, entry);
+                self.forget(thread, hash, entry);
+                break;
+            }
             let is_vacant = self.part(field::ENTRIES).field(2 * entry) == Value::VACANT;
             if !is_vacant {
                 self.vacate(thread, entry);
-            }
-            if last.is_some() {
-                break;
             }
         }
         self.set_number(thread, field::USED, used);
@@ -703,17 +791,17 @@ impl Table {
         last
     }
 
-    /// Removes every association, and gives back the room.
-    pub(crate) fn clear(self, thread: &mut Thread) -> Result<(), Raise> {
-        let entries = make_entries(thread, self.weakness(), CAPACITY_MIN)?;
-        let index = make_index(thread, CAPACITY_MIN)?;
-        thread.store(self.0.value(), field::ENTRIES, entries);
-        thread.store(self.0.value(), field::INDEX, index);
-        thread.store(self.0.value(), field::IDENTITY, Value::FALSE);
-        for field in [field::COUNT, field::USED, field::FILLED] {
-            self.set_number(thread, field, 0);
+    /// Clears the slot that leads from a hash to an entry.
+    fn forget(self, thread: &mut Thread, hash: u32, entry: usize) {
+        let index = self.part(field::INDEX);
+        let mut probe = Probe::new(hash, index.length() / 8 - 1);
+        loop {
+            match index.raw_word(probe.at) {
+                0 => return self.set_number(thread, field::LOOSE, 1),
+                slot if slot == slot_word(hash, entry) => return self.clear_slot(thread, probe.at),
+                _ => probe.advance(),
+            }
         }
-        Ok(())
     }
 
     /// A table of its own with the same associations.
@@ -730,16 +818,36 @@ impl Table {
     }
 }
 
-/// Room for so many entries, all of them vacant.
-fn make_entries(thread: &mut Thread, weakness: Weakness, capacity: usize) -> Result<Value, Raise> {
-    let kind = match weakness {
-        Weakness::None => Kind::Vector,
-        _ => Kind::WeakEntries,
-    };
-    thread.try_object(kind, weakness.flags(), 2 * capacity, Value::VACANT)
+/// Key and value of an entry; `None` when it was removed or has died.
+#[inline(always)]
+fn association_in(entries: ObjectRef, entry: usize) -> Option<(Value, Value)> {
+    let key = entries.field(2 * entry);
+    let is_weak = entries.header().kind_byte() == Kind::WeakEntries as u8;
+    if key == Value::VACANT || is_weak && key == Value::BROKEN {
+        return None;
+    }
+    Some((key, entries.field(2 * entry + 1)))
 }
 
-/// An empty index, twice as long as there may be entries.
-fn make_index(thread: &mut Thread, capacity: usize) -> Result<Value, Raise> {
-    thread.try_leaf(Kind::Bytevector, 0, 8 * 2 * capacity)
+/// The slot of a hash that leads to an entry.
+#[inline(always)]
+fn slot_word(hash: u32, entry: usize) -> u64 {
+    u64::from(hash) << 32 | (entry as u64 + 1)
+}
+
+/// Whether a slot leads to an entry.
+fn leads(slot: &u64) -> bool {
+    *slot != 0 && *slot != DELETED
+}
+
+/// How far behind the first place of its hash a slot is.
+#[inline(always)]
+fn distance(hash: u32, at: usize, mask: usize) -> usize {
+    at.wrapping_sub(hash as usize) & mask
+}
+
+/// What is noted of an object. It keeps nothing alive, and means nothing after the object moved.
+#[inline(always)]
+fn address_note(key: Value) -> Value {
+    Value::fixnum((key.bits() >> 3) as i64)
 }

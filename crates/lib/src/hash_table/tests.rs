@@ -361,3 +361,108 @@ fn entries_are_made_with_room() {
     assert_eq!(table.count(), 1000);
     assert_eq!(table.used(), 1000);
 }
+
+/// The slots of an index that are in use.
+fn filled(table: Value) -> usize {
+    Table::of(table)
+        .expect("a table")
+        .number(super::field::FILLED)
+}
+
+#[test]
+fn a_table_whose_keys_come_and_go_keeps_few_slots() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let table = make(thread, "eqv", Value::FALSE);
+    const WINDOW: i64 = 100;
+    for number in 0..20 * WINDOW {
+        set(thread, table, Value::fixnum(number), Value::fixnum(-number));
+        let old = Value::fixnum(number - WINDOW);
+        let deleted = call(thread, "%hash-table-delete!", [table, old]);
+        assert_eq!(deleted.is_true(), number >= WINDOW);
+        assert!(filled(table) as i64 <= WINDOW + 1, "{number}");
+    }
+    let values = call(thread, "%hash-table-values", [table]);
+    let expected: Vec<String> = (19 * WINDOW..20 * WINDOW)
+        .map(|number| (-number).to_string())
+        .collect();
+    assert_eq!(written(thread, values), format!("({})", expected.join(" ")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Numbers that agree in their low bits have the same first places, so that searches jump and deleted slots are passed.
+    #[test]
+    fn crowded_places_agree_with_a_model(steps in prop::collection::vec((0..40i64, 0..3u8), 0..1500)) {
+        let mut thread = machine();
+        let thread = &mut *thread;
+        let table = make(thread, "equal", Value::FALSE);
+        let mut model: HashMap<i64, usize> = HashMap::new();
+        for (step, (number, what)) in steps.into_iter().enumerate() {
+            let key = Value::fixnum(number % 3 + ((number / 3) << 20));
+            match what {
+                0 => {
+                    let deleted = call(thread, "%hash-table-delete!", [table, key]);
+                    assert_eq!(deleted.is_true(), model.remove(&number).is_some());
+                }
+                1 => {
+                    set(thread, table, key, Value::fixnum(step as i64));
+                    model.insert(number, step);
+                }
+                _ => {
+                    let found = get(thread, table, key).as_index();
+                    assert_eq!(found, model.get(&number).copied());
+                }
+            }
+        }
+        for number in 0..40 {
+            let key = Value::fixnum(number % 3 + ((number / 3) << 20));
+            let found = get(thread, table, key).as_index();
+            assert_eq!(found, model.get(&number).copied());
+        }
+    }
+}
+
+#[test]
+fn keys_that_change_lose_no_room() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let table = make(thread, "equal", Value::FALSE);
+    set(thread, table, Value::fixnum(-1), Value::TRUE);
+    for number in 0..1000 {
+        let key = thread.string(&format!("key {number}"));
+        set(thread, table, key, Value::fixnum(number));
+        thread.set_string_character(key, 0, 'K').expect("room");
+        let popped = call(thread, "%hash-table-pop!", [table]);
+        assert_eq!(popped.cdr(), Some(Value::fixnum(number)));
+        assert!(filled(table) < 100, "{number}");
+    }
+    assert_eq!(get(thread, table, Value::fixnum(-1)), Value::TRUE);
+    let count = call(thread, "%hash-table-count", [table]);
+    assert_eq!(count, Value::fixnum(1));
+}
+
+#[test]
+fn what_was_looked_up_last_is_only_a_guess() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let table = make(thread, "equal", Value::FALSE);
+    let (one, other) = (thread.string("one"), thread.string("other"));
+    set(thread, table, one, Value::fixnum(1));
+    set(thread, table, other, Value::fixnum(2));
+    let fresh = thread.string("one");
+    assert_eq!(get(thread, table, fresh), Value::fixnum(1));
+    // The entry that it was found at is gone, and another one is in its place.
+    call(thread, "%hash-table-clear!", [table]);
+    set(thread, table, other, Value::fixnum(3));
+    set(thread, table, fresh, Value::fixnum(4));
+    assert_eq!(get(thread, table, other), Value::fixnum(3));
+    assert_eq!(get(thread, table, one), Value::fixnum(4));
+    // A key that has become another one since.
+    let changing = thread.string("one");
+    assert_eq!(get(thread, table, changing), Value::fixnum(4));
+    thread.set_string_character(changing, 0, 'X').expect("room");
+    set(thread, table, changing, Value::fixnum(5));
+    assert_eq!(get(thread, table, one), Value::fixnum(4));
+}

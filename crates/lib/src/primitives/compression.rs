@@ -75,7 +75,8 @@ fn open_compressor(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let format = format(thread, call, 1)?;
     let level = level(thread, call, 2, format)?;
     let closes_target = call.at(4).is_true();
-    let target = with_port(thread, id_of(port), |_, host_port| match host_port {
+    let id = id_of(thread, port);
+    let target = with_port(thread, id, |_, host_port| match host_port {
         HostPort::BinaryOutput(shared) => Ok(Arc::clone(shared)),
         _ => Err(unknown_port()),
     });

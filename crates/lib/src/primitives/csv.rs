@@ -11,6 +11,7 @@ use crate::arguments::{Call, implementations};
 use crate::list::Walk;
 use crate::primitives::ports::{flag, on_text_input, output::put_text, required_port};
 use crate::printer::{Style, text_of};
+use crate::text::with_units;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%csv-read" => read;
@@ -173,15 +174,24 @@ fn write(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         if index > 0 {
             text.push(char::from(dialect.delimiter));
         }
-        let is_writable = value.is_kind(Kind::String)
-            || value.is_kind(Kind::Symbol)
-            || canny_vm::numbers::number_of(value).is_some();
-        let field = match string_text(value) {
-            Some(field) => field,
-            None => text_of(thread, value, Style::Display),
-        };
         let is_alone = fields.len() == 1;
-        if !is_writable || !write_field(&field, &dialect, always, is_alone, &mut text) {
+        let mut put = |field: &str| write_field(field, &dialect, always, is_alone, &mut text);
+        let (is_writable, is_written) = match value.as_kind(Kind::String) {
+            Some(string) => {
+                let done = with_units(string, |units| match units.as_ascii() {
+                    Some(field) => put(field),
+                    None => put(&units.to_text()),
+                });
+                (true, done)
+            }
+            None if value.is_kind(Kind::Symbol)
+                || canny_vm::numbers::number_of(value).is_some() =>
+            {
+                (true, put(&text_of(thread, value, Style::Display)))
+            }
+            None => (false, false),
+        };
+        if !is_written {
             wrong = Some((value, is_writable));
             break;
         }

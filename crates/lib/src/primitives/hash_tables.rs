@@ -139,14 +139,10 @@ fn entries(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let vector = thread.make_vector(1 + 2 * room, Value::FALSE)?;
     // In a weak table some may have died just now.
     let mut count = 0;
-    for entry in 0..table.used() {
-        if let Some((key, value)) = table.association(entry)
-            && count < room
-        {
-            thread.store(vector, 1 + 2 * count, key);
-            thread.store(vector, 2 + 2 * count, value);
-            count += 1;
-        }
+    for (key, value) in table.associations().take(room) {
+        thread.store(vector, 1 + 2 * count, key);
+        thread.store(vector, 2 + 2 * count, value);
+        count += 1;
     }
     thread.store(vector, 0, Value::fixnum(count as i64));
     Ok(vector)

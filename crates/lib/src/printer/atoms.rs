@@ -96,8 +96,9 @@ fn print_details(text: &mut String, vm: &Vm, object: ObjectRef) {
         }
         Kind::Port => {
             text.push(' ');
-            if let Some(name) = object.field(2).as_kind(Kind::String) {
-                print_string(text, name, false);
+            match object.field(2).as_kind(Kind::String) {
+                Some(name) => print_string(text, name, false),
+                None => text.push_str("\"string\""),
             }
         }
         Kind::HashTable => {

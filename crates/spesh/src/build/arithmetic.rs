@@ -192,32 +192,16 @@ impl Builder<'_> {
     ) {
         let target = instruction.branch_target().unwrap_or(0) as usize;
         let next = instruction.next_pc();
-        let condition = match self.way(activation, x, y) {
-            Way::Fixnums => {
-                let x = self.as_fixnum(activation, x);
-                let y = if self.block.is_some() {
-                    self.as_fixnum(activation, y)
-                } else {
-                    y
-                };
-                if let (Some(a), Some(b)) = (self.constant(x), self.constant(y)) {
-                    let holds = compare(comparison, a as i64, b as i64);
-                    let way = if holds != negated { target } else { next };
-                    return self.jump(activation, way);
-                }
-                Condition::Fixnums(comparison, x, y)
-            }
-            Way::Floats if self.exact_float_comparison(x, y) => {
-                let x = self.as_float(activation, x);
-                let y = if self.block.is_some() {
-                    self.as_float(activation, y)
-                } else {
-                    y
-                };
-                Condition::Floats(comparison, x, y)
-            }
-            _ => return self.runtime_branch(activation, target, next),
+        let Some(condition) = self.compared(activation, comparison, x, y) else {
+            return self.runtime_branch(activation, target, next);
         };
+        if let Condition::Fixnums(_, x, y) = condition
+            && let (Some(a), Some(b)) = (self.constant(x), self.constant(y))
+        {
+            let holds = compare(comparison, a as i64, b as i64);
+            let way = if holds != negated { target } else { next };
+            return self.jump(activation, way);
+        }
         if self.block.is_none() {
             return;
         }
@@ -232,6 +216,37 @@ impl Builder<'_> {
             (holds, Facts::new()),
             (fails, Facts::new()),
         );
+    }
+
+    /// What a comparison asks; none where it is left to the runtime.
+    pub(super) fn compared(
+        &mut self,
+        activation: &mut Activation,
+        comparison: Comparison,
+        x: NodeId,
+        y: NodeId,
+    ) -> Option<Condition> {
+        match self.way(activation, x, y) {
+            Way::Fixnums => {
+                let x = self.as_fixnum(activation, x);
+                let y = if self.block.is_some() {
+                    self.as_fixnum(activation, y)
+                } else {
+                    y
+                };
+                Some(Condition::Fixnums(comparison, x, y))
+            }
+            Way::Floats if self.exact_float_comparison(x, y) => {
+                let x = self.as_float(activation, x);
+                let y = if self.block.is_some() {
+                    self.as_float(activation, y)
+                } else {
+                    y
+                };
+                Some(Condition::Floats(comparison, x, y))
+            }
+            _ => None,
+        }
     }
 
     /// Whether comparing as doubles compares the numbers: not for a fixnum that a double may not hold.

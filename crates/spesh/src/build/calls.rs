@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use canny_compiler::instruction::Instruction;
+use canny_tables::layout;
 use canny_tables::layout::code::VARIADIC;
 use canny_tables::layout::frame::{LINK_WORDS, SMALL_FRAME_WORDS};
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::{Extension, Opcode};
+use canny_tables::primitives::PrimitiveId;
 
 use super::environment::{Arrival, Environment};
 use super::{Activation, BuildError, Builder, Return};
-use crate::graph::{Callee, Frame, NodeId, Op, State, StateId, Terminator, Test};
+use crate::graph::{Callee, Comparison, Frame, NodeId, Op, State, StateId, Terminator, Test};
+use crate::results::state_behind;
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
@@ -54,6 +57,15 @@ impl Builder<'_> {
             code = Some(likely);
         }
         let snapshot = code.and_then(|code| self.source.snapshot(code));
+        let primitive = snapshot.as_deref().and_then(primitive_of_stub);
+        if let (Some(primitive), [x, y]) = (primitive, &arguments[..])
+            && self.arithmetic_in_place(activation, instruction, primitive, *x, *y)
+        {
+            return Ok(());
+        }
+        if self.block.is_none() {
+            return Ok(());
+        }
         let calls_per_run = self
             .profile
             .calls_per_run(activation.code.word, activation.pc);
@@ -142,32 +154,70 @@ impl Builder<'_> {
         if !self.options.passes_floats || self.likely.get(&value) != Some(&Type::FLONUM) {
             return value;
         }
-        match self.state_behind(state, value) {
+        match state_behind(&mut self.graph, self.profile, state, value) {
             Some(behind) => self.push(Op::FloatResult(value, behind), Type::FLONUM),
             None => value,
         }
     }
 
-    /// The state behind a call that gave a value; none if nobody wants the value, or guesses about it failed.
-    fn state_behind(&mut self, call: StateId, value: NodeId) -> Option<StateId> {
-        let State {
-            frame,
-            pc,
-            mut registers,
-        } = self.graph.state(call).clone();
-        let code = self.graph.code_of(frame).clone();
-        let instruction = Instruction::decode(&code.instructions, pc).ok()?;
-        let (base, pc) = (instruction.a(), instruction.next_pc());
-        let live = code.liveness.live_before(&code.instructions, pc);
-        if !live.contains(base) || self.profile.is_unstable(code.word, pc) {
-            return None;
+    /// Computes what a primitive of two numbers gives in place of its call, and whether it did: what leaves goes back to the
+    /// call.
+    fn arithmetic_in_place(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        primitive: &str,
+        x: NodeId,
+        y: NodeId,
+    ) -> bool {
+        let comparison = match primitive {
+            "<" => Comparison::Less,
+            ">" => Comparison::Greater,
+            "<=" => Comparison::LessEqual,
+            ">=" => Comparison::GreaterEqual,
+            "=" => Comparison::Equal,
+            _ => {
+                let opcode = match primitive {
+                    "+" => Opcode::Add,
+                    "-" => Opcode::Subtract,
+                    "*" => Opcode::Multiply,
+                    _ => return false,
+                };
+                let Some(value) = self.arithmetic(activation, opcode, x, y) else {
+                    return false;
+                };
+                self.give(activation, instruction, value);
+                return true;
+            }
+        };
+        let Some(condition) = self.compared(activation, comparison, x, y) else {
+            return false;
+        };
+        if self.block.is_none() {
+            return true;
         }
-        registers.push((base as u32, value));
-        Some(self.graph.add_state(State {
-            frame,
-            pc,
-            registers,
-        }))
+        // Each answer goes on alone, so that a question for it is answered before the ways meet.
+        let sides = self.fork(condition);
+        for (side, answer) in sides.into_iter().zip([layout::TRUE, layout::FALSE]) {
+            self.follow_aside(activation, side, |builder, activation| {
+                let answer = builder.word(answer);
+                builder.give(activation, instruction, answer);
+            });
+        }
+        self.block = None;
+        true
+    }
+
+    /// Goes on behind a call with its value.
+    fn give(&mut self, activation: &mut Activation, instruction: &Instruction, value: NodeId) {
+        if self.block.is_none() {
+            return;
+        }
+        if instruction.opcode == Opcode::TailCall {
+            return self.return_value(activation, value);
+        }
+        activation.environment.set(instruction.a(), value);
+        self.jump(activation, instruction.next_pc());
     }
 
     /// The state at a call: the registers live across it.
@@ -363,6 +413,13 @@ fn takes_arguments(code: &CodeSnapshot, count: usize) -> bool {
     entry.opcode == Opcode::Entry
         && count >= entry.a()
         && (entry.c() == 1 || count <= entry.a() + entry.b())
+}
+
+/// The primitive that code applies, and nothing else.
+fn primitive_of_stub(code: &CodeSnapshot) -> Option<&'static str> {
+    let stub = Instruction::decode(&code.instructions, 0).ok()?;
+    let id = stub.extension(Extension::Primitive)?;
+    (stub.opcode == Opcode::PrimitiveStub).then(|| PrimitiveId(id as u16).row().name)
 }
 
 /// Whether the code has nothing that needs a frame of its own.

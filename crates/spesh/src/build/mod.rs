@@ -80,6 +80,8 @@ pub struct Options {
     pub selects_at_entry: bool,
     /// Hold flonums unboxed from calls to procedures and from returns to callers.
     pub passes_floats: bool,
+    /// Ask right behind calls whether their values are fixnums.
+    pub asks_early: bool,
 }
 
 impl Default for Options {
@@ -104,6 +106,7 @@ impl Default for Options {
             inline_several: true,
             selects_at_entry: true,
             passes_floats: true,
+            asks_early: true,
         }
     }
 }
@@ -181,6 +184,9 @@ pub fn build(
             }
             crate::passes::clean(&mut graph);
             crate::unboxed::keep_words(&mut graph);
+            if options.asks_early {
+                crate::results::ask_early(&mut graph, profile);
+            }
             if options.sinks_objects {
                 crate::sink::sink(&mut graph);
             }

@@ -110,7 +110,8 @@ fn write_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn write_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (bytes, range) = call.bytevector_range(thread, 0, 2)?;
     let port = target(thread, call, 1)?;
-    let direct = with_port(thread, id_of(port), |thread, host_port| match host_port {
+    let id = id_of(thread, port);
+    let direct = with_port(thread, id, |thread, host_port| match host_port {
         HostPort::BinaryOutput(shared) => Ok(at_once(thread, shared, |output, wait| {
             bytes.with_bytes(|bytes| output.write_bytes(&bytes[range.clone()], wait))
         })),

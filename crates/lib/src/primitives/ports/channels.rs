@@ -68,7 +68,8 @@ fn on_channel<R>(
     port: Value,
     work: impl FnOnce(&Handle) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
-    let outcome = with_port(thread, id_of(port), |thread, host_port| {
+    let id = id_of(thread, port);
+    let outcome = with_port(thread, id, |thread, host_port| {
         let handle = thread.outside_heap(|| host_port.handle());
         work(&*handle.ok_or_else(|| unsupported(canny_io::Operation::Write))?)
     });

@@ -63,7 +63,8 @@ fn on_handle<R>(
     operation: Operation,
     work: impl FnOnce(&Handle, Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
-    let outcome = with_port(thread, id_of(port), |thread, host_port| {
+    let id = id_of(thread, port);
+    let outcome = with_port(thread, id, |thread, host_port| {
         let interrupts = thread.interrupts();
         thread.outside_heap(|| {
             let handle: Arc<Handle> = host_port.handle().ok_or_else(|| unsupported(operation))?;

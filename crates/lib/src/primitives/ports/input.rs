@@ -1,11 +1,13 @@
 //! Reading text.
 
 use canny_io::{Text, Width};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::port as field;
 use canny_value::Value;
 use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread};
 
 use super::table::{HostPort, with_recent_port};
-use super::{flag, flags_of, id_of, key, on_text_input, port_argument, required_port};
+use super::{flag, flags_of, key, on_text_input, port_argument, required_port};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -90,7 +92,9 @@ pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> 
     if flags_of(port) & FLAGS != FLAGS {
         return None;
     }
-    with_recent_port(id_of(port)?, |host_port| {
+    // A port that was not used yet may have no number.
+    let id = port.as_kind(Kind::Port)?.field(field::ID).as_index()?;
+    with_recent_port(id as u64, |host_port| {
         let HostPort::TextInput(shared) = host_port else {
             return None;
         };

@@ -1,4 +1,5 @@
-//! Ports. A port object names, by its id, a port of `canny_io` in the machine's [`table`].
+//! Ports. A port object names, by its id, a port of `canny_io` in the machine's [`table`]. String output ports get theirs
+//! when they need it; see [`heap_text`].
 //!
 //! How an operation runs: first with `Wait::NonBlocking`, under the port's lock and without leaving the
 //! heap, which is all there is to it when the buffer has what is wanted. When it would block it is
@@ -15,6 +16,7 @@ pub(crate) mod binary;
 pub(crate) mod channels;
 mod failure;
 pub(crate) mod files;
+pub(crate) mod heap_text;
 pub(crate) mod input;
 pub(crate) mod objects;
 pub(crate) mod open;
@@ -60,9 +62,12 @@ pub(crate) fn flags_of(value: Value) -> i64 {
 }
 
 /// The name of a port, a string.
-pub(crate) fn name_of(port: Value) -> Value {
-    port.as_kind(Kind::Port)
-        .map_or(Value::FALSE, |port| port.field(field::NAME))
+pub(crate) fn name_of(thread: &mut Thread, port: Value) -> Value {
+    let name = port.as_kind(Kind::Port).map(|port| port.field(field::NAME));
+    match name {
+        Some(name) if name.is_true() => name,
+        _ => thread.literal_string("string"),
+    }
 }
 
 /// Whether a procedure makes or takes the bytes of a port.
@@ -71,10 +76,14 @@ pub(crate) fn is_served(port: Value) -> bool {
         .is_some_and(|port| port.field(field::SERVICE).is_true())
 }
 
+/// The number of what is behind a port, which is made if need be.
 #[inline]
-pub(crate) fn id_of(port: Value) -> Option<u64> {
-    let id = port.as_kind(Kind::Port)?.field(field::ID).as_index()?;
-    Some(id as u64)
+pub(crate) fn id_of(thread: &mut Thread, port: Value) -> Option<u64> {
+    let object = port.as_kind(Kind::Port)?;
+    if object.field(field::ID) == Value::ZERO {
+        heap_text::settle(thread, port);
+    }
+    Some(object.field(field::ID).as_index()? as u64)
 }
 
 /// The current port with a key. A thread that was given no standard ports opens them here.
@@ -194,7 +203,8 @@ macro_rules! on_port {
             port: Value,
             operation: impl FnMut(&mut $port, Wait<'_>) -> Result<R, IoError>,
         ) -> Result<R, Raise> {
-            let outcome = table::with_port(thread, id_of(port), |thread, host_port| match host_port {
+            let id = id_of(thread, port);
+            let outcome = table::with_port(thread, id, |thread, host_port| match host_port {
                 HostPort::$variant(shared) => run(thread, shared, operation),
                 _ => Err(table::unknown_port()),
             });
@@ -228,7 +238,8 @@ pub(crate) fn on_text_input_holding<R>(
     port: Value,
     work: impl FnOnce(&mut Thread, &mut TextSource) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
-    let outcome = table::with_port(thread, id_of(port), |thread, host_port| {
+    let id = id_of(thread, port);
+    let outcome = table::with_port(thread, id, |thread, host_port| {
         let HostPort::TextInput(shared) = host_port else {
             return Err(table::unknown_port());
         };

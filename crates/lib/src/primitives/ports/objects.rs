@@ -53,7 +53,8 @@ fn is_open(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> 
     if flags_of(port) & flags == 0 {
         return Ok(Value::FALSE);
     }
-    let outcome = with_port(thread, id_of(port), |thread, host_port| {
+    let id = id_of(thread, port);
+    let outcome = with_port(thread, id, |thread, host_port| {
         Ok(thread.outside_heap(|| host_port.is_open()))
     });
     Ok(Value::boolean(outcome.unwrap_or(false)))
@@ -61,7 +62,8 @@ fn is_open(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> 
 
 fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flags)?;
-    let outcome = with_port(thread, id_of(port), |thread, host_port| {
+    let id = id_of(thread, port);
+    let outcome = with_port(thread, id, |thread, host_port| {
         let interrupts = thread.interrupts();
         thread.outside_heap(|| {
             if host_port
@@ -81,7 +83,7 @@ fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
 
 fn port_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, 0)?;
-    Ok(name_of(port))
+    Ok(name_of(thread, port))
 }
 
 fn place(

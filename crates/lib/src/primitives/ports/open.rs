@@ -10,10 +10,10 @@ use canny_io::{
     Wait,
 };
 use canny_value::Value;
-use canny_vm::{PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
+use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
 
 use super::table::{HostPort, make_port};
-use super::{failed, flag, on_binary_output, on_text_output, required_port};
+use super::{failed, flag, heap_text, on_binary_output, on_text_output, required_port};
 use crate::arguments::{Call, implementations};
 use crate::host::sweep_dead;
 
@@ -98,18 +98,15 @@ fn open_input_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn open_output_string(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let port = HostPort::text_output(TextOutput::memory());
-    make_port(
-        thread,
-        port,
-        flag::TEXTUAL | flag::OUTPUT | flag::MEMORY,
-        "string",
-    )
+    Ok(heap_text::open(InPlace::of(thread)))
 }
 
 fn get_output_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let flags = flag::TEXTUAL | flag::OUTPUT | flag::MEMORY;
     let port = required_port(thread, call, 0, flags)?;
+    if let Some(text) = heap_text::string(InPlace::of(thread), port) {
+        return Ok(text);
+    }
     let text = on_text_output(thread, call, port, |output, _| {
         let mut builder = TextBuilder::new();
         builder.push_str(output.text().as_str());

@@ -3,11 +3,11 @@
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
-use canny_vm::{PrimitiveFunction, Raise, Thread};
+use canny_vm::{InPlace, PrimitiveFunction, Raise, Thread};
 
 use super::table::{HostPort, unknown_port, with_port};
 use super::{
-    at_once, flag, flags_of, id_of, is_served, key, on_binary_output, on_text_output,
+    at_once, flag, flags_of, heap_text, id_of, is_served, key, on_binary_output, on_text_output,
     port_argument, port_failure,
 };
 use crate::arguments::{Call, implementations};
@@ -43,15 +43,29 @@ fn put_character(
     port: Value,
     character: char,
 ) -> Result<Value, Raise> {
+    if put_character_in_heap(thread, port, character) {
+        return Ok(Value::UNSPECIFIED);
+    }
     on_text_output(thread, call, port, |output, wait| {
         output.write_char(character, wait)
     })?;
     Ok(Value::UNSPECIFIED)
 }
 
+/// Writes a character to a port that has its text in the heap, and whether it did.
+#[inline]
+fn put_character_in_heap(thread: &mut Thread, port: Value, character: char) -> bool {
+    let mut encoded = [0; 4];
+    let encoded = character.encode_utf8(&mut encoded);
+    heap_text::put(InPlace::of(thread), port, encoded.as_bytes())
+}
+
 fn write_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let character = call.character(thread, 0)?;
     let port = target(thread, call, 1)?;
+    if put_character_in_heap(thread, port, character) {
+        return Ok(Value::UNSPECIFIED);
+    }
     on_text_output(thread, call, port, |output, wait| {
         output.provide_room();
         output.write_char(character, wait)
@@ -96,7 +110,13 @@ fn put_string(
 ) -> Result<Value, Raise> {
     let data = string_data(string);
     let is_narrow = data.kind() == Kind::String8;
-    let direct = with_port(thread, id_of(port), |thread, host_port| match host_port {
+    if is_narrow
+        && data.with_bytes(|bytes| heap_text::put(InPlace::of(thread), port, &bytes[range.clone()]))
+    {
+        return Ok(Value::UNSPECIFIED);
+    }
+    let id = id_of(thread, port);
+    let direct = with_port(thread, id, |thread, host_port| match host_port {
         HostPort::TextOutput(shared) => Ok(at_once(thread, shared, |output, wait| {
             if is_narrow {
                 data.with_bytes(|bytes| output.write_latin1(&bytes[range.clone()], wait))
@@ -132,6 +152,9 @@ pub(crate) fn put_text(
     port: Value,
     text: &str,
 ) -> Result<(), Raise> {
+    if heap_text::put(InPlace::of(thread), port, text.as_bytes()) {
+        return Ok(());
+    }
     on_text_output(thread, call, port, |output, wait| {
         output.write_str(text, wait)
     })

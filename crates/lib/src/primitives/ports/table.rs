@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_io::error::SystemFailure;
+use canny_io::lending::Borrower;
 use canny_io::{
     BinaryInput, BinaryOutput, Handle, IoError, Lender, Loan, Operation, SharedPort, TextInput,
     TextOutput, Wait,
@@ -237,6 +238,21 @@ pub(crate) fn with_recent_port<R>(id: u64, work: impl FnOnce(&HostPort) -> Optio
     })
 }
 
+/// Writes ASCII to a textual output port that this thread used lately, and whether it did. `may_lock` says that a failure
+/// has no effect. Looks at no thread but the one of the borrower, which runs this.
+pub(crate) fn put_at_once(borrower: &Borrower, id: u64, text: &[u8], may_lock: bool) -> bool {
+    RECENT.with_borrow(|recent| match &recent[id as usize % RECENT_PORTS] {
+        Some((known, port)) if *known == id => match &**port {
+            HostPort::TextOutput(output) => {
+                output.put_through_loan(borrower, text)
+                    || may_lock && output.put_at_once(borrower, text)
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
 #[cold]
 #[inline(never)]
 fn find_slowly(thread: &Thread, id: u64) -> Option<Arc<HostPort>> {
@@ -262,6 +278,26 @@ pub(crate) fn unsupported(operation: Operation) -> IoError {
     }))
 }
 
+/// Gives a port object the io port behind it.
+pub(crate) fn give_object(thread: &mut Thread, object: Value, port: HostPort) {
+    make_room(thread);
+    let loan = Value::from_aligned_address(port.loan().address());
+    let id = Host::of(thread).ports.insert(port);
+    thread.store(object, field::ID, Value::fixnum(id as i64));
+    thread.store(object, field::LOAN, loan);
+    thread.register_external(object, external::PORT | id);
+}
+
+/// Forgets dead ports; looks for them if there are many ports.
+fn make_room(thread: &mut Thread) {
+    sweep_dead(thread);
+    if Host::of(thread).ports.is_crowded() {
+        thread.collect_garbage(false);
+        sweep_dead(thread);
+        Host::of(thread).ports.expect_as_many_again();
+    }
+}
+
 /// Makes the port object for an io port.
 pub(crate) fn make_port(
     thread: &mut Thread,
@@ -269,30 +305,20 @@ pub(crate) fn make_port(
     flags: i64,
     name: &str,
 ) -> Result<Value, Raise> {
-    sweep_dead(thread);
-    if Host::of(thread).ports.is_crowded() {
-        thread.collect_garbage(false);
-        sweep_dead(thread);
-        Host::of(thread).ports.expect_as_many_again();
-    }
-    let loan = Value::from_aligned_address(port.loan().address());
-    let id = Host::of(thread).ports.insert(port);
     let name = thread.literal_string(name);
-    match thread.try_object(Kind::Port, 0, Kind::Port.row().fields.len(), Value::ZERO) {
-        Ok(object) => {
-            thread.store(object, field::ID, Value::fixnum(id as i64));
-            thread.store(object, field::FLAGS, Value::fixnum(flags));
-            thread.store(object, field::NAME, name);
-            thread.store(object, field::LOAN, loan);
-            thread.store(object, field::SERVICE, Value::FALSE);
-            thread.register_external(object, external::PORT | id);
-            Ok(object)
-        }
-        Err(raise) => {
-            Host::of(thread).ports.remove(id);
-            Err(raise)
-        }
-    }
+    let fields = Kind::Port.row().fields.len();
+    let object = thread.try_object(Kind::Port, 0, fields, Value::ZERO)?;
+    thread.store(object, field::FLAGS, Value::fixnum(flags));
+    thread.store(object, field::NAME, name);
+    thread.store(object, field::SERVICE, Value::FALSE);
+    // What compiled code looks at; the object is not seen before it has its own.
+    thread.store(object, field::LOAN, loan_of_none());
+    give_object(thread, object, port);
+    Ok(object)
+}
+
+fn loan_of_none() -> Value {
+    Value::from_aligned_address(Loan::never().address())
 }
 
 /// Closes the ports with these ids, whose objects are dead. Nobody is left to hear of an error.

@@ -1,8 +1,8 @@
 //! Ports as a program sees them.
 
 use canny_value::Value;
-use canny_vm::Thread;
 use canny_vm::strings::string_text;
+use canny_vm::{InPlace, Thread};
 
 use crate::testing::{call, failure, machine, stressed_machine};
 
@@ -292,4 +292,139 @@ fn an_interrupt_ends_a_wait() {
         call(&mut thread, "read-char", [port]),
         Value::character('é')
     );
+}
+
+/// Whether the text of a port is in the Scheme heap.
+fn has_heap_text(port: Value) -> bool {
+    let port = port.as_object().expect("a port");
+    port.field(canny_tables::layout::port::TEXT)
+        .is_kind(canny_tables::kinds::Kind::Bytevector)
+}
+
+#[test]
+fn string_ports_begin_in_the_heap_and_settle_when_they_must() {
+    for mut thread in [machine(), stressed_machine()] {
+        let thread = &mut *thread;
+        let open = |thread: &mut Thread| {
+            let port = call(thread, "open-output-string", []);
+            let word = thread.string("ab");
+            call(thread, "write-string", [word, port]);
+            assert!(has_heap_text(port));
+            port
+        };
+        let is = |thread: &mut Thread, port, expected: &str| {
+            let result = call(thread, "get-output-string", [port]);
+            assert_eq!(text(result), expected);
+        };
+        let port = open(thread);
+        call(thread, "collect-garbage", []);
+        call(thread, "newline", [port]);
+        is(thread, port, "ab\n");
+        assert!(has_heap_text(port));
+        // What is no ASCII.
+        let port = open(thread);
+        call(thread, "write-char", [Value::character('é'), port]);
+        assert!(!has_heap_text(port));
+        call(thread, "write-char", [Value::character('!'), port]);
+        is(thread, port, "abé!");
+        // A long text, in small pieces and in a large one.
+        let port = open(thread);
+        for _ in 0..3000 {
+            let word = thread.string("cd");
+            call(thread, "write-string", [word, port]);
+        }
+        assert!(!has_heap_text(port));
+        is(thread, port, &format!("ab{}", "cd".repeat(3000)));
+        let port = open(thread);
+        let long = thread.string(&"x".repeat(10_000));
+        call(thread, "write-string", [long, port]);
+        is(thread, port, &format!("ab{}", "x".repeat(10_000)));
+        // The column, and the end.
+        let port = open(thread);
+        call(thread, "fresh-line", [port]);
+        call(thread, "fresh-line", [port]);
+        is(thread, port, "ab\n");
+        let port = open(thread);
+        assert_eq!(call(thread, "output-port-open?", [port]), Value::TRUE);
+        call(thread, "close-port", [port]);
+        let message = failure(thread, "write-char", [Value::character('a'), port]);
+        assert_eq!(message, "type write-char: the port is closed");
+        is(thread, port, "ab");
+        let port = open(thread);
+        assert_eq!(text(call(thread, "port-name", [port])), "string");
+        assert_eq!(crate::testing::written(thread, port), "#<port \"string\">");
+    }
+}
+
+#[test]
+fn another_thread_may_use_a_string_port() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let port = call(thread, "open-output-string", []);
+    call(thread, "write-char", [Value::character('a'), port]);
+    assert!(has_heap_text(port));
+    thread.vm().set_root("port of two threads", port);
+    let vm = thread.vm().clone();
+    let other = std::thread::spawn(move || {
+        let mut thread = vm.attach().expect("a stack");
+        let port = thread.vm().root("port of two threads").expect("a port");
+        call(&mut thread, "write-char", [Value::character('b'), port]);
+        assert!(!has_heap_text(port));
+        let result = call(&mut thread, "get-output-string", [port]);
+        text(result)
+    });
+    // The other thread goes on when this one stands.
+    while !other.is_finished() {
+        thread.safepoint();
+        std::thread::yield_now();
+    }
+    assert_eq!(other.join().expect("no panic"), "ab");
+    call(thread, "write-char", [Value::character('c'), port]);
+    let result = call(thread, "get-output-string", [port]);
+    assert_eq!(text(result), "abc");
+}
+
+#[test]
+fn leaf_functions_write_what_the_primitives_write() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let leaf = |name: &str, arguments: usize| {
+        let id = canny_tables::leaves::lookup(name, arguments).expect(name);
+        crate::leaf_table()[usize::from(id.0)]
+    };
+    let none = Value::ZERO;
+    let port = leaf("open-output-string", 0)(InPlace::of(thread), none, none, none);
+    // Past the length at which the port settles, which the primitive does.
+    let mut expected = String::new();
+    for number in 0..2000i64 {
+        let (word, symbol) = (thread.string("item"), thread.symbol("ab-1"));
+        let objects = [
+            ("write-string", word),
+            ("write", Value::fixnum(-number)),
+            ("display", symbol),
+            ("write", symbol),
+            ("display", Value::character(';')),
+            ("write-char", Value::character('\n')),
+        ];
+        expected.push_str(&format!("item{}ab-1ab-1;\n", -number));
+        for (name, object) in objects {
+            let done = leaf(name, 2)(InPlace::of(thread), object, port, none);
+            if done == Value::DECLINED {
+                call(thread, name, [object, port]);
+            }
+        }
+    }
+    let result = call(thread, "get-output-string", [port]);
+    assert_eq!(text(result), expected);
+    // What they leave alone.
+    let (bars, wide) = (thread.symbol("a b"), thread.string("é"));
+    for (name, object) in [("write", bars), ("write-string", wide), ("write", wide)] {
+        let done = leaf(name, 2)(InPlace::of(thread), object, port, none);
+        assert_eq!(done, Value::DECLINED, "{name}");
+    }
+    call(thread, "close-port", [port]);
+    let done = leaf("write-string", 2)(InPlace::of(thread), bars, port, none);
+    assert_eq!(done, Value::DECLINED);
+    let done = leaf("newline", 1)(InPlace::of(thread), port, none, none);
+    assert_eq!(done, Value::DECLINED);
 }

@@ -163,7 +163,7 @@ fn successor(
     port: HostPort,
     flags: i64,
 ) -> Result<Value, Raise> {
-    let name = string_text(name_of(before)).unwrap_or_default();
+    let name = string_text(name_of(thread, before)).unwrap_or_default();
     let before = thread.protect(before);
     let after = make_port(thread, port, flags, &name)?;
     let old = thread.protected(before);

@@ -61,7 +61,7 @@ fn syntax_condition(
     line: u64,
     column: u64,
 ) -> Raise {
-    let name = string_text(name_of(port)).unwrap_or_default();
+    let name = string_text(name_of(thread, port)).unwrap_or_default();
     let message = format!("{name}:{line}:{column}: {message}");
     thread.raise(ConditionKind::Read, &message, &[], Some(call.who))
 }
