@@ -174,20 +174,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
     for &address in &output.inlined {
         compiled.inlined.push(inlined_plan(graph, address)?);
     }
-    let before_loops: FastSet<StateId> = graph
-        .blocks
-        .iter()
-        .filter_map(|block| block.entry_state)
-        .collect();
-    for &state in &output.exits {
-        compiled.exits.push(ExitPlan {
-            state,
-            bytecode: graph
-                .code_of(graph.state(state).frame)
-                .address(graph.state(state).pc),
-            is_before_loop: before_loops.contains(&state),
-        });
-    }
+    compiled.exits = exit_plans(graph, &output.exits);
     for resumption in &output.resumptions {
         compiled.resumptions.push(ResumptionPlan {
             next: (resumption.0.0, place(resumption.0.1).segment),
@@ -195,6 +182,23 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         });
     }
     Ok(compiled)
+}
+
+/// The exit descriptors of states.
+fn exit_plans(graph: &Graph, exits: &[StateId]) -> Vec<ExitPlan> {
+    let before_loops: FastSet<StateId> = graph
+        .blocks
+        .iter()
+        .filter_map(|block| block.entry_state)
+        .collect();
+    let plan = |&state: &StateId| ExitPlan {
+        state,
+        bytecode: graph
+            .code_of(graph.state(state).frame)
+            .address(graph.state(state).pc),
+        is_before_loop: before_loops.contains(&state),
+    };
+    exits.iter().map(plan).collect()
 }
 
 /// Appends the segment of a root, with what stands in front of it.
