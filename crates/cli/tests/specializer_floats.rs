@@ -203,3 +203,15 @@ fn results_that_are_fixnums_are_asked_behind_their_calls() {
         "{log}"
     );
 }
+
+#[test]
+fn a_sum_of_two_numbers_that_are_likely_flonums_is_exact_if_both_are_fixnums() {
+    let text = "
+(define (f n a b)
+  (if (< n 1)
+      (+ b b)
+      (f (- n 1) n (letrec ((g (lambda (n) (if (> n 0) (g (- n 1)) a)))) (g 3)))))
+(do ((i 0 (+ i 1))) ((= i 300)) (f 4 1.5 1e300))
+(show (f 4 1.5 1e300))";
+    check(text, "4 \n");
+}

@@ -35,7 +35,7 @@ use crate::cuts::Cuts;
 use crate::exits::{ExitTail, Way};
 use crate::joins::Joins;
 use crate::liveness::Liveness;
-use crate::machine::{self, Effort, direct_signature};
+use crate::machine::{self, Effort, FunctionCode, direct_signature};
 use crate::slots::{Slots, instruction, operands_tried};
 use crate::values::Values;
 use crate::{Environment, JitError};
@@ -143,32 +143,14 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
             &mut builder_context,
         )?;
         let function = machine::generate(&mut context, exits, effort, environment.disassembles)?;
-        let place = match root {
-            Root::Entry => {
-                let place = compiled.add_segment(function, &front.code, &front.relocations);
-                place_front(&mut compiled, &front, procedure, place);
-                Place::plain(place.0)
-            }
-            Root::AfterCall(..) => {
-                let before = procedure.continuation(root, &mut output)?;
-                let (segment, start) =
-                    compiled.add_segment(function, &before.code, &before.relocations);
-                Place {
-                    segment,
-                    bridge: start + before.bridge,
-                    words: start + before.words,
-                    float: match procedure.wanted_result(root) {
-                        Some((Test::Flonum, ..)) => segment,
-                        _ => NO_PLACE,
-                    },
-                    fixnum: match procedure.wanted_result(root) {
-                        Some((Test::Flonum, ..)) => start + before.words,
-                        _ => segment,
-                    },
-                }
-            }
-            _ => Place::plain(compiled.add_segment(function, &[], &[]).0),
-        };
+        let place = add_root(
+            procedure,
+            &mut compiled,
+            &mut output,
+            &front,
+            root,
+            function,
+        )?;
         places.push(place);
     }
     let place = |root: usize| places[root];
@@ -192,20 +174,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
     for &address in &output.inlined {
         compiled.inlined.push(inlined_plan(graph, address)?);
     }
-    let before_loops: FastSet<StateId> = graph
-        .blocks
-        .iter()
-        .filter_map(|block| block.entry_state)
-        .collect();
-    for &state in &output.exits {
-        compiled.exits.push(ExitPlan {
-            state,
-            bytecode: graph
-                .code_of(graph.state(state).frame)
-                .address(graph.state(state).pc),
-            is_before_loop: before_loops.contains(&state),
-        });
-    }
+    compiled.exits = exit_plans(graph, &output.exits);
     for resumption in &output.resumptions {
         compiled.resumptions.push(ResumptionPlan {
             next: (resumption.0.0, place(resumption.0.1).segment),
@@ -213,6 +182,60 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         });
     }
     Ok(compiled)
+}
+
+/// The exit descriptors of states.
+fn exit_plans(graph: &Graph, exits: &[StateId]) -> Vec<ExitPlan> {
+    let before_loops: FastSet<StateId> = graph
+        .blocks
+        .iter()
+        .filter_map(|block| block.entry_state)
+        .collect();
+    let plan = |&state: &StateId| ExitPlan {
+        state,
+        bytecode: graph
+            .code_of(graph.state(state).frame)
+            .address(graph.state(state).pc),
+        is_before_loop: before_loops.contains(&state),
+    };
+    exits.iter().map(plan).collect()
+}
+
+/// Appends the segment of a root, with what stands in front of it.
+fn add_root(
+    procedure: &Procedure,
+    compiled: &mut Compiled,
+    output: &mut Output,
+    front: &Front,
+    root: Root,
+    function: FunctionCode,
+) -> Result<Place, JitError> {
+    Ok(match root {
+        Root::Entry => {
+            let place = compiled.add_segment(function, &front.code, &front.relocations);
+            place_front(compiled, front, procedure, place);
+            Place::plain(place.0)
+        }
+        Root::AfterCall(..) => {
+            let before = procedure.continuation(root, output)?;
+            let (segment, start) =
+                compiled.add_segment(function, &before.code, &before.relocations);
+            Place {
+                segment,
+                bridge: start + before.bridge,
+                words: start + before.words,
+                float: match procedure.wanted_result(root) {
+                    Some((Test::Flonum, ..)) => segment,
+                    _ => NO_PLACE,
+                },
+                fixnum: match procedure.wanted_result(root) {
+                    Some((Test::Flonum, ..)) => start + before.words,
+                    _ => segment,
+                },
+            }
+        }
+        _ => Place::plain(compiled.add_segment(function, &[], &[]).0),
+    })
 }
 
 /// Where the ways into a segment are; all of one place but for continuations.

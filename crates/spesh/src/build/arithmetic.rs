@@ -105,6 +105,30 @@ impl Builder<'_> {
         self.float(guarded)
     }
 
+    /// The operands of float arithmetic, of which one is a flonum: of two that may both be fixnums, whose result would be exact,
+    /// one is asked.
+    fn with_flonum(
+        &mut self,
+        activation: &mut Activation,
+        x: NodeId,
+        y: NodeId,
+    ) -> (NodeId, NodeId) {
+        let real = Type::FIXNUM.or(Type::FLONUM);
+        // What may be something else will be asked anyway.
+        let is_flonum = |ty: Type| ty.is(Type::FLONUM) || !ty.is(real);
+        let (tx, ty) = (self.ty(x), self.ty(y));
+        if is_flonum(tx) || is_flonum(ty) {
+            return (x, y);
+        }
+        let asks_first =
+            tx.may_be(Type::FLONUM) && (self.guess(x).is(Type::FLONUM) || !ty.may_be(Type::FLONUM));
+        let asked = self.guard(activation, Test::Flonum, if asks_first { x } else { y });
+        match asks_first {
+            true => (asked, if x == y { asked } else { y }),
+            false => (if x == y { asked } else { x }, asked),
+        }
+    }
+
     /// An arithmetic instruction on two values; none where it is left to the runtime.
     pub(super) fn arithmetic(
         &mut self,
@@ -130,6 +154,10 @@ impl Builder<'_> {
             // An exact zero divides nothing, which the runtime says.
             (Way::Floats, _, Some(FloatOperation::Divide)) if self.constant(y) == Some(0) => None,
             (Way::Floats, _, Some(operation)) => {
+                let (x, y) = self.with_flonum(activation, x, y);
+                if self.block.is_none() {
+                    return Some(x);
+                }
                 let x = self.as_float(activation, x);
                 let y = if self.block.is_some() {
                     self.as_float(activation, y)
