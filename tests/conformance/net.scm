@@ -1,6 +1,6 @@
 ;;; (canny net): connections, listeners and datagrams, over loopback.
 
-(import (scheme base) (scheme file) (canny net) (canny test))
+(import (scheme base) (canny fs) (canny net) (canny test))
 
 (define-syntax failure
   (syntax-rules ()
@@ -78,19 +78,19 @@
     (close-listener listener)
     (test #f (listener-open? listener))
     (test "the socket is closed" (failure (accept-connection listener))))
-  (let* ((file "/tmp/canny-net-test-socket")
-         (ignored (if (file-exists? file) (delete-file file)))
-         (listener (unix-listen file))
-         (near (unix-connect file #:timeout 20))
-         (far (accept-connection listener #:timeout 20)))
-    (test (string-append "unix:" file) (listener-address listener))
-    (test "unix:" (connection-peer-address far))
-    (close-connection near)
-    (test #t (eof-object? (read-u8 (connection-input far))))
-    (close-connection far)
-    (close-listener listener)
-    (test #t (file-exists? file))
-    (delete-file file)))
+  (call-with-temporary-directory
+    (lambda (directory)
+      (let* ((file (path-join directory "socket"))
+             (listener (unix-listen file))
+             (near (unix-connect file #:timeout 20))
+             (far (accept-connection listener #:timeout 20)))
+        (test (string-append "unix:" file) (listener-address listener))
+        (test "unix:" (connection-peer-address far))
+        (close-connection near)
+        (test #t (eof-object? (read-u8 (connection-input far))))
+        (close-connection far)
+        (close-listener listener)
+        (test #t (file-exists? file))))))
 
 (test-group "datagrams"
   (let ((near (open-datagram-socket "127.0.0.1:0"))
@@ -128,3 +128,5 @@
     (test "argument 2 is not a symbol" (failure (socket-option near "nodelay")))
     (close-connection near)
     (close-connection far)))
+
+(test-finish)

@@ -102,3 +102,5 @@
         (error-of (lambda () (string-normalized? "a" 'nfx))))
   (test "argument 3 is not a character that takes a column"
         (error-of (lambda () (string-pad-left/width "a" 3 #\x301)))))
+
+(test-finish)
