@@ -1,9 +1,10 @@
 ;;; (canny io): ports with options, lines, decoders, encodings of a program's own.
 
 (import (scheme base) (scheme file) (scheme write) (only (canny base) call-with-values)
-        (canny io) (canny loop) (canny test))
+        (only (canny fs) make-temporary-directory path-join) (canny io) (canny loop) (canny test))
 
-(define name "/tmp/canny-io-test.txt")
+;; Several runs at once must not meet.
+(define name (path-join (make-temporary-directory) "test.txt"))
 
 (define (bytes-of-file)
   (let* ((port (open-binary-input name)) (bytes (read-bytevector 100000 port)))

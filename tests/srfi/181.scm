@@ -1,6 +1,10 @@
 ;;; SRFI 181: custom and transcoded ports.
 
-(import (scheme base) (scheme file) (scheme read) (scheme write) (srfi 181) (canny test))
+(import (scheme base) (scheme file) (scheme read) (scheme write) (srfi 181) (canny test)
+        (only (canny fs) make-temporary-directory path-join))
+
+;; Several runs at once must not meet.
+(define file (path-join (make-temporary-directory) "test.txt"))
 
 (define (source bytes size)
   (let ((place 0))
@@ -158,13 +162,13 @@
         (guard (object ((unknown-encoding-error? object) (unknown-encoding-error-name object)))
           (make-codec "no-such-codec")))
   (test "aλ" (read-line (transcoded-port (source (bytevector 97 206 187 13 10) 1) crlf)))
-  (let ((port (transcoded-port (open-binary-output-file "/tmp/canny-srfi-181.txt") crlf)))
+  (let ((port (transcoded-port (open-binary-output-file file) crlf)))
     (write-string "a\nλ\n" port)
     (close-port port))
-  (let ((port (open-binary-input-file "/tmp/canny-srfi-181.txt")))
+  (let ((port (open-binary-input-file file)))
     (test (bytevector 97 13 10 206 187 13 10) (read-bytevector 100 port))
     (close-port port))
-  (delete-file "/tmp/canny-srfi-181.txt")
+  (delete-file file)
   (test #t (file-error? (make-file-error "x"))))
 
 (test-finish)

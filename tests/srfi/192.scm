@@ -1,8 +1,10 @@
 ;;; SRFI 192: positions of ports.
 
-(import (scheme base) (scheme file) (srfi 181) (srfi 192) (canny test))
+(import (scheme base) (scheme file) (srfi 181) (srfi 192) (canny test)
+        (only (canny fs) make-temporary-directory path-join))
 
-(define name "/tmp/canny-srfi-192.txt")
+;; Several runs at once must not meet.
+(define name (path-join (make-temporary-directory) "test.txt"))
 
 (test-group "files"
   (let ((port (open-binary-output-file name)))
