@@ -26,6 +26,7 @@
 ;;;                         for a primitive, called as a procedure, that can do its work only after (serve request).
 ;;; (%interrupt-handler)    at a safepoint, when an interrupt is pending; when it returns, the
 ;;;                         program goes on.
+;;; (%preempt-handler)      at a safepoint, when another task should run; when it returns, this one goes on.
 ;;;
 ;;; What happens when nobody takes an exception: `raise` calls the primitive %uncaught with the
 ;;; object, whatever it is, while the frames of the raise still exist, so that the report can show
@@ -50,7 +51,8 @@
           promise? make-promise force delay delay-force %delay %delay-force
           make-guardian
           exit emergency-exit
-          %rewind %rewind-and-call %interrupt-handler %call-again)
+          %rewind %rewind-and-call %interrupt-handler %preempt-handler %set-preempt-procedure!
+          %call-again)
   (import (canny primitives) (canny syntax))
   (begin
 
@@ -184,6 +186,15 @@
 
     (define (%interrupt-handler)
       (raise-continuable (%make-condition 'interrupt "interrupted" '() #f)))
+
+    ;; What lets other tasks run; `(canny tasks)` has it.
+    (define preempt-procedure (lambda () #f))
+
+    (define (%set-preempt-procedure! procedure)
+      (set! preempt-procedure procedure))
+
+    (define (%preempt-handler)
+      (preempt-procedure))
 
     ;; guard.  The body returns an ordinary result or, by way of its handler, a `caught` record
     ;; with the raised object and, if there may be need of it, a procedure that goes back to the

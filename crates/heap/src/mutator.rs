@@ -7,6 +7,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES, TAG_PAIR, code};
@@ -671,6 +672,39 @@ impl Mutator {
         // SAFETY: a word of a live object.
         unsafe { shape::write(slot, value.bits()) };
         self.barrier(slot);
+    }
+
+    /// Stores `new` in a field that holds `old`, as one step; gives what the field held. Words are compared, as `eq?` does for
+    /// anything but numbers.
+    ///
+    /// # Panics
+    /// If the value is no object or has no such field.
+    pub fn compare_and_swap(
+        &mut self,
+        object: Value,
+        field_index: usize,
+        old: Value,
+        new: Value,
+    ) -> Value {
+        let object = object.as_object().expect("a store goes into an object");
+        assert!(
+            field_index * 8 + 8 <= object.header().payload_bytes(),
+            "field index out of range"
+        );
+        let slot = object.slot_address(field_index);
+        // SAFETY: an aligned word of a live object, which lives on while this thread is at no safepoint; all threads
+        // access the words of objects as whole words.
+        let word = unsafe { AtomicU64::from_ptr(slot as *mut u64) };
+        let found =
+            word.compare_exchange(old.bits(), new.bits(), Ordering::SeqCst, Ordering::SeqCst);
+        match found {
+            Ok(_) => {
+                self.barrier(slot);
+                old
+            }
+            // SAFETY: the word of a field, which the object keeps alive until the next safepoint.
+            Err(found) => unsafe { Value::from_bits(found) },
+        }
     }
 
     /// Changes the car of a pair.

@@ -11,6 +11,7 @@
 
 mod blocking;
 mod notice;
+pub mod pool;
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;

@@ -109,6 +109,17 @@ impl Thread {
         self.mutator().store_while_alone(object, index, value);
     }
 
+    /// Stores `new` in field `index` of an object if it holds `old`, as one step; gives what it held.
+    pub fn compare_and_swap(
+        &mut self,
+        object: Value,
+        index: usize,
+        old: Value,
+        new: Value,
+    ) -> Value {
+        self.mutator().compare_and_swap(object, index, old, new)
+    }
+
     /// Stores the car of a pair.
     #[inline(always)]
     pub fn set_car(&mut self, pair: Value, value: Value) {

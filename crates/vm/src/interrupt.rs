@@ -6,6 +6,8 @@
 //! | `INTERRUPT` | Ctrl-C, a watchdog | the thread when it calls the interrupt handler | run `%interrupt-handler` |
 //! | `HEAP` | the thread after an allocation | the thread | the heap limit's reserve was entered |
 //! | `LOG` | the specializer's worker | the thread at its safepoint | the log may be written again |
+//! | `PREEMPT` | the scheduler | the thread at its safepoint | run `%preempt-handler`, unless that must wait |
+//! | `QUIT` | a worker | the thread at its safepoint | a task has ended the program |
 //!
 //! The request makes the generated code's own checks fail: the stack limit is zeroed, and the slow
 //! stub of `loop` takes the place of its handler in the thread's dispatch table. Both are undone by the
@@ -25,6 +27,10 @@ pub(crate) const INTERRUPT: u32 = 2;
 pub(crate) const HEAP: u32 = 4;
 /// There is quota for the specializer's log again.
 pub(crate) const LOG: u32 = 8;
+/// Let another task run.
+pub(crate) const PREEMPT: u32 = 16;
+/// Leave the machine, since a task on another thread ended the program.
+pub(crate) const QUIT: u32 = 32;
 
 /// What other threads, and signal handlers, may do to a thread.
 #[derive(Debug, Default)]
@@ -67,6 +73,17 @@ impl InterruptState {
         &self.waiting
     }
 
+    /// Asks the thread to let another task run. From threads that do not keep it alive, too.
+    pub fn preempt(&self) {
+        self.notify_if_alive(PREEMPT);
+    }
+
+    /// Asks the thread to leave the machine.
+    pub(crate) fn ask_to_leave(&self) {
+        self.waiting.store(true, Ordering::Relaxed);
+        self.notify_if_alive(QUIT);
+    }
+
     pub(crate) fn notify(&self, bit: u32) {
         self.bits.fetch_or(bit, Ordering::AcqRel);
         let limit = self.limit.load(Ordering::Acquire);
@@ -87,6 +104,11 @@ impl InterruptState {
         // Held, the block stays: it disconnects before it goes.
         let _guard = self.lock.lock();
         self.notify(bit);
+    }
+
+    /// Clears a bit that is of no interest any more.
+    pub(crate) fn forget(&self, bit: u32) {
+        self.bits.fetch_and(!bit, Ordering::AcqRel);
     }
 
     /// Takes and clears the bits.

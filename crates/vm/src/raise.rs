@@ -73,6 +73,9 @@ impl Thread {
         if self.exit.is_some() {
             return std::ptr::null();
         }
+        if let Some(pc) = self.switch.take() {
+            return pc;
+        }
         if let Some(argument) = self.repeat.take() {
             return self.begin_repeat(argument);
         }

@@ -55,6 +55,14 @@ impl Thread {
 
     /// Forgets every frame and the dynamic state but for the default ports.
     fn reset_stack(&mut self) {
+        self.forget_frames();
+        self.dynamic.parameters = Value::NIL;
+        self.pending = Value::FALSE;
+        self.scratch.clear();
+    }
+
+    /// Forgets every frame, the winders and the handlers.
+    pub(crate) fn forget_frames(&mut self) {
         self.sealed = Sealed {
             continuation: Value::FALSE,
             bytes: 0,
@@ -63,9 +71,6 @@ impl Thread {
         self.watermark.fp = std::ptr::null_mut();
         self.dynamic.winders = Value::NIL;
         self.dynamic.handlers = Value::NIL;
-        self.dynamic.parameters = Value::NIL;
-        self.pending = Value::FALSE;
-        self.scratch.clear();
         self.close_reserve();
         self.fp = self.stack.base();
     }

@@ -7,7 +7,7 @@ use canny_heap::{Mutator, Roots};
 use canny_tables::opcodes::Opcode;
 
 use crate::condition::ConditionKind;
-use crate::interrupt::{HEAP, INTERRUPT, LOG};
+use crate::interrupt::{HEAP, INTERRUPT, LOG, PREEMPT, QUIT};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -35,6 +35,11 @@ impl Thread {
                 self.collect_garbage(true);
             }
             self.grant_wishes();
+            if bits & QUIT != 0
+                && let Some(exit) = self.exit_of_tasks()
+            {
+                return Err(self.leave(exit));
+            }
             if bits & LOG != 0 {
                 self.resume_log();
             }
@@ -48,7 +53,18 @@ impl Thread {
                     None,
                 ));
             }
-            if bits & INTERRUPT != 0
+            let deferred = bits & (INTERRUPT | PREEMPT);
+            if self.critical > 0 {
+                self.deferred |= deferred;
+            } else if bits & PREEMPT != 0
+                && bits & INTERRUPT == 0
+                && self.task.is_true()
+                && let Some(handler) = self.machine_procedure("%preempt-handler")
+            {
+                // SAFETY: slow stubs save pc behind the first word of the instruction.
+                let resume = unsafe { self.pc.sub(1) };
+                return Ok(Some(self.trap_call(resume, handler, &[])));
+            } else if bits & INTERRUPT != 0
                 && let Some(handler) = self.machine_procedure("%interrupt-handler")
             {
                 // SAFETY: slow stubs save pc behind the first word of the instruction.

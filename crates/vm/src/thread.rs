@@ -87,6 +87,18 @@ pub struct Thread {
     pub(crate) reserve_words: usize,
     /// Words that sealed frames may have beyond the limit, for the handlers of a stack condition.
     pub(crate) sealed_reserve_words: usize,
+    /// The task that runs, or `#f`: then there is none that could give way.
+    pub(crate) task: Value,
+    /// Nothing else may run on this thread, whatever is asked, while this is not 0.
+    pub(crate) critical: u32,
+    /// The worker that the thread serves as.
+    pub(crate) worker: Option<canny_sched::pool::WorkerId>,
+    /// The worker is about to end.
+    pub(crate) retires: bool,
+    /// Requests that came while it was not.
+    pub(crate) deferred: u32,
+    /// Where the thread goes on in place of the operation that failed; see `switch`.
+    pub(crate) switch: Option<*const u32>,
     /// Compiled code was given up since the runtime was entered.
     pub(crate) code_was_retired: bool,
     /// From which the next number of chances is made.
@@ -226,6 +238,12 @@ impl Thread {
             integers: Default::default(),
             embedded: crate::embedded::Embedded::default(),
             reserve_words: 0,
+            task: Value::FALSE,
+            critical: 0,
+            deferred: 0,
+            worker: None,
+            retires: false,
+            switch: None,
             code_was_retired: false,
             stress_state: 1,
             detour: Detour::NOWHERE,

@@ -19,6 +19,7 @@ use crate::specializer::worker::{Compile, LogWorker, WorkerOptions};
 use crate::stack::VmStack;
 use crate::stubs::Stubs;
 use crate::symbols::{SymbolTable, SymbolTableHandle};
+use crate::tasks::Tasks;
 use crate::thread::Thread;
 use crate::units::{Units, UnitsHandle};
 
@@ -55,6 +56,7 @@ pub struct Vm {
     pub(crate) procedure_names: Arc<ProcedureNames>,
     pub(crate) specializer: Arc<Specializer>,
     pub(crate) log_worker: LogWorker,
+    pub(crate) tasks: OnceLock<Arc<Tasks>>,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
     primitives: Arc<[PrimitiveFunction]>,
     config: VmConfig,
@@ -104,6 +106,7 @@ impl Vm {
             procedure_names,
             specializer,
             log_worker: LogWorker::default(),
+            tasks: OnceLock::new(),
             host: Default::default(),
             primitives,
             config,

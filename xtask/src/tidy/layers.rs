@@ -26,13 +26,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("spesh", &["tables", "compiler"]),
     // Its tests run code under the interpreter.
     ("jit", &["tables", "compiler", "llint", "spesh"]),
+    ("sched", &[]),
     (
         "vm",
         &[
             "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh", "jit",
+            "sched",
         ],
     ),
-    ("sched", &[]),
     ("io", &["sched"]),
     ("tls", &["sched", "io"]),
     ("formats", &["io"]),

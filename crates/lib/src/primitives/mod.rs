@@ -35,6 +35,7 @@ pub(crate) mod strings;
 pub(crate) mod symbols;
 pub(crate) mod syntax_objects;
 pub(crate) mod system;
+pub(crate) mod tasks;
 pub(crate) mod text;
 pub(crate) mod vectors;
 pub(crate) mod watches;
@@ -98,6 +99,7 @@ const TOPICS: &[Implementations] = &[
     system::IMPLEMENTATIONS,
     sockets::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
+    tasks::IMPLEMENTATIONS,
     text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
     watches::IMPLEMENTATIONS,

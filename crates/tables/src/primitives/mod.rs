@@ -41,6 +41,7 @@ mod strings;
 mod symbols;
 mod syntax_objects;
 mod system;
+mod tasks;
 mod vectors;
 
 use std::sync::OnceLock;
@@ -188,6 +189,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     file_system::ROWS,
     processes::ROWS,
     formats::ROWS,
+    tasks::ROWS,
 ];
 
 struct Index {

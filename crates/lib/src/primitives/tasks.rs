@@ -1,0 +1,93 @@
+//! Tasks: the machine's side of `(canny tasks)`.
+
+use std::time::Duration;
+
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+
+use crate::arguments::{Call, implementations};
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%begin-tasks!" => |thread, call: Call| {
+        let procedure = call.object(thread, 0, Kind::Closure, "procedure")?;
+        thread.begin_tasks(procedure.value());
+        Ok(Value::UNSPECIFIED)
+    };
+    "%current-task" => |thread, _| Ok(thread.current_task());
+    "%set-current-task!" => |thread, call: Call| {
+        thread.set_current_task(call.at(0));
+        Ok(Value::UNSPECIFIED)
+    };
+    "%enter-critical!" => |thread, _| {
+        thread.enter_critical();
+        Ok(Value::UNSPECIFIED)
+    };
+    "%leave-critical!" => |thread, _| {
+        thread.leave_critical();
+        Ok(Value::UNSPECIFIED)
+    };
+    "%lock!" => |thread, call| {
+        let record = record(thread, call)?;
+        thread.lock_record(record);
+        Ok(Value::UNSPECIFIED)
+    };
+    "%unlock!" => |thread, call| {
+        let record = record(thread, call)?;
+        thread.unlock_record(record);
+        Ok(Value::UNSPECIFIED)
+    };
+    "%claim!" => |thread, call| {
+        let record = record(thread, call)?;
+        Ok(Value::boolean(thread.claim(record, 1)))
+    };
+    "%compare-and-swap!" => compare_and_swap;
+    "%make-ready!" => |thread, call: Call| {
+        thread.make_ready(call.at(0), call.at(1).is_true())?;
+        Ok(Value::UNSPECIFIED)
+    };
+    "%serve" => |thread, _| Err(thread.serve());
+    "%arm-timer" => arm_timer;
+    "%park-ticket!" => |thread, call: Call| {
+        let ticket = call.index(thread, 0)?;
+        let outcome = thread.park_ticket(ticket as u64, call.at(1))?;
+        Ok(outcome.map_or(Value::FALSE, Value::fixnum))
+    };
+    "%disarm-ticket!" => |thread, call: Call| {
+        let ticket = call.index(thread, 0)?;
+        thread.disarm_ticket(ticket as u64);
+        Ok(Value::UNSPECIFIED)
+    };
+    "%worker" => |thread, _| Ok(Value::fixnum(thread.worker() as i64));
+    "%task-counted!" => |thread, call: Call| {
+        let change = call.at(0).as_fixnum().unwrap_or(0);
+        Ok(Value::fixnum(thread.count_tasks(change)))
+    };
+};
+
+/// The first argument: a record with a field.
+fn record(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let record = call.object(thread, 0, Kind::Record, "record")?;
+    if record.length() < 2 {
+        return Err(call.type_error(thread, 0, "record with a field"));
+    }
+    Ok(record.value())
+}
+
+fn compare_and_swap(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let record = call.object(thread, 0, Kind::Record, "record")?;
+    let index = call.index_below(thread, 1, record.length() - 1)?;
+    Ok(thread.compare_and_swap(record.value(), index + 1, call.at(2), call.at(3)))
+}
+
+/// The longest time that a timer counts; longer ones never come.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+fn arm_timer(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let after = match call.at(0).as_fixnum() {
+        Some(nanoseconds) => Duration::from_nanos(nanoseconds.max(0) as u64),
+        None => LONGEST,
+    };
+    let ticket = thread.arm_timer(after.min(LONGEST))?;
+    Ok(Value::fixnum(ticket as i64))
+}

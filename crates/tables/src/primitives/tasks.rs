@@ -1,0 +1,44 @@
+//! Tasks: `(canny tasks)` is made of these.
+//!
+//! What the machine knows of tasks are two record types of that library. A *waiter* stands for one wait of a task:
+//!
+//! | field | holds |
+//! |---|---|
+//! | 0 | `#f`, then `#t` from the moment when somebody has claimed it to wake the task |
+//! | 1 | the task |
+//! | 2 | what the wait gives |
+//!
+//! A *task* is known by its first fields:
+//!
+//! | field | holds |
+//! |---|---|
+//! | 0 | `#t` while the task is locked |
+//! | 1 | while it waits: its continuation, or at first the procedure that it is to call; else `#f` |
+//! | 2 | the parameters that it begins with |
+//! | 3 | its lane: `#f` for any worker, a fixnum for the worker with that number, `#t` for that of timers |
+//!
+//! A ticket is a wait for the world outside: a point in time, a descriptor. What it gives is a fixnum: 0 if something is
+//! ready, 1 if the time was over.
+
+use super::rows;
+
+rows! {
+    /// Tasks, their queues and locks.
+    ROWS:
+    "%begin-tasks!" (1) [] "procedure -> unspecified" "Says what workers run, a procedure that serves; they begin with the default ports of this thread.";
+    "%current-task" (0) [NEVER_RAISES] "-> any" "The task that runs; #f if there is none.";
+    "%set-current-task!" (1) [NEVER_RAISES] "any -> unspecified" "Says which task runs; #f while the thread must not be given to another.";
+    "%enter-critical!" (0) [NEVER_RAISES] "-> unspecified" "Begins a section in which the thread is not given to another task.";
+    "%leave-critical!" (0) [NEVER_RAISES] "-> unspecified" "Ends it.";
+    "%lock!" (1) [] "record -> unspecified" "Locks a record by its field 0 and enters a critical section; waits actively.";
+    "%unlock!" (1) [] "record -> unspecified" "Unlocks it and leaves the section.";
+    "%claim!" (1) [] "record -> boolean" "Changes field 0 of a record from #f to #t as one step; #t to the one that did.";
+    "%compare-and-swap!" (4) [] "record index any any -> any" "Stores the last object in a field if that holds the one before it, as one step; what the field held.";
+    "%make-ready!" (2) [] "record boolean -> unspecified" "Hands a claimed waiter to the workers, behind all others if the flag says so.";
+    "%serve" (0) [NEVER_RETURNS] "-> never" "Drops what the thread runs, and serves tasks from then on.";
+    "%arm-timer" (1) [] "integer -> index" "A ticket for so many nanoseconds from now on.";
+    "%park-ticket!" (2) [] "index record -> any" "Has a ticket wake a waiter; gives #f, or at once what the ticket gives.";
+    "%disarm-ticket!" (1) [] "index -> unspecified" "Gives a ticket up.";
+    "%worker" (0) [] "-> index" "The number of the worker that this is.";
+    "%task-counted!" (1) [] "index -> index" "Adds to the number of tasks that have not ended; the sum.";
+}

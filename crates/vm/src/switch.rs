@@ -1,0 +1,101 @@
+//! Switching between tasks: a thread drops what it runs and goes on with something else.
+//!
+//! A task that is to go on later has captured its continuation first, so that dropping its frames loses nothing. What
+//! belongs to a task and not to the thread it runs on is in its continuation: frames, winders, handlers, parameters. The
+//! thread keeps the default ports, which all tasks share, and the reserves of its stack, which are closed.
+//!
+//! *Critical sections* are pieces of library code in which the thread must not be given to another task, since they hold
+//! a lock or are in the middle of a switch. Requests that come meanwhile wait until the last one is left.
+
+use canny_tables::kinds::Kind;
+use canny_tables::layout::continuation::{CODE, HANDLERS, PARAMETERS, WINDERS};
+use canny_tables::layout::{code, frame};
+use canny_value::Value;
+
+use crate::code::CodeRef;
+use crate::interrupt::PREEMPT;
+use crate::primitive::Raise;
+use crate::thread::{Sealed, Thread};
+
+impl Thread {
+    /// The task that runs; `#f` while there is none.
+    pub fn current_task(&self) -> Value {
+        self.task
+    }
+
+    /// Changes it.
+    pub fn set_current_task(&mut self, task: Value) {
+        self.task = task;
+    }
+
+    /// Begins a critical section.
+    pub fn enter_critical(&mut self) {
+        self.critical += 1;
+    }
+
+    /// Ends one, and asks again for what was asked for meanwhile.
+    pub fn leave_critical(&mut self) {
+        self.critical = self.critical.saturating_sub(1);
+        if self.critical == 0 {
+            let deferred = std::mem::take(&mut self.deferred);
+            if deferred != 0 {
+                self.interrupts.notify(deferred);
+            }
+        }
+    }
+
+    /// Ends them all, since another task begins: who wanted that has got it.
+    fn end_critical(&mut self) {
+        self.critical = 0;
+        self.interrupts.forget(PREEMPT);
+        let deferred = std::mem::take(&mut self.deferred) & !PREEMPT;
+        if deferred != 0 {
+            self.interrupts.notify(deferred);
+        }
+    }
+
+    /// Whether the thread is in a critical section.
+    pub fn is_critical(&self) -> bool {
+        self.critical > 0
+    }
+
+    /// In place of a primitive's result: drops every frame and goes on with a continuation, to which the value is
+    /// returned, in the dynamic state in which it was captured. No winders are run.
+    pub fn switch_to(&mut self, continuation: Value, value: Value) -> Raise {
+        match continuation.as_kind(Kind::Closure) {
+            Some(object) if object.field(CODE) == self.continuation_code => {
+                self.dynamic.winders = object.field(WINDERS);
+                self.dynamic.handlers = object.field(HANDLERS);
+                self.dynamic.parameters = object.field(PARAMETERS);
+                self.end_critical();
+                let pc = self.return_to(Sealed::all_of(object), value);
+                self.switch = Some(pc);
+                Raise(())
+            }
+            _ => self.raise_type("%switch", 1, "continuation", continuation),
+        }
+    }
+
+    /// In place of a primitive's result: drops every frame and calls a closure without arguments, with no handlers, no
+    /// winders and these parameters. When it returns, the machine is left.
+    pub fn switch_to_call(&mut self, procedure: Value, parameters: Value) -> Raise {
+        let Some(target) = CodeRef::of_closure(procedure) else {
+            return self.raise_type("%switch", 1, "procedure", procedure);
+        };
+        debug_assert!(target.arity() == 0 || target.arity() == code::VARIADIC);
+        self.forget_frames();
+        self.dynamic.parameters = parameters;
+        self.end_critical();
+        self.begin_log();
+        let base = self.stack.base();
+        // SAFETY: the stack is empty and has room for a link.
+        unsafe {
+            *base = procedure;
+            *base.add(1) = Value::from_aligned_address(self.vm.stubs.exit() as usize);
+            self.fp = base.add(frame::LINK_WORDS);
+        }
+        self.argument_count = 0;
+        self.switch = Some(target.entry());
+        Raise(())
+    }
+}

@@ -1,0 +1,302 @@
+//! Tasks on the threads of a pool: which words wait for a worker, how a worker takes one up, which system threads there
+//! are.
+//!
+//! The pool of `canny_sched` holds words and knows nothing of them; here they are references to *waiters*, records whose
+//! fields the primitive rows of `tasks` describe. Everything else about tasks (what they are waited for by, what becomes
+//! of their results) is in Scheme, in `(canny tasks)`.
+//!
+//! | shared state | written by | read by |
+//! |---|---|---|
+//! | words in the pool | mutators that are not at a safepoint | the same; the collector, which updates them |
+//! | `workers` | who starts or ends as a worker | who preempts one |
+//! | `exit` | a worker whose task asked for the end of the program | the main thread |
+//!
+//! A worker is a system thread with a [`Thread`] of the machine. It runs the machine once, from its beginning to its
+//! retirement: tasks are entered by [switches](crate::switch), from the primitive that looks for work.
+
+mod host;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_sched::Wake;
+use canny_sched::pool::{Idle, Lane, Next, Park, Pool, Ticket, WorkerId};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::continuation::CODE;
+use canny_value::{ObjectRef, Value};
+
+use crate::condition::ConditionKind;
+use crate::primitive::Raise;
+use crate::thread::{Exit, Thread};
+
+/// Fields of a waiter, behind its type.
+pub mod waiter {
+    /// `#t` once it was claimed.
+    pub const STATE: usize = 1;
+    /// The task that waits.
+    pub const TASK: usize = 2;
+    /// What the wait gives.
+    pub const VALUE: usize = 3;
+    /// Words at least.
+    pub const WORDS: usize = 4;
+}
+
+/// Fields of a task, behind its type.
+pub mod task {
+    /// `#t` while it is locked.
+    pub const LOCK: usize = 1;
+    /// A continuation, or a procedure to begin with.
+    pub const CONTINUATION: usize = 2;
+    /// Parameters to begin with.
+    pub const PARAMETERS: usize = 3;
+    /// Where it waits for a worker.
+    pub const LANE: usize = 4;
+    /// Words at least.
+    pub const WORDS: usize = 5;
+}
+
+/// The tasks of a machine.
+pub struct Tasks {
+    pool: Arc<Pool>,
+    host: Arc<host::MachineHost>,
+    /// Tasks that were started and have not ended.
+    count: AtomicI64,
+}
+
+/// The words in a pool as the heap holds them.
+struct PoolRoots(Arc<Pool>);
+
+impl Roots for PoolRoots {
+    unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
+        let young_only = mode == CollectionMode::Minor;
+        let visit = &mut |word: &mut u64| {
+            // SAFETY: the pool holds words of values only, and every collection updates them.
+            let mut value = unsafe { Value::from_bits(*word) };
+            visitor.visit(&mut value);
+            *word = value.bits();
+        };
+        self.0.visit_words(visit, young_only);
+    }
+}
+
+impl Thread {
+    /// The machine's tasks; the thread that asks first is the main worker.
+    pub fn tasks(&mut self) -> Arc<Tasks> {
+        let vm = self.vm().clone();
+        if let Some(tasks) = vm.tasks.get() {
+            return tasks.clone();
+        }
+        let interrupts = self.interrupts.clone();
+        let tasks = vm.tasks.get_or_init(|| {
+            let host = Arc::new(host::MachineHost::new(&vm));
+            let pool = Pool::new(host.clone());
+            vm.heap()
+                .add_global_roots(Box::new(PoolRoots(pool.clone())));
+            let worker = pool.enter_main();
+            host.enter(worker, interrupts);
+            Arc::new(Tasks {
+                pool,
+                host,
+                count: AtomicI64::new(0),
+            })
+        });
+        if self.worker.is_none() {
+            self.worker = Some(WorkerId(0));
+        }
+        tasks.clone()
+    }
+
+    /// Says what workers run, a procedure that serves; they begin with the default ports of this thread.
+    pub fn begin_tasks(&mut self, server: Value) {
+        self.tasks();
+        self.vm.set_root(host::SERVER, server);
+        for (key, name) in host::DEFAULT_PORTS.into_iter().enumerate() {
+            self.vm.set_root(name, self.dynamic.default_ports[key]);
+        }
+    }
+
+    /// The number of the worker that this thread is.
+    pub fn worker(&self) -> usize {
+        self.worker.map_or(0, |worker| worker.0 as usize)
+    }
+
+    /// Counts tasks that begin or, if negative, end; gives how many there are.
+    pub fn count_tasks(&mut self, change: i64) -> i64 {
+        self.tasks().count.fetch_add(change, Ordering::SeqCst) + change
+    }
+
+    /// Hands a waiter that was claimed to the workers, behind all others or where it is soon found.
+    pub fn make_ready(&mut self, waiter: Value, behind: bool) -> Result<(), Raise> {
+        let lane = self.lane_of(waiter)?;
+        let tasks = self.tasks();
+        let worker = self.worker.unwrap_or(WorkerId(0));
+        if behind {
+            tasks.pool.yield_word(worker, lane, waiter.bits());
+        } else {
+            tasks.pool.push(self.worker, lane, waiter.bits());
+        }
+        Ok(())
+    }
+
+    fn lane_of(&mut self, waiter: Value) -> Result<Lane, Raise> {
+        let Some((_, task)) = waiter_parts(waiter) else {
+            return Err(self.raise_type("%make-ready!", 1, "waiter", waiter));
+        };
+        let lane = task.field(task::LANE);
+        Ok(match lane.as_index() {
+            Some(worker) => Lane::Pinned(WorkerId(worker as u32)),
+            None if lane == Value::TRUE => Lane::Timer,
+            None => Lane::General,
+        })
+    }
+
+    /// How a task has asked the program to end.
+    pub(crate) fn exit_of_tasks(&self) -> Option<Exit> {
+        self.vm.tasks.get()?.host.exit()
+    }
+
+    /// Drops what the thread runs and takes up what waits for a worker; sleeps while there is nothing.
+    pub fn serve(&mut self) -> Raise {
+        let tasks = self.tasks();
+        let worker = self.worker.unwrap_or(WorkerId(0));
+        self.task = Value::FALSE;
+        loop {
+            if let Some(next) = tasks.pool.try_next(worker) {
+                if let Some(switch) = self.take_up(next) {
+                    return switch;
+                }
+                continue;
+            }
+            let interrupts = self.interrupts.clone();
+            let flag = (worker == WorkerId(0)).then(|| interrupts.interrupt_waiting());
+            let pool = tasks.pool.clone();
+            let idle = {
+                let _region = self.mutator().enter_native();
+                pool.wait(worker, flag, None)
+            };
+            match idle {
+                Idle::Look | Idle::TimedOut => {}
+                Idle::Retire => {
+                    tasks.pool.leave(worker);
+                    self.retires = true;
+                    return self.leave(Exit::Uncaught);
+                }
+                Idle::Interrupted => {
+                    interrupts.take_interrupt();
+                    let message = "interrupted";
+                    return self.raise(ConditionKind::Interrupt, message, &[], None);
+                }
+            }
+            if worker == WorkerId(0)
+                && let Some(exit) = tasks.host.exit()
+            {
+                return self.leave(exit);
+            }
+        }
+    }
+
+    /// Goes on with the task of a waiter; `None` if another one was faster to wake it.
+    fn take_up(&mut self, next: Next) -> Option<Raise> {
+        // SAFETY: a word of the pool, which the collector has kept up to date, and there was no safepoint since.
+        let waiter = unsafe { Value::from_bits(next.word) };
+        let (object, task) = waiter_parts(waiter)?;
+        if let Some(wake) = next.wake {
+            if !self.claim(waiter, waiter::STATE) {
+                return None;
+            }
+            let value = Value::fixnum(wake_number(wake));
+            self.store(waiter, waiter::VALUE, value);
+        }
+        let (value, task_value) = (object.field(waiter::VALUE), task.value());
+        let continuation = task.field(task::CONTINUATION);
+        self.store(task_value, task::CONTINUATION, Value::FALSE);
+        self.task = task_value;
+        let is_continuation = continuation
+            .as_kind(Kind::Closure)
+            .is_some_and(|object| object.field(CODE) == self.continuation_code);
+        Some(if is_continuation {
+            self.switch_to(continuation, value)
+        } else {
+            self.switch_to_call(continuation, task.field(task::PARAMETERS))
+        })
+    }
+
+    /// Changes a field from `#f` to `#t`; whether it was this call that did.
+    pub fn claim(&mut self, object: Value, field: usize) -> bool {
+        self.compare_and_swap(object, field, Value::FALSE, Value::TRUE) == Value::FALSE
+    }
+
+    /// Locks a record by its first field and enters a critical section.
+    pub fn lock_record(&mut self, record: Value) {
+        /// Attempts before the system is asked to run another thread.
+        const SPINS: u32 = 200;
+        self.enter_critical();
+        loop {
+            for _ in 0..SPINS {
+                if self.claim(record, task::LOCK) {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+            // Whoever has the lock may stand at a safepoint.
+            self.mutator().safepoint();
+            std::thread::yield_now();
+        }
+    }
+
+    /// Unlocks it and leaves the section.
+    pub fn unlock_record(&mut self, record: Value) {
+        self.compare_and_swap(record, task::LOCK, Value::TRUE, Value::FALSE);
+        self.leave_critical();
+    }
+
+    /// A ticket for a point in time.
+    pub fn arm_timer(&mut self, after: Duration) -> Result<u64, Raise> {
+        let tasks = self.tasks();
+        let deadline = Instant::now().checked_add(after);
+        match tasks.pool.arm(&[], deadline, Lane::Timer) {
+            Ok(ticket) => Ok(ticket.0),
+            Err(error) => Err(self.raise(ConditionKind::System, &error.to_string(), &[], None)),
+        }
+    }
+
+    /// Has a ticket wake a waiter; what the ticket gives, if that is known already.
+    pub fn park_ticket(&mut self, ticket: u64, waiter: Value) -> Result<Option<i64>, Raise> {
+        if waiter_parts(waiter).is_none() {
+            return Err(self.raise_type("%park-ticket!", 2, "waiter", waiter));
+        }
+        let tasks = self.tasks();
+        Ok(match tasks.pool.park(Ticket(ticket), waiter.bits()) {
+            Park::Parked => None,
+            Park::Ready(wake) => Some(wake_number(wake)),
+        })
+    }
+
+    /// Gives a ticket up.
+    pub fn disarm_ticket(&mut self, ticket: u64) {
+        self.tasks().pool.unpark(Ticket(ticket));
+    }
+}
+
+/// What a ticket gives, as a number.
+fn wake_number(wake: Wake) -> i64 {
+    match wake {
+        Wake::Ready(_) => 0,
+        Wake::TimedOut => 1,
+        Wake::Interrupted => 2,
+    }
+}
+
+/// A waiter and its task.
+fn waiter_parts(value: Value) -> Option<(ObjectRef, ObjectRef)> {
+    let waiter = value
+        .as_kind(Kind::Record)
+        .filter(|waiter| waiter.length() >= waiter::WORDS)?;
+    let task = waiter
+        .field(waiter::TASK)
+        .as_kind(Kind::Record)
+        .filter(|task| task.length() >= task::WORDS)?;
+    Some((waiter, task))
+}

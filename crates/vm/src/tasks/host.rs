@@ -1,0 +1,106 @@
+//! The machine's side of the pool: system threads that serve as workers.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use canny_sched::pool::{Host, WorkerId, WorkerKind};
+use canny_value::Value;
+
+use crate::Vm;
+use crate::interrupt::InterruptState;
+use crate::thread::Exit;
+
+/// Names of the roots with the default ports that workers begin with.
+pub(crate) const DEFAULT_PORTS: [&str; 3] = [
+    "workers' input port",
+    "workers' output port",
+    "workers' error port",
+];
+
+/// Name of the root with the procedure that workers run.
+pub(crate) const SERVER: &str = "workers' procedure";
+
+/// Starts and interrupts workers.
+pub(crate) struct MachineHost {
+    vm: Weak<Vm>,
+    workers: Mutex<HashMap<WorkerId, Arc<InterruptState>>>,
+    exit: Mutex<Option<Exit>>,
+}
+
+impl MachineHost {
+    pub(crate) fn new(vm: &Arc<Vm>) -> MachineHost {
+        MachineHost {
+            vm: Arc::downgrade(vm),
+            workers: Mutex::default(),
+            exit: Mutex::default(),
+        }
+    }
+
+    fn workers(&self) -> MutexGuard<'_, HashMap<WorkerId, Arc<InterruptState>>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A thread serves as a worker from now on.
+    pub(crate) fn enter(&self, worker: WorkerId, interrupts: Arc<InterruptState>) {
+        self.workers().insert(worker, interrupts);
+    }
+
+    /// How a task has asked the program to end.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.exit
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn ask_for_exit(&self, exit: Exit) {
+        *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
+        if let Some(main) = self.workers().get(&WorkerId(0)) {
+            main.ask_to_leave();
+        }
+    }
+}
+
+impl Host for MachineHost {
+    fn start_worker(&self, worker: WorkerId, _kind: WorkerKind) -> io::Result<()> {
+        let Some(vm) = self.vm.upgrade() else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        std::thread::Builder::new()
+            .name(format!("canny-worker-{}", worker.0))
+            .spawn(move || serve(&vm, worker))
+            .map(drop)
+    }
+
+    fn preempt(&self, worker: WorkerId) {
+        if let Some(interrupts) = self.workers().get(&worker) {
+            interrupts.preempt();
+        }
+    }
+}
+
+/// The life of a worker.
+fn serve(vm: &Arc<Vm>, worker: WorkerId) {
+    let Some(tasks) = vm.tasks.get().cloned() else {
+        return;
+    };
+    let Ok(mut thread) = vm.attach() else {
+        tasks.pool.leave(worker);
+        return;
+    };
+    thread.worker = Some(worker);
+    for (key, name) in DEFAULT_PORTS.iter().enumerate() {
+        let port = vm.root(name).unwrap_or(Value::FALSE);
+        thread.set_default_port(key, port);
+    }
+    tasks.host.enter(worker, thread.interrupts());
+    let server = vm.root(SERVER).unwrap_or(Value::FALSE);
+    let outcome = thread.run(server);
+    if !thread.retires
+        && let Err(exit) = outcome
+    {
+        tasks.host.ask_for_exit(exit);
+    }
+    tasks.host.workers().remove(&worker);
+}
