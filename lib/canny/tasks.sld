@@ -151,7 +151,8 @@
 
     ;; Lets others run first.
     (define (yield)
-      (let ((task (%current-task)))
+      (let ((task (%current-task))
+            (expired (%expired?)))
         (if task
             (begin
               (call-with-current-continuation
@@ -161,6 +162,7 @@
                    (set-task-continuation! task continuation)
                    (%make-ready! waiter #t)
                    (%serve))))
+              (%set-expired! expired)
               (if (eq? (task-cancelled task) 'asked)
                   (raise-cancelled))))))
 
@@ -531,6 +533,10 @@
          plain)
         result))
 
-    (%begin-tasks! (lambda () (%serve)))
+    ;; An operation on a port or the like has given up, in place of waiting, for a ticket; it is done again afterwards.
+    (define (wait-for-operation ticket)
+      (%ticket-over! ticket (wait-for-ticket 'io ticket)))
+
+    (%begin-tasks! (lambda () (%serve)) wait-for-operation)
     (%set-preempt-procedure! yield)
     (%set-current-task! main-task)))

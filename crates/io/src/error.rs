@@ -147,6 +147,9 @@ pub enum IoError {
     /// The other side was not ready for as long as the caller, or the handle's timeout, allows. Nothing was consumed or
     /// accepted.
     TimedOut(Box<Refusal>),
+    /// Who is in charge of the thread's waits has taken note of this one: do the operation again when it has ended.
+    /// Nothing was consumed or accepted.
+    Parked(Box<Refusal>),
     /// The bytes of the port are made or taken by somebody who has to do so first. Nothing was consumed or accepted.
     Unserved(Service),
     /// The port or handle was closed before.
@@ -184,6 +187,19 @@ impl IoError {
         IoError::TimedOut(Refusal::new(operation, name))
     }
 
+    /// The wait was put off.
+    pub(crate) fn parked(operation: Operation, name: &str) -> IoError {
+        IoError::Parked(Refusal::new(operation, name))
+    }
+
+    /// What becomes of a wait that was put off when its time is over.
+    pub fn timed_out_later(&self) -> Option<IoError> {
+        match self {
+            IoError::Parked(refusal) => Some(IoError::timed_out(refusal.operation, &refusal.name)),
+            _ => None,
+        }
+    }
+
     pub(crate) fn unsupported(operation: Operation, name: &str) -> IoError {
         IoError::Unsupported(Refusal::new(operation, name))
     }
@@ -195,6 +211,7 @@ impl IoError {
             IoError::Interrupted
                 | IoError::WouldBlock
                 | IoError::TimedOut(_)
+                | IoError::Parked(_)
                 | IoError::Unserved(_)
         )
     }
@@ -211,6 +228,7 @@ impl IoError {
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
             | IoError::TimedOut(refusal)
+            | IoError::Parked(refusal)
             | IoError::Unsupported(refusal) => Some(refusal.operation),
             IoError::Malformed(_) => Some(Operation::Read),
             IoError::Unencodable(_) => Some(Operation::Write),
@@ -225,6 +243,7 @@ impl IoError {
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
             | IoError::TimedOut(refusal)
+            | IoError::Parked(refusal)
             | IoError::Unsupported(refusal) => Some(&refusal.name),
             IoError::Malformed(malformed) => Some(&malformed.name),
             IoError::Unencodable(unencodable) => Some(&unencodable.name),
@@ -263,6 +282,7 @@ impl IoError {
             IoError::Interrupted => "interrupted".to_owned(),
             IoError::WouldBlock => "operation would block".to_owned(),
             IoError::Unserved(_) => "nobody serves the port".to_owned(),
+            IoError::Parked(_) => "the wait was put off".to_owned(),
             IoError::TimedOut(refusal) => {
                 format!("cannot {}: timed out", refusal.operation.phrase())
             }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use canny_sched::{Interest, Wake};
 
-use crate::error::IoError;
+use crate::error::{IoError, Operation};
 use crate::handle::Handle;
 use crate::wait::Wait;
 
@@ -78,6 +78,7 @@ pub fn exchange(
             Wake::Ready(_) => {}
             Wake::TimedOut => return Ok(Exchanged::TimedOut),
             Wake::Interrupted => return Err(IoError::Interrupted),
+            Wake::Parked => return Err(IoError::parked(Operation::Read, "process")),
         }
     }
 }

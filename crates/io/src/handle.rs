@@ -501,6 +501,7 @@ impl Handle {
                         _ if matches!(*backend, Backend::Closed) => {}
                         Wake::TimedOut => return Err(IoError::timed_out(operation, &self.name)),
                         Wake::Interrupted => return Err(IoError::Interrupted),
+                        Wake::Parked => return Err(IoError::parked(operation, &self.name)),
                     }
                 }
                 _ => return Err(IoError::from_system(operation, &self.name, error)),

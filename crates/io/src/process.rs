@@ -361,7 +361,7 @@ impl Process {
     }
 
     /// Waits for the end of the process. `Ok(None)` means that the deadline passed; an interrupt is an error of kind
-    /// `Interrupted`.
+    /// `Interrupted`, a wait that was put off one of kind `WouldBlock`.
     pub fn wait(&self, deadline: Option<Instant>, wait: Wait<'_>) -> io::Result<Option<Ending>> {
         loop {
             if let Some(ending) = self.ending()? {
@@ -382,6 +382,7 @@ impl Process {
                 Wake::Ready(_) => {}
                 Wake::TimedOut => return self.ending(),
                 Wake::Interrupted => return Err(io::ErrorKind::Interrupted.into()),
+                Wake::Parked => return Err(io::ErrorKind::WouldBlock.into()),
             }
         }
     }

@@ -171,7 +171,8 @@ impl Socket {
                         return Err(IoError::timed_out(Operation::Connect, &name));
                     }
                 }
-                Wake::Interrupted => return Err(IoError::Interrupted),
+                // What was begun here cannot be put off.
+                Wake::Interrupted | Wake::Parked => return Err(IoError::Interrupted),
             }
         }
     }
@@ -433,6 +434,7 @@ impl Socket {
                 Wake::Ready(_) => {}
                 Wake::TimedOut => return Err(IoError::timed_out(operation, &self.name)),
                 Wake::Interrupted => return Err(IoError::Interrupted),
+                Wake::Parked => return Err(IoError::parked(operation, &self.name)),
             }
         }
     }

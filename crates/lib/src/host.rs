@@ -10,6 +10,7 @@
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
+//! | `suspended` | operations that give up for a ticket, tasks that go on | the same |
 //! | `command_line`, `script_file`, `report` | the host program, once, before it runs code | any thread |
 //! | `environment` | the row that changes an environment variable | the rows that read them |
 //!
@@ -33,6 +34,7 @@ use crate::primitives::host_objects::HostTable;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 use crate::primitives::regexp::Regex;
+use crate::primitives::tasks::Suspended;
 use crate::primitives::watches::Watch;
 
 pub use crate::primitives::ports::standard::{
@@ -98,6 +100,7 @@ pub(crate) struct Host {
     script_file: OnceLock<Option<String>>,
     environment: Mutex<HashMap<String, Option<String>>>,
     report: OnceLock<Report>,
+    suspended: Mutex<HashMap<u64, Suspended>>,
     pub(crate) failures: Failures,
 }
 
@@ -119,6 +122,7 @@ impl Host {
             script_file: OnceLock::new(),
             environment: Mutex::default(),
             report: OnceLock::new(),
+            suspended: Mutex::default(),
             failures: Failures::default(),
         }
     }
@@ -140,6 +144,13 @@ impl Host {
     /// The talk with that expander.
     pub(crate) fn conversation(&self) -> Option<&Conversation> {
         self.conversation.get()
+    }
+
+    /// Operations of tasks that gave up, by their tickets. Not to be held across an allocation.
+    pub(crate) fn suspended(&self) -> MutexGuard<'_, HashMap<u64, Suspended>> {
+        self.suspended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The generator of random numbers. Not to be held across an allocation.

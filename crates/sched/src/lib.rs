@@ -11,10 +11,11 @@
 
 mod blocking;
 mod notice;
+pub mod parking;
 pub mod pool;
 
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use notice::{Notice, Seen};
@@ -42,6 +43,8 @@ pub enum Wake {
     TimedOut,
     /// The interrupt flag is set.
     Interrupted,
+    /// Who is in charge of the thread's waits has taken note of it; see [`parking`]. The operation is to be given up.
+    Parked,
 }
 
 /// Waits until one of `interests` is ready, `deadline` has passed or `interrupt` is set; the flag is read and never cleared.
@@ -52,6 +55,21 @@ pub fn wait(
     deadline: Option<Instant>,
     interrupt: Option<&AtomicBool>,
 ) -> Wake {
+    let Some(parking) = parking::parking() else {
+        return blocking::wait(interests, deadline, interrupt);
+    };
+    if let Some(index) = blocking::look(interests) {
+        return Wake::Ready(index);
+    }
+    if interrupt.is_some_and(|flag| flag.load(Ordering::Acquire)) {
+        return Wake::Interrupted;
+    }
+    if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+        return Wake::TimedOut;
+    }
+    if parking.park(interests, deadline) {
+        return Wake::Parked;
+    }
     blocking::wait(interests, deadline, interrupt)
 }
 

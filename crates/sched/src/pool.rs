@@ -184,10 +184,13 @@ impl Pool {
 
     pub fn arm(
         self: &Arc<Self>,
-        _interests: &[Interest<'_>],
+        interests: &[Interest<'_>],
         deadline: Option<Instant>,
         lane: Lane,
     ) -> io::Result<Ticket> {
+        if !interests.is_empty() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let mut state = self.lock();
         state.next_ticket += 1;
         let ticket = state.next_ticket;

@@ -183,7 +183,8 @@ fn shake_hands(
         match canny_sched::wait(&[interest], wait.deadline(), wait.interrupt()) {
             Wake::Ready(_) => {}
             Wake::TimedOut => return Err(IoError::timed_out(Operation::Secure, name)),
-            Wake::Interrupted => return Err(IoError::Interrupted),
+            // The handshake would begin again.
+            Wake::Interrupted | Wake::Parked => return Err(IoError::Interrupted),
         }
     }
 }

@@ -15,6 +15,7 @@
 //! retirement: tasks are entered by [switches](crate::switch), from the primitive that looks for work.
 
 mod host;
+mod parking;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -57,12 +58,22 @@ pub mod task {
     pub const WORDS: usize = 5;
 }
 
+/// Name of the root with the procedure that waits for a ticket.
+const RESUMER: &str = "waiting for a ticket";
+
 /// The tasks of a machine.
 pub struct Tasks {
     pool: Arc<Pool>,
     host: Arc<host::MachineHost>,
     /// Tasks that were started and have not ended.
     count: AtomicI64,
+}
+
+impl Tasks {
+    /// Whether anybody else could run while the current task of a thread waits.
+    fn are_there_others(&self, thread: &Thread) -> bool {
+        thread.worker != Some(WorkerId(0)) || self.count.load(Ordering::SeqCst) > 0
+    }
 }
 
 /// The words in a pool as the heap holds them.
@@ -108,9 +119,11 @@ impl Thread {
         tasks.clone()
     }
 
-    /// Says what workers run, a procedure that serves; they begin with the default ports of this thread.
-    pub fn begin_tasks(&mut self, server: Value) {
+    /// Says what workers run, a procedure that serves, and what waits for a ticket, a procedure that gets its number.
+    /// Workers begin with the default ports of this thread.
+    pub fn begin_tasks(&mut self, server: Value, resumer: Value) {
         self.tasks();
+        self.vm.set_root(RESUMER, resumer);
         self.vm.set_root(host::SERVER, server);
         for (key, name) in host::DEFAULT_PORTS.into_iter().enumerate() {
             self.vm.set_root(name, self.dynamic.default_ports[key]);
@@ -125,6 +138,16 @@ impl Thread {
     /// Counts tasks that begin or, if negative, end; gives how many there are.
     pub fn count_tasks(&mut self, change: i64) -> i64 {
         self.tasks().count.fetch_add(change, Ordering::SeqCst) + change
+    }
+
+    /// The lane of the current task; `free` if it may run anywhere.
+    pub(crate) fn lane_of_task(&self, free: Lane) -> Lane {
+        let lane = self
+            .task
+            .as_kind(Kind::Record)
+            .filter(|task| task.length() >= task::WORDS)
+            .and_then(|task| task.field(task::LANE).as_index());
+        lane.map_or(free, |worker| Lane::Pinned(WorkerId(worker as u32)))
     }
 
     /// Hands a waiter that was claimed to the workers, behind all others or where it is soon found.
@@ -256,10 +279,17 @@ impl Thread {
     pub fn arm_timer(&mut self, after: Duration) -> Result<u64, Raise> {
         let tasks = self.tasks();
         let deadline = Instant::now().checked_add(after);
-        match tasks.pool.arm(&[], deadline, Lane::Timer) {
+        let lane = self.lane_of_task(Lane::Timer);
+        match tasks.pool.arm(&[], deadline, lane) {
             Ok(ticket) => Ok(ticket.0),
             Err(error) => Err(self.raise(ConditionKind::System, &error.to_string(), &[], None)),
         }
+    }
+
+    /// Says that a primitive has done nothing and is to be called again when a ticket is over.
+    pub fn repeat_after_ticket(&mut self, ticket: u64) -> Raise {
+        let resumer = self.vm.root(RESUMER).unwrap_or(Value::FALSE);
+        self.repeat_after(resumer, ticket as i64)
     }
 
     /// Has a ticket wake a waiter; what the ticket gives, if that is known already.
@@ -283,7 +313,7 @@ impl Thread {
 /// What a ticket gives, as a number.
 fn wake_number(wake: Wake) -> i64 {
     match wake {
-        Wake::Ready(_) => 0,
+        Wake::Ready(_) | Wake::Parked => 0,
         Wake::TimedOut => 1,
         Wake::Interrupted => 2,
     }

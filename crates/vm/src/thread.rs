@@ -93,6 +93,10 @@ pub struct Thread {
     pub(crate) critical: u32,
     /// The worker that the thread serves as.
     pub(crate) worker: Option<canny_sched::pool::WorkerId>,
+    /// What the operation that has just given up would have waited for.
+    pub(crate) ticket: Option<u64>,
+    /// The operation that is done again has no time left.
+    pub(crate) expired: bool,
     /// The worker is about to end.
     pub(crate) retires: bool,
     /// Requests that came while it was not.
@@ -243,6 +247,8 @@ impl Thread {
             deferred: 0,
             worker: None,
             retires: false,
+            expired: false,
+            ticket: None,
             switch: None,
             code_was_retired: false,
             stress_state: 1,

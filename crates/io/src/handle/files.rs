@@ -99,6 +99,7 @@ impl Handle {
             let soon = Instant::now() + LOCK_SLICE;
             match canny_sched::sleep_until(soon, wait.interrupt()) {
                 Wake::Interrupted => return Err(IoError::Interrupted),
+                Wake::Parked => return Err(IoError::parked(Operation::Lock, &self.name)),
                 _ if deadline.is_some_and(|deadline| deadline <= soon) => {
                     return Err(IoError::timed_out(Operation::Lock, &self.name));
                 }

@@ -95,7 +95,8 @@ fn look_up(host: &str, port: u16, wait: Wait<'_>) -> Result<Vec<SocketAddr>, IoE
         match canny_sched::wait(&[given], wait.deadline(), wait.interrupt()) {
             Wake::Ready(_) => {}
             Wake::TimedOut => return Err(IoError::timed_out(Operation::Resolve, host)),
-            Wake::Interrupted => return Err(IoError::Interrupted),
+            // The answer would be lost.
+            Wake::Interrupted | Wake::Parked => return Err(IoError::Interrupted),
         }
     }
 }

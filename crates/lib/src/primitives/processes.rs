@@ -11,7 +11,7 @@ use canny_io::process::{
     Ending, Group, Process, Start, Started, Stream, end_with_program, name_of_signal,
     signal_of_name, start,
 };
-use canny_io::{Handle, Wait};
+use canny_io::{Handle, IoError, Wait};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
@@ -20,9 +20,10 @@ use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 use super::file_names::name_of_text;
 use super::host_objects::{deadline, make_object, number_of};
 use super::ports::standard::flush_standard_output;
-use super::ports::{failed, flag, flags_of, on_binary_output, on_text_output};
+use super::ports::{failed, flag, flags_of, keep_ticket, on_binary_output, on_text_output};
 use super::posix::{handle_of_port, port_of_kind};
 use super::system::variables;
+use super::tasks::suspend;
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
 
@@ -284,14 +285,28 @@ fn ending(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn wait(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let process = process(thread, call)?;
+    if thread.take_expired() {
+        return ending(thread, call);
+    }
     let deadline = deadline(thread, call, 1)?;
     let interrupts = thread.interrupts();
-    let outcome = thread.outside_heap(|| {
+    let (outcome, ticket) = thread.wait_outside_heap(|| {
         process.wait(
             deadline,
             Wait::Interruptible(interrupts.interrupt_waiting()),
         )
     });
+    match (outcome, ticket) {
+        (Err(_), Some(ticket)) => Err(suspend(thread, call.who, ticket, None)),
+        (outcome, _) => finish_wait(thread, call, outcome),
+    }
+}
+
+fn finish_wait(
+    thread: &mut Thread,
+    call: Call,
+    outcome: io::Result<Option<Ending>>,
+) -> Result<Value, Raise> {
     match outcome {
         Ok(ending) => Ok(ending_value(ending)),
         Err(error) => Err(system_failure(thread, call, "wait for the process", &error)),
@@ -372,9 +387,12 @@ fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     });
     let output = handle_at(thread, call, 3)?;
     let error = handle_at(thread, call, 4)?;
+    if thread.take_expired() {
+        return Ok(Value::FALSE);
+    }
     let deadline = deadline(thread, call, 5)?;
     let interrupts = thread.interrupts();
-    let outcome = thread.outside_heap(|| {
+    let (outcome, ticket) = thread.wait_outside_heap(|| {
         exchange(
             target.as_ref().map(|target| (target, part.as_slice())),
             &[output.as_ref(), error.as_ref()],
@@ -388,6 +406,11 @@ fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Ok(Exchanged::Read(index, bytes)) if bytes.is_empty() => (1 + index as i64, Value::EOF),
         Ok(Exchanged::Read(index, bytes)) => (1 + index as i64, thread.bytevector(&bytes)?),
         Ok(Exchanged::TimedOut) => return Ok(Value::FALSE),
+        Err(error @ IoError::Parked(_)) => {
+            keep_ticket::<()>(thread, ticket, &Err(error));
+            let ticket = thread.take_ticket().unwrap_or_default();
+            return Err(suspend(thread, call.who, ticket, None));
+        }
         Err(error) => return Err(failed(thread, call.who, None, &error)),
     };
     Ok(thread.cons(Value::fixnum(which), what))

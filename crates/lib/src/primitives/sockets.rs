@@ -21,7 +21,7 @@ use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use super::evaluation::{field, host_object};
 use super::ports::table::{HostPort, make_port};
-use super::ports::{failed, flag};
+use super::ports::{failed, flag, keep_ticket};
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
 
@@ -123,8 +123,41 @@ fn deadline(thread: &mut Thread, call: Call, position: usize) -> Result<Option<I
     }
 }
 
-/// Runs what may wait until a deadline, outside of the heap.
+/// Runs what may wait until a deadline, outside of the heap; in a task it is put off instead, and done again.
 fn waiting<R>(
+    thread: &mut Thread,
+    call: Call,
+    deadline: Option<Instant>,
+    work: impl Fn(Wait<'_>) -> Result<R, IoError>,
+) -> Result<R, Raise> {
+    let interrupts = thread.interrupts();
+    let attempt = || {
+        let wait = Wait::Interruptible(interrupts.interrupt_waiting());
+        work(match deadline {
+            Some(deadline) => wait.with_deadline(deadline),
+            None => wait,
+        })
+    };
+    let mut outcome = put_off(thread, attempt);
+    if outcome.as_ref().is_err_and(IoError::is_out_of_descriptors) {
+        thread.collect_garbage(true);
+        sweep_dead(thread);
+        outcome = put_off(thread, attempt);
+    }
+    outcome.map_err(|error| failed(thread, call.who, None, &error))
+}
+
+fn put_off<R>(
+    thread: &mut Thread,
+    work: impl FnOnce() -> Result<R, IoError>,
+) -> Result<R, IoError> {
+    let (outcome, ticket) = thread.wait_outside_heap(work);
+    keep_ticket(thread, ticket, &outcome);
+    outcome
+}
+
+/// Runs what begins something that would be lost if it were done again, and may wait for it until a deadline.
+fn waiting_throughout<R>(
     thread: &mut Thread,
     call: Call,
     deadline: Option<Instant>,
@@ -180,7 +213,7 @@ fn resolve_host(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = port_number(thread, call, 1)?;
     let family = family(thread, call, 2)?;
     let deadline = deadline(thread, call, 3)?;
-    let found = waiting(thread, call, deadline, |wait| {
+    let found = waiting_throughout(thread, call, deadline, |wait| {
         resolve(&host, port, family, wait)
     })?;
     let mut list = Value::NIL;
@@ -206,7 +239,7 @@ fn connect(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
     let local = optional_address(thread, call, 1)?;
     let deadline = deadline(thread, call, 2)?;
-    let socket = waiting(thread, call, deadline, |wait| {
+    let socket = waiting_throughout(thread, call, deadline, |wait| {
         Socket::connect(&addresses, local.as_ref(), wait)
     })?;
     socket_object(thread, socket)
@@ -221,7 +254,7 @@ fn listen(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         reuses_port: call.at(3).is_true(),
         ipv6_only: call.at(4).is_true(),
     };
-    let socket = waiting(thread, call, None, |_| Socket::listen(&address, options))?;
+    let socket = waiting_throughout(thread, call, None, |_| Socket::listen(&address, options))?;
     socket_object(thread, socket)
 }
 
@@ -343,7 +376,7 @@ fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         .ok_or_else(|| call.type_error(thread, 1, "context of TLS"))?;
     let server_name = optional_text(thread, call, 2)?.unwrap_or_default();
     let deadline = deadline(thread, call, 3)?;
-    let session = waiting(thread, call, deadline, |wait| {
+    let session = waiting_throughout(thread, call, deadline, |wait| {
         canny_tls::wrap(&socket, &context, &server_name, wait)
     })?;
     let ports = port_pair(thread, session.input, session.output)?;
@@ -375,7 +408,7 @@ fn shut_down(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn datagram_socket(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let local = optional_address(thread, call, 0)?;
     let family = family(thread, call, 1)?;
-    let socket = waiting(thread, call, None, |_| {
+    let socket = waiting_throughout(thread, call, None, |_| {
         Socket::datagram(family, local.as_ref())
     })?;
     socket_object(thread, socket)

@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
+use canny_io::IoError;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
+use super::ports::failed;
 use crate::arguments::{Call, implementations};
+use crate::host::Host;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%begin-tasks!" => |thread, call: Call| {
-        let procedure = call.object(thread, 0, Kind::Closure, "procedure")?;
-        thread.begin_tasks(procedure.value());
+        let server = call.object(thread, 0, Kind::Closure, "procedure")?;
+        let resumer = call.object(thread, 1, Kind::Closure, "procedure")?;
+        thread.begin_tasks(server.value(), resumer.value());
         Ok(Value::UNSPECIFIED)
     };
     "%current-task" => |thread, _| Ok(thread.current_task());
@@ -56,8 +60,15 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%disarm-ticket!" => |thread, call: Call| {
         let ticket = call.index(thread, 0)?;
         thread.disarm_ticket(ticket as u64);
+        Host::of(thread).suspended().remove(&(ticket as u64));
         Ok(Value::UNSPECIFIED)
     };
+    "%ticket-over!" => ticket_over;
+    "%set-expired!" => |thread, call: Call| {
+        thread.set_expired(call.at(0).is_true());
+        Ok(Value::UNSPECIFIED)
+    };
+    "%expired?" => |thread, _| Ok(Value::boolean(thread.take_expired()));
     "%worker" => |thread, _| Ok(Value::fixnum(thread.worker() as i64));
     "%task-counted!" => |thread, call: Call| {
         let change = call.at(0).as_fixnum().unwrap_or(0);
@@ -79,6 +90,45 @@ fn compare_and_swap(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let index = call.index_below(thread, 1, record.length() - 1)?;
     Ok(thread.compare_and_swap(record.value(), index + 1, call.at(2), call.at(3)))
 }
+
+/// An operation that gave up for a ticket.
+pub(crate) struct Suspended {
+    who: &'static str,
+    /// What it raises when the time is over; `None`: it is done again and told so.
+    error: Option<IoError>,
+}
+
+/// Has a primitive called again once a ticket is over. With an error, the time being over raises that; without one the
+/// primitive finds it by [`Thread::take_expired`].
+pub(crate) fn suspend(
+    thread: &mut Thread,
+    who: &'static str,
+    ticket: u64,
+    error: Option<IoError>,
+) -> Raise {
+    let suspended = Suspended { who, error };
+    Host::of(thread).suspended().insert(ticket, suspended);
+    thread.repeat_after_ticket(ticket)
+}
+
+fn ticket_over(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let ticket = call.index(thread, 0)? as u64;
+    let is_timed_out = call.at(1) == Value::fixnum(TIMED_OUT);
+    let suspended = Host::of(thread).suspended().remove(&ticket);
+    match suspended {
+        Some(Suspended {
+            who,
+            error: Some(error),
+        }) if is_timed_out => Err(failed(thread, who, None, &error)),
+        _ => {
+            thread.set_expired(is_timed_out);
+            Ok(Value::UNSPECIFIED)
+        }
+    }
+}
+
+/// What a ticket gives when the time is over.
+const TIMED_OUT: i64 = 1;
 
 /// The longest time that a timer counts; longer ones never come.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);

@@ -126,7 +126,7 @@ mod linux {
             match canny_sched::wait(&interests, deadline, Some(interrupts.interrupt_waiting())) {
                 Wake::Ready(_) => Ok(Some(pending(&queue)?)),
                 Wake::TimedOut => Ok(None),
-                Wake::Interrupted => Err(io::ErrorKind::Interrupted.into()),
+                Wake::Interrupted | Wake::Parked => Err(io::ErrorKind::Interrupted.into()),
             }
         });
         let events = match outcome {

@@ -25,7 +25,7 @@ use super::rows;
 rows! {
     /// Tasks, their queues and locks.
     ROWS:
-    "%begin-tasks!" (1) [] "procedure -> unspecified" "Says what workers run, a procedure that serves; they begin with the default ports of this thread.";
+    "%begin-tasks!" (2) [] "procedure procedure -> unspecified" "Says what workers run, a procedure that serves, and what waits for a ticket that an operation needs. Workers begin with the default ports of this thread.";
     "%current-task" (0) [NEVER_RAISES] "-> any" "The task that runs; #f if there is none.";
     "%set-current-task!" (1) [NEVER_RAISES] "any -> unspecified" "Says which task runs; #f while the thread must not be given to another.";
     "%enter-critical!" (0) [NEVER_RAISES] "-> unspecified" "Begins a section in which the thread is not given to another task.";
@@ -39,6 +39,9 @@ rows! {
     "%arm-timer" (1) [] "integer -> index" "A ticket for so many nanoseconds from now on.";
     "%park-ticket!" (2) [] "index record -> any" "Has a ticket wake a waiter; gives #f, or at once what the ticket gives.";
     "%disarm-ticket!" (1) [] "index -> unspecified" "Gives a ticket up.";
+    "%ticket-over!" (2) [] "index index -> unspecified" "An operation can be done again, since its ticket gave the second number; raises if there was a time and it is over.";
+    "%set-expired!" (1) [NEVER_RAISES] "boolean -> unspecified" "Puts back what %expired? gave.";
+    "%expired?" (0) [NEVER_RAISES] "-> boolean" "Whether the operation about to be done again has no time left.";
     "%worker" (0) [] "-> index" "The number of the worker that this is.";
     "%task-counted!" (1) [] "index -> index" "Adds to the number of tasks that have not ended; the sum.";
 }

@@ -6,6 +6,8 @@ use canny_tables::layout::port as field;
 use canny_value::Value;
 use canny_vm::{ConditionKind, Raise, Thread};
 
+use crate::primitives::tasks::suspend;
+
 /// The condition for a failed operation of the procedure `who`, on a port if there is one yet.
 pub(crate) fn failed(
     thread: &mut Thread,
@@ -17,6 +19,10 @@ pub(crate) fn failed(
         IoError::Interrupted => {
             thread.interrupts().take_interrupt();
             return thread.raise(ConditionKind::Interrupt, "interrupted", &[], Some(who));
+        }
+        IoError::Parked(_) => {
+            let ticket = thread.take_ticket().unwrap_or_default();
+            return suspend(thread, who, ticket, error.timed_out_later());
         }
         IoError::Unserved(service) => {
             let port = port.and_then(|port| port.as_kind(Kind::Port));

@@ -177,13 +177,31 @@ fn run_blocking<P: Lender, R>(
     mut operation: impl FnMut(&mut P, Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, IoError> {
     let interrupts = thread.interrupts();
-    thread.outside_heap(|| {
+    let (outcome, ticket) = thread.wait_outside_heap(|| {
         let mut port = port.lock();
         operation(
             &mut port,
             Wait::Interruptible(interrupts.interrupt_waiting()),
         )
-    })
+    });
+    keep_ticket(thread, ticket, &outcome);
+    outcome
+}
+
+/// Keeps the ticket of an operation that was put off, and gives up that of one that was done in another way after all.
+pub(crate) fn keep_ticket<R>(
+    thread: &mut Thread,
+    ticket: Option<u64>,
+    outcome: &Result<R, IoError>,
+) {
+    match outcome {
+        Err(IoError::Parked(_)) => thread.set_ticket(ticket),
+        _ => {
+            if let Some(ticket) = ticket {
+                thread.disarm_ticket(ticket);
+            }
+        }
+    }
 }
 
 /// The condition for a failed operation on a port.
