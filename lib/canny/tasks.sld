@@ -332,14 +332,26 @@
         ((_ expression0 expression ...)
          (spawn (lambda () expression0 expression ...)))))
 
+    ;; What a task raises is given to its future by the handlers around everything: when the winders are run, the frames
+    ;; of the raise have been noted.
     (define (run-task task future thunk scope)
-      (guard (object (else (settle! future 'error object)
-                           (if scope
-                               (scope-failed! scope task object))))
-        (if (eq? (task-cancelled task) 'asked)
-            (raise-cancelled))
-        (let ((value (thunk)))
-          (settle! future 'value value)))
+      (let ((failure
+             (call-with-escape-continuation
+              (lambda (return)
+                (with-exception-handler
+                 (lambda (object)
+                   (%note-task! object (task-name task))
+                   (return (list object)))
+                 (lambda ()
+                   (if (eq? (task-cancelled task) 'asked)
+                       (raise-cancelled))
+                   (settle! future 'value (thunk))
+                   #f))))))
+        (if failure
+            (begin
+              (settle! future 'error (car failure))
+              (if scope
+                  (scope-failed! scope task (car failure))))))
       (if scope
           (leave-scope! scope task))
       (%set-current-task! #f)

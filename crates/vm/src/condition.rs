@@ -87,6 +87,8 @@ pub mod field {
     pub const WHO: usize = 3;
     /// List of file, line and column, and line and column of the end, or `#f`.
     pub const POSITION: usize = 4;
+    /// List of strings, or `#f`: in which tasks it was raised, the innermost one last.
+    pub const ORIGIN: usize = 5;
 }
 
 impl Thread {

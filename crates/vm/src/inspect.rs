@@ -44,6 +44,28 @@ struct Kept {
 }
 
 impl Thread {
+    /// A list of all live records of a type, after a full collection.
+    pub fn instances_of(&mut self, record_type: Value) -> Value {
+        // The argument stands on the native stack, so the collection leaves the type where it is.
+        let record_type = std::hint::black_box(record_type);
+        let mut found = Vec::new();
+        self.mutator().walk(|object| {
+            let value = object.value();
+            if object.kind() == Some(Kind::Record)
+                && value.as_object().is_some_and(|object| object.field(0) == record_type)
+            {
+                found.push(value);
+            }
+        });
+        // No safepoint was passed since the walk.
+        let first = self.protect(Value::FALSE);
+        self.scratch.extend(found);
+        self.scratch.remove(first.index());
+        let list = self.list_of_protected(first, Value::NIL);
+        self.release(first);
+        list
+    }
+
     /// Keeps the newest `count_max` frames, newest first, and a vector with the values of their variables.
     pub fn keep_frames(&mut self, count_max: usize) -> Result<(Vec<KeptFrame>, Value), Raise> {
         let mut count = 0;

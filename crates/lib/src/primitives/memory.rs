@@ -10,6 +10,10 @@ use crate::host;
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "collect-garbage" => collect_garbage;
     "%gc-statistics" => statistics;
+    "%live-instances" => |thread, call: Call| {
+        let record_type = call.object(thread, 0, Kind::RecordType, "record type")?;
+        Ok(thread.instances_of(record_type.value()))
+    };
     "%gc-stress!" => set_stress;
     "weak-cons" => |thread, call| two_fields(thread, call, Kind::WeakPair);
     "weak-pair?" => |_, call| is_of(call, Kind::WeakPair);

@@ -14,6 +14,7 @@ rows! {
     "current-second" (0) [NEVER_RAISES] "-> real" "The current time on the TAI scale, in seconds since 1970.";
     "cpu-time" (0) [NEVER_RAISES] "-> real" "The processor time used by the process, in seconds.";
     "command-line" (0) [NEVER_RAISES] "-> list" "The program and its arguments.";
+    "%live-instances" (1) [ALLOCATES] "record-type -> list" "All records of a type that are alive, after a full collection.";
     "%exit" (0, 1) [NEVER_RETURNS] "[any] -> never" "Ends the process with an exit code made of the object, output flushed, no winders run.";
     "get-environment-variable" (1) [] "string -> string-or-false" "The value of an environment variable, or #f.";
     "get-environment-variables" (0) [NEVER_RAISES] "-> list" "Pairs of name and value.";

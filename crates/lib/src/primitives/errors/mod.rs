@@ -32,6 +32,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%match-failure" => match_failure;
     "%assertion-failure" => assertion_failure;
     "%contract-violation" => contract_violation;
+    "%note-task!" => note_task;
     "%uncaught" => uncaught;
 };
 
@@ -207,6 +208,56 @@ fn contract_violation(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Err(thread.raise_object(condition))
 }
 
+/// `%note-task!`: a condition is about to leave the task that raised it.
+fn note_task(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    /// Frames that are named.
+    const NAMED_MAX: usize = 8;
+    let Some(condition) = call.at(0).as_kind(Kind::Condition) else {
+        return Ok(Value::UNSPECIFIED);
+    };
+    let mut text = match call.at(1) {
+        Value::FALSE => "it was raised in a task".to_owned(),
+        name => {
+            let name = brief_text_of(thread, name, Style::Display, VALUE_BYTES_MAX);
+            format!("it was raised in the task {name}")
+        }
+    };
+    let frames = thread.describe_frames(FRAMES_MAX);
+    let mut separator = ": ";
+    for frame in frames.iter().filter(|frame| !frame.is_library).take(NAMED_MAX) {
+        let name = frame.name.as_deref().unwrap_or("a procedure");
+        text.push_str(separator);
+        text.push_str(name);
+        if let Some(position) = &frame.position {
+            let (file, line, column) = (&position.file, position.line, position.column);
+            text.push_str(&format!(" ({file}:{line}:{column})"));
+        }
+        separator = ", ";
+    }
+    let text = thread.string(&text);
+    let condition = condition.value();
+    let condition_place = thread.protect(condition);
+    let before = match condition.as_object().map(|object| object.field(field::ORIGIN)) {
+        Some(list) if list.is_pair() => list,
+        _ => Value::NIL,
+    };
+    let list = thread.cons(text, before);
+    thread.store(thread.protected(condition_place), field::ORIGIN, list);
+    thread.release(condition_place);
+    Ok(Value::UNSPECIFIED)
+}
+
+/// What was noted of the tasks that raised a condition.
+fn origins_of(object: Value) -> Vec<String> {
+    /// So many are shown.
+    const SHOWN_MAX: usize = 4;
+    let list = object
+        .as_kind(Kind::Condition)
+        .map_or(Value::NIL, |condition| condition.field(field::ORIGIN));
+    let texts = elements(list, SHOWN_MAX).into_iter();
+    texts.filter_map(string_text).collect()
+}
+
 /// Longest text of a value in a backtrace.
 const VALUE_BYTES_MAX: usize = 60;
 
@@ -223,7 +274,7 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         argument: argument_of(object),
         procedure: procedure_of(thread, object),
         similar_name,
-        notes: note.into_iter().collect(),
+        notes: note.into_iter().chain(origins_of(object)).collect(),
         frames: frames_with_values(thread),
         is_continuable: call.at(1).is_true(),
     };
