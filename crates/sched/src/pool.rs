@@ -1022,4 +1022,6 @@ fn role_of(id: WorkerId) -> u32 {
 }
 
 #[cfg(test)]
+mod scenarios;
+#[cfg(test)]
 mod tests;

@@ -230,11 +230,6 @@ impl Tickets {
         }
     }
 
-    /// How many words there are.
-    pub(crate) fn len(&self) -> usize {
-        self.places.len() - self.free.len()
-    }
-
     pub(crate) fn visit(&mut self, visit: &mut dyn FnMut(&mut u64), young_only: bool) {
         if !young_only {
             for place in &mut self.places {

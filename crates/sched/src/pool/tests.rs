@@ -14,17 +14,17 @@ use crate::{
 type Item = Box<dyn FnOnce(&Arc<Machine>, WorkerId, Next) + Send>;
 
 /// A machine whose items are closures.
-struct Machine {
+pub(super) struct Machine {
     pool: OnceLock<Weak<Pool>>,
     items: Mutex<(Vec<Option<Item>>, Vec<u64>)>,
     preempted: Mutex<Vec<Arc<AtomicBool>>>,
-    threads: AtomicUsize,
-    refuses: AtomicBool,
+    pub(super) threads: AtomicUsize,
+    pub(super) refuses: AtomicBool,
     me: Weak<Machine>,
 }
 
 impl Machine {
-    fn new(config: PoolConfig) -> (Arc<Machine>, Arc<Pool>) {
+    pub(super) fn new(config: PoolConfig) -> (Arc<Machine>, Arc<Pool>) {
         let machine = Arc::new_cyclic(|me| Machine {
             pool: OnceLock::new(),
             items: Mutex::new((Vec::new(), Vec::new())),
@@ -42,11 +42,14 @@ impl Machine {
         (machine, pool)
     }
 
-    fn pool(&self) -> Arc<Pool> {
+    pub(super) fn pool(&self) -> Arc<Pool> {
         self.pool.get().unwrap().upgrade().unwrap()
     }
 
-    fn word(&self, item: impl FnOnce(&Arc<Machine>, WorkerId, Next) + Send + 'static) -> u64 {
+    pub(super) fn word(
+        &self,
+        item: impl FnOnce(&Arc<Machine>, WorkerId, Next) + Send + 'static,
+    ) -> u64 {
         let (items, free) = &mut *self.items.lock().unwrap();
         let word = free.pop().unwrap_or_else(|| {
             items.push(None);
@@ -56,7 +59,7 @@ impl Machine {
         word
     }
 
-    fn push(
+    pub(super) fn push(
         &self,
         from: Option<WorkerId>,
         lane: Lane,
@@ -66,7 +69,7 @@ impl Machine {
         self.pool().push(from, lane, word);
     }
 
-    fn flag(&self, worker: WorkerId) -> Arc<AtomicBool> {
+    pub(super) fn flag(&self, worker: WorkerId) -> Arc<AtomicBool> {
         let mut flags = self.preempted.lock().unwrap();
         while flags.len() <= worker.index() {
             flags.push(Arc::default());
@@ -85,7 +88,12 @@ impl Machine {
     }
 
     /// Serves as a worker until `is_done`; for the main one.
-    fn serve_until(self: &Arc<Machine>, pool: &Pool, worker: WorkerId, is_done: impl Fn() -> bool) {
+    pub(super) fn serve_until(
+        self: &Arc<Machine>,
+        pool: &Pool,
+        worker: WorkerId,
+        is_done: impl Fn() -> bool,
+    ) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !is_done() {
             if let Some(next) = pool.try_next(worker) {
@@ -127,31 +135,31 @@ impl Host for Machine {
     }
 }
 
-fn config(cores: usize) -> PoolConfig {
+pub(super) fn config(cores: usize) -> PoolConfig {
     PoolConfig {
         cores,
         ..PoolConfig::default()
     }
 }
 
-fn soon(milliseconds: u64) -> Instant {
+pub(super) fn soon(milliseconds: u64) -> Instant {
     Instant::now() + Duration::from_millis(milliseconds)
 }
 
 /// Counts down to nought.
 #[derive(Clone)]
-struct Countdown(Arc<AtomicUsize>);
+pub(super) struct Countdown(pub(super) Arc<AtomicUsize>);
 
 impl Countdown {
-    fn new(count: usize) -> Countdown {
+    pub(super) fn new(count: usize) -> Countdown {
         Countdown(Arc::new(AtomicUsize::new(count)))
     }
 
-    fn down(&self) {
+    pub(super) fn down(&self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         self.0.load(Ordering::SeqCst) == 0
     }
 }
