@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
-use crate::{Interest, Wake};
+use super::{Interest, Wake};
 
 /// The longest sleep without a look around.
 const SLICE: Duration = Duration::from_millis(100);
@@ -178,6 +178,30 @@ impl ChildDescriptors {
             patience
         }
     }
+}
+
+/// How the end of a child can be waited for.
+#[derive(Debug)]
+pub(crate) enum Child {
+    Ended,
+    /// By a descriptor that becomes readable.
+    Descriptor(OwnedFd),
+    /// By a thread that blocks in [`wait_for_child`].
+    Unknown,
+}
+
+pub(crate) fn child(pid: rustix::process::Pid) -> Child {
+    match child_descriptor(pid) {
+        _ if has_ended(pid) => Child::Ended,
+        Some(descriptor) => Child::Descriptor(descriptor),
+        None => Child::Unknown,
+    }
+}
+
+/// Blocks until a child has ended, and leaves its status.
+pub(crate) fn wait_for_child(pid: rustix::process::Pid) {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
 }
 
 #[cfg(target_os = "linux")]

@@ -1,51 +1,45 @@
-//! The one interface for waits. Whatever in Canny may have to wait for the world outside of its thread says here for what:
-//! for descriptors, for a point in time, for the end of a child, for a [`Notice`] of another thread.
+//! Waiting and running. The one interface for waits: whatever in Canny may have to wait for the world outside of its thread
+//! says here for what: for descriptors, for a point in time, for the end of a child, for a [`Notice`] of another thread. And
+//! the [`Pool`] of threads that run what need not wait.
 //!
-//! Today a wait blocks the system thread that makes it. A scheduler will park a task instead; callers must not be able to
-//! tell. So whoever waits holds no lock, is outside of the heap, and takes every answer as a hint: after [`Wake::Ready`]
-//! it tries its operation again and may have to wait again.
+//! [`wait`] blocks the system thread that makes it; [`Pool::park`] parks a word and leaves the thread to others; callers
+//! should not be able to tell. So whoever waits holds no lock, is outside of the heap, and takes every answer as a hint:
+//! after [`Wake::Ready`] it tries its operation again and may have to wait again.
 //!
-//! Boundaries, stated as absences: nothing here reads or writes a byte, knows a handle or a port, or knows Scheme.
+//! Boundaries, stated as absences: nothing here reads or writes a byte of a user's, knows a handle or a port, or knows
+//! Scheme. What a word of the pool means is its user's business.
 
 #![forbid(unsafe_code)]
 
 mod blocking;
+pub mod hook;
+mod interest;
 mod notice;
-pub mod parking;
-pub mod pool;
+mod offload;
+mod parking;
+mod policy;
+mod poller;
+mod pool;
+mod queues;
+mod statistics;
+mod steward;
+mod strands;
+mod sync;
+mod tickets;
+mod timers;
+mod workers;
 
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+pub use interest::{Interest, Wake};
 pub use notice::{Notice, Seen};
+pub use policy::{Decision, Observation, Policy, Reason};
+pub use pool::{Host, Idle, Lane, Next, Pool, PoolConfig, StrandId};
 pub use rustix::process::Pid;
-
-/// What a wait can end for.
-#[derive(Clone, Copy, Debug)]
-pub enum Interest<'a> {
-    /// Bytes can be read from the descriptor, or its end or an error was reached.
-    Readable(BorrowedFd<'a>),
-    /// Bytes can be written to the descriptor, or an error was reached.
-    Writable(BorrowedFd<'a>),
-    /// The child process has ended. Its status is still there to be asked for.
-    ChildEnded(Pid),
-    /// The notice was given since it was looked at.
-    Notice(&'a Notice, Seen),
-}
-
-/// Why a wait ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wake {
-    /// What the interest with this index is about may have happened.
-    Ready(usize),
-    /// The deadline has passed.
-    TimedOut,
-    /// The interrupt flag is set.
-    Interrupted,
-    /// Who is in charge of the thread's waits has taken note of it; see [`parking`]. The operation is to be given up.
-    Parked,
-}
+pub use statistics::{PoolStatistics, TraceSink};
+pub use tickets::{Deposit, Ticket};
+pub use workers::{WorkerId, WorkerKind};
 
 /// Waits until one of `interests` is ready, `deadline` has passed or `interrupt` is set; the flag is read and never cleared.
 /// What is ready counts before what has passed: a wait whose deadline lies in the past is a look. A signal that sets the
@@ -55,7 +49,7 @@ pub fn wait(
     deadline: Option<Instant>,
     interrupt: Option<&AtomicBool>,
 ) -> Wake {
-    let Some(parking) = parking::parking() else {
+    let Some(parking) = hook::parking() else {
         return blocking::wait(interests, deadline, interrupt);
     };
     if let Some(index) = blocking::look(interests) {

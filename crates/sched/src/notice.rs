@@ -3,14 +3,22 @@
 //! | shared state | written by | when |
 //! |---|---|---|
 //! | `count` | who gives the notice | each time |
-//! | `waiters` | who waits | under `lock` |
+//! | `waiters` | who waits and blocks its thread | under `lock` |
+//! | `parks` | who parks a word for it | once, when it makes the list of `lock` |
+//! | the list's entries | who parks adds, the giver takes all out, the pool takes those out that woke otherwise | under the list's lock |
 //!
-//! Giving a notice that nobody waits for is one addition and one load. No notice is lost: a waiter announces itself before
-//! it looks at the count, and a giver counts before it looks for waiters, all in one total order.
+//! Giving a notice that nobody waits for is one addition and two loads. No notice is lost: a waiter announces itself before
+//! it looks at the count, and a giver counts before it looks for waiters, all in one total order. The list is shared with the
+//! tickets in it, which outlive no pool but may outlive the notice. The giver wakes them without any lock.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
+
+use super::Wake;
+use super::pool::Pool;
+use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use super::sync::{Condvar, Mutex, lock};
+use super::tickets::Ticket;
 
 /// Something that threads wait for and other threads give. It has no memory beyond a count: look at what it is about
 /// after [`Notice::look`] and before waiting.
@@ -18,8 +26,32 @@ use std::time::Duration;
 pub struct Notice {
     count: AtomicU64,
     waiters: AtomicU32,
-    lock: Mutex<()>,
+    parks: AtomicBool,
+    lock: Mutex<Option<Arc<ParkedList>>>,
     given: Condvar,
+}
+
+/// The tickets that wait for a notice.
+#[derive(Debug, Default)]
+pub(crate) struct ParkedList {
+    entries: Mutex<Vec<Parked>>,
+}
+
+#[derive(Debug)]
+struct Parked {
+    pool: Weak<Pool>,
+    ticket: Ticket,
+    index: usize,
+}
+
+impl ParkedList {
+    /// A ticket does not wait any more.
+    pub(crate) fn remove(&self, ticket: Ticket) {
+        let mut entries = lock(&self.entries);
+        if let Some(position) = entries.iter().position(|entry| entry.ticket == ticket) {
+            entries.swap_remove(position);
+        }
+    }
 }
 
 /// Up to where a notice was seen.
@@ -32,7 +64,8 @@ impl Notice {
         Notice {
             count: AtomicU64::new(0),
             waiters: AtomicU32::new(0),
-            lock: Mutex::new(()),
+            parks: AtomicBool::new(false),
+            lock: Mutex::new(None),
             given: Condvar::new(),
         }
     }
@@ -41,9 +74,30 @@ impl Notice {
     pub fn give(&self) {
         self.count.fetch_add(1, Ordering::SeqCst);
         if self.waiters.load(Ordering::SeqCst) > 0 {
-            let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let _guard = lock(&self.lock);
             self.given.notify_all();
         }
+        if self.parks.load(Ordering::SeqCst) {
+            let list = lock(&self.lock).clone();
+            let entries = list.map(|list| std::mem::take(&mut *lock(&list.entries)));
+            for entry in entries.into_iter().flatten() {
+                if let Some(pool) = entry.pool.upgrade() {
+                    pool.wake(entry.ticket, Wake::Ready(entry.index));
+                }
+            }
+        }
+    }
+
+    /// Lets a ticket wait. Whoever calls looks afterwards whether the notice was given meanwhile.
+    pub(crate) fn park(&self, pool: &Weak<Pool>, ticket: Ticket, index: usize) -> Arc<ParkedList> {
+        let list = Arc::clone(lock(&self.lock).get_or_insert_default());
+        lock(&list.entries).push(Parked {
+            pool: Weak::clone(pool),
+            ticket,
+            index,
+        });
+        self.parks.store(true, Ordering::SeqCst);
+        list
     }
 
     /// How often it was given so far: a wait ends when that changes.
@@ -58,7 +112,7 @@ impl Notice {
 
     /// Waits until it was given since `seen`, or so long. It may return early.
     pub(crate) fn wait_briefly(&self, seen: Seen, patience: Duration) {
-        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = lock(&self.lock);
         self.waiters.fetch_add(1, Ordering::SeqCst);
         if !self.was_given_since(seen) {
             let _ = self.given.wait_timeout(guard, patience);

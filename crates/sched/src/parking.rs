@@ -1,39 +1,220 @@
-//! Waits that are given up, since the system thread has something better to do meanwhile.
-//!
-//! Whoever runs tasks puts itself in charge of the waits of its own thread for as long as an operation lasts. A wait that
-//! would sleep then ends with [`Wake::Parked`](crate::Wake::Parked) when the parking has taken note of what it was for;
-//! the operation, which has consumed nothing, is done again once that has come.
+//! Parked words with all that can wake them: one lock around tickets, timers and who waits for descriptors.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::time::Instant;
+use std::io;
+use std::os::fd::AsRawFd;
 
-use crate::Interest;
+use rustix::process::Pid;
 
-/// In charge of the waits of a thread.
-pub trait Parking {
-    /// Takes note of a wait; `false` to have it sleep.
-    fn park(&self, interests: &[Interest<'_>], deadline: Option<Instant>) -> bool;
+use super::blocking::{Child, child};
+use super::poller::{Fired, Poller, Waiter, Watches};
+use super::tickets::{Registration, Registrations, Ticket, Tickets};
+use super::timers::{Moment, Timers};
+use super::{Interest, Lane, Wake};
+
+/// A ticket that was made ready. Who made it so undoes its registrations and puts its item into a queue, without the lock.
+#[derive(Debug)]
+pub(crate) struct Woken {
+    pub(crate) ticket: Ticket,
+    pub(crate) lane: Lane,
+    pub(crate) registrations: Registrations,
 }
 
-thread_local! {
-    static PARKING: RefCell<Option<Rc<dyn Parking>>> = const { RefCell::new(None) };
+#[derive(Debug, Default)]
+pub(crate) struct Parking {
+    pub(crate) tickets: Tickets,
+    timers: Timers,
+    watches: Watches,
+    /// Until when who polls sleeps; nought if nobody does.
+    pub(crate) sleeps_until: Moment,
 }
 
-/// Puts the waits of the calling thread into somebody's charge while `work` runs.
-pub fn with_parking<R>(parking: Rc<dyn Parking>, work: impl FnOnce() -> R) -> R {
-    /// Puts things back when `work` unwinds, too.
-    struct Restore(Option<Rc<dyn Parking>>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            PARKING.set(self.0.take());
+/// A ticket that is being armed, what was registered, and children that a helper must wait for.
+pub(crate) type Armed = (Ticket, Vec<Registration>, Vec<(usize, Pid)>);
+
+impl Parking {
+    /// Reserves a ticket and registers it at descriptors.
+    pub(crate) fn park(
+        &mut self,
+        poller: Option<&Poller>,
+        word: Option<u64>,
+        interests: &[Interest<'_>],
+        lane: Lane,
+    ) -> io::Result<Armed> {
+        let ticket = self.tickets.reserve(word, lane);
+        let mut registrations = Vec::new();
+        let mut helped = Vec::new();
+        for (index, interest) in interests.iter().enumerate() {
+            let registered = self.register(
+                poller,
+                ticket,
+                index,
+                *interest,
+                &mut registrations,
+                &mut helped,
+            );
+            if let Err(error) = registered {
+                self.cancel(ticket, registrations);
+                return Err(error);
+            }
+        }
+        Ok((ticket, registrations, helped))
+    }
+
+    fn register(
+        &mut self,
+        poller: Option<&Poller>,
+        ticket: Ticket,
+        index: usize,
+        interest: Interest<'_>,
+        registrations: &mut Vec<Registration>,
+        helped: &mut Vec<(usize, Pid)>,
+    ) -> io::Result<()> {
+        let (descriptor, writes) = match interest {
+            Interest::Readable(descriptor) => (descriptor, false),
+            Interest::Writable(descriptor) => (descriptor, true),
+            Interest::Notice(..) => return Ok(()),
+            Interest::ChildEnded(pid) => {
+                match child(pid) {
+                    Child::Ended => self.wake_arming(ticket, index),
+                    Child::Descriptor(descriptor) if poller.is_some() => {
+                        use std::os::fd::AsFd;
+                        self.watch(poller, ticket, index, descriptor.as_fd(), false)?;
+                        registrations.push(Registration::Child(descriptor));
+                    }
+                    Child::Descriptor(_) | Child::Unknown => helped.push((index, pid)),
+                }
+                return Ok(());
+            }
+        };
+        if self.watch(poller, ticket, index, descriptor, writes)? {
+            registrations.push(Registration::Descriptor(descriptor.as_raw_fd()));
+        }
+        Ok(())
+    }
+
+    fn watch(
+        &mut self,
+        poller: Option<&Poller>,
+        ticket: Ticket,
+        index: usize,
+        descriptor: std::os::fd::BorrowedFd<'_>,
+        writes: bool,
+    ) -> io::Result<bool> {
+        let poller = poller.ok_or(io::ErrorKind::Unsupported)?;
+        let waiter = Waiter {
+            ticket,
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+            writes,
+        };
+        let is_waiting = self.watches.add(poller, descriptor, waiter)?;
+        if !is_waiting {
+            self.wake_arming(ticket, index);
+        }
+        Ok(is_waiting)
+    }
+
+    fn wake_arming(&mut self, ticket: Ticket, index: usize) {
+        let woken = self
+            .tickets
+            .wake(ticket, Wake::Ready(index), &mut self.timers);
+        debug_assert!(woken.is_none(), "a ticket that is being armed is not ready");
+    }
+
+    /// Ends the arming. What became ready if it woke meanwhile, and whether who polls must look at the clock again.
+    pub(crate) fn finish(
+        &mut self,
+        ticket: Ticket,
+        registrations: Vec<Registration>,
+        deadline: Option<Moment>,
+    ) -> (Option<Woken>, bool) {
+        let registrations: Registrations =
+            (!registrations.is_empty()).then(|| registrations.into_boxed_slice());
+        if let Some((lane, registrations)) = self.tickets.finish(ticket, registrations) {
+            self.unwatch(ticket, &registrations);
+            let woken = Woken {
+                ticket,
+                lane,
+                registrations,
+            };
+            return (Some(woken), false);
+        }
+        let Some(deadline) = deadline else {
+            return (None, false);
+        };
+        self.tickets.set_timer(ticket, deadline, &mut self.timers);
+        (None, deadline < self.sleeps_until)
+    }
+
+    /// Ends an arming that failed. What is to be undone without the lock.
+    pub(crate) fn cancel(
+        &mut self,
+        ticket: Ticket,
+        registrations: Vec<Registration>,
+    ) -> Registrations {
+        let registrations = Some(registrations.into_boxed_slice());
+        self.unwatch(ticket, &registrations);
+        self.tickets.cancel(ticket);
+        registrations
+    }
+
+    pub(crate) fn wake(&mut self, ticket: Ticket, wake: Wake) -> Option<Woken> {
+        let (lane, registrations) = self.tickets.wake(ticket, wake, &mut self.timers)?;
+        self.unwatch(ticket, &registrations);
+        Some(Woken {
+            ticket,
+            lane,
+            registrations,
+        })
+    }
+
+    pub(crate) fn unpark(&mut self, ticket: Ticket) -> Option<(u64, Registrations)> {
+        let (word, registrations) = self.tickets.unpark(ticket, &mut self.timers)?;
+        self.unwatch(ticket, &registrations);
+        Some((word, registrations))
+    }
+
+    fn unwatch(&mut self, ticket: Ticket, registrations: &Registrations) {
+        for registration in registrations.iter().flatten() {
+            match registration {
+                Registration::Descriptor(number) => self.watches.remove(*number, ticket),
+                Registration::Child(descriptor) => {
+                    self.watches.remove(descriptor.as_raw_fd(), ticket);
+                }
+                Registration::Notice(_) => {}
+            }
         }
     }
-    let _restore = Restore(PARKING.replace(Some(parking)));
-    work()
-}
 
-/// Who is in charge on this thread.
-pub(crate) fn parking() -> Option<Rc<dyn Parking>> {
-    PARKING.with_borrow(Clone::clone)
+    /// The poller tells something: wakes those who wait for it.
+    pub(crate) fn fired(&mut self, fired: Fired, woken: &mut Vec<Woken>) {
+        let Fired::Descriptor {
+            number,
+            readable,
+            writable,
+        } = fired
+        else {
+            return;
+        };
+        while let Some(waiter) = self.watches.waiter(number, readable, writable) {
+            let wake = Wake::Ready(waiter.index as usize);
+            woken.extend(self.wake(waiter.ticket, wake));
+        }
+    }
+
+    /// The earliest deadline.
+    pub(crate) fn next_moment(&mut self) -> Option<Moment> {
+        self.timers.next(|ticket| self.tickets.is_timed(ticket))
+    }
+
+    /// Wakes all whose deadline has passed.
+    pub(crate) fn due(&mut self, now: Moment, woken: &mut Vec<Woken>) {
+        loop {
+            let due = self
+                .timers
+                .pop_due(now, |ticket| self.tickets.is_timed(ticket));
+            let Some(ticket) = due else { return };
+            self.tickets.timer_fired(ticket);
+            woken.extend(self.wake(ticket, Wake::TimedOut));
+        }
+    }
 }

@@ -1,271 +1,1060 @@
-//! A first pool, to be replaced: one queue, workers up to the number of cores, deadlines.
+//! The pool: words that are ready, words that are parked, and the workers that run them.
+//!
+//! A word is 64 bits that mean something to who uses the pool, such as a reference that a collector changes. So words are
+//! only in places that [`Pool::visit_words`] reaches, and only workers put words in and take them out. The pool's own threads, and
+//! workers inside [`Pool::wait`], handle tickets.
+//!
+//! No lock is held while anything waits. Locks are taken in this order, most often one alone: parked words; strands; a
+//! worker's line, then the injector's; idle workers.
 
-use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::AtomicBool as InterruptFlag;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use crate::{Interest, Wake};
+use super::offload::Offload;
+use super::parking::{Parking, Woken};
+use super::poller::Poller;
+use super::queues::{Item, Ring, SharedLine};
+use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, count, read};
+use super::steward::Steward;
+use super::strands::{Placed, Strands};
+use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use super::sync::{Mutex, lock, now};
+use super::tickets::{Deposit, Ticket};
+use super::timers::{Moment, NEVER};
+use super::workers::{IdleWorkers, Worker, WorkerId, WorkerKind, WorkerState, Workers};
+use super::{Interest, Wake};
 
-/// A worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct WorkerId(pub u32);
+/// Each so many turns a worker looks at the injector first.
+const INJECTOR_TURNS: u64 = 61;
 
-/// What a worker is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WorkerKind {
-    Main,
-    General,
-    Timer,
-    Affinity,
+/// So many words in succession are taken from the slot before the ring has its turn.
+const STREAK_MAX: u32 = 8;
+
+/// So many items are taken from the injector at once.
+const BATCH: usize = 32;
+
+/// What the pool asks of who uses it.
+pub trait Host: Send + Sync {
+    /// Makes a system thread that serves as this worker. It is called by the pool's own thread.
+    fn start_worker(&self, worker: WorkerId, kind: WorkerKind) -> io::Result<()>;
+
+    /// Asks what runs on a worker to give way soon, by [`Pool::yield_word`]. It must not wait.
+    fn preempt(&self, worker: WorkerId);
 }
 
-/// A serial lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StrandId(pub u32);
-
-/// A wait that is under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ticket(pub u64);
-
-/// Where a word waits for a worker.
+/// Who may run a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
+    /// Any worker but that for timers.
     General,
+    /// Any worker, before other work.
     Timer,
+    /// This worker only, while there is one.
     Pinned(WorkerId),
+    /// Any worker, in order and one at a time.
     Strand(StrandId),
 }
 
-/// A word to be run.
-#[derive(Clone, Copy, Debug)]
+/// The number of a strand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StrandId(pub(crate) u32);
+
+/// A word to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
     pub word: u64,
+    /// If it was parked, why it woke.
     pub wake: Option<Wake>,
 }
 
-/// Why a sleep ended.
+/// Why a worker's sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {
+    /// There may be work.
     Look,
+    /// The worker shall end its thread, after [`Pool::leave`].
     Retire,
+    /// The interrupt flag is set.
     Interrupted,
     TimedOut,
 }
 
-/// What became of parking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Park {
-    Parked,
-    Ready(Wake),
+/// What can be set.
+#[derive(Clone, Debug)]
+pub struct PoolConfig {
+    /// How many cores to keep busy.
+    pub cores: usize,
+    /// The most workers, apart from those in blocking regions.
+    pub limit: usize,
+    /// The most when nothing moves otherwise.
+    pub limit_stuck: usize,
+    /// How long an item may run while others wait.
+    pub slice: Duration,
+    /// A worker goes when it was idle so long, unless it is the last.
+    pub retire_after: Duration,
+    /// The room in a worker's own queue, a power of two.
+    pub local_queue: usize,
+    /// Who sets an interrupt flag always writes to [`Pool::alarm`] as well. Else waits look at the flag now and then.
+    pub alarms_interrupts: bool,
+    /// Descriptors can be waited for.
+    pub polls: bool,
 }
 
-/// The machine's side.
-pub trait Host: Send + Sync {
-    fn start_worker(&self, worker: WorkerId, kind: WorkerKind) -> io::Result<()>;
-    fn preempt(&self, worker: WorkerId);
+impl Default for PoolConfig {
+    fn default() -> PoolConfig {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        PoolConfig {
+            cores,
+            limit: (8 * cores).max(64),
+            limit_stuck: 1024,
+            slice: Duration::from_millis(10),
+            retire_after: Duration::from_secs(5),
+            local_queue: 256,
+            alarms_interrupts: false,
+            polls: true,
+        }
+    }
 }
 
-/// The pool.
+/// The longest sleep of a wait with an interrupt flag, if nothing wakes it when the flag is set.
+const INTERRUPT_SLICE: Duration = Duration::from_millis(100);
+
+/// Nobody polls.
+const NOBODY: u32 = 0;
+const STEWARD: u32 = 1;
+
+/// A pool of threads and what they have to do.
 pub struct Pool {
-    state: Mutex<State>,
-    changed: Condvar,
-    host: Arc<dyn Host>,
-}
-
-#[derive(Default)]
-struct State {
-    general: VecDeque<(u64, Option<Wake>)>,
-    pinned: VecDeque<(u64, Option<Wake>)>,
-    workers: u32,
-    idle: u32,
-    next_ticket: u64,
-    armed: HashMap<u64, Armed>,
-    has_steward: bool,
-}
-
-struct Armed {
-    deadline: Option<Instant>,
-    lane: Lane,
-    word: Option<u64>,
-    fired: bool,
+    me: Weak<Pool>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) config: PoolConfig,
+    pub(crate) workers: Workers,
+    pub(crate) idle: IdleWorkers,
+    /// General words of everybody.
+    pub(crate) injector: SharedLine,
+    /// Words of the timer lane.
+    pub(crate) timed: SharedLine,
+    pub(crate) strands: Strands,
+    parking: Mutex<Parking>,
+    /// Words that are parked or ready by ticket.
+    parked: AtomicUsize,
+    poller: Option<Poller>,
+    /// Who sleeps in the poller or is about to: nobody, the steward, or a worker's number and two.
+    role: AtomicU32,
+    /// How often the role was taken.
+    role_turns: AtomicU64,
+    pub(crate) steward: Steward,
+    offload: Offload,
+    pub(crate) counters: Counters,
+    pub(crate) trace: Trace,
+    epoch: Instant,
+    is_shut: AtomicBool,
 }
 
 impl Pool {
-    pub fn new(host: Arc<dyn Host>) -> Arc<Pool> {
-        Arc::new(Pool {
-            state: Mutex::default(),
-            changed: Condvar::new(),
+    /// A pool without threads.
+    pub fn new(config: PoolConfig, host: Arc<dyn Host>) -> Arc<Pool> {
+        Arc::new_cyclic(|me| Pool {
+            me: Weak::clone(me),
             host,
+            workers: Workers::default(),
+            idle: IdleWorkers::default(),
+            injector: SharedLine::default(),
+            timed: SharedLine::default(),
+            strands: Strands::default(),
+            parking: Mutex::new(Parking::default()),
+            parked: AtomicUsize::new(0),
+            poller: config.polls.then(Poller::new).and_then(Result::ok),
+            role: AtomicU32::new(NOBODY),
+            role_turns: AtomicU64::new(0),
+            steward: Steward::default(),
+            offload: Offload::default(),
+            counters: Counters::default(),
+            trace: Trace::default(),
+            epoch: now(),
+            is_shut: AtomicBool::new(false),
+            config,
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+    /// The calling thread becomes the main worker. Call it once, first.
     pub fn enter_main(&self) -> WorkerId {
-        self.lock().workers = 1;
-        WorkerId(0)
+        let id = self.workers.claim(WorkerKind::Main);
+        let id = id.unwrap_or(WorkerId::MAIN);
+        self.arrive(id);
+        id
     }
 
-    pub fn push(&self, _from: Option<WorkerId>, lane: Lane, word: u64) {
-        let mut state = self.lock();
-        self.put(&mut state, lane, word, None);
+    /// A worker's thread is there.
+    fn arrive(&self, id: WorkerId) {
+        let worker = self.workers.get(id);
+        worker.pinned.open();
+        if !worker.serves_timers_only() {
+            self.strands.open_worker(id);
+        }
+        worker.set_state(WorkerState::Running);
     }
 
-    fn put(&self, state: &mut State, lane: Lane, word: u64, wake: Option<Wake>) {
-        match lane {
-            Lane::Pinned(worker) => {
-                state.pinned.push_back((word, wake));
-                self.host.preempt(worker);
+    fn worker(&self, id: WorkerId) -> &Worker {
+        let worker = self.workers.get(id);
+        if worker.state() == WorkerState::Starting {
+            self.arrive(id);
+        }
+        worker
+    }
+
+    fn ring<'a>(&self, worker: &'a Worker) -> &'a Ring {
+        worker.ring(self.config.local_queue)
+    }
+
+    /// Makes a word ready. Workers say who they are; then it need not leave them.
+    pub fn push(&self, from: Option<WorkerId>, lane: Lane, word: u64) {
+        match from {
+            Some(id) if lane == Lane::General => {
+                self.push_local(self.workers.get(id), Next { word, wake: None });
+                self.call_general();
             }
-            _ => state.general.push_back((word, wake)),
-        }
-        if state.idle == 0 && state.workers < 3 {
-            let worker = WorkerId(state.workers);
-            if self.host.start_worker(worker, WorkerKind::General).is_ok() {
-                state.workers += 1;
-            }
-        }
-        self.changed.notify_all();
-    }
-
-    pub fn yield_word(&self, _worker: WorkerId, lane: Lane, word: u64) {
-        let mut state = self.lock();
-        match lane {
-            Lane::Pinned(_) => state.pinned.push_back((word, None)),
-            _ => self.put(&mut state, lane, word, None),
+            _ => self.enqueue(lane, Item::Word(word)),
         }
     }
 
-    pub fn try_next(&self, worker: WorkerId) -> Option<Next> {
-        let mut state = self.lock();
-        let pinned = if worker.0 == 0 {
-            state.pinned.pop_front()
+    /// Makes a word ready that shall run on this worker next, because what runs there is about to wait for it. Nobody else
+    /// is woken for it: if the present item goes on for long, the steward lets others have it.
+    pub fn hand_over(&self, worker: WorkerId, word: u64) {
+        let worker = self.workers.get(worker);
+        worker.is_exposed.store(false, Ordering::Relaxed);
+        if let Some(before) = worker.next.put(word) {
+            self.push_local(worker, before);
+            self.call_general();
         } else {
-            None
-        };
-        let (word, wake) = pinned.or_else(|| state.general.pop_front())?;
-        Some(Next { word, wake })
+            self.steward.notice(self);
+        }
     }
 
+    fn push_local(&self, worker: &Worker, next: Next) {
+        let ring = self.ring(worker);
+        if let Err(next) = ring.push(next) {
+            ring.overflow(&self.injector);
+            if let Err(next) = ring.push(next) {
+                self.injector.push_back(next.into());
+            }
+        }
+    }
+
+    /// Puts back what ran on a worker and has not ended, behind what waits; of a strand, before its other items.
+    pub fn yield_word(&self, worker: WorkerId, lane: Lane, word: u64) {
+        match lane {
+            Lane::General => {
+                let worker = self.workers.get(worker);
+                worker.has_yielded.store(true, Ordering::Relaxed);
+                self.push_local(worker, Next { word, wake: None });
+            }
+            Lane::Strand(strand) => {
+                if let Err(item) = self.strands.push_front(strand, Item::Word(word)) {
+                    self.enqueue(lane, item);
+                }
+            }
+            Lane::Timer | Lane::Pinned(_) => self.enqueue(lane, Item::Word(word)),
+        }
+    }
+
+    /// The next word for this worker, if there is one. What it took before has ended, or is put back or parked.
+    pub fn try_next(&self, id: WorkerId) -> Option<Next> {
+        let worker = self.worker(id);
+        self.finish_strand(id, worker);
+        if worker.shall_leave.load(Ordering::Relaxed) {
+            self.empty(worker);
+            return None;
+        }
+        let turn = worker.turns.load(Ordering::Relaxed) + 1;
+        let next = self.find(id, worker, turn)?;
+        worker.turns.store(turn, Ordering::Relaxed);
+        if self.idle.found(worker) && self.has_any_work() {
+            self.call_general();
+        }
+        Some(next)
+    }
+
+    fn find(&self, id: WorkerId, worker: &Worker, turn: u64) -> Option<Next> {
+        if worker.pinned.len() > 0
+            && let Some(next) = worker.pinned.pop_front().and_then(|item| self.redeem(item))
+        {
+            return Some(next);
+        }
+        if self.timed.len() > 0
+            && let Some(next) = self.timed.pop_front().and_then(|item| self.redeem(item))
+        {
+            return Some(next);
+        }
+        if worker.serves_timers_only() {
+            return None;
+        }
+        let looks_outside = turn.is_multiple_of(INJECTOR_TURNS)
+            || worker.has_yielded.load(Ordering::Relaxed)
+                && worker.has_yielded.swap(false, Ordering::Relaxed);
+        let outside = || self.from_injector(worker);
+        let local = || self.from_local(worker);
+        let strand = || self.from_strands(id, worker);
+        if looks_outside {
+            outside().or_else(local).or_else(strand)
+        } else if turn & 1 == 0 {
+            strand().or_else(local).or_else(outside)
+        } else {
+            local().or_else(strand).or_else(outside)
+        }
+        .or_else(|| self.steal(id, worker, turn))
+    }
+
+    fn from_local(&self, worker: &Worker) -> Option<Next> {
+        let streak = worker.streak.load(Ordering::Relaxed);
+        if streak < STREAK_MAX
+            && let Some(next) = worker.next.take()
+        {
+            worker.streak.store(streak + 1, Ordering::Relaxed);
+            return Some(next);
+        }
+        worker.streak.store(0, Ordering::Relaxed);
+        let ring = worker.ring_if_any();
+        ring.and_then(Ring::pop).or_else(|| worker.next.take())
+    }
+
+    fn from_strands(&self, id: WorkerId, worker: &Worker) -> Option<Next> {
+        let (strand, item) = self.strands.take(id)?;
+        worker.strand.store(strand.0 + 1, Ordering::Relaxed);
+        self.redeem(item)
+    }
+
+    fn from_injector(&self, worker: &Worker) -> Option<Next> {
+        if self.injector.len() == 0 {
+            return None;
+        }
+        let ring = self.ring(worker);
+        let mut batch = [Item::Word(0); BATCH];
+        let room = ring.room().min(BATCH - 1) + 1;
+        let sharers = self.workers.bound().min(self.config.cores) + 1;
+        let count = self.injector.pop_batch(&mut batch[..room], sharers);
+        let mut items = batch[..count].iter();
+        let first = items.find_map(|item| self.redeem(*item));
+        for next in items.filter_map(|item| self.redeem(*item)) {
+            if let Err(next) = ring.push(next) {
+                self.injector.push_back(next.into());
+            }
+        }
+        first
+    }
+
+    fn steal(&self, id: WorkerId, worker: &Worker, turn: u64) -> Option<Next> {
+        let bound = self.workers.bound();
+        // Begins with another one each time.
+        let start = id.index() + 1 + turn as usize;
+        for offset in 0..bound {
+            let victim = WorkerId::from_index((start + offset) % bound);
+            if victim == id {
+                continue;
+            }
+            let victim = self.workers.get(victim);
+            let ring = victim.ring_if_any().filter(|ring| ring.len() > 0);
+            let stolen = ring.and_then(|ring| ring.steal_into(self.ring(worker)));
+            let stolen = stolen.or_else(|| {
+                let is_exposed = victim.is_exposed.load(Ordering::Relaxed);
+                is_exposed.then(|| victim.next.take()).flatten()
+            });
+            if stolen.is_some() {
+                count(&self.counters.stolen);
+                return stolen;
+            }
+        }
+        None
+    }
+
+    /// The word that an item stands for.
+    fn redeem(&self, item: Item) -> Option<Next> {
+        match item {
+            Item::Word(word) => Some(Next { word, wake: None }),
+            Item::Woken(wake, word) => Some(Next {
+                word,
+                wake: super::queues::wake_of_number(wake),
+            }),
+            Item::Ticket(ticket) => {
+                let next = lock(&self.parking).tickets.take(ticket);
+                self.parked.fetch_sub(1, Ordering::SeqCst);
+                next
+            }
+        }
+    }
+
+    fn finish_strand(&self, id: WorkerId, worker: &Worker) {
+        let strand = worker.strand.load(Ordering::Relaxed);
+        if strand != 0 {
+            worker.strand.store(0, Ordering::Relaxed);
+            let placed = self.strands.finish(StrandId(strand - 1));
+            if placed != Placed::Home(id) {
+                self.call_for_strand(placed);
+            }
+        }
+    }
+
+    /// Gives all words of a worker's own to everybody, by the worker.
+    fn empty(&self, worker: &Worker) {
+        let rest = std::iter::from_fn(|| {
+            let ring = worker.ring_if_any();
+            worker.next.take().or_else(|| ring.and_then(Ring::pop))
+        });
+        // One at a time: a word must never be out of the collector's sight while a lock is waited for, and it is not
+        // while its worker does not stand still.
+        for next in rest {
+            self.injector.push_back(next.into());
+        }
+        if self.injector.len() > 0 {
+            self.call_general();
+        }
+    }
+
+    /// Puts an item where its lane waits, and sees to it that somebody comes for it.
+    pub(crate) fn enqueue(&self, lane: Lane, item: Item) {
+        match lane {
+            Lane::General => {
+                self.injector.push_back(item);
+                self.call_general();
+            }
+            Lane::Timer => {
+                self.timed.push_back(item);
+                self.call_for_timer();
+            }
+            Lane::Pinned(id) => {
+                if self.workers.get(id).pinned.push_back(item) {
+                    self.call_worker(id);
+                } else {
+                    self.enqueue(Lane::General, item);
+                }
+            }
+            Lane::Strand(strand) => match self.strands.push(strand, item) {
+                Ok(placed) => self.call_for_strand(placed),
+                Err(item) => self.enqueue(Lane::General, item),
+            },
+        }
+    }
+
+    pub(crate) fn call_for_strand(&self, placed: Placed) {
+        match placed {
+            Placed::Unchanged => {}
+            Placed::Home(worker) => self.call_worker(worker),
+            Placed::Anywhere => self.call_general(),
+        }
+    }
+
+    /// Wakes a worker for what was put where anybody finds it, unless one is on its way.
+    pub(crate) fn call_general(&self) {
+        fence(Ordering::SeqCst);
+        if self.idle.searching() > 0 {
+            return;
+        }
+        if self.idle.general() == 0 || !self.wake_one(|_, worker| !worker.serves_timers_only()) {
+            self.steward.notice(self);
+        }
+    }
+
+    fn call_for_timer(&self) {
+        fence(Ordering::SeqCst);
+        if self.idle.timer() > 0 && self.wake_one(|_, worker| worker.serves_timers_only()) {
+            return;
+        }
+        if self.idle.searching() > 0 {
+            return;
+        }
+        if self.idle.general() == 0 || !self.wake_one(|_, _| true) {
+            self.steward.notice_now(self);
+        }
+    }
+
+    /// Wakes this worker for what only it takes, or lets the steward interrupt what it runs.
+    fn call_worker(&self, id: WorkerId) {
+        fence(Ordering::SeqCst);
+        let is_it = |other, _: &Worker| other == id;
+        if !(self.workers.get(id).is_idle.load(Ordering::SeqCst) && self.wake_one(is_it)) {
+            self.steward.notice(self);
+        }
+    }
+
+    fn wake_one(&self, serves: impl Fn(WorkerId, &Worker) -> bool) -> bool {
+        let poller = self.role.load(Ordering::Relaxed);
+        let cost = |id: WorkerId, worker: &Worker| {
+            serves(id, worker).then(|| {
+                // The main worker has its own work soon; who polls had better go on polling.
+                let is_main = worker.kind() == WorkerKind::Main;
+                2 * u8::from(is_main) + u8::from(poller == role_of(id))
+            })
+        };
+        let Some(id) = self.idle.take(&self.workers, cost) else {
+            return false;
+        };
+        self.rouse(&self.workers.get(id).sleeper);
+        true
+    }
+
+    pub(crate) fn rouse(&self, sleeper: &super::workers::Sleeper) {
+        if sleeper.wake()
+            && let Some(poller) = &self.poller
+        {
+            poller.ring();
+        }
+    }
+
+    /// Whether there is work that any general worker could take.
+    fn has_any_work(&self) -> bool {
+        self.timed.len() > 0
+            || self.injector.len() > 0
+            || self.strands.waiting_for_anybody() > 0
+            || self.workers.all().any(|(_, worker)| {
+                worker.ring_length() > 0
+                    || worker.is_exposed.load(Ordering::Relaxed) && worker.next.is_full()
+            })
+    }
+
+    fn has_work_for(&self, id: WorkerId, worker: &Worker) -> bool {
+        worker.pinned.len() > 0
+            || self.timed.len() > 0
+            || !worker.serves_timers_only()
+                && (self.strands.waiting_for(id) > 0 || self.has_any_work())
+    }
+
+    /// Sleeps until there may be work for this worker, `interrupt` is set or `until` has passed. Call it outside of the
+    /// heap, when [`Pool::try_next`] found nothing.
     pub fn wait(
         &self,
-        worker: WorkerId,
-        interrupt: Option<&AtomicBool>,
+        id: WorkerId,
+        interrupt: Option<&InterruptFlag>,
         until: Option<Instant>,
     ) -> Idle {
-        let mut state = self.lock();
+        let mut has_polled = false;
+        let idle = self.wait_idle(id, interrupt, until, &mut has_polled);
+        if has_polled {
+            self.pass_role();
+        }
+        idle
+    }
+
+    fn wait_idle(
+        &self,
+        id: WorkerId,
+        interrupt: Option<&InterruptFlag>,
+        until: Option<Instant>,
+        has_polled: &mut bool,
+    ) -> Idle {
+        let worker = self.worker(id);
+        self.finish_strand(id, worker);
+        let until = until.map(|until| self.moment(until));
+        let patience = self.patience(worker).map(|patience| {
+            let patience = u64::try_from(patience.as_nanos()).unwrap_or(NEVER);
+            self.clock().saturating_add(patience)
+        });
+        self.idle.enter(id, worker);
         loop {
-            if !state.general.is_empty() || (worker.0 == 0 && !state.pinned.is_empty()) {
+            if self.is_shut.load(Ordering::SeqCst) {
+                self.idle.leave(id, worker, false);
+                return self.retire(id, worker);
+            }
+            if !worker.is_idle.load(Ordering::SeqCst) {
                 return Idle::Look;
             }
-            if interrupt.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {
+            if worker.shall_leave.load(Ordering::Relaxed) {
+                self.idle.leave(id, worker, false);
+                return self.retire(id, worker);
+            }
+            if self.has_work_for(id, worker) {
+                self.idle.leave(id, worker, true);
+                return Idle::Look;
+            }
+            if interrupt.is_some_and(|flag| flag.load(Ordering::Acquire)) {
+                self.give_up(id, worker);
                 return Idle::Interrupted;
             }
-            if until.is_some_and(|until| Instant::now() >= until) {
-                return Idle::TimedOut;
+            let first = until.into_iter().chain(patience).min();
+            if let Some(first) = first
+                && self.clock() >= first
+            {
+                if until.is_some_and(|until| until <= first) {
+                    self.give_up(id, worker);
+                    return Idle::TimedOut;
+                }
+                if self.idle.leave(id, worker, false) {
+                    let kind = worker.kind();
+                    self.trace.tell(format_args!(
+                        "worker {} goes: it was idle ({kind:?})",
+                        id.index()
+                    ));
+                    return self.retire(id, worker);
+                }
+                return Idle::Look;
             }
-            state.idle += 1;
-            state = self
-                .changed
-                .wait_timeout(state, Duration::from_millis(100))
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-            state.idle -= 1;
+            let slice = (interrupt.is_some() && !self.config.alarms_interrupts)
+                .then(|| self.clock() + INTERRUPT_SLICE.as_nanos() as u64);
+            *has_polled |= self.doze(id, worker, first.into_iter().chain(slice).min());
         }
     }
 
-    pub fn leave(&self, _worker: WorkerId) {
-        self.lock().workers -= 1;
+    /// Ends a wait for another reason than work; a wake-up that came meanwhile goes to somebody else.
+    fn give_up(&self, id: WorkerId, worker: &Worker) {
+        if !self.idle.leave(id, worker, false) && self.idle.found(worker) && self.has_any_work() {
+            self.call_general();
+        }
     }
 
-    pub fn arm(
-        self: &Arc<Self>,
+    fn patience(&self, worker: &Worker) -> Option<Duration> {
+        let general = |(_, worker): &(WorkerId, &Worker)| {
+            worker.kind() == WorkerKind::General && worker.state() != WorkerState::Free
+        };
+        match worker.kind() {
+            WorkerKind::Main => None,
+            WorkerKind::Timer => Some(self.config.retire_after),
+            WorkerKind::General => super::policy::Policy::patience(
+                self.workers.all().filter(general).count(),
+                self.config.retire_after,
+            ),
+        }
+    }
+
+    /// Sleeps once, in the poller if nobody else does; whether it was there.
+    fn doze(&self, id: WorkerId, worker: &Worker, until: Option<Moment>) -> bool {
+        if self.take_role(role_of(id)) {
+            let woken = self.poll(&worker.sleeper, until.unwrap_or(NEVER));
+            self.role.store(NOBODY, Ordering::SeqCst);
+            if !woken.is_empty() {
+                // It looks for work now, so that nobody else need be woken at once.
+                self.idle.leave(id, worker, true);
+                self.ready_all(woken);
+            }
+            true
+        } else {
+            let patience =
+                until.map(|until| Duration::from_nanos(until.saturating_sub(self.clock())));
+            worker.sleeper.sleep(patience);
+            false
+        }
+    }
+
+    pub(crate) fn take_role(&self, holder: u32) -> bool {
+        let taken = self
+            .role
+            .compare_exchange(NOBODY, holder, Ordering::SeqCst, Ordering::SeqCst);
+        if taken.is_ok() {
+            self.role_turns.fetch_add(1, Ordering::Relaxed);
+        }
+        taken.is_ok()
+    }
+
+    pub(crate) fn take_role_for_steward(&self) -> bool {
+        self.take_role(STEWARD)
+    }
+
+    pub(crate) fn end_role(&self) {
+        self.role.store(NOBODY, Ordering::SeqCst);
+    }
+
+    pub(crate) fn role_is_vacant(&self) -> bool {
+        self.role.load(Ordering::SeqCst) == NOBODY
+    }
+
+    pub(crate) fn role_turns(&self) -> u64 {
+        self.role_turns.load(Ordering::Relaxed)
+    }
+
+    /// Whoever has polled goes on to something else: another idle worker polls, or the steward sees to it.
+    fn pass_role(&self) {
+        if self.parked.load(Ordering::SeqCst) == 0 || !self.role_is_vacant() {
+            return;
+        }
+        if !self.wake_poller() {
+            self.steward.notice(self);
+        }
+    }
+
+    /// Wakes an idle worker so that it polls. It stays idle.
+    pub(crate) fn wake_poller(&self) -> bool {
+        let Some(id) = self.idle.any() else {
+            return false;
+        };
+        self.rouse(&self.workers.get(id).sleeper);
+        true
+    }
+
+    /// The next deadline, if nobody polls.
+    pub(crate) fn next_deadline_if_vacant(&self) -> Option<Moment> {
+        let is_watched = self.parked() == 0 || !self.role_is_vacant();
+        (!is_watched)
+            .then(|| lock(&self.parking).next_moment())
+            .flatten()
+    }
+
+    /// Sleeps in the poller, by who has the role, until a moment, a ticket or a bell. Gives the tickets that are ready now.
+    pub(crate) fn poll(&self, sleeper: &super::workers::Sleeper, until: Moment) -> Vec<Woken> {
+        let mut woken = Vec::new();
+        let until = {
+            let mut parking = lock(&self.parking);
+            let until = parking.next_moment().unwrap_or(NEVER).min(until);
+            parking.sleeps_until = until;
+            until
+        };
+        let patience =
+            (until != NEVER).then(|| Duration::from_nanos(until.saturating_sub(self.clock())));
+        match &self.poller {
+            Some(poller) => {
+                if sleeper.begin_polling() {
+                    poller.sleep(patience, |fired| {
+                        lock(&self.parking).fired(fired, &mut woken);
+                    });
+                    sleeper.end();
+                }
+            }
+            None => sleeper.sleep(patience),
+        }
+        let mut parking = lock(&self.parking);
+        // Whoever parks now need not wake anybody: the role is taken anew before the next sleep.
+        parking.sleeps_until = 0;
+        if parking
+            .next_moment()
+            .is_some_and(|next| next <= self.clock())
+        {
+            parking.due(self.clock(), &mut woken);
+        }
+        woken
+    }
+
+    /// Puts items for tickets that were made ready.
+    pub(crate) fn ready_all(&self, woken: Vec<Woken>) {
+        for one in woken {
+            self.ready(one);
+        }
+    }
+
+    fn ready(&self, woken: Woken) {
+        self.undo(woken.ticket, woken.registrations);
+        self.enqueue(woken.lane, Item::Ticket(woken.ticket));
+    }
+
+    fn undo(&self, ticket: Ticket, registrations: super::tickets::Registrations) {
+        for registration in registrations.iter().flatten() {
+            if let super::tickets::Registration::Notice(list) = registration {
+                list.remove(ticket);
+            }
+        }
+    }
+
+    /// Makes a ticket ready if it still waits; by any thread.
+    pub(crate) fn wake(&self, ticket: Ticket, wake: Wake) {
+        let woken = lock(&self.parking).wake(ticket, wake);
+        if let Some(woken) = woken {
+            self.ready(woken);
+        }
+    }
+
+    /// The worker's thread ends.
+    fn retire(&self, id: WorkerId, worker: &Worker) -> Idle {
+        worker.set_state(WorkerState::Leaving);
+        if self.idle.found(worker) && self.has_any_work() {
+            self.call_general();
+        }
+        worker.pinned.close_into(&self.injector);
+        if self.strands.close_worker(id) > 0 || self.injector.len() > 0 {
+            self.call_general();
+        }
+        Idle::Retire
+    }
+
+    /// The last call of a worker's thread.
+    pub fn leave(&self, id: WorkerId) {
+        let worker = self.workers.get(id);
+        worker.shall_leave.store(false, Ordering::Relaxed);
+        count(&self.counters.retired);
+        // The next thread that serves under this number is not woken by what was meant for this one.
+        worker.sleeper.end();
+        worker.set_state(WorkerState::Free);
+    }
+
+    /// Parks a word until one of `interests` is ready or `deadline` has passed; then it is ready in `lane`. If it fails
+    /// the word is still the caller's.
+    pub fn park(
+        &self,
+        word: u64,
         interests: &[Interest<'_>],
         deadline: Option<Instant>,
         lane: Lane,
     ) -> io::Result<Ticket> {
-        if !interests.is_empty() {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        let mut state = self.lock();
-        state.next_ticket += 1;
-        let ticket = state.next_ticket;
-        state.armed.insert(
-            ticket,
-            Armed {
-                deadline,
-                lane,
-                word: None,
-                fired: false,
-            },
-        );
-        if !state.has_steward {
-            state.has_steward = true;
-            let pool = Arc::clone(self);
-            std::thread::spawn(move || pool.steward());
-        }
-        Ok(Ticket(ticket))
+        self.begin(Some(word), interests, deadline, lane)
     }
 
-    fn steward(&self) {
-        loop {
-            std::thread::sleep(Duration::from_millis(1));
-            let mut state = self.lock();
-            let now = Instant::now();
-            let due: Vec<u64> = state
-                .armed
-                .iter()
-                .filter(|(_, armed)| !armed.fired && armed.deadline.is_some_and(|at| at <= now))
-                .map(|(&ticket, _)| ticket)
-                .collect();
-            for ticket in due {
-                let armed = state.armed.get_mut(&ticket).expect("found");
-                armed.fired = true;
-                if let Some(word) = armed.word {
-                    let lane = armed.lane;
-                    state.armed.remove(&ticket);
-                    self.put(&mut state, lane, word, Some(Wake::TimedOut));
+    /// Begins to watch for what a word will be parked for: [`Pool::deposit`] brings it, or [`Pool::disarm`] gives the ticket
+    /// up; one of them must come.
+    pub fn arm(
+        &self,
+        interests: &[Interest<'_>],
+        deadline: Option<Instant>,
+        lane: Lane,
+    ) -> io::Result<Ticket> {
+        self.begin(None, interests, deadline, lane)
+    }
+
+    /// Brings the word to a ticket that was armed.
+    pub fn deposit(&self, ticket: Ticket, word: u64) -> Deposit {
+        lock(&self.parking).tickets.deposit(ticket, word)
+    }
+
+    /// Gives a ticket up. A word that it has is the caller's again, unless it is ready already.
+    pub fn disarm(&self, ticket: Ticket) {
+        if !lock(&self.parking).tickets.drop_ready(ticket) {
+            self.unpark(ticket);
+        }
+    }
+
+    fn begin(
+        &self,
+        word: Option<u64>,
+        interests: &[Interest<'_>],
+        deadline: Option<Instant>,
+        lane: Lane,
+    ) -> io::Result<Ticket> {
+        let deadline = deadline.map(|deadline| self.moment(deadline));
+        self.parked.fetch_add(1, Ordering::SeqCst);
+        let parked = {
+            let mut parking = lock(&self.parking);
+            parking.park(self.poller.as_ref(), word, interests, lane)
+        };
+        let (ticket, mut registrations, needs_helper) = match parked {
+            Ok(parked) => parked,
+            Err(error) => {
+                self.parked.fetch_sub(1, Ordering::SeqCst);
+                return Err(error);
+            }
+        };
+        for (index, interest) in interests.iter().enumerate() {
+            if let Interest::Notice(notice, seen) = interest {
+                let list = notice.park(&self.me, ticket, index);
+                registrations.push(super::tickets::Registration::Notice(list));
+                if notice.was_given_since(*seen) {
+                    self.wake(ticket, Wake::Ready(index));
                 }
             }
         }
-    }
-
-    pub fn park(&self, ticket: Ticket, word: u64) -> Park {
-        let mut state = self.lock();
-        let Some(armed) = state.armed.get_mut(&ticket.0) else {
-            return Park::Ready(Wake::TimedOut);
-        };
-        if armed.fired {
-            state.armed.remove(&ticket.0);
-            return Park::Ready(Wake::TimedOut);
+        for (index, pid) in needs_helper {
+            let body = Box::new(move || super::blocking::wait_for_child(pid));
+            if let Err(error) = self.offload.submit(&self.me, ticket, index, body) {
+                let undone = lock(&self.parking).cancel(ticket, registrations);
+                self.undo(ticket, undone);
+                self.parked.fetch_sub(1, Ordering::SeqCst);
+                return Err(error);
+            }
         }
-        armed.word = Some(word);
-        Park::Parked
-    }
-
-    pub fn unpark(&self, ticket: Ticket) -> Option<u64> {
-        self.lock().armed.remove(&ticket.0)?.word
-    }
-
-    pub fn visit_words(&self, visit: &mut dyn FnMut(&mut u64), _young_only: bool) {
-        let mut state = self.lock();
-        let State {
-            general,
-            pinned,
-            armed,
-            ..
-        } = &mut *state;
-        for (word, _) in general.iter_mut().chain(pinned) {
-            visit(word);
+        let (woken, is_earlier) = lock(&self.parking).finish(ticket, registrations, deadline);
+        if let Some(woken) = woken {
+            self.ready(woken);
+        } else if is_earlier {
+            self.wake_sooner();
+        } else if self.role_is_vacant() {
+            self.steward.notice(self);
         }
-        for armed in armed.values_mut() {
-            if let Some(word) = &mut armed.word {
-                visit(word);
+        Ok(ticket)
+    }
+
+    /// Whoever polls shall look at the clock again; if nobody does, the steward shall see to it.
+    fn wake_sooner(&self) {
+        match self.role.load(Ordering::SeqCst) {
+            NOBODY => self.steward.notice(self),
+            STEWARD => self.rouse(self.steward.sleeper()),
+            worker => {
+                let id = WorkerId::from_index(worker as usize - 2);
+                self.rouse(&self.workers.get(id).sleeper);
             }
         }
     }
+
+    /// Takes a parked word back, unless it was made ready before: then it comes, or came, as the next of some worker.
+    pub fn unpark(&self, ticket: Ticket) -> Option<u64> {
+        let (word, registrations) = lock(&self.parking).unpark(ticket)?;
+        self.parked.fetch_sub(1, Ordering::SeqCst);
+        self.undo(ticket, registrations);
+        Some(word)
+    }
+
+    /// Lets a helper thread do a job that blocks, and parks a word until it has ended. If that fails the word is still the
+    /// caller's.
+    pub fn offload(
+        &self,
+        job: Box<dyn FnOnce() + Send>,
+        word: u64,
+        lane: Lane,
+    ) -> io::Result<Ticket> {
+        self.parked.fetch_add(1, Ordering::SeqCst);
+        let ticket = lock(&self.parking).tickets.reserve(Some(word), lane);
+        let submitted = self.offload.submit(&self.me, ticket, 0, job);
+        if let Err(error) = submitted {
+            lock(&self.parking).cancel(ticket, Vec::new());
+            self.parked.fetch_sub(1, Ordering::SeqCst);
+            return Err(error);
+        }
+        let (woken, _) = lock(&self.parking).finish(ticket, Vec::new(), None);
+        if let Some(woken) = woken {
+            self.ready(woken);
+        }
+        Ok(ticket)
+    }
+
+    pub(crate) fn offload_queue(&self) -> &Offload {
+        &self.offload
+    }
+
+    /// What runs on this worker blocks its thread from now on: the core is somebody else's.
+    pub fn begin_blocking(&self, id: WorkerId) {
+        let worker = self.workers.get(id);
+        if worker.blocking_depth.fetch_add(1, Ordering::Relaxed) > 0 {
+            return;
+        }
+        if let Some(next) = worker.next.take() {
+            self.push_local(worker, next);
+        }
+        worker.set_state(WorkerState::Blocked);
+        self.strands.close_worker(id);
+        if self.has_any_work() {
+            self.call_general();
+            self.steward.notice_now(self);
+        }
+    }
+
+    /// It does not block any more.
+    pub fn end_blocking(&self, id: WorkerId) {
+        let worker = self.workers.get(id);
+        if worker.blocking_depth.fetch_sub(1, Ordering::Relaxed) == 1 {
+            worker.set_state(WorkerState::Running);
+            if !worker.serves_timers_only() {
+                self.strands.open_worker(id);
+            }
+        }
+    }
+
+    /// A new strand.
+    pub fn strand(&self) -> StrandId {
+        self.strands.make()
+    }
+
+    /// Nothing is pushed to the strand any more; what is in it still runs.
+    pub fn close_strand(&self, strand: StrandId) {
+        self.strands.close(strand);
+    }
+
+    /// Shows every word, which may be changed, while all workers stand still or are in [`Pool::wait`]. `young_only`: those that
+    /// have come since the last time are enough.
+    pub fn visit_words(&self, visit: &mut dyn FnMut(&mut u64), young_only: bool) {
+        for (_, worker) in self.workers.all() {
+            if let Some(ring) = worker.ring_if_any() {
+                ring.visit(visit);
+            }
+            worker.next.visit(visit);
+            worker.pinned.visit(visit, young_only);
+        }
+        // What goes from a worker's line to the injector meanwhile is seen in one of them.
+        self.timed.visit(visit, young_only);
+        self.injector.visit(visit, young_only);
+        self.strands.visit(visit, young_only);
+        lock(&self.parking).tickets.visit(visit, young_only);
+    }
+
+    /// Words that general workers could take now, about.
+    pub(crate) fn queued(&self) -> usize {
+        let local: usize = self
+            .workers
+            .all()
+            .map(|(_, worker)| worker.ring_length() + usize::from(worker.next.is_full()))
+            .sum();
+        self.injector.len() + self.strands.waiting() + local
+    }
+
+    pub(crate) fn parked(&self) -> usize {
+        self.parked.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn me(&self) -> Option<Arc<Pool>> {
+        self.me.upgrade()
+    }
+
+    pub(crate) fn is_shut(&self) -> bool {
+        self.is_shut.load(Ordering::SeqCst)
+    }
+
+    /// Now, in nanoseconds since the pool was made.
+    pub(crate) fn clock(&self) -> Moment {
+        self.moment(now())
+    }
+
+    fn moment(&self, instant: Instant) -> Moment {
+        let since = instant.saturating_duration_since(self.epoch).as_nanos();
+        u64::try_from(since).unwrap_or(NEVER - 1)
+    }
+
+    pub fn statistics(&self) -> PoolStatistics {
+        let mut statistics = PoolStatistics {
+            cores: self.config.cores,
+            helpers: self.offload.helpers(),
+            queued: self.queued() + self.timed.len(),
+            parked: self.parked(),
+            started: read(&self.counters.started),
+            retired: read(&self.counters.retired),
+            refused: read(&self.counters.refused),
+            preempted: read(&self.counters.preempted),
+            stolen: read(&self.counters.stolen),
+            ticks: read(&self.counters.ticks),
+            workers_max: read(&self.counters.workers_max) as usize,
+            ..PoolStatistics::default()
+        };
+        for (_, worker) in self.workers.all() {
+            statistics.taken += worker.turns.load(Ordering::Relaxed);
+            statistics.queued += worker.pinned.len();
+            match worker.state() {
+                WorkerState::Free => continue,
+                WorkerState::Idle => statistics.idle += 1,
+                WorkerState::Blocked => statistics.blocked += 1,
+                WorkerState::Starting | WorkerState::Running | WorkerState::Leaving => {}
+            }
+            statistics.workers += 1;
+        }
+        statistics
+    }
+
+    /// Sets who is told why each worker comes or goes.
+    pub fn set_trace(&self, sink: Option<TraceSink>) {
+        self.trace.set(sink);
+    }
+
+    /// A descriptor that anybody may write eight bytes of a number to, even a signal handler, so that waits look at their
+    /// interrupt flags.
+    pub fn alarm(&self) -> Option<BorrowedFd<'_>> {
+        self.poller.as_ref().map(Poller::alarm)
+    }
+
+    /// Ends all waits with [`Idle::Retire`], and the pool's own threads. Words stay where they are.
+    pub fn shut_down(&self) {
+        self.is_shut.store(true, Ordering::SeqCst);
+        while self.wake_one(|_, _| true) {}
+        self.steward.notice_now(self);
+        self.offload.shut_down();
+    }
 }
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Pool")
+            .field("statistics", &self.statistics())
+            .finish_non_exhaustive()
+    }
+}
+
+fn role_of(id: WorkerId) -> u32 {
+    id.index() as u32 + 2
+}
+
+#[cfg(test)]
+mod scenarios;
+#[cfg(test)]
+mod tests;

@@ -52,7 +52,9 @@ impl Thread {
         self.mutator().walk(|object| {
             let value = object.value();
             if object.kind() == Some(Kind::Record)
-                && value.as_object().is_some_and(|object| object.field(0) == record_type)
+                && value
+                    .as_object()
+                    .is_some_and(|object| object.field(0) == record_type)
             {
                 found.push(value);
             }

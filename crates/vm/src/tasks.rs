@@ -22,8 +22,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use canny_heap::{CollectionMode, RootVisitor, Roots};
-use canny_sched::Wake;
-use canny_sched::pool::{Idle, Lane, Next, Park, Pool, Ticket, WorkerId};
+use canny_sched::{Deposit, Idle, Lane, Next, Pool, PoolConfig, Ticket, Wake, WorkerId};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation::CODE;
 use canny_value::{ObjectRef, Value};
@@ -72,7 +71,7 @@ pub struct Tasks {
 impl Tasks {
     /// Whether anybody else could run while the current task of a thread waits.
     fn are_there_others(&self, thread: &Thread) -> bool {
-        thread.worker != Some(WorkerId(0)) || self.count.load(Ordering::SeqCst) > 0
+        thread.worker != Some(WorkerId::MAIN) || self.count.load(Ordering::SeqCst) > 0
     }
 }
 
@@ -102,7 +101,7 @@ impl Thread {
         let interrupts = self.interrupts.clone();
         let tasks = vm.tasks.get_or_init(|| {
             let host = Arc::new(host::MachineHost::new(&vm));
-            let pool = Pool::new(host.clone());
+            let pool = Pool::new(PoolConfig::default(), host.clone());
             vm.heap()
                 .add_global_roots(Box::new(PoolRoots(pool.clone())));
             let worker = pool.enter_main();
@@ -114,7 +113,7 @@ impl Thread {
             })
         });
         if self.worker.is_none() {
-            self.worker = Some(WorkerId(0));
+            self.worker = Some(WorkerId::MAIN);
         }
         tasks.clone()
     }
@@ -132,7 +131,7 @@ impl Thread {
 
     /// The number of the worker that this thread is.
     pub fn worker(&self) -> usize {
-        self.worker.map_or(0, |worker| worker.0 as usize)
+        self.worker.map_or(0, |worker| worker.index())
     }
 
     /// Counts tasks that begin or, if negative, end; gives how many there are.
@@ -147,14 +146,14 @@ impl Thread {
             .as_kind(Kind::Record)
             .filter(|task| task.length() >= task::WORDS)
             .and_then(|task| task.field(task::LANE).as_index());
-        lane.map_or(free, |worker| Lane::Pinned(WorkerId(worker as u32)))
+        lane.map_or(free, |worker| Lane::Pinned(WorkerId::from_index(worker)))
     }
 
     /// Hands a waiter that was claimed to the workers, behind all others or where it is soon found.
     pub fn make_ready(&mut self, waiter: Value, behind: bool) -> Result<(), Raise> {
         let lane = self.lane_of(waiter)?;
         let tasks = self.tasks();
-        let worker = self.worker.unwrap_or(WorkerId(0));
+        let worker = self.worker.unwrap_or(WorkerId::MAIN);
         if behind {
             tasks.pool.yield_word(worker, lane, waiter.bits());
         } else {
@@ -169,7 +168,7 @@ impl Thread {
         };
         let lane = task.field(task::LANE);
         Ok(match lane.as_index() {
-            Some(worker) => Lane::Pinned(WorkerId(worker as u32)),
+            Some(worker) => Lane::Pinned(WorkerId::from_index(worker)),
             None if lane == Value::TRUE => Lane::Timer,
             None => Lane::General,
         })
@@ -183,7 +182,7 @@ impl Thread {
     /// Drops what the thread runs and takes up what waits for a worker; sleeps while there is nothing.
     pub fn serve(&mut self) -> Raise {
         let tasks = self.tasks();
-        let worker = self.worker.unwrap_or(WorkerId(0));
+        let worker = self.worker.unwrap_or(WorkerId::MAIN);
         self.task = Value::FALSE;
         loop {
             if let Some(next) = tasks.pool.try_next(worker) {
@@ -193,7 +192,7 @@ impl Thread {
                 continue;
             }
             let interrupts = self.interrupts.clone();
-            let flag = (worker == WorkerId(0)).then(|| interrupts.interrupt_waiting());
+            let flag = (worker == WorkerId::MAIN).then(|| interrupts.interrupt_waiting());
             let pool = tasks.pool.clone();
             let idle = {
                 let _region = self.mutator().enter_native();
@@ -212,7 +211,7 @@ impl Thread {
                     return self.raise(ConditionKind::Interrupt, message, &[], None);
                 }
             }
-            if worker == WorkerId(0)
+            if worker == WorkerId::MAIN
                 && let Some(exit) = tasks.host.exit()
             {
                 return self.leave(exit);
@@ -281,7 +280,7 @@ impl Thread {
         let deadline = Instant::now().checked_add(after);
         let lane = self.lane_of_task(Lane::Timer);
         match tasks.pool.arm(&[], deadline, lane) {
-            Ok(ticket) => Ok(ticket.0),
+            Ok(ticket) => Ok(ticket.number()),
             Err(error) => Err(self.raise(ConditionKind::System, &error.to_string(), &[], None)),
         }
     }
@@ -298,15 +297,20 @@ impl Thread {
             return Err(self.raise_type("%park-ticket!", 2, "waiter", waiter));
         }
         let tasks = self.tasks();
-        Ok(match tasks.pool.park(Ticket(ticket), waiter.bits()) {
-            Park::Parked => None,
-            Park::Ready(wake) => Some(wake_number(wake)),
-        })
+        Ok(
+            match tasks
+                .pool
+                .deposit(Ticket::with_number(ticket), waiter.bits())
+            {
+                Deposit::Parked => None,
+                Deposit::Ready(wake) => Some(wake_number(wake)),
+            },
+        )
     }
 
     /// Gives a ticket up.
     pub fn disarm_ticket(&mut self, ticket: u64) {
-        self.tasks().pool.unpark(Ticket(ticket));
+        self.tasks().pool.disarm(Ticket::with_number(ticket));
     }
 }
 

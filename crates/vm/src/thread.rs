@@ -92,7 +92,7 @@ pub struct Thread {
     /// Nothing else may run on this thread, whatever is asked, while this is not 0.
     pub(crate) critical: u32,
     /// The worker that the thread serves as.
-    pub(crate) worker: Option<canny_sched::pool::WorkerId>,
+    pub(crate) worker: Option<canny_sched::WorkerId>,
     /// What the operation that has just given up would have waited for.
     pub(crate) ticket: Option<u64>,
     /// The operation that is done again has no time left.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use canny_sched::pool::{Host, WorkerId, WorkerKind};
+use canny_sched::{Host, WorkerId, WorkerKind};
 use canny_value::Value;
 
 use crate::Vm;
@@ -56,7 +56,7 @@ impl MachineHost {
 
     fn ask_for_exit(&self, exit: Exit) {
         *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
-        if let Some(main) = self.workers().get(&WorkerId(0)) {
+        if let Some(main) = self.workers().get(&WorkerId::MAIN) {
             main.ask_to_leave();
         }
     }
@@ -68,7 +68,7 @@ impl Host for MachineHost {
             return Err(io::ErrorKind::NotConnected.into());
         };
         std::thread::Builder::new()
-            .name(format!("canny-worker-{}", worker.0))
+            .name(format!("canny-worker-{}", worker.index()))
             .spawn(move || serve(&vm, worker))
             .map(drop)
     }

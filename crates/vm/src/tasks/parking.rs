@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use canny_sched::Interest;
-use canny_sched::parking::{Parking, with_parking};
-use canny_sched::pool::{Lane, Pool, Ticket};
+use canny_sched::hook::{Parking, with_parking};
+use canny_sched::{Lane, Pool, Ticket};
 
 use crate::thread::Thread;
 
@@ -45,7 +45,7 @@ impl Thread {
             let parking = parking.clone();
             self.outside_heap(|| with_parking(parking, work))
         };
-        (outcome, parking.ticket.get().map(|ticket| ticket.0))
+        (outcome, parking.ticket.get().map(|ticket| ticket.number()))
     }
 
     fn task_parking(&self) -> Option<Rc<TaskParking>> {

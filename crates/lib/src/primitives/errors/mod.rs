@@ -224,7 +224,11 @@ fn note_task(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     };
     let frames = thread.describe_frames(FRAMES_MAX);
     let mut separator = ": ";
-    for frame in frames.iter().filter(|frame| !frame.is_library).take(NAMED_MAX) {
+    for frame in frames
+        .iter()
+        .filter(|frame| !frame.is_library)
+        .take(NAMED_MAX)
+    {
         let name = frame.name.as_deref().unwrap_or("a procedure");
         text.push_str(separator);
         text.push_str(name);
@@ -237,7 +241,10 @@ fn note_task(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let text = thread.string(&text);
     let condition = condition.value();
     let condition_place = thread.protect(condition);
-    let before = match condition.as_object().map(|object| object.field(field::ORIGIN)) {
+    let before = match condition
+        .as_object()
+        .map(|object| object.field(field::ORIGIN))
+    {
         Some(list) if list.is_pair() => list,
         _ => Value::NIL,
     };

@@ -1,0 +1,33 @@
+//! What waits can be for, and what can end them.
+
+use std::os::fd::BorrowedFd;
+
+use rustix::process::Pid;
+
+use super::notice::{Notice, Seen};
+
+/// What a wait can end for.
+#[derive(Clone, Copy, Debug)]
+pub enum Interest<'a> {
+    /// Bytes can be read from the descriptor, or its end or an error was reached.
+    Readable(BorrowedFd<'a>),
+    /// Bytes can be written to the descriptor, or an error was reached.
+    Writable(BorrowedFd<'a>),
+    /// The child process has ended. Its status is still there to be asked for.
+    ChildEnded(Pid),
+    /// The notice was given since it was looked at.
+    Notice(&'a Notice, Seen),
+}
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// What the interest with this index is about may have happened.
+    Ready(usize),
+    /// The deadline has passed.
+    TimedOut,
+    /// The interrupt flag is set.
+    Interrupted,
+    /// Who is in charge of the thread's waits has taken note of it; see [`crate::hook`]. The operation is to be given up.
+    Parked,
+}

@@ -1,0 +1,361 @@
+//! The steward: the pool's own thread. It starts workers, asks those to give way that run long while others wait, moves
+//! strands away from stuck workers, and polls while no worker is idle. It allocates nothing in a tick.
+//!
+//! | state | → by | → state |
+//! |---|---|---|
+//! | absent | who notices demand that no idle worker meets; it makes the thread | ticking |
+//! | ticking | the steward, when nothing has waited for some ticks; it looks once more afterwards | asleep |
+//! | asleep | who notices demand, and wakes it; an event or a deadline, if the steward polls | ticking |
+//!
+//! While nothing waits it sleeps without a limit, in the poller if it has that role.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::Host;
+use super::policy::{Decision, Observation, Policy, Reason};
+use super::pool::Pool;
+use super::statistics::{count, read};
+use super::sync::atomic::{AtomicU8, Ordering};
+use super::sync::spawn;
+use super::timers::{Moment, NEVER};
+use super::workers::{Sleeper, WorkerId, WorkerKind, WorkerState};
+
+/// How often it looks around while work waits.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The same while timers wait.
+const TIMER_TICK: Duration = Duration::from_millis(2);
+
+/// So many ticks without demand, and it sleeps.
+const CALM_TICKS: u32 = 3;
+
+/// A worker is stuck when it was at one item for so many slices.
+const STUCK_SLICES: u64 = 5;
+
+const ABSENT: u8 = 0;
+const ASLEEP: u8 = 1;
+const TICKING: u8 = 2;
+
+#[derive(Debug, Default)]
+pub(crate) struct Steward {
+    state: AtomicU8,
+    sleeper: Sleeper,
+}
+
+impl Steward {
+    /// There is demand: the steward shall look around within a tick.
+    pub(crate) fn notice(&self, pool: &Pool) {
+        let state = self.state.load(Ordering::SeqCst);
+        if state == TICKING || !self.set_out(state) {
+            return;
+        }
+        if state == ASLEEP {
+            pool.rouse(&self.sleeper);
+            return;
+        }
+        let Some(pool_of_thread) = pool.me() else {
+            return;
+        };
+        if let Err(error) = spawn("canny-steward", move || Round::new().run(&pool_of_thread)) {
+            self.state.store(ABSENT, Ordering::SeqCst);
+            count(&pool.counters.refused);
+            pool.trace.tell(format_args!(
+                "no steward: the system refused a thread: {error}"
+            ));
+        }
+    }
+
+    /// The same, at once.
+    pub(crate) fn notice_now(&self, pool: &Pool) {
+        if self.state.load(Ordering::SeqCst) == TICKING {
+            pool.rouse(&self.sleeper);
+        } else {
+            self.notice(pool);
+        }
+    }
+
+    fn set_out(&self, state: u8) -> bool {
+        self.state
+            .compare_exchange(state, TICKING, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+
+    pub(crate) fn sleeper(&self) -> &Sleeper {
+        &self.sleeper
+    }
+}
+
+/// What the steward remembers of a worker.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    turns: u64,
+    since: Moment,
+}
+
+/// What the steward remembers between looks.
+struct Round {
+    policy: Policy,
+    workers: Vec<Seen>,
+    calm: u32,
+    polls: bool,
+    role_turns: u64,
+}
+
+impl Round {
+    fn new() -> Round {
+        Round {
+            policy: Policy::new(),
+            workers: Vec::new(),
+            calm: 0,
+            polls: false,
+            role_turns: 0,
+        }
+    }
+
+    fn run(mut self, pool: &Pool) {
+        while !pool.is_shut() {
+            count(&pool.counters.ticks);
+            let seen = self.look_around(pool);
+            let decision = self.policy.tick(&seen);
+            carry_out(pool, &seen, decision);
+            if has_demand(pool) || seen.starting > 0 {
+                self.calm = 0;
+            } else {
+                self.calm += 1;
+            }
+            self.see_to_poller(pool);
+            self.sleep(pool);
+        }
+        if self.polls {
+            pool.end_role();
+        }
+    }
+
+    /// Counts, and asks those to give way that have had their slice.
+    fn look_around(&mut self, pool: &Pool) -> Observation {
+        let now = pool.clock();
+        let slice = pool.config.slice.as_nanos() as u64;
+        let mut seen = Observation {
+            now: Duration::from_nanos(now),
+            cores: pool.config.cores,
+            limit: pool.config.limit,
+            limit_stuck: pool.config.limit_stuck,
+            queued: pool.queued(),
+            timers_queued: pool.timed.len(),
+            idle: pool.idle.general(),
+            processor: processor_time(),
+            refused: read(&pool.counters.refused),
+            ..Observation::default()
+        };
+        if self.workers.len() < pool.workers.bound() {
+            self.workers.resize(pool.workers.bound(), Seen::default());
+        }
+        for (id, worker) in pool.workers.all() {
+            let state = worker.state();
+            let turns = worker.turns.load(Ordering::Relaxed);
+            seen.turns += turns;
+            match worker.kind() {
+                _ if state == WorkerState::Free => continue,
+                WorkerKind::Timer => seen.has_timer_worker = true,
+                WorkerKind::General => seen.general += 1,
+                WorkerKind::Main => {}
+            }
+            let remembered = &mut self.workers[id.index()];
+            if remembered.turns != turns || state != WorkerState::Running {
+                *remembered = Seen { turns, since: now };
+            }
+            match state {
+                WorkerState::Starting if worker.kind() == WorkerKind::General => seen.starting += 1,
+                WorkerState::Blocked => seen.blocked += 1,
+                WorkerState::Running => {
+                    let age = now - remembered.since;
+                    if worker.kind() != WorkerKind::Timer {
+                        seen.running += 1;
+                        seen.stuck += usize::from(age >= slice * STUCK_SLICES);
+                    }
+                    if age >= slice {
+                        relieve(pool, id, &seen);
+                    }
+                }
+                _ => {}
+            }
+        }
+        seen
+    }
+
+    /// Polls if nobody has for a tick, and gives the role to an idle worker if there is one.
+    fn see_to_poller(&mut self, pool: &Pool) {
+        if self.polls || pool.parked() == 0 || !pool.role_is_vacant() {
+            self.role_turns = pool.role_turns();
+            return;
+        }
+        let is_long = self.role_turns == pool.role_turns();
+        if is_long && pool.wake_poller() {
+            return;
+        }
+        if !pool.take_role_for_steward() {
+            return;
+        }
+        pool.ready_all(pool.poll(pool.steward.sleeper(), 0));
+        self.role_turns = pool.role_turns();
+        if is_long {
+            self.polls = true;
+        } else {
+            pool.end_role();
+            // Not calm: the next look finds out whether somebody polls.
+            self.calm = 0;
+        }
+    }
+
+    fn sleep(&mut self, pool: &Pool) {
+        let steward = &pool.steward;
+        let is_calm = self.calm >= CALM_TICKS;
+        if is_calm {
+            steward.state.store(ASLEEP, Ordering::SeqCst);
+            if has_demand(pool) || pool.is_shut() || self.must_watch(pool) {
+                steward.state.store(TICKING, Ordering::SeqCst);
+                return;
+            }
+        }
+        let now = pool.clock();
+        let tick = if pool.timed.len() > 0 {
+            TIMER_TICK
+        } else {
+            TICK
+        };
+        let until = if is_calm {
+            NEVER
+        } else {
+            now + tick.as_nanos() as u64
+        };
+        if self.polls {
+            let woken = pool.poll(steward.sleeper(), until);
+            if !woken.is_empty() {
+                pool.ready_all(woken);
+                self.calm = 0;
+            }
+            if pool.idle.general() > 0 || !has_demand(pool) && pool.parked() == 0 {
+                pool.end_role();
+                self.polls = false;
+                self.calm = 0;
+            }
+        } else {
+            let patience = (until != NEVER).then(|| {
+                let until = pool
+                    .next_deadline_if_vacant()
+                    .map_or(until, |next| next.min(until));
+                Duration::from_nanos(until.saturating_sub(now))
+            });
+            steward.sleeper().sleep(patience);
+        }
+        steward.state.store(TICKING, Ordering::SeqCst);
+    }
+
+    /// Something is parked, and nobody polls.
+    fn must_watch(&self, pool: &Pool) -> bool {
+        !self.polls && pool.parked() > 0 && pool.role_is_vacant()
+    }
+}
+
+/// What runs on this worker has had its slice: lets others come to what waits behind it.
+fn relieve(pool: &Pool, id: WorkerId, seen: &Observation) {
+    let worker = pool.workers.get(id);
+    let is_general = worker.kind() != WorkerKind::Timer;
+    if is_general {
+        if worker.next.is_full() && !worker.is_exposed.swap(true, Ordering::SeqCst) {
+            pool.call_general();
+        }
+        if pool.strands.move_from(id) > 0 {
+            pool.call_general();
+        }
+    }
+    let waits_for_any = is_general && seen.queued > 0 && seen.idle == 0;
+    if worker.pinned.len() > 0 || waits_for_any || seen.timers_queued > 0 {
+        count(&pool.counters.preempted);
+        pool.host.preempt(id);
+    }
+}
+
+fn carry_out(pool: &Pool, seen: &Observation, decision: Decision) {
+    if seen.idle > 0 && seen.queued > 0 {
+        pool.call_general();
+    }
+    if decision.start_timer {
+        start(
+            pool,
+            WorkerKind::Timer,
+            "timers are due and nobody is idle",
+            seen,
+        );
+    }
+    for _ in 0..decision.start {
+        let why = match decision.reason {
+            Reason::Enough | Reason::First => "there is work and no worker",
+            Reason::BelowCores => "work waits and cores are unused",
+            Reason::Blocked => "work waits and workers are in blocking regions",
+            Reason::NoProgress => "work waits, workers are stuck and the processor is not used",
+            Reason::Stuck => "nothing moves",
+        };
+        if !start(pool, WorkerKind::General, why, seen) {
+            break;
+        }
+    }
+    if decision.retire_one {
+        let newest = pool.workers.all().filter(|(_, worker)| {
+            worker.kind() == WorkerKind::General && worker.state() == WorkerState::Running
+        });
+        if let Some((id, worker)) = newest.last() {
+            worker.shall_leave.store(true, Ordering::SeqCst);
+            pool.trace.tell(format_args!(
+                "worker {} goes: {} run on {} cores",
+                id.index(),
+                seen.running,
+                seen.cores
+            ));
+        }
+    }
+}
+
+fn start(pool: &Pool, kind: WorkerKind, why: &str, seen: &Observation) -> bool {
+    let Some(id) = pool.workers.claim(kind) else {
+        return false;
+    };
+    if let Err(error) = Host::start_worker(&*pool.host, id, kind) {
+        pool.workers.get(id).set_state(WorkerState::Free);
+        count(&pool.counters.refused);
+        pool.trace
+            .tell(format_args!("no worker comes although {why}: {error}"));
+        return false;
+    }
+    count(&pool.counters.started);
+    let present = pool.statistics().workers as u64;
+    pool.counters
+        .workers_max
+        .fetch_max(present, std::sync::atomic::Ordering::Relaxed);
+    pool.trace.tell(format_args!(
+        "worker {} comes ({kind:?}): {why} ({} queued, {} running, {} blocked, {} cores)",
+        id.index(),
+        seen.queued,
+        seen.running,
+        seen.blocked,
+        seen.cores
+    ));
+    true
+}
+
+/// Whether anything ready waits for a worker.
+fn has_demand(pool: &Pool) -> bool {
+    pool.queued() > 0
+        || pool.timed.len() > 0
+        || pool
+            .workers
+            .all()
+            .any(|(_, worker)| worker.pinned.len() > 0)
+}
+
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
