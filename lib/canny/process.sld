@@ -12,7 +12,8 @@
 (define-library (canny process)
   (export run run/check run->string run->lines run->bytevector run-for-each-line
           shell-command pipeline
-          spawn process? process-id process-command process-input process-output process-error
+          spawn-process process? process-id process-command process-input process-output
+          process-error
           process-status process-running? process-wait process-signal process-terminate
           process-close
           call-with-process
@@ -255,18 +256,18 @@
     ;; `#:environment` has all variables as pairs, `#:variables` only those that are other than here, with `#f` for one that is
     ;; not there.  `#:directory` is where the program starts.  `#:group #t` makes a process group of its own.  `#:pty #t`, or a
     ;; pair of rows and columns, gives it a terminal, whose other side are the input and output ports.
-    (define* (spawn command #:key (input 'pipe) (output 'pipe) (error 'inherit)
-                    (environment 'inherit) (variables '()) (directory #f) (group #f)
-                    (pty #f) (binary #f))
-      (let ((parts (command-parts 'spawn command))
-            (size (pty-size 'spawn pty)))
+    (define* (spawn-process command #:key (input 'pipe) (output 'pipe) (error 'inherit)
+                            (environment 'inherit) (variables '()) (directory #f) (group #f)
+                            (pty #f) (binary #f))
+      (let ((parts (command-parts 'spawn-process command))
+            (size (pty-size 'spawn-process pty)))
         (if (and size (pair? (cdr parts)))
-            (%range-error 'spawn 1 "a terminal is for one program" command))
-        (start 'spawn parts
+            (%range-error 'spawn-process 1 "a terminal is for one program" command))
+        (start 'spawn-process parts
                (if size 'pipe input)
                (if size 'pipe output)
                (if size 'inherit error)
-               (environment-setting 'spawn environment variables)
+               (environment-setting 'spawn-process environment variables)
                directory
                (if group #t #f)
                size
@@ -348,13 +349,13 @@
       (close-quietly (process-output process))
       (close-quietly (process-error process)))
 
-    ;; Starts a program as `spawn` does, with these keyword arguments in a list, and calls a procedure with the process.  When
+    ;; Starts a program as `spawn-process` does, with these keyword arguments in a list, and calls a procedure with the process.  When
     ;; the procedure returns, its results are returned once the program has ended; when it raises or is left, the program is
     ;; ended.
     (define (call-with-process command procedure . options)
       (if (not (procedure? procedure))
           (%type-error 'call-with-process 2 "procedure" procedure))
-      (let ((process (%apply spawn (cons command options)))
+      (let ((process (%apply spawn-process (cons command options)))
             (finished? #f))
         (for-each %end-with-program (process-children process))
         (dynamic-wind

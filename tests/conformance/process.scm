@@ -203,7 +203,7 @@
   (test 0 (run '("true") #:timeout 60)))
 
 (test-group "processes"
-  (define process (spawn cat))
+  (define process (spawn-process cat))
   (test #t (process? process))
   (test '("cat") (process-command process))
   (test #t (> (process-id process) 0))
@@ -224,18 +224,18 @@
   (process-close process)
   (process-close process)
   (test 'type (failure (read-line (process-output process))))
-  (let ((process (spawn '("sleep" "60") #:input 'null #:output 'null #:group #t)))
+  (let ((process (spawn-process '("sleep" "60") #:input 'null #:output 'null #:group #t)))
     (test #t (process-signal process 'sigterm #:group #t))
     (test -15 (process-wait process))
     (test 'range (failure (process-signal process 'no-such-signal)))
     (test 'range (failure (process-signal process 500))))
-  (let ((process (spawn '("sleep" "60"))))
+  (let ((process (spawn-process '("sleep" "60"))))
     (test -15 (process-terminate process))
     (test -15 (process-terminate process)))
-  (let ((process (spawn (sh "trap '' TERM; echo ready; while :; do sleep 0.01; done"))))
+  (let ((process (spawn-process (sh "trap '' TERM; echo ready; while :; do sleep 0.01; done"))))
     (read-line (process-output process))
     (test -9 (process-terminate process #:grace 0.05)))
-  (test (bytevector 1 2) (let ((process (spawn cat #:binary #t)))
+  (test (bytevector 1 2) (let ((process (spawn-process cat #:binary #t)))
                            (write-bytevector (bytevector 1 2) (process-input process))
                            (close-port (process-input process))
                            (read-bytevector 10 (process-output process))))
@@ -248,23 +248,23 @@
                              (leave 'left))))))
   (test -15 (process-status left))
   ;; Nobody reads any more.
-  (let ((process (spawn '("true"))))
+  (let ((process (spawn-process '("true"))))
     (process-wait process)
     (test 'file (failure (begin (write-string (make-string 100000 #\x) (process-input process))
                                 (flush-output-port (process-input process)))))
     (process-close process))
   (test 'type (failure (process-wait 5)))
-  (test 'type (failure (spawn '("true") #:output 5)))
-  (test 'type (failure (spawn '("true") #:pty 5))))
+  (test 'type (failure (spawn-process '("true") #:output 5)))
+  (test 'type (failure (spawn-process '("true") #:pty 5))))
 
 (test-group "terminals"
   (test '("terminal" "30 90")
-    (let* ((process (spawn (sh "test -t 0 && test -t 1 && echo terminal; stty size")
-                           #:pty '(30 . 90)))
+    (let* ((process (spawn-process (sh "test -t 0 && test -t 1 && echo terminal; stty size")
+                                   #:pty '(30 . 90)))
            (lines (port->lines (process-output process))))
       (test 0 (process-wait process))
       lines))
-  (test "got x" (let ((process (spawn (sh "read a; echo got $a") #:pty #t)))
+  (test "got x" (let ((process (spawn-process (sh "read a; echo got $a") #:pty #t)))
                   (write-string "x\n" (process-input process))
                   (flush-output-port (process-input process))
                   ;; The terminal echoes.
@@ -272,7 +272,7 @@
                   (let ((line (read-line (process-output process))))
                     (process-wait process)
                     line)))
-  (test 'range (failure (spawn '(("cat") ("cat")) #:pty #t))))
+  (test 'range (failure (spawn-process '(("cat") ("cat")) #:pty #t))))
 
 (test-group "many"
   ;; Neither zombies nor descriptors are left.
@@ -285,7 +285,7 @@
   ;; Processes that nobody waits for.
   (do ((count 0 (+ count 1)))
       ((= count 50))
-    (spawn '("true")))
+    (spawn-process '("true")))
   (test 0 (run '("true"))))
 
 (delete-tree scratch)
