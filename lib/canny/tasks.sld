@@ -27,7 +27,7 @@
 (define-library (canny tasks)
   (export start spawn task? current-task task-name yield sleep
           await await/default future? make-future future-done? future-resolve! future-reject!
-          then future-map all any race
+          future-then future-map future-all future-any future-race
           cancel! cancelled-error? with-timeout
           with-tasks without-scope
           deadlock-error?
@@ -89,8 +89,8 @@
 
     ;; Waiting.
 
-    ;; Puts the current task away and has `(publish waiter)` tell those who may end the wait.  That gives #f, or else,
-    ;; having told nobody, what the wait gives at once.  It must not raise.  Gives what the task is woken with: the
+    ;; Puts the current task away and has `(publish waiter)` tell those who may end the wait.  That gives #f, or else what
+    ;; the wait gives at once.  It must not raise.  Gives what the task is woken with: the
     ;; symbol `cancelled` when that is why.
     (define (%park why publish)
       (let ((task (%current-task)))
@@ -102,7 +102,8 @@
              (let ((at-once (if (announce! task waiter why)
                                 'cancelled
                                 (publish waiter))))
-               (if at-once
+               ;; Somebody who was told may have been faster.
+               (if (and at-once (%claim! waiter))
                    (begin
                      (set-task-continuation! task #f)
                      (%set-current-task! task)
@@ -471,10 +472,10 @@
     ;; Combinations.
 
     ;; A future of what a procedure gives for the value of a future.
-    (define (then future procedure)
-      (future-of 'then 1 future)
+    (define (future-then future procedure)
+      (future-of 'future-then 1 future)
       (if (not (procedure? procedure))
-          (%type-error 'then 2 "procedure" procedure))
+          (%type-error 'future-then 2 "procedure" procedure))
       (spawn (lambda () (procedure (await future)))))
 
     (define (future-map procedure . futures)
@@ -486,8 +487,8 @@
           (done future)))
 
     ;; A future of the list of all values; the first one to be rejected rejects it.
-    (define (all futures)
-      (let* ((plain (map (lambda (future) (future-of 'all 1 future)) futures))
+    (define (future-all futures)
+      (let* ((plain (map (lambda (future) (future-of 'future-all 1 future)) futures))
              (result (make-future))
              (left (make-counter #f (length plain))))
         (if (null? plain)
@@ -515,13 +516,13 @@
         (counter-count counter)))
 
     ;; A future of the first value; rejected with the last rejection if there is none.
-    (define (any futures)
-      (let* ((plain (map (lambda (future) (future-of 'any 1 future)) futures))
+    (define (future-any futures)
+      (let* ((plain (map (lambda (future) (future-of 'future-any 1 future)) futures))
              (result (make-future))
              (left (make-counter #f (length plain))))
         (if (null? plain)
             (settle! result 'error
-                     (%make-condition 'error "any: there is no future" '() 'any))
+                     (%make-condition 'error "there is no future" '() 'future-any))
             (for-each
              (lambda (future)
                (when-settled future
@@ -534,8 +535,8 @@
         result))
 
     ;; A future of what the first one to be settled gives or raises.
-    (define (race futures)
-      (let ((plain (map (lambda (future) (future-of 'race 1 future)) futures))
+    (define (future-race futures)
+      (let ((plain (map (lambda (future) (future-of 'future-race 1 future)) futures))
             (result (make-future)))
         (for-each
          (lambda (future)
