@@ -133,13 +133,10 @@ impl Thread {
         let mut barrier_at: Option<*mut Value> = None;
         let mut depth = 0usize;
         let mut walk = FrameWalk::new(self);
-        while let Some(step) = walk.next() {
+        while let Some(step) = walk.next_settled(|closure| visitor.visit(closure)) {
             let Step { fp, live, .. } = step;
-            // SAFETY: the walk gives live frames; their closure word and live registers hold values.
-            unsafe {
-                visitor.visit(&mut *fp.offset(-2));
-                live.each(|register| visitor.visit(&mut *fp.add(register)));
-            }
+            // SAFETY: the walk gives live frames; their live registers hold values.
+            unsafe { live.each(|register| visitor.visit(&mut *fp.add(register))) };
             depth += 1;
             if depth >= REVISITED_FRAMES && barrier_at.is_none() && step.may_hold_barrier {
                 barrier_at = Some(fp);
