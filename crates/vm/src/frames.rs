@@ -152,6 +152,16 @@ impl FrameWalk {
 
     /// The next older frame.
     pub(crate) fn next(&mut self) -> Option<Step> {
+        self.next_settled(|_| ())
+    }
+
+    /// The next older frame; `settle` is given its closure before anything is read of that. In a collection the closure may
+    /// have been moved on behalf of another frame, perhaps another thread's: then only its new place tells the code.
+    pub(crate) fn next_settled(&mut self, settle: impl FnOnce(&mut Value)) -> Option<Step> {
+        if let Next::Inside { fp, .. } | Next::At { fp, .. } = self.next {
+            // SAFETY: a live frame has its link words.
+            settle(unsafe { &mut *fp.offset(frame::CLOSURE as isize) });
+        }
         let (fp, pc, live) = match self.next {
             Next::Done => return None,
             Next::Inside { fp, pc, arguments } => (fp, pc, self.live_inside(fp, pc, arguments)),

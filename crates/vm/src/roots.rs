@@ -35,6 +35,12 @@ impl SharedRoots {
             .insert(name, value);
     }
 
+    /// The value with a name, which is this one if there is none.
+    pub(crate) fn named_or_set(&self, name: &'static str, value: Value) -> Value {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        *inner.named.entry(name).or_insert(value)
+    }
+
     pub(crate) fn named(&self, name: &'static str) -> Option<Value> {
         self.inner
             .lock()
@@ -54,12 +60,16 @@ impl SharedRoots {
             .filter(|value| value.is_true())
     }
 
-    pub(crate) fn set_procedure(&self, id: usize, value: Value) {
+    /// The procedure object of a primitive, which is this one if none was made.
+    pub(crate) fn procedure_or_set(&self, id: usize, value: Value) -> Value {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.procedures.len() <= id {
             inner.procedures.resize(id + 1, Value::FALSE);
         }
-        inner.procedures[id] = value;
+        if !inner.procedures[id].is_true() {
+            inner.procedures[id] = value;
+        }
+        inner.procedures[id]
     }
 }
 
@@ -134,13 +144,10 @@ impl Thread {
         let mut barrier_at: Option<*mut Value> = None;
         let mut depth = 0usize;
         let mut walk = FrameWalk::new(self);
-        while let Some(step) = walk.next() {
+        while let Some(step) = walk.next_settled(|closure| visitor.visit(closure)) {
             let Step { fp, live, .. } = step;
-            // SAFETY: the walk gives live frames; their closure word and live registers hold values.
-            unsafe {
-                visitor.visit(&mut *fp.offset(-2));
-                live.each(|register| visitor.visit(&mut *fp.add(register)));
-            }
+            // SAFETY: the walk gives live frames; their live registers hold values.
+            unsafe { live.each(|register| visitor.visit(&mut *fp.add(register))) };
             depth += 1;
             if depth >= REVISITED_FRAMES && barrier_at.is_none() && step.may_hold_barrier {
                 barrier_at = Some(fp);
