@@ -1,6 +1,7 @@
 //! Copying and filling payload words in bulk, with one barrier for each card.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_tables::layout::CARD_SHIFT;
 use canny_value::{ObjectRef, Value};
@@ -13,6 +14,8 @@ impl Mutator {
     /// Copies payload words `range` of `source` to `target`, another object or the same, from word `at`
     /// on; the ranges may overlap.
     ///
+    /// `is_alone` says that no other thread reads or writes the words at once; if it may, each is copied as a whole.
+    ///
     /// # Panics
     /// If an object is not scannable or a range is outside its object.
     pub fn copy_fields(
@@ -21,17 +24,19 @@ impl Mutator {
         range: Range<usize>,
         target: ObjectRef,
         at: usize,
+        is_alone: bool,
     ) {
         check_range(source, &range);
         let written = at..at.saturating_add(range.len());
         check_range(target, &written);
-        // SAFETY: both ranges are inside live objects; `copy` allows them to overlap.
+        let (from, to) = (source.slot_address(range.start), target.slot_address(at));
+        // SAFETY: both ranges are inside live objects; both ways of copying allow them to overlap.
         unsafe {
-            std::ptr::copy(
-                source.slot_address(range.start) as *const u64,
-                target.slot_address(at) as *mut u64,
-                range.len(),
-            );
+            if is_alone {
+                std::ptr::copy(from as *const u64, to as *mut u64, range.len());
+            } else {
+                copy_words(from, to, range.len());
+            }
         }
         self.barrier_for(target, written);
     }
@@ -59,6 +64,23 @@ impl Mutator {
         for card in first..=last {
             self.barrier(card << CARD_SHIFT);
         }
+    }
+}
+
+/// Copies words one by one.
+///
+/// # Safety
+/// Both ranges are words of live objects.
+unsafe fn copy_words(from: usize, to: usize, count: usize) {
+    // SAFETY: the caller's contract; words are aligned.
+    let copy = |index: usize| unsafe {
+        let word = AtomicU64::from_ptr((from + 8 * index) as *mut u64).load(Ordering::Relaxed);
+        AtomicU64::from_ptr((to + 8 * index) as *mut u64).store(word, Ordering::Relaxed);
+    };
+    if from < to {
+        (0..count).rev().for_each(copy);
+    } else {
+        (0..count).for_each(copy);
     }
 }
 

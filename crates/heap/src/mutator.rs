@@ -87,14 +87,17 @@ impl Mutator {
             roots,
             request,
         });
-        Mutator {
+        drop(state);
+        let mut mutator = Mutator {
             heap: heap.clone(),
             id,
             area,
             local,
             due: Due::Nothing,
             _own_area: None,
-        }
+        };
+        mutator.meet_others();
+        mutator
     }
 
     /// Makes the current thread a mutator with an area of its own and no roots but its native stack.
@@ -756,6 +759,9 @@ impl Drop for Mutator {
         state.statistics.bytes_allocated += closed as u64;
         state.stop(self.id, Status::InNative, &heap);
         state.mutators.retain(|entry| entry.id != self.id);
+        if let [last] = &state.mutators[..] {
+            last.request.set_has_others(false);
+        }
     }
 }
 

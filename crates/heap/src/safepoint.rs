@@ -30,6 +30,10 @@ pub trait SafepointRequest: Send + Sync {
     /// A mutator that is notified resets the notice *first* and calls `safepoint` then, so that a
     /// notice which comes in between is not lost.
     fn request(&self);
+
+    /// Says whether the heap has other mutators from now on. That there are some is said while this one stands at a safepoint;
+    /// that there are none any more may be said at any time.
+    fn set_has_others(&self, _has_others: bool) {}
 }
 
 /// For mutators that call [`Mutator::safepoint`] or allocate often enough by themselves.
@@ -117,6 +121,32 @@ impl Mutator {
         heap.stop_requested.store(false, Ordering::Relaxed);
         heap.resumed.notify_all();
         Some(result)
+    }
+
+    /// Tells all mutators that they are not alone, if this one is not.
+    pub(crate) fn meet_others(&mut self) {
+        let heap = self.heap().clone();
+        let has_others = heap.lock().mutators.len() > 1;
+        let tell = |_: &Heap, state: &mut HeapState| {
+            for entry in &state.mutators {
+                entry.request.set_has_others(true);
+            }
+        };
+        if has_others {
+            while self.stop_the_world(tell).is_none() {}
+        }
+    }
+
+    /// Waits until every other mutator has come to a safepoint, or is in a native region. What they do between two of their
+    /// safepoints, they have either done by then or begin afterwards. Collections may come first.
+    pub fn meet_at_safepoints(&mut self) {
+        while self.stop_the_world(|_, _| ()).is_none() {}
+    }
+
+    /// Runs `work`, which must not use the heap's functions, while every other mutator is stopped; `None`, and nothing was done,
+    /// if another thread stopped this one first.
+    pub fn try_alone<R>(&mut self, work: impl FnOnce() -> R) -> Option<R> {
+        self.stop_the_world(|_, _| work())
     }
 
     /// Stores a word that is no reference in a payload word of an object while every other mutator is stopped.

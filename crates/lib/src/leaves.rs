@@ -318,7 +318,7 @@ extern "C" fn string_to_symbol(thread: &mut InPlace, string: Word, _: Word, _: W
         return Value::DECLINED;
     };
     or_decline(with_units(string, |units| {
-        thread.find_symbol(units.as_ascii()?)
+        thread.find_symbol(&units.to_ascii()?)
     }))
 }
 

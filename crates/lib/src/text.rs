@@ -68,11 +68,18 @@ impl<'a> Units<'a> {
         self.iter().map(character)
     }
 
-    /// The text, if it is ASCII.
+    /// Whether the text is ASCII.
     #[inline]
-    pub(crate) fn as_ascii(self) -> Option<&'a str> {
+    pub(crate) fn is_ascii(self) -> bool {
+        matches!(self, Units::Narrow(bytes) if bytes.is_ascii())
+    }
+
+    /// A copy of the text, if it is ASCII. Another thread may change the units themselves at any time, so that no text may be
+    /// made of them in place.
+    #[inline]
+    pub(crate) fn to_ascii(self) -> Option<AsciiCopy> {
         match self {
-            Units::Narrow(bytes) if bytes.is_ascii() => std::str::from_utf8(bytes).ok(),
+            Units::Narrow(bytes) if bytes.is_ascii() => AsciiCopy::of(bytes),
             _ => None,
         }
     }
@@ -80,8 +87,12 @@ impl<'a> Units<'a> {
     /// The text as a Rust string.
     pub(crate) fn to_text(self) -> String {
         match self {
-            Units::Narrow(bytes) if bytes.is_ascii() => {
-                bytes.iter().map(|&byte| byte as char).collect()
+            Units::Narrow(bytes) => {
+                let copy = bytes.to_vec();
+                match copy.is_ascii() {
+                    true => String::from_utf8(copy).unwrap_or_default(),
+                    false => copy.into_iter().map(char::from).collect(),
+                }
             }
             units => units.characters().collect(),
         }
@@ -94,6 +105,46 @@ impl<'a> Units<'a> {
             Units::Wide(_) => self
                 .characters()
                 .for_each(|character| builder.push(character)),
+        }
+    }
+}
+
+/// Bytes of a copy that need no memory of their own.
+const COPIED_SHORT: usize = 120;
+
+/// A text copied out of a string.
+pub(crate) enum AsciiCopy {
+    Short([u8; COPIED_SHORT], usize),
+    Long(String),
+}
+
+impl AsciiCopy {
+    #[inline]
+    fn of(bytes: &[u8]) -> Option<AsciiCopy> {
+        let length = bytes.len();
+        if length > COPIED_SHORT {
+            let copy = bytes.to_vec();
+            // The original may have changed since somebody looked at it.
+            return copy
+                .is_ascii()
+                .then(|| String::from_utf8(copy).ok().map(AsciiCopy::Long))?;
+        }
+        let mut copy = [0; COPIED_SHORT];
+        copy[..length].copy_from_slice(bytes);
+        copy.is_ascii().then_some(AsciiCopy::Short(copy, length))
+    }
+}
+
+impl std::ops::Deref for AsciiCopy {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        match self {
+            AsciiCopy::Short(copy, length) => {
+                std::str::from_utf8(&copy[..*length]).unwrap_or_default()
+            }
+            AsciiCopy::Long(text) => text,
         }
     }
 }

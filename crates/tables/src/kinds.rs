@@ -81,7 +81,7 @@ kinds! {
     RecordType "record-type" Scannable 8 ["name" "parent" "fields" "serial" "extension" "place"];
     /// Entries in the order of insertion, and an index into them; see the library's hash tables.
     HashTable "hash-table" Scannable 8 ["equivalence" "weakness" "count" "used" "filled" "index" "entries"
-        "identity" "epoch" "full-collections" "settled" "jumped" "loose" "last-key" "last"];
+        "identity" "epoch" "full-collections" "settled" "jumped" "loose" "last-key" "last" "lock"];
     /// `id` names the host's object behind it; the collector tells the host when the port died. `loan` is the address
     /// of its loan, a raw word that looks like a fixnum; see [`crate::layout::loan`]. `service` is `#f` or a procedure that makes
     /// or takes the bytes. The last three are for string ports whose text is in the heap.

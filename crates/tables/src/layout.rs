@@ -170,8 +170,10 @@ pub mod thread {
     /// Address of the word that is 1 while generated code uses the loan of a port; by the address the thread is known
     /// as the borrower. See [`super::loan`].
     pub const LOAN_FLAG: i32 = CHANCES + 8;
+    /// 1 while the heap has other mutators than this thread's, else 0. It becomes 1 while all stand at safepoints only.
+    pub const HAS_OTHERS: i32 = LOAN_FLAG + 8;
     /// First free byte after the fixed fields.
-    pub const SIZE: usize = LOAN_FLAG as usize + 8;
+    pub const SIZE: usize = HAS_OTHERS as usize + 8;
 }
 
 /// Payload words of a port.

@@ -1,5 +1,7 @@
 //! Reading pairs and objects through a tagged word.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{FLAG_ASCII, FLAG_IMMUTABLE};
 
@@ -257,6 +259,39 @@ impl ObjectRef {
                 bytes.len(),
             );
         }
+    }
+
+    /// Payload word `index` as a lock: the fixnum 0 says that it is free, another word that it is taken. Panics when out of range.
+    #[inline(always)]
+    fn lock_word(&self, index: usize) -> &AtomicU64 {
+        assert!(
+            index * 8 + 8 <= self.header().payload_bytes(),
+            "word index out of range"
+        );
+        // SAFETY: the word is inside the live object, which does not move as long as nobody comes to a safepoint; that word is
+        // used through this function only.
+        unsafe { AtomicU64::from_ptr(self.slot_address(index) as *mut u64) }
+    }
+
+    /// Takes the lock that payload word `index` is, if it is free. Who has it comes to no safepoint before
+    /// [`ObjectRef::unlock`].
+    #[inline(always)]
+    pub fn try_lock(self, index: usize) -> bool {
+        self.lock_word(index)
+            .compare_exchange(
+                Value::ZERO.bits(),
+                Value::fixnum(1).bits(),
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            )
+            .is_ok()
+    }
+
+    /// Gives the lock that payload word `index` is back.
+    #[inline(always)]
+    pub fn unlock(self, index: usize) {
+        self.lock_word(index)
+            .store(Value::ZERO.bits(), Ordering::Release);
     }
 
     /// Replaces the flags.

@@ -173,11 +173,23 @@ impl Thread {
         if known.is_kind(Kind::Keyword) {
             return known;
         }
-        let symbol = self.protect(symbol);
-        let keyword = self.object(Kind::Keyword, 0, 1, self.protected(symbol));
-        self.store(self.protected(symbol), SPARE, keyword);
-        self.release(symbol);
-        keyword
+        let place = self.protect(symbol);
+        let keyword = self.object(Kind::Keyword, 0, 1, self.protected(place));
+        let symbol = self.protected(place);
+        self.release(place);
+        // Another thread may have made one meanwhile.
+        let symbols = self.vm.symbols.clone();
+        let _lock = symbols.lock();
+        match symbol
+            .as_kind(Kind::Symbol)
+            .map(|object| object.field(SPARE))
+        {
+            Some(known) if known.is_kind(Kind::Keyword) => known,
+            _ => {
+                self.store(symbol, SPARE, keyword);
+                keyword
+            }
+        }
     }
 
     /// Asks for `id` to be reported once `object` is dead.

@@ -10,9 +10,13 @@ use crate::primitive::Raise;
 use crate::strings::{string_data, string_length};
 use crate::thread::Thread;
 
+/// Words that are copied or filled between two safepoints: some tens of microseconds.
+const WORDS_AT_ONCE: usize = 1 << 16;
+
 impl Thread {
     /// Copies payload words `range` of a scannable object into another, or the same, from word `at` on;
-    /// the ranges may overlap. Panics when a range is outside its object.
+    /// the ranges may overlap. Panics when a range is outside its object. Comes to safepoints in the middle of a long copy; the
+    /// objects are held by the native stack and stay where they are.
     pub fn copy_fields(
         &mut self,
         source: ObjectRef,
@@ -20,12 +24,41 @@ impl Thread {
         target: ObjectRef,
         at: usize,
     ) {
-        self.mutator().copy_fields(source, range, target, at);
+        let is_alone = !self.has_others();
+        // Backwards if the target begins inside of what is copied.
+        let backwards = source == target && range.contains(&at);
+        let count = range.len();
+        let mut done = 0;
+        while done < count {
+            let words = (count - done).min(WORDS_AT_ONCE);
+            let offset = if backwards {
+                count - done - words
+            } else {
+                done
+            };
+            let start = range.start + offset;
+            let part = start..start + words;
+            self.mutator()
+                .copy_fields(source, part, target, at + offset, is_alone);
+            done += words;
+            if done < count {
+                self.mutator().safepoint();
+            }
+        }
     }
 
-    /// Stores one value in payload words `range` of a scannable object. Panics when the range is outside.
+    /// Stores one value in payload words `range` of a scannable object. Panics when the range is outside. Comes to safepoints as
+    /// [`Thread::copy_fields`] does.
     pub fn fill_fields(&mut self, object: ObjectRef, range: Range<usize>, value: Value) {
-        self.mutator().fill_fields(object, range, value);
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min(start + WORDS_AT_ONCE);
+            self.mutator().fill_fields(object, start..end, value);
+            start = end;
+            if start < range.end {
+                self.mutator().safepoint();
+            }
+        }
     }
 
     /// Copies bytes `range` of a bytevector or numeric vector into another of that kind, or the same, from index `at` on; the ranges may
@@ -76,7 +109,8 @@ impl Thread {
         let (from, to) = (string_data(source), string_data(target));
         match (from.kind(), to.kind()) {
             (Kind::String8, Kind::String8) => {
-                from.with_bytes(|bytes| note_content(to, at, &bytes[range.clone()]));
+                let is_alone = !self.has_others();
+                from.with_bytes(|bytes| note_content(to, at, &bytes[range.clone()], is_alone));
                 copy_payload(from, to, range, at, 1);
             }
             (Kind::String8, _) => from.with_bytes(|bytes| {
@@ -86,10 +120,11 @@ impl Thread {
             }),
             (_, Kind::String8) => from.with_utf32(|units| {
                 for (index, &unit) in units[range].iter().enumerate() {
-                    let byte = u8::try_from(unit)
-                        .expect("the target is as wide as the source's characters");
-                    note_content(to, at + index, &[byte]);
-                    to.set_byte(at + index, byte);
+                    // Another thread may have put a wide one in since the caller looked: that one is too late for this copy.
+                    if let Ok(byte) = u8::try_from(unit) {
+                        note_content(to, at + index, &[byte], false);
+                        to.set_byte(at + index, byte);
+                    }
                 }
             }),
             (_, _) => copy_payload(from, to, range, at, 4),
@@ -106,7 +141,7 @@ impl Thread {
                 data.set_utf32(index, character as u32);
             } else {
                 let byte = u8::try_from(character as u32).expect("the string is wide enough");
-                note_content(data, index, &[byte]);
+                note_content(data, index, &[byte], false);
                 data.set_byte(index, byte);
             }
         }
@@ -136,14 +171,14 @@ fn copy_payload(from: ObjectRef, to: ObjectRef, range: Range<usize>, at: usize, 
 }
 
 /// Keeps the promise of [`FLAG_ASCII`] before `bytes` are put into narrow string data at `at`: makes it when
-/// they are the whole content, takes it back when they break it.
-fn note_content(data: ObjectRef, at: usize, bytes: &[u8]) {
+/// they are the whole content, takes it back when they break it. It is made only if nobody else may change the data at once.
+fn note_content(data: ObjectRef, at: usize, bytes: &[u8], is_alone: bool) {
     let flags = data.header().flags();
     let ascii = flags & FLAG_ASCII != 0;
-    let whole = at == 0 && bytes.len() == data.length();
+    let whole = is_alone && at == 0 && bytes.len() == data.length();
     if (whole || ascii) && ascii != bytes.is_ascii() {
-        // SAFETY: the flag agrees with the bytes that the caller is about to write; strings are not shared
-        // between threads without synchronisation of the program's own.
+        // SAFETY: the flag agrees with the bytes that the caller is about to write. Who is not alone only clears it, which
+        // others may do at once.
         unsafe { data.set_flags(flags ^ FLAG_ASCII) };
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_heap::{CollectionMode, Mutator, RootVisitor, Roots};
 use canny_syntax::core::GlobalName;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_WATCHED;
@@ -82,13 +82,14 @@ impl Thread {
 
     /// Changes the value of a cell, and gives up compiled code that relies on it.
     pub(crate) fn set_cell(&mut self, cell: Value, value: Value) {
-        if cell
+        let is_watched = cell
             .as_object()
-            .is_some_and(|object| object.has_flag(FLAG_WATCHED))
-        {
-            self.cell_changes(cell);
+            .is_some_and(|object| object.has_flag(FLAG_WATCHED));
+        if is_watched {
+            self.change_watched_cell(cell, value);
+        } else {
+            self.store(cell, VALUE, value);
         }
-        self.store(cell, VALUE, value);
     }
 
     /// Gives a global variable a value, whether or not it had one.
@@ -111,6 +112,21 @@ impl Thread {
 pub(crate) fn cell_value(cell: Value) -> Value {
     cell.as_kind(Kind::Cell)
         .map_or(Value::UNBOUND, |cell| cell.field(VALUE))
+}
+
+/// Changes the value of a cell, without a barrier: [`note_change`] has to follow before the next safepoint.
+pub(crate) fn set_cell_value(cell: Value, value: Value) {
+    if let Some(cell) = cell.as_kind(Kind::Cell) {
+        // SAFETY: a payload word of a live cell.
+        unsafe { *(cell.slot_address(VALUE) as *mut Value) = value }
+    }
+}
+
+/// Lets the collector look at the value of a cell that was changed.
+pub(crate) fn note_change(mutator: &mut Mutator, cell: Value) {
+    if let Some(cell) = cell.as_kind(Kind::Cell) {
+        mutator.barrier(cell.slot_address(VALUE));
+    }
 }
 
 /// The name of a cell's variable.

@@ -33,13 +33,21 @@ pub struct InterruptState {
     limit: AtomicPtr<AtomicU64>,
     loop_entry: AtomicPtr<AtomicUsize>,
     loop_stub: AtomicUsize,
+    has_others: AtomicPtr<AtomicU64>,
     /// Set while an interrupt waits, for system calls that should give up.
     waiting: AtomicBool,
     lock: Mutex<()>,
 }
 
 impl InterruptState {
-    pub(crate) fn connect(&self, limit: *const AtomicU64, loop_entry: *const AtomicUsize) {
+    pub(crate) fn connect(
+        &self,
+        limit: *const AtomicU64,
+        loop_entry: *const AtomicUsize,
+        has_others: *const AtomicU64,
+    ) {
+        self.has_others
+            .store(has_others.cast_mut(), Ordering::Release);
         self.loop_stub
             .store(canny_llint::slow_stub(Opcode::Loop), Ordering::Relaxed);
         self.limit.store(limit.cast_mut(), Ordering::Release);
@@ -111,5 +119,15 @@ impl InterruptState {
 impl SafepointRequest for InterruptState {
     fn request(&self) {
         self.notify(STOP);
+    }
+
+    fn set_has_others(&self, has_others: bool) {
+        let word = self.has_others.load(Ordering::Acquire);
+        if word.is_null() {
+            return;
+        }
+        // SAFETY: it points into the thread block, which is there until its mutator is dropped; the heap calls this under its
+        // lock, with which the mutator leaves the list.
+        unsafe { (*word).store(u64::from(has_others), Ordering::Relaxed) };
     }
 }

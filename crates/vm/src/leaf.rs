@@ -107,6 +107,14 @@ impl InPlace {
         }
         let mutator = self.0.mutator();
         let data = mutator.bytes_in_place(Kind::String8, FLAG_ASCII, pieces);
+        if self.0.has_others()
+            && let Some(object) = data.as_object()
+            && !object.with_bytes(<[u8]>::is_ascii)
+        {
+            // A piece changed while it was copied.
+            return None;
+        }
+        let mutator = self.0.mutator();
         let string = mutator.object_in_place(Kind::String, 0, 2, data);
         mutator.store(string, strings::LENGTH, Value::fixnum(length as i64));
         Some(string)
@@ -116,6 +124,12 @@ impl InPlace {
     #[inline(always)]
     pub fn store(&mut self, object: Value, index: usize, value: Value) {
         self.0.store(object, index, value);
+    }
+
+    /// Whether other threads may use the same objects.
+    #[inline(always)]
+    pub fn has_others(&self) -> bool {
+        self.0.has_others()
     }
 
     /// The heap's epoch, which a collection changes.

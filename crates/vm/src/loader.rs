@@ -202,23 +202,25 @@ impl Thread {
         if row.name == CAPTURE {
             enter_natively(procedure, canny_llint::native_capture());
         }
-        self.vm.shared_roots.set_procedure(index, procedure);
-        procedure
+        self.vm.shared_roots.procedure_or_set(index, procedure)
     }
 
     /// Makes what the machine itself needs before any code is loaded.
     pub(crate) fn make_machine_procedures(&mut self) {
-        if self.vm.shared_roots.named(TRAP).is_none() {
+        // Threads may begin at the same time; the last of them made decides whether there is anything to do.
+        if self.vm.shared_roots.named(ESCAPE).is_none() {
             let stub = |opcode| [encode_abc(opcode, 0, 0, 0)];
             let any = code::VARIADIC;
             let trap = self.machine_code(TRAP, &stub(Opcode::ArityError), any, None);
-            self.vm.shared_roots.set_named(TRAP, trap);
+            self.vm.shared_roots.named_or_set(TRAP, trap);
             let continuation =
                 self.machine_code(CONTINUATION, &stub(Opcode::ContinueStub), any, None);
             enter_natively(continuation, canny_llint::native_continue());
-            self.vm.shared_roots.set_named(CONTINUATION, continuation);
+            self.vm
+                .shared_roots
+                .named_or_set(CONTINUATION, continuation);
             let escape = self.machine_code(ESCAPE, &stub(Opcode::EscapeStub), any, None);
-            self.vm.shared_roots.set_named(ESCAPE, escape);
+            self.vm.shared_roots.named_or_set(ESCAPE, escape);
         }
         let code_of = |name| {
             let closure = self.vm.shared_roots.named(name);

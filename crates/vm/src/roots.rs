@@ -35,6 +35,12 @@ impl SharedRoots {
             .insert(name, value);
     }
 
+    /// The value with a name, which is this one if there is none.
+    pub(crate) fn named_or_set(&self, name: &'static str, value: Value) -> Value {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        *inner.named.entry(name).or_insert(value)
+    }
+
     pub(crate) fn named(&self, name: &'static str) -> Option<Value> {
         self.inner
             .lock()
@@ -54,12 +60,16 @@ impl SharedRoots {
             .filter(|value| value.is_true())
     }
 
-    pub(crate) fn set_procedure(&self, id: usize, value: Value) {
+    /// The procedure object of a primitive, which is this one if none was made.
+    pub(crate) fn procedure_or_set(&self, id: usize, value: Value) -> Value {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.procedures.len() <= id {
             inner.procedures.resize(id + 1, Value::FALSE);
         }
-        inner.procedures[id] = value;
+        if !inner.procedures[id].is_true() {
+            inner.procedures[id] = value;
+        }
+        inner.procedures[id]
     }
 }
 

@@ -1,7 +1,12 @@
 //! Strings: a header object with the length, and narrow (Latin-1) or wide (UTF-32) data.
 //!
 //! The data object's kind says how wide it is, so a reader that loaded the data pointer sees a consistent
-//! string while another thread widens it. Data may be longer than the string.
+//! string while another thread widens it. Data may be longer than the string, whose length never changes, and never become
+//! narrow again. What one thread puts into the narrow data while another one widens the string may be lost.
+//!
+//! The ASCII flag of narrow data is a promise, which is taken back before it is broken. Threads that change a string at once
+//! may find it kept a moment too long: who relies on it gets a wrong character, nothing worse. While there are several
+//! threads the promise is made for fresh data only.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{FLAG_ASCII, FLAG_IMMUTABLE};
@@ -19,13 +24,12 @@ pub fn string_text(string: Value) -> Option<String> {
     let length = string_length(string);
     let data = string.field(DATA).as_object()?;
     if data.kind() == Kind::String8 {
-        return Some(data.with_bytes(|bytes| {
-            let bytes = &bytes[..length];
-            match std::str::from_utf8(bytes) {
-                Ok(ascii) if bytes.is_ascii() => ascii.to_owned(),
-                _ => bytes.iter().map(|&byte| byte as char).collect(),
-            }
-        }));
+        // What is looked at is a copy, which no other thread changes meanwhile.
+        let bytes = data.with_bytes(|bytes| bytes[..length].to_vec());
+        if !bytes.is_ascii() {
+            return Some(bytes.iter().map(|&byte| byte as char).collect());
+        }
+        return String::from_utf8(bytes).ok();
     }
     Some(data.with_utf32(|units| {
         units[..length]
@@ -140,8 +144,8 @@ impl Thread {
         }
         if let Ok(byte) = u8::try_from(code) {
             if byte >= 0x80 && data.is_ascii() {
-                // SAFETY: clearing the ASCII promise is always right; strings are not shared between
-                // threads without synchronisation of the program's own.
+                // SAFETY: clearing the ASCII promise is always right, and the only change that threads make to the flags of
+                // data that others may have; they may do it at once.
                 unsafe { data.set_flags(data.header().flags() & !FLAG_ASCII) };
             }
             data.set_byte(index, byte);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_heap::{WeakRoots, WeakVisitor};
 use canny_tables::kinds::Kind;
@@ -20,7 +20,7 @@ pub(crate) struct SymbolTable {
 }
 
 #[derive(Debug, Default)]
-struct Symbols {
+pub(crate) struct Symbols {
     by_name: HashMap<Box<str>, Value>,
     /// Names of symbols made since the last collection: only those can die or move in a minor one.
     recent: Vec<Box<str>>,
@@ -31,11 +31,7 @@ pub(crate) struct SymbolTableHandle(pub(crate) Arc<SymbolTable>);
 
 impl WeakRoots for SymbolTableHandle {
     unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
-        let mut symbols = self
-            .0
-            .symbols
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut symbols = self.0.lock();
         let Symbols { by_name, recent } = &mut *symbols;
         let update = |symbol: &mut Value| match visitor.forwarded_if_alive(*symbol) {
             Some(forwarded) => {
@@ -58,13 +54,13 @@ impl WeakRoots for SymbolTableHandle {
 }
 
 impl SymbolTable {
+    /// The symbols, for as long as nothing is allocated.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Symbols> {
+        self.symbols.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<Value> {
-        self.symbols
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .by_name
-            .get(name)
-            .copied()
+        self.lock().by_name.get(name).copied()
     }
 }
 
@@ -81,7 +77,7 @@ impl Thread {
         }
         let table = self.vm.symbols.clone();
         let symbol = self.make_symbol(name, true);
-        let mut symbols = table.symbols.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut symbols = table.lock();
         if let Some(first) = symbols.by_name.get(name) {
             return *first;
         }

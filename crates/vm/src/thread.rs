@@ -7,6 +7,7 @@
 //! | `pc`, `fp` | slow stubs; runtime entries may change `fp` | the runtime, the collector |
 //! | `argument_count` | generated calls of variadic code | entry instructions, machine stubs |
 //! | `dispatch` | this thread; any thread may put a slow stub at `loop` | generated dispatch |
+//! | `has_others` | the heap, to 1 while all threads stand at safepoints | generated code and whoever needs locks only then |
 //! | `log_cursor` | generated code that logs; this thread, the collector while it is stopped | generated code that logs |
 //! | `sealed`, `watermark`, handlers and parameters | this thread, generated captures and continuations | the same, the collector while it is stopped |
 //! | the rest | this thread | this thread, the collector while it is stopped |
@@ -61,6 +62,8 @@ pub struct Thread {
     pub(crate) chances: u64,
     /// Address of `loan_flag`.
     pub(crate) loan_flag_address: *const AtomicU64,
+    /// 1 while the heap has other mutators, which may do to every object what this one does.
+    pub(crate) has_others: AtomicU64,
     // Generated code knows nothing of what follows.
     pub(crate) dispatch: Box<DispatchTable>,
     pub(crate) stack: VmStack,
@@ -165,6 +168,7 @@ const _: () = {
     assert!(offset_of!(Thread, carried) == offsets::CARRIED as usize);
     assert!(offset_of!(Thread, chances) == offsets::CHANCES as usize);
     assert!(offset_of!(Thread, loan_flag_address) == offsets::LOAN_FLAG as usize);
+    assert!(offset_of!(Thread, has_others) == offsets::HAS_OTHERS as usize);
     assert!(offset_of!(Thread, dispatch) == offsets::SIZE);
 };
 
@@ -211,6 +215,7 @@ impl Thread {
             carried: [0; offsets::CARRIED_WORDS],
             chances: 1,
             loan_flag_address: Arc::as_ptr(&loan_flag),
+            has_others: AtomicU64::new(0),
             dispatch,
             stack,
             vm,
@@ -238,7 +243,8 @@ impl Thread {
         let limit: *const AtomicU64 = &thread.limit;
         let loop_entry: *const AtomicUsize =
             (&raw const thread.dispatch[Opcode::Loop as usize]).cast();
-        thread.interrupts.connect(limit, loop_entry);
+        let has_others: *const AtomicU64 = &thread.has_others;
+        thread.interrupts.connect(limit, loop_entry, has_others);
         thread
     }
 
@@ -246,6 +252,12 @@ impl Thread {
     /// leaves the system thread that it was made on.
     pub fn loan_flag(&self) -> &Arc<AtomicU64> {
         &self.loan_flag
+    }
+
+    /// Whether other threads may use the same objects. It stays so until the next safepoint if it says no.
+    #[inline(always)]
+    pub fn has_others(&self) -> bool {
+        self.has_others.load(Ordering::Relaxed) != 0
     }
 
     /// The machine.

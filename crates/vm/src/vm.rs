@@ -166,6 +166,11 @@ impl Vm {
         self.shared_roots.set_named(name, value);
     }
 
+    /// The value kept under a name, which is this one if there is none.
+    pub fn root_or_set(&self, name: &'static str, value: Value) -> Value {
+        self.shared_roots.named_or_set(name, value)
+    }
+
     /// The value kept under a name.
     pub fn root(&self, name: &'static str) -> Option<Value> {
         self.shared_roots.named(name)

@@ -9,7 +9,7 @@ use canny_spesh::graph::NodeId;
 use canny_spesh::types::Type;
 use canny_tables::hashing::{MIX_FACTOR, MIX_OFFSET, process_seed};
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, FIELD0, FIXNUM_SHIFT, hash_table, symbol};
+use canny_tables::layout::{self, FIELD0, FIXNUM_SHIFT, hash_table, symbol, thread};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
@@ -54,6 +54,11 @@ impl Segment<'_, '_> {
     /// Uses the entry of a key and goes on with what that gives, or goes to `slow` without having done anything.
     pub(super) fn use_entry(&mut self, action: TableUse, words: &[NodeId], slow: Block) -> Value {
         let (table_node, key_node) = (words[0], words[1]);
+        // Others may change the table meanwhile: then its lock has to be taken.
+        let others = self.load(I64, self.thread, thread::HAS_OTHERS);
+        let is_alone = self.new_block();
+        self.builder.ins().brif(others, slow, &[], is_alone, &[]);
+        self.begin(is_alone);
         let (table, key) = (self.tagged(table_node), self.tagged(key_node));
         let is_table = self.new_block();
         self.kind_test(Kind::HashTable, table_node, table, is_table, slow);

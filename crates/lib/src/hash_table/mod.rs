@@ -28,6 +28,12 @@
 //!
 //! Looking up allocates nothing. Inserting makes room first; what it then knows of addresses stays
 //! true until it is done.
+//!
+//! **Several threads.** Each operation has a part without a safepoint that reads and changes the table, and what it allocates
+//! it allocates before. While there are other threads that part has the table's lock (`exclusively`), so that an operation is
+//! done as a whole before or after another one. A thread that is alone takes no lock: others come while it stands at a
+//! safepoint. Who holds the lock comes to no safepoint and waits for nothing, so waiting for it is short. Without the lock a
+//! table may be read by who can stand anything that is found there: lengths are asked of each object as it is.
 
 mod hashing;
 mod room;
@@ -152,7 +158,9 @@ mod field {
     /// Bits of the object that was looked up last, and its entry at that time.
     pub(super) const LAST_KEY: usize = 13;
     pub(super) const LAST: usize = 14;
-    pub(super) const COUNT_OF_FIELDS: usize = 15;
+    /// Not 0 while a thread works on the table that is not alone.
+    pub(super) const LOCK: usize = 15;
+    pub(super) const COUNT_OF_FIELDS: usize = 16;
 }
 
 /// Fewest entries that there is room for.
@@ -166,6 +174,8 @@ const DELETED: u64 = u32::MAX as u64;
 /// Who may change a table's words.
 trait Writer {
     fn write(&mut self, object: Value, index: usize, value: Value);
+    /// Whether there are other threads.
+    fn has_company(&self) -> bool;
 }
 
 impl Writer for Thread {
@@ -173,12 +183,22 @@ impl Writer for Thread {
     fn write(&mut self, object: Value, index: usize, value: Value) {
         self.store(object, index, value);
     }
+
+    #[inline(always)]
+    fn has_company(&self) -> bool {
+        self.has_others()
+    }
 }
 
 impl Writer for InPlace {
     #[inline(always)]
     fn write(&mut self, object: Value, index: usize, value: Value) {
         self.store(object, index, value);
+    }
+
+    #[inline(always)]
+    fn has_company(&self) -> bool {
+        self.has_others()
     }
 }
 
@@ -309,6 +329,33 @@ impl Table {
     #[inline(always)]
     pub(crate) fn weakness(self) -> Weakness {
         Weakness::ALL[self.number(field::WEAKNESS) & 3]
+    }
+
+    /// Does work on the table that no other thread's work comes between. It comes to no safepoint, and takes no other lock of a
+    /// table.
+    #[inline(always)]
+    fn exclusively<W: Writer, R>(self, thread: &mut W, work: impl FnOnce(&mut W) -> R) -> R {
+        if !thread.has_company() {
+            return work(thread);
+        }
+        self.lock();
+        let result = work(thread);
+        self.0.unlock(field::LOCK);
+        result
+    }
+
+    #[inline(never)]
+    fn lock(self) {
+        /// Looks at a taken lock before the processor is left to others.
+        const LOOKS: u32 = 100;
+        let mut looks = 0;
+        while !self.0.try_lock(field::LOCK) {
+            looks += 1;
+            match looks % LOOKS {
+                0 => std::thread::yield_now(),
+                _ => std::hint::spin_loop(),
+            }
+        }
     }
 
     /// The number of associations.
@@ -599,6 +646,11 @@ impl Table {
     /// The value of a key.
     #[inline]
     pub(crate) fn get(self, thread: &mut Thread, key: Value) -> Option<Value> {
+        self.exclusively(thread, |thread| self.get_alone(thread, key))
+    }
+
+    #[inline(always)]
+    fn get_alone(self, thread: &mut Thread, key: Value) -> Option<Value> {
         let hashed = self.hash_in_step(thread, key);
         let entry = self.find(key, hashed.hash)?;
         self.note_last(thread, key, entry);
@@ -607,6 +659,34 @@ impl Table {
 
     /// Associates a value with a key.
     pub(crate) fn set(self, thread: &mut Thread, key: Value, value: Value) -> Result<(), Raise> {
+        while !self.exclusively(thread, |thread| self.set_alone(thread, key, value)) {
+            self.make_room(thread)?;
+        }
+        Ok(())
+    }
+
+    /// The value of a key, which gets this one if it has none.
+    pub(crate) fn intern(
+        self,
+        thread: &mut Thread,
+        key: Value,
+        value: Value,
+    ) -> Result<Value, Raise> {
+        let find_or_set = |thread: &mut Thread| match self.get_alone(thread, key) {
+            Some(known) => Some(known),
+            None => self.set_alone(thread, key, value).then_some(value),
+        };
+        loop {
+            match self.exclusively(thread, find_or_set) {
+                Some(value) => return Ok(value),
+                None => self.make_room(thread)?,
+            }
+        }
+    }
+
+    /// Associates a value with a key; whether there was room for it.
+    #[inline(always)]
+    fn set_alone(self, thread: &mut Thread, key: Value, value: Value) -> bool {
         let known = self.entry_of_last(key);
         let mut hashed = Hashed::default();
         let found = match known {
@@ -620,34 +700,17 @@ impl Table {
             Ok(entry) => {
                 let entries = self.part(field::ENTRIES).value();
                 thread.store(entries, 2 * entry + 1, value);
-                Ok(())
+                true
             }
-            Err(slot) => self.insert(thread, key, value, hashed, slot),
-        }
-    }
-
-    /// Puts an association in whose search ended at an empty slot.
-    fn insert(
-        self,
-        thread: &mut Thread,
-        key: Value,
-        value: Value,
-        hashed: Hashed,
-        slot: usize,
-    ) -> Result<(), Raise> {
-        let (mut hashed, mut slot) = (hashed, slot);
-        if !self.has_room() {
-            self.make_room(thread)?;
-            hashed = self.hash_in_step(thread, key);
-            if let Err(empty) = self.locate(key, hashed.hash) {
-                slot = empty;
+            Err(_) if !self.has_room() => false,
+            Err(slot) => {
+                if hashed.by_address && !self.0.field(field::IDENTITY).is_true() {
+                    self.begin_identity(thread);
+                }
+                self.append(thread, key, value, hashed.hash, slot);
+                true
             }
         }
-        if hashed.by_address && !self.0.field(field::IDENTITY).is_true() {
-            self.begin_identity(thread);
-        }
-        self.append(thread, key, value, hashed.hash, slot);
-        Ok(())
     }
 
     /// Puts an association in behind the others, where there is room. A search for the key ended at the slot.
@@ -683,6 +746,11 @@ impl Table {
     /// The value of a key, or none; nothing if the index is not up to date.
     #[inline]
     pub(crate) fn get_in_place(self, thread: &mut InPlace, key: Value) -> Option<Option<Value>> {
+        self.exclusively(thread, |thread| self.get_in_place_alone(thread, key))
+    }
+
+    #[inline(always)]
+    fn get_in_place_alone(self, thread: &mut InPlace, key: Value) -> Option<Option<Value>> {
         let hashed = self.hash_in_place(thread, key)?;
         let Some(entry) = self.find(key, hashed.hash) else {
             return Some(None);
@@ -694,6 +762,11 @@ impl Table {
     /// Associates a value with a key, and whether it did.
     #[inline]
     pub(crate) fn set_in_place(self, thread: &mut InPlace, key: Value, value: Value) -> bool {
+        self.exclusively(thread, |thread| self.set_in_place_alone(thread, key, value))
+    }
+
+    #[inline(always)]
+    fn set_in_place_alone(self, thread: &mut InPlace, key: Value, value: Value) -> bool {
         let known = self.entry_of_last(key);
         let mut hashed = Hashed::default();
         let found = match known {
@@ -725,8 +798,10 @@ impl Table {
     /// Removes a key, and whether it was there; nothing if the index is not up to date.
     #[inline]
     pub(crate) fn delete_in_place(self, thread: &mut InPlace, key: Value) -> Option<bool> {
-        let hashed = self.hash_in_place(thread, key)?;
-        Some(self.remove(thread, key, hashed.hash))
+        self.exclusively(thread, |thread| {
+            let hashed = self.hash_in_place(thread, key)?;
+            Some(self.remove(thread, key, hashed.hash))
+        })
     }
 
     /// Removes a key; whether it was there. The index is up to date if it must be.
@@ -753,8 +828,10 @@ impl Table {
 
     /// Removes a key; whether it was there.
     pub(crate) fn delete(self, thread: &mut Thread, key: Value) -> bool {
-        let hashed = self.hash_in_step(thread, key);
-        self.remove(thread, key, hashed.hash)
+        self.exclusively(thread, |thread| {
+            let hashed = self.hash_in_step(thread, key);
+            self.remove(thread, key, hashed.hash)
+        })
     }
 
     /// Removes an entry.
@@ -769,6 +846,10 @@ impl Table {
     /// Removes the last association and gives it. The entries behind it are vacant, and their room is used again, so that
     /// a table that is emptied like this takes time for each entry once.
     pub(crate) fn pop(self, thread: &mut Thread) -> Option<(Value, Value)> {
+        self.exclusively(thread, |thread| self.pop_alone(thread))
+    }
+
+    fn pop_alone(self, thread: &mut Thread) -> Option<(Value, Value)> {
         let mut used = self.used();
         let mut last = None;
         while let Some(entry) = used.checked_sub(1) {
@@ -806,21 +887,50 @@ impl Table {
 
     /// A table of its own with the same associations.
     pub(crate) fn copy(self, thread: &mut Thread) -> Result<Value, Raise> {
+        let entries = self.snapshot(thread)?;
         let result = Table::make(thread, self.equivalence(), self.weakness(), self.count())?;
-        if let Some(copy) = Table::of(result) {
-            for entry in 0..self.used() {
-                if let Some((key, value)) = self.association(entry) {
-                    copy.set(thread, key, value)?;
-                }
+        if let (Some(copy), Some(entries)) = (Table::of(result), entries.as_object()) {
+            for entry in 0..entries.field(0).as_index().unwrap_or(0) {
+                let (key, value) = (entries.field(1 + 2 * entry), entries.field(2 + 2 * entry));
+                copy.set(thread, key, value)?;
             }
         }
         Ok(result)
+    }
+
+    /// A vector of the number of associations at one time, and their keys and values, in the order of insertion.
+    pub(crate) fn snapshot(self, thread: &mut Thread) -> Result<Value, Raise> {
+        loop {
+            let room = self.count();
+            let vector = thread.make_vector(1 + 2 * room, Value::FALSE)?;
+            // In a weak table some may have died just now, and another thread may have put some in.
+            let copied = self.exclusively(thread, |thread| {
+                let mut count = 0;
+                for (key, value) in self.associations() {
+                    if count == room {
+                        return None;
+                    }
+                    thread.store(vector, 1 + 2 * count, key);
+                    thread.store(vector, 2 + 2 * count, value);
+                    count += 1;
+                }
+                Some(count)
+            });
+            if let Some(count) = copied {
+                thread.store(vector, 0, Value::fixnum(count as i64));
+                return Ok(vector);
+            }
+        }
     }
 }
 
 /// Key and value of an entry; `None` when it was removed or has died.
 #[inline(always)]
 fn association_in(entries: ObjectRef, entry: usize) -> Option<(Value, Value)> {
+    if 2 * entry >= entries.length() {
+        // Another thread has exchanged the entries.
+        return None;
+    }
     let key = entries.field(2 * entry);
     let is_weak = entries.header().kind_byte() == Kind::WeakEntries as u8;
     if key == Value::VACANT || is_weak && key == Value::BROKEN {

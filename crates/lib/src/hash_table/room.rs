@@ -14,22 +14,61 @@ const CAPACITY_SPARSE_MAX: usize = 1 << 11;
 impl Table {
     /// Compacts the entries into as much room as they need, and makes the index anew.
     pub(super) fn make_room(self, thread: &mut Thread) -> Result<(), Raise> {
-        let live = self.count();
-        let capacity = (live + live / 2 + 1).next_power_of_two().max(CAPACITY_MIN);
-        if capacity > CAPACITY_MAX {
-            let message = "a hash table cannot hold more associations";
-            return Err(thread.raise(canny_vm::ConditionKind::Memory, message, &[], None));
+        let weakness = self.weakness();
+        loop {
+            let capacity = self.wanted_capacity();
+            if capacity > CAPACITY_MAX {
+                let message = "a hash table cannot hold more associations";
+                return Err(thread.raise(canny_vm::ConditionKind::Memory, message, &[], None));
+            }
+            if self.is_compacted_in_place(capacity) {
+                // Nothing is allocated, so it is as it was unless there are other threads.
+                let is_done = self.exclusively(thread, |thread| {
+                    let is_right = self.is_compacted_in_place(self.wanted_capacity());
+                    let parts = (self.part(field::ENTRIES), self.part(field::INDEX));
+                    if is_right && !self.has_room() {
+                        self.move_to(thread, parts.0.value(), parts.1.value());
+                    }
+                    is_right
+                });
+                if is_done {
+                    return Ok(());
+                }
+                continue;
+            }
+            let entries = make_entries(thread, weakness, capacity)?;
+            let index = make_index(thread, capacity)?;
+            let is_done = self.exclusively(thread, |thread| {
+                // Others may have made room or used it up; what died meanwhile is no matter.
+                let is_right = self.wanted_capacity() <= capacity;
+                if is_right && !self.has_room() {
+                    self.move_to(thread, entries, index);
+                }
+                is_right
+            });
+            if is_done {
+                return Ok(());
+            }
         }
+    }
+
+    /// Entries for which there should be room.
+    fn wanted_capacity(self) -> usize {
+        let live = self.count();
+        (live + live / 2 + 1).next_power_of_two().max(CAPACITY_MIN)
+    }
+
+    /// Whether the entries that there are have room for so many as it is.
+    fn is_compacted_in_place(self, capacity: usize) -> bool {
+        self.weakness() == Weakness::None && self.part(field::ENTRIES).length() == 2 * capacity
+    }
+
+    /// Compacts the entries into these, which may be the same, and makes this index of them. Nothing is allocated, so what lives
+    /// does not move.
+    fn move_to(self, thread: &mut Thread, new_entries: Value, new_index: Value) {
         let weakness = self.weakness();
         let (old_entries, old_index) = (self.part(field::ENTRIES), self.part(field::INDEX));
-        let in_place = weakness == Weakness::None && old_entries.length() == 2 * capacity;
-        let (new_entries, new_index) = if in_place {
-            (old_entries.value(), old_index.value())
-        } else {
-            let entries = make_entries(thread, weakness, capacity)?;
-            (entries, make_index(thread, capacity)?)
-        };
-        // Nothing is allocated from here on, so what lives does not move.
+        let in_place = old_entries.value() == new_entries;
         let has_hashes = weakness == Weakness::None
             && !self.0.field(field::IDENTITY).is_true()
             && self.number(field::LOOSE) == 0;
@@ -107,25 +146,26 @@ impl Table {
             self.set_number(thread, field::EPOCH, heap.epoch() as usize);
             self.set_number(thread, field::FULL_COLLECTIONS, full);
         }
-        Ok(())
     }
 
     /// Removes every association, and gives back the room.
     pub(crate) fn clear(self, thread: &mut Thread) -> Result<(), Raise> {
         let entries = make_entries(thread, self.weakness(), CAPACITY_MIN)?;
         let index = make_index(thread, CAPACITY_MIN)?;
-        thread.store(self.0.value(), field::ENTRIES, entries);
-        thread.store(self.0.value(), field::INDEX, index);
-        thread.store(self.0.value(), field::IDENTITY, Value::FALSE);
-        for field in [
-            field::COUNT,
-            field::USED,
-            field::FILLED,
-            field::JUMPED,
-            field::LOOSE,
-        ] {
-            self.set_number(thread, field, 0);
-        }
+        self.exclusively(thread, |thread| {
+            thread.store(self.0.value(), field::ENTRIES, entries);
+            thread.store(self.0.value(), field::INDEX, index);
+            thread.store(self.0.value(), field::IDENTITY, Value::FALSE);
+            for field in [
+                field::COUNT,
+                field::USED,
+                field::FILLED,
+                field::JUMPED,
+                field::LOOSE,
+            ] {
+                self.set_number(thread, field, 0);
+            }
+        });
         Ok(())
     }
 }

@@ -178,8 +178,8 @@ fn write(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let mut put = |field: &str| write_field(field, &dialect, always, is_alone, &mut text);
         let (is_writable, is_written) = match value.as_kind(Kind::String) {
             Some(string) => {
-                let done = with_units(string, |units| match units.as_ascii() {
-                    Some(field) => put(field),
+                let done = with_units(string, |units| match units.to_ascii() {
+                    Some(field) => put(&field),
                     None => put(&units.to_text()),
                 });
                 (true, done)

@@ -124,6 +124,17 @@ fn list(
 ) -> Result<Value, Raise> {
     let table = table(thread, call)?;
     let mut list = Value::NIL;
+    if thread.has_others() {
+        // The table may change whenever something is allocated.
+        let entries = table.snapshot(thread)?;
+        let entries = entries.as_object().expect("a vector");
+        for entry in (0..entries.field(0).as_index().unwrap_or(0)).rev() {
+            let (key, value) = (entries.field(1 + 2 * entry), entries.field(2 + 2 * entry));
+            let element = element(thread, key, value)?;
+            list = thread.try_cons(element, list)?;
+        }
+        return Ok(list);
+    }
     for entry in (0..table.used()).rev() {
         if let Some((key, value)) = table.association(entry) {
             let element = element(thread, key, value)?;
@@ -134,18 +145,7 @@ fn list(
 }
 
 fn entries(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let table = table(thread, call)?;
-    let room = table.count();
-    let vector = thread.make_vector(1 + 2 * room, Value::FALSE)?;
-    // In a weak table some may have died just now.
-    let mut count = 0;
-    for (key, value) in table.associations().take(room) {
-        thread.store(vector, 1 + 2 * count, key);
-        thread.store(vector, 2 + 2 * count, value);
-        count += 1;
-    }
-    thread.store(vector, 0, Value::fixnum(count as i64));
-    Ok(vector)
+    table(thread, call)?.snapshot(thread)
 }
 
 /// Mixed into the hashes that programs see.
@@ -182,8 +182,7 @@ fn identity_number(thread: &mut Thread, object: Value) -> Result<u64, Raise> {
         Some(numbers) => numbers,
         None => {
             let numbers = Table::make(thread, Equivalence::Eq, Weakness::Key, 0)?;
-            thread.vm().set_root(IDENTITY_NUMBERS, numbers);
-            numbers
+            thread.vm().root_or_set(IDENTITY_NUMBERS, numbers)
         }
     };
     let Some(table) = Table::of(numbers) else {
@@ -193,8 +192,9 @@ fn identity_number(thread: &mut Thread, object: Value) -> Result<u64, Raise> {
         return Ok(number as u64);
     }
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    table.set(thread, object, Value::fixnum(number as i64))?;
-    Ok(number)
+    // Another thread may have given it a number meanwhile.
+    let number = table.intern(thread, object, Value::fixnum(number as i64))?;
+    Ok(number.as_index().unwrap_or(0) as u64)
 }
 
 fn hash_by(

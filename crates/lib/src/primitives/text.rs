@@ -35,9 +35,9 @@ fn normalize(
     form: impl Fn(&str) -> String,
 ) -> Result<Value, Raise> {
     let string = call.string(thread, 0)?;
-    let normalized = with_units(string, |units| match units.as_ascii() {
-        Some(_) => None,
-        None => Some(form(&units.to_text())),
+    let normalized = with_units(string, |units| match units.is_ascii() {
+        true => None,
+        false => Some(form(&units.to_text())),
     });
     let Some(normalized) = normalized else {
         let length = string_length(string);
@@ -52,7 +52,7 @@ fn is_normalized(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let string = call.string(thread, 0)?;
     let form = call.index_below(thread, 1, 4)?;
     let is_normalized = with_units(string, |units| {
-        if units.as_ascii().is_some() {
+        if units.is_ascii() {
             return true;
         }
         let text = units.to_text();
@@ -142,8 +142,8 @@ fn boundaries(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn with_text<R>(string: ObjectRef, range: Range<usize>, measure: impl FnOnce(&str) -> R) -> R {
     with_units(string, |units| {
         let units = units.slice(range);
-        match units.as_ascii() {
-            Some(text) => measure(text),
+        match units.to_ascii() {
+            Some(text) => measure(&text),
             None => measure(&units.to_text()),
         }
     })

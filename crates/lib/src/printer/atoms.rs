@@ -9,12 +9,13 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::field as condition_field;
 use canny_vm::numbers::number_of;
-use canny_vm::strings::{string_data, string_length};
+use canny_vm::strings::string_length;
 use canny_vm::symbols::symbol_name;
 use canny_vm::values::record_type;
-use canny_vm::{Numeric, Vm, numeric, string_text};
+use canny_vm::{Numeric, Vm, numeric};
 
 use crate::primitives::numeric_vectors::element_type;
+use crate::text::with_units;
 
 /// Prints an object without parts. Writing to a string does not fail.
 pub(super) fn print(text: &mut String, vm: &Vm, value: Value, for_people: bool) {
@@ -151,25 +152,12 @@ fn print_number(text: &mut String, value: Value) {
     }
 }
 
-/// Runs `work` on the text of a string, without a copy if it is ASCII.
+/// Runs `work` on the text of a string.
 fn with_text<R>(string: ObjectRef, work: impl FnOnce(&str) -> R) -> R {
-    let data = string_data(string);
-    if data.kind() == Kind::String8 {
-        let length = string_length(string);
-        return data.with_bytes(|bytes| {
-            let bytes = &bytes[..length];
-            match std::str::from_utf8(bytes) {
-                Ok(text) if text.is_ascii() => work(text),
-                _ => work(
-                    &bytes
-                        .iter()
-                        .map(|byte| char::from(*byte))
-                        .collect::<String>(),
-                ),
-            }
-        });
-    }
-    work(&string_text(string.value()).unwrap_or_default())
+    with_units(string, |units| match units.to_ascii() {
+        Some(text) => work(&text),
+        None => work(&units.to_text()),
+    })
 }
 
 fn print_string(text: &mut String, string: ObjectRef, for_people: bool) {

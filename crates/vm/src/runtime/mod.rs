@@ -10,6 +10,8 @@ mod control;
 mod data;
 pub(crate) mod entry;
 
+use std::sync::atomic::Ordering;
+
 use canny_compiler::unit::{Written, find_written};
 use canny_llint::RuntimeEntry;
 use canny_tables::opcodes::{
@@ -150,7 +152,9 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
         Ok(next) => next,
         Err(raise) => site.thread.begin_raise(raise),
     };
-    if std::mem::take(&mut site.thread.code_was_retired) && !next.is_null() {
+    // A request for a safepoint may come from who gave up code that this thread runs, while it was in here.
+    let is_asked = site.thread.limit.load(Ordering::Relaxed) == 0;
+    if (std::mem::take(&mut site.thread.code_was_retired) || is_asked) && !next.is_null() {
         return site.thread.detour(next);
     }
     next

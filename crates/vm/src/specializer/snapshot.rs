@@ -43,6 +43,8 @@ impl Thread {
     /// The snapshot of a procedure's code, made now if there is none.
     pub fn snapshot_of(&mut self, procedure: Value) -> Option<Arc<CodeSnapshot>> {
         let code = CodeRef::of_closure(procedure)?;
+        self.vm.watch_cells_of(code);
+        self.mutator().meet_at_safepoints();
         self.vm.snapshot_now(code)
     }
 
@@ -58,22 +60,38 @@ impl Thread {
     }
 
     fn grant(&mut self, specializer: &Specializer, wishes: Vec<CodeWord>) {
-        for word in wishes {
+        let code_of = |word: &CodeWord| {
             // The word may come from a log, and its code may have died since.
             if !specializer.heap.is_code(word.0) {
-                continue;
+                return None;
             }
-            // SAFETY: there is a code object at this address now, and nothing is collected before it is held.
-            let object = unsafe { Value::from_bits(word.0) };
-            if let Some(code) = CodeRef::of_value(object) {
-                self.vm.snapshot_now(code);
-            }
+            // SAFETY: there is a code object at this address now, and callers come to no safepoint while they use it.
+            CodeRef::of_value(unsafe { Value::from_bits(word.0) })
+        };
+        for code in wishes.iter().filter_map(code_of) {
+            self.vm.watch_cells_of(code);
+        }
+        if self.has_others() {
+            self.mutator().meet_at_safepoints();
+        }
+        for code in wishes.iter().filter_map(code_of) {
+            self.vm.snapshot_now(code);
         }
     }
 }
 
 impl Vm {
-    /// Code with a large frame has no snapshot: its calls check the stack, which those of compiled code do not.
+    /// Watches the global variables that code mentions and of which no snapshot tells yet.
+    fn watch_cells_of(&self, code: CodeRef) {
+        let mut registry = self.specializer.lock();
+        if registry.snapshot(CodeWord(code.word())).is_none() {
+            for cell in code.pool().filter(|value| value.is_kind(Kind::Cell)) {
+                registry.watches.watch(cell);
+            }
+        }
+    }
+
+    /// The snapshot of code whose variables are watched, as all threads have seen. Code with a large frame has no snapshot: its calls check the stack, which those of compiled code do not.
     fn snapshot_now(&self, code: CodeRef) -> Option<Arc<CodeSnapshot>> {
         let word = CodeWord(code.word());
         if let Some(known) = self.specializer.lock().snapshot(word) {
@@ -158,7 +176,8 @@ fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
     };
     match object.kind() {
         Kind::Cell => {
-            let number = registry.watches.watch(value);
+            // No watch begins here: others may have looked at the flag before and store afterwards.
+            let number = registry.watches.number(value);
             let content = globals::cell_value(value);
             let is_bound = content != Value::UNBOUND;
             let record_type = crate::values::record_type_of(content);

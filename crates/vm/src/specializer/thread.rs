@@ -7,6 +7,7 @@ use canny_value::Value;
 use super::CandidateId;
 use super::ledger::Errand;
 use super::snapshot::type_of;
+use crate::globals;
 use crate::thread::Thread;
 
 /// A retired descriptor of a thread; see [`Thread::detour`].
@@ -81,14 +82,32 @@ impl Thread {
         self.code_was_retired |= gave_up;
     }
 
-    /// A watched cell is about to change: gives up the compiled code that relies on it.
-    pub(crate) fn cell_changes(&mut self, cell: Value) {
+    /// Changes a watched cell: gives up the compiled code that relies on it, and stores the value, while all other threads stand
+    /// at safepoints. From there they do not go on in what was given up, and what they see next is the new value.
+    pub(crate) fn change_watched_cell(&mut self, cell: Value, value: Value) {
         let specializer = self.vm.specializer.clone();
         let ledger = specializer.ledger();
-        let gave_up = ledger.time(Errand::ChangeCell, || specializer.lock().cell_changes(cell));
+        let place = self.protect(value);
+        let cell_place = self.protect(cell);
+        let (gave_up, cell) = loop {
+            let (cell, value) = (self.protected(cell_place), self.protected(place));
+            let change = || {
+                ledger.time(Errand::ChangeCell, || {
+                    let mut registry = specializer.lock();
+                    let gave_up = registry.cell_changes(cell);
+                    globals::set_cell_value(cell, value);
+                    gave_up
+                })
+            };
+            if let Some(gave_up) = self.mutator().try_alone(change) {
+                break (gave_up, cell);
+            }
+        };
+        self.release(place);
+        globals::note_change(self.mutator(), cell);
         if gave_up {
             self.code_was_retired = true;
-            // Loops of other threads run on until they come to a safepoint.
+            // What others do in the runtime ends in a safepoint, not in compiled code that was given up.
             specializer.heap.request_safepoints();
         }
     }

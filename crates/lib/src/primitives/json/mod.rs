@@ -167,24 +167,19 @@ fn read_from_port(thread: &mut Thread, call: Call, port: Value) -> Result<Value,
 fn read_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let string = call.string(thread, 0)?;
     let base = thread.protect(Value::NIL);
-    // Text that is not ASCII is read as a copy.
-    let copy = with_units(string, |units| match units.as_ascii() {
-        Some(_) => None,
-        None => Some(units.to_text()),
-    });
-    let outcome = read_from_string(thread, call, copy.as_deref());
+    // A copy is read: another thread may change the string meanwhile.
+    let text = with_units(string, |units| units.to_text());
+    let outcome = read_from_string(thread, call, &text);
     thread.release(base);
     outcome
 }
 
-fn read_from_string(thread: &mut Thread, call: Call, copy: Option<&str>) -> Result<Value, Raise> {
+fn read_from_string(thread: &mut Thread, call: Call, text: &str) -> Result<Value, Raise> {
     let (shapes, mut reader) = settings(thread, call)?;
     let mut replay = Replay::new(thread, shapes)?;
     let mut start = 0;
     loop {
-        let string = call.string(thread, 0)?;
-        let wrong = with_units(string, |units| {
-            let text = copy.or_else(|| units.as_ascii()).unwrap_or_default();
+        let mut feed = || {
             let start_before = start.min(text.len());
             let (used, progress) = reader.feed(&text[start_before..], true);
             start = start_before + used;
@@ -209,8 +204,8 @@ fn read_from_string(thread: &mut Thread, call: Call, copy: Option<&str>) -> Resu
                 byte_offset: before.chars().count() as u64,
             };
             Err(Misplaced { fault, location })
-        });
-        let is_done = match wrong {
+        };
+        let is_done = match feed() {
             Ok(is_done) => is_done,
             Err(wrong) => return Err(misplaced(thread, call, &wrong)),
         };
