@@ -435,8 +435,7 @@
              (update! (call-site-updater site)))
         (if (and keys
                  (call-site-open? site)
-                 (not (entry-of others (key-of-keys keys)))
-                 (is-entry? (call-site-object site) classes procedure))
+                 (not (entry-of others (key-of-keys keys))))
             (begin
               (if (>= changes places-of-call-site)
                   (begin
@@ -514,7 +513,10 @@
 
     (define (standard-cache-at-call-site! site classes procedure)
       (if (< (call-site-changes site) changes-max)
-          (add-call-site-entry! site classes procedure)
+          (change-alone
+           (lambda ()
+             (if (is-entry? (call-site-object site) classes procedure)
+                 (fill-call-site! site classes procedure))))
           (close-call-site! site)))
 
     ;; What no entry of the cache fits.

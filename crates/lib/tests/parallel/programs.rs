@@ -300,7 +300,7 @@ fn continuations_go_from_thread_to_thread() {
         &program(
             "(define places (make-vector 4 #f))
              (define results (make-vector 4 #f))
-             (define rounds 200)
+             (define rounds 60)
              (define p (make-parameter 'outside))
              (define winds (make-vector 2 '()))
              ;; A recursion that goes on on another thread at each step. Who resumes it says how to leave that thread again.
