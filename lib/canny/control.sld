@@ -536,9 +536,10 @@
                 (car (rebase own (parameters-from prompt own) parameters '()
                              (lambda (entry) entry))))))
 
-    ;; Promises.  The content of a promise is a pair: whether it is forced, and the value or the
-    ;; thunk that gives the next promise of the chain.  Forcing a chain shares one content among
-    ;; its promises, which makes the chain garbage as it goes: constant space.
+    ;; Promises.  The content of a promise is a list of its state, a pair: whether it is forced, and the
+    ;; value or the thunk that gives the next promise of the chain.  A state does not change, so that
+    ;; threads see one or the other.  Forcing a chain shares one content among its promises, which makes
+    ;; the chain garbage as it goes: constant space.
 
     (define-record-type <promise>
       (new-promise content)
@@ -548,13 +549,13 @@
     (define (make-promise object)
       (if (promise? object)
           object
-          (new-promise (cons #t object))))
+          (new-promise (list (cons #t object)))))
 
     (define (%delay-force thunk)
-      (new-promise (cons #f thunk)))
+      (new-promise (list (cons #f thunk))))
 
     (define (%delay thunk)
-      (new-promise (cons #f (lambda () (new-promise (cons #t (thunk)))))))
+      (new-promise (list (cons #f (lambda () (new-promise (list (cons #t (thunk)))))))))
 
     (define-syntax delay-force
       (syntax-rules ()
@@ -570,19 +571,17 @@
           object))
 
     (define (force-promise promise)
-      (let ((content (promise-content promise)))
-        (if (car content)
-            (cdr content)
-            (let ((next ((cdr content))))
+      (let ((state (car (promise-content promise))))
+        (if (car state)
+            (cdr state)
+            (let ((next ((cdr state))))
               (if (not (promise? next))
                   (%type-error 'delay-force 1 "promise" next))
-              ;; The thunk may have forced the promise itself: then its first value stays.
-              (let ((content (promise-content promise)))
-                (if (not (car content))
-                    (let ((next-content (promise-content next)))
-                      (set-car! content (car next-content))
-                      (set-cdr! content (cdr next-content))
-                      (set-promise-content! next content))))
+              ;; The thunk, or another thread, may have forced the promise: then its first value stays.
+              (let* ((content (promise-content promise)) (state (car content)))
+                (if (and (not (car state))
+                         (%set-car-if-eq! content state (car (promise-content next))))
+                    (set-promise-content! next content)))
               (force-promise promise)))))
 
     ;; Guardians, as in Chez Scheme: with an argument a guardian registers it, without one it gives

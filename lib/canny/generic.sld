@@ -22,7 +22,7 @@
 ;;;
 ;;; Invariants:
 ;;; - An entry of the cache is right for the methods there are: whoever changes those clears it.
-;;; - A slot's procedure is set before its key; keys of free slots and places of the table are -1, those of calls #f.
+;;; - Caches are changed by one thread at a time. A slot's procedure is set before its key; keys of free slots and places of the table are -1, those of calls #f.
 ;;; - Classes do not change; a class that is defined again is another class.
 
 (define-library (canny generic)
@@ -174,6 +174,34 @@
     (define (generic-methods generic) (object-methods (object-of generic 'generic-methods)))
 
     ;; The cache.
+    ;;
+    ;; Threads read caches at any time; one at a time changes them, the one that took the token.  Who does
+    ;; not get it does without, unless methods change.  A place is read keys first: it gets its procedure
+    ;; before its keys, and between the keys of two procedures all threads come to a safepoint, of which a
+    ;; look into a place has none.  What stands in a place without keys is the generic function.
+
+    (define token
+      (let ((table (%make-hash-table 'eq #f 1)))
+        (%hash-table-set! table 'free #t)
+        table))
+
+    ;; Changes whenever caches are cleared: what was computed before is not cached afterwards.
+    (define version 0)
+
+    ;; Calls the procedure, unless another thread changes a cache; whether it did.
+    (define (change-alone change)
+      (and (%hash-table-delete! token 'free)
+           (begin
+             (dynamic-wind (lambda () #f)
+                           change
+                           (lambda () (%hash-table-set! token 'free #t)))
+             #t)))
+
+    (define (change-surely change)
+      (if (not (change-alone change))
+          (begin
+            (%meet-threads)
+            (change-surely change))))
 
     (define slots 4)
     ;; Larger than a class key, and odd, so that the low bits of several packed keys tell apart what any of
@@ -237,8 +265,12 @@
             (clear-generic-cache! object))))
 
     (define (clear-generic-cache! generic)
-      (let* ((object (object-of generic 'clear-generic-cache!))
-             (update! (object-updater object)))
+      (let ((object (object-of generic 'clear-generic-cache!)))
+        (change-surely (lambda () (clear-cache! object)))))
+
+    (define (clear-cache! object)
+      (let ((update! (object-updater object)))
+        (set! version (+ version 1))
         (set-object-entries! object '())
         (set-object-count! object 0)
         (set-object-slot-keys! object '())
@@ -246,15 +278,16 @@
         (let loop ((slot 0))
           (if (< slot slots)
               (begin
-                (update! slot '(-1 -1 -1) #f)
+                (update! slot '(-1 -1 -1) (object-procedure object))
                 (loop (+ slot 1)))))
         (update! 'table #f %empty-table)
-        (for-each clear-call-site! (object-sites object))
+        (for-each reopen-call-site! (object-sites object))
         (let loop ((position 0))
           (if (< position (min positions-of-key (length (object-parameters object))))
               (begin
                 (update! 'use position (specializes? object position))
-                (loop (+ position 1)))))))
+                (loop (+ position 1)))))
+        (%meet-threads)))
 
     ;; Whether a method looks at the class of the argument.
     (define (specializes? object position)
@@ -321,10 +354,17 @@
           (%cache-lookup (object-table object) key)))
 
     (define (add-generic-cache-entry! generic classes procedure)
-      (let* ((object (object-of generic 'add-generic-cache-entry!))
-             (keys (keys-of object classes)))
-        (if (and keys (not (is-cached? object (key-of-keys keys))))
-            (add-entry! object keys classes procedure))))
+      (add-since! (object-of generic 'add-generic-cache-entry!) classes procedure version))
+
+    ;; Adds an entry that was computed when the version was this one.
+    (define (add-since! object classes procedure before)
+      (let ((keys (keys-of object classes)))
+        (if keys
+            (change-alone
+             (lambda ()
+               (if (and (eq? before version)
+                        (not (is-cached? object (key-of-keys keys))))
+                   (add-entry! object keys classes procedure)))))))
 
     ;; Calls by name.
 
@@ -363,33 +403,56 @@
         (set-call-site-own-entries! site '())
         (set-call-site-changes! site 0)
         (set-call-site-misses! site 0)
-        (update! 0 no-keys #f)
-        (update! 1 no-keys #f)
+        (update! 0 no-keys (call-site-generic site))
+        (update! 1 no-keys (call-site-generic site))
         (update! #f #f state)))
 
     (define (clear-call-site! site)
+      (change-surely
+       (lambda ()
+         (reopen-call-site! site)
+         (%meet-threads))))
+
+    (define (reopen-call-site! site)
       (set-call-site-open! site #t)
       (empty-call-site! site site))
 
     (define (close-call-site! site)
-      (set-call-site-open! site #f)
-      (empty-call-site! site #t))
+      (change-alone
+       (lambda ()
+         (set-call-site-open! site #f)
+         (empty-call-site! site #t))))
 
     ;; The oldest entry makes room.
     (define (add-call-site-entry! site classes procedure)
-      (let ((keys (keys-of (call-site-object site) classes))
-            (others (call-site-own-entries site))
-            (changes (call-site-changes site)))
+      (change-alone (lambda () (fill-call-site! site classes procedure))))
+
+    (define (fill-call-site! site classes procedure)
+      (let* ((keys (keys-of (call-site-object site) classes))
+             (others (call-site-own-entries site))
+             (changes (call-site-changes site))
+             (place (remainder changes places-of-call-site))
+             (update! (call-site-updater site)))
         (if (and keys
                  (call-site-open? site)
                  (not (entry-of others (key-of-keys keys))))
             (begin
-              ((call-site-updater site) (remainder changes places-of-call-site) keys procedure)
+              (if (>= changes places-of-call-site)
+                  (begin
+                    (update! place no-keys (call-site-generic site))
+                    (%meet-threads)))
+              (update! place keys procedure)
               (set-call-site-changes! site (+ changes 1))
               (set-call-site-own-entries!
                site
                (cons (vector (key-of-keys keys) classes procedure)
                      (if (null? others) '() (list (car others)))))))))
+
+    ;; The function's cache may have been cleared since somebody looked into it.
+    (define (is-entry? object classes procedure)
+      (or (not (is-plain? object))
+          (let ((entry (entry-for object classes)))
+            (and entry (eq? (vector-ref entry 2) procedure)))))
 
     (define (entry-of entries key)
       (and (pair? entries)
@@ -405,10 +468,12 @@
         (cond ((not object)
                (update! #f #f #t))
               ((takes? object arguments)
-               (let* ((classes (classes-of object arguments))
+               (let* ((before version)
+                      (classes (classes-of object arguments))
                       (site (or state (add-call-site! object update!)))
                       (entry (entry-for object classes)))
-                 (cond ((not (is-plain? object))
+                 (cond ((not site) #f)
+                       ((not (is-plain? object))
                         (if entry
                             (cache-at-call-site! object site classes (vector-ref entry 2))
                             (miss-at-call-site! site)))
@@ -418,7 +483,7 @@
                         (let ((procedure (procedure-for object classes)))
                           (if procedure
                               (begin
-                                (standard-cache! object classes procedure)
+                                (cache-since! object classes procedure before)
                                 (if (entry-for object classes)
                                     (standard-cache-at-call-site! site classes procedure)
                                     (miss-at-call-site! site)))
@@ -440,13 +505,18 @@
 
     (define (add-call-site! object update!)
       (let ((site (new-call-site object update! '() 0 0 #t)))
-        (set-object-sites! object (cons site (object-sites object)))
-        (update! #f #f site)
-        site))
+        (and (change-alone
+              (lambda ()
+                (set-object-sites! object (cons site (object-sites object)))
+                (update! #f #f site)))
+             site)))
 
     (define (standard-cache-at-call-site! site classes procedure)
       (if (< (call-site-changes site) changes-max)
-          (add-call-site-entry! site classes procedure)
+          (change-alone
+           (lambda ()
+             (if (is-entry? (call-site-object site) classes procedure)
+                 (fill-call-site! site classes procedure))))
           (close-call-site! site)))
 
     ;; What no entry of the cache fits.
@@ -454,12 +524,13 @@
     ;; Generic functions call it last, so that errors have the position of their callers.  It has to be
     ;; too large for the optimizer to copy it into all of them.
     (define (%miss object . arguments)
-      (let* ((classes (classes-of object arguments))
+      (let* ((before version)
+             (classes (classes-of object arguments))
              (procedure (procedure-for object classes)))
         (cond ((not procedure)
                (no-applicable-method object arguments))
               ((is-plain? object)
-               (standard-cache! object classes procedure)
+               (cache-since! object classes procedure before)
                (%apply procedure arguments))
               (else
                (cache-dispatch! object classes procedure)
@@ -564,12 +635,16 @@
 
     ;; A cache that is full starts anew.
     (define (standard-cache! object classes procedure)
+      (cache-since! object classes procedure version))
+
+    (define (cache-since! object classes procedure before)
       (let ((limit (object-limit object)))
-        (if (> limit 0)
-            (begin
-              (if (>= (object-count object) limit)
-                  (clear-generic-cache! object))
-              (add-generic-cache-entry! object classes procedure)))))
+        (if (and (> limit 0) (eq? before version))
+            (if (>= (object-count object) limit)
+                (begin
+                  (clear-generic-cache! object)
+                  (add-since! object classes procedure version))
+                (add-since! object classes procedure before)))))
 
     (define (standard-no-applicable-method object arguments)
       (raise (%make-condition 'no-applicable-method
@@ -604,15 +679,19 @@
                                    (number->string (length (object-parameters object))))
                     (list method)
                     (object-name object))))
-        (set-object-methods! object
-                             (cons method (methods-without object specializers)))
-        (clear-generic-cache! object)
+        (change-surely
+         (lambda ()
+           (set-object-methods! object
+                                (cons method (methods-without object specializers)))
+           (clear-cache! object)))
         generic))
 
     (define (remove-method! generic method)
       (let ((object (object-of generic 'remove-method!)))
-        (set-object-methods! object (delq method (object-methods object)))
-        (clear-generic-cache! object)
+        (change-surely
+         (lambda ()
+           (set-object-methods! object (delq method (object-methods object)))
+           (clear-cache! object)))
         generic))
 
     (define (methods-without object specializers)

@@ -710,6 +710,53 @@ impl Mutator {
         }
     }
 
+    /// Stores a payload word of a scannable object if it still is the expected one, as a single step among threads; whether it
+    /// was.
+    ///
+    /// # Panics
+    /// If the index is out of range or the value is no such object.
+    pub fn store_if(
+        &mut self,
+        object: Value,
+        field_index: usize,
+        expected: Value,
+        value: Value,
+    ) -> bool {
+        let object = object.as_object().expect("a store goes into an object");
+        assert!(
+            field_index * 8 + 8 <= object.header().payload_bytes(),
+            "field index out of range"
+        );
+        self.exchange(object.slot_address(field_index), expected, value)
+    }
+
+    /// Changes the car of a pair as [`Mutator::store_if`] does.
+    ///
+    /// # Panics
+    /// If the value is no pair.
+    pub fn set_car_if(&mut self, pair: Value, expected: Value, value: Value) -> bool {
+        let slot = pair.as_pair().expect("a pair").slot_address();
+        self.exchange(slot, expected, value)
+    }
+
+    /// Callers give the address of a word of a live object or pair.
+    fn exchange(&mut self, slot: usize, expected: Value, value: Value) -> bool {
+        // SAFETY: a word of a live object, aligned.
+        let word = unsafe { AtomicU64::from_ptr(slot as *mut u64) };
+        let is_done = word
+            .compare_exchange(
+                expected.bits(),
+                value.bits(),
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            )
+            .is_ok();
+        if is_done {
+            self.barrier(slot);
+        }
+        is_done
+    }
+
     /// Changes the car of a pair.
     ///
     /// # Panics

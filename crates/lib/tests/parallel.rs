@@ -54,14 +54,10 @@ fn evaluation_of(vm: &Vm) -> &Evaluation {
 
 /// A machine that is ready to run programs, and its first thread.
 fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
-    let mut config = VmConfig {
+    let config = VmConfig {
         stack_bytes: 64 << 20,
         ..VmConfig::default()
     };
-    if std::env::var_os("CHECKED").is_some() {
-        config.heap.verify = true;
-        config.heap.poison = true;
-    }
     let vm = Vm::new(
         config,
         canny_lib::primitive_table(),
@@ -73,9 +69,7 @@ fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
         is_eager: mode.is_eager,
         ..WorkerOptions::default()
     };
-    if std::env::var_os("NOJIT").is_none() {
-        vm.set_compiler(options, Box::new(compiler));
-    }
+    vm.set_compiler(options, Box::new(compiler));
     canny_lib::host::set_report(
         &vm,
         Box::new(|uncaught| eprintln!("uncaught: {uncaught:?}")),
@@ -153,9 +147,6 @@ fn at_once(mode: Mode, text: &str) -> Vec<String> {
 
 fn check_with(text: &str, expected: &[String]) {
     for mode in MODES {
-        if std::env::var("TRY").is_ok_and(|name| !name.split(',').any(|one| one == mode.name)) {
-            continue;
-        }
         assert_eq!(at_once(mode, text), expected, "{}", mode.name);
     }
 }

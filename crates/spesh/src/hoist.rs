@@ -8,6 +8,8 @@
 //! In a loop with a call nothing that was computed before is at hand behind it, except for what has a slot. There only checks
 //! of values that were there before move: what passed is the value itself.
 //!
+//! A loop whose variables all stay as they are can end only because another thread stores something: what it loads stays in it.
+//!
 //! That an operation may stand before the loop has to follow from its operands, since the branches that lead to it
 //! are left out: a load from a pair needs a value that is known to be one in itself. What is only known because of an
 //! earlier question without a value (an index inside of a vector, a record of a type) moves only if that question
@@ -155,6 +157,8 @@ struct Hoister<'a> {
     /// Blocks through which each iteration goes.
     always: FastSet<u32>,
     has_safepoint: bool,
+    /// No variable of the loop changes: it waits for what another thread stores.
+    waits: bool,
     stored: Vec<Memory>,
     /// What is asked of a value by guards; nothing if they differ.
     tests: FastMap<NodeId, Option<Test>>,
@@ -181,12 +185,14 @@ impl<'a> Hoister<'a> {
             replaced,
             inside: FastSet::default(),
             has_safepoint: false,
+            waits: false,
             stored: Vec::new(),
             tests: FastMap::default(),
             asked: FastSet::default(),
             indices: FastSet::default(),
         };
         hoister.look_around();
+        hoister.waits = hoister.changes_nothing();
         hoister
     }
 
@@ -228,6 +234,18 @@ impl<'a> Hoister<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether each iteration begins with the same values as the one before.
+    fn changes_nothing(&self) -> bool {
+        let parameters = &self.graph.blocks[self.one.head].parameters;
+        let head = self.one.head;
+        let mut latches = self.one.latches.iter();
+        latches.all(|latch| {
+            let edges = self.graph.blocks[*latch].terminator.edges();
+            let mut back = edges.filter(|edge| edge.target.index() == head);
+            back.all(|edge| edge.arguments == *parameters)
+        })
     }
 
     fn run(mut self) {
@@ -320,11 +338,13 @@ impl<'a> Hoister<'a> {
                     Memory::Cell | Memory::Constant => true,
                     Memory::Vector => false,
                 };
-                keeps && is_safe && !self.stored.contains(memory)
+                let may_change = self.waits && *memory != Memory::Constant;
+                keeps && is_safe && !may_change && !self.stored.contains(memory)
             }
             Op::LoadElement(x, index) => {
                 let is_safe = ty(*x).is(Type::VECTOR) && !self.indices.contains(index);
-                keeps && is_always && is_safe && !self.stored.contains(&Memory::Vector)
+                let may_change = self.waits || self.stored.contains(&Memory::Vector);
+                keeps && is_always && is_safe && !may_change
             }
             Op::Unbox(x) => keeps && ty(*x).is(Type::FLONUM),
             Op::NumberToFloat(x) => keeps && ty(*x).is(Type::FIXNUM.or(Type::FLONUM)),

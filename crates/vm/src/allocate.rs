@@ -120,6 +120,16 @@ impl Thread {
         self.mutator().compare_and_swap(object, index, old, new)
     }
 
+    /// Stores field `index` of an object if it still is the expected one, as a single step among threads; whether it was.
+    pub fn store_if(&mut self, object: Value, index: usize, expected: Value, value: Value) -> bool {
+        self.mutator().store_if(object, index, expected, value)
+    }
+
+    /// Stores the car of a pair as [`Thread::store_if`] does.
+    pub fn set_car_if(&mut self, pair: Value, expected: Value, value: Value) -> bool {
+        self.mutator().set_car_if(pair, expected, value)
+    }
+
     /// Stores the car of a pair.
     #[inline(always)]
     pub fn set_car(&mut self, pair: Value, value: Value) {

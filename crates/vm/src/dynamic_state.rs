@@ -4,6 +4,9 @@ use canny_value::Value;
 
 use crate::thread::Thread;
 
+/// The roots that hold the default ports of threads to come.
+const DEFAULT_PORTS: [&str; 3] = ["default input", "default output", "default error"];
+
 impl Thread {
     /// The winders register.
     pub fn winders(&self) -> Value {
@@ -59,8 +62,18 @@ impl Thread {
         }
     }
 
-    /// Changes the port that is current outside of every `parameterize`.
+    /// Changes the port that is current outside of every `parameterize`, for this thread and those that begin later.
     pub fn set_default_port(&mut self, key: usize, port: Value) {
         self.dynamic.default_ports[key] = port;
+        self.vm.set_root(DEFAULT_PORTS[key], port);
+    }
+
+    /// Takes over the default ports that were set last.
+    pub(crate) fn inherit_default_ports(&mut self) {
+        for (key, name) in DEFAULT_PORTS.into_iter().enumerate() {
+            if let Some(port) = self.vm.root(name) {
+                self.dynamic.default_ports[key] = port;
+            }
+        }
     }
 }

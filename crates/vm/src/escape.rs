@@ -94,7 +94,7 @@ impl Thread {
     /// The frame that holds an escape procedure, and the procedure that it holds: that one, or one made for a copy of
     /// the frame.
     fn holder_of(&self, escape: Value) -> Option<(Holder, Value)> {
-        if self.has_grafted {
+        if self.vm.has_grafted() {
             return self.newest_holder_of(original_escape(escape));
         }
         self.only_holder_of(escape).map(|holder| (holder, escape))

@@ -124,7 +124,7 @@ impl Thread {
     /// is its copy; the given one if there is none.
     pub fn continuation_here(&mut self, continuation: Value) -> Result<Value, Raise> {
         let given = self.continuation_argument("%continuation-here", 1, continuation)?;
-        if !self.has_grafted {
+        if !self.vm.has_grafted() {
             return Ok(continuation);
         }
         let (origin, deeper) = self.origin_of(given);
@@ -165,7 +165,7 @@ impl Thread {
             return Ok(base.value());
         }
         self.check_depth((onto.bytes + bytes) / 8)?;
-        self.has_grafted = true;
+        self.vm.note_graft();
         let deeper = onto.bytes.wrapping_sub(limit);
         let (mut first, mut previous) = (Value::FALSE, Value::FALSE);
         let mut rest = source;

@@ -145,6 +145,13 @@ impl Thread {
         };
     }
 
+    /// Waits until every other thread has come to a safepoint, if there are others.
+    pub fn meet_threads(&mut self) {
+        if self.has_others() {
+            self.mutator().meet_at_safepoints();
+        }
+    }
+
     /// A safepoint inside a long-running primitive: lets a waiting collection go on; true if an interrupt waits.
     pub fn safepoint(&mut self) -> bool {
         self.mutator().safepoint();

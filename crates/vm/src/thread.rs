@@ -74,8 +74,6 @@ pub struct Thread {
     pub(crate) pending: Value,
     /// `pending` is a procedure to be called with this before the operation is done again.
     pub(crate) repeat: Option<i64>,
-    /// Whether there may be copies of frames in other places; see `graft`.
-    pub(crate) has_grafted: bool,
     /// Why the interpreter is being left, once it is.
     pub(crate) exit: Option<Exit>,
     pub(crate) interrupts: Arc<InterruptState>,
@@ -238,7 +236,6 @@ impl Thread {
             mutator: None,
             primitives,
             pending: Value::FALSE,
-            has_grafted: false,
             exit: None,
             repeat: None,
             interrupts: Arc::new(InterruptState::default()),

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use canny_heap::{Heap, HeapConfig};
@@ -60,6 +61,8 @@ pub struct Vm {
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
     primitives: Arc<[PrimitiveFunction]>,
     config: VmConfig,
+    /// Whether there may be copies of frames in other places; see `graft`. Copies go from thread to thread.
+    has_grafted: AtomicBool,
 }
 
 impl Vm {
@@ -110,15 +113,18 @@ impl Vm {
             host: Default::default(),
             primitives,
             config,
+            has_grafted: AtomicBool::new(false),
         }))
     }
 
-    /// Makes a thread of the machine for the calling thread of the system, which alone may use it.
+    /// Makes a thread of the machine for the calling thread of the system, which alone may use it. Its default ports are those
+    /// that were set last by any thread.
     pub fn attach(self: &Arc<Vm>) -> io::Result<Box<Thread>> {
         let stack = VmStack::new(self.config.stack_bytes)?;
         let mut thread = Thread::new(self.clone(), stack);
         thread.attach_to_heap();
         thread.make_machine_procedures();
+        thread.inherit_default_ports();
         Ok(thread)
     }
 
@@ -137,6 +143,14 @@ impl Vm {
     pub fn set_compiler(&self, options: WorkerOptions, compile: Box<dyn Compile>) {
         let machine = Box::new(self.specializer.clone());
         self.log_worker.prepare(options, machine, compile);
+    }
+
+    pub(crate) fn has_grafted(&self) -> bool {
+        self.has_grafted.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_graft(&self) {
+        self.has_grafted.store(true, Ordering::Relaxed);
     }
 
     /// The specializer's part of the machine.

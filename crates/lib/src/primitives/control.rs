@@ -19,6 +19,16 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "procedure-name" => procedure_name;
     "procedure-arity" => procedure_arity;
     "%set-procedure-name!" => set_procedure_name;
+    "%meet-threads" => |thread, _| {
+        thread.meet_threads();
+        Ok(Value::UNSPECIFIED)
+    };
+    "%set-car-if-eq!" => |thread, call| {
+        if !call.at(0).is_pair() {
+            return Err(call.type_error(thread, 0, "pair"));
+        }
+        Ok(Value::boolean(thread.set_car_if(call.at(0), call.at(1), call.at(2))))
+    };
     "%winders" => |thread, _| Ok(thread.winders());
     "%set-winders!" => |thread, call| change(thread, call, Thread::set_winders);
     "%handlers" => |thread, _| Ok(thread.handlers());

@@ -131,11 +131,14 @@ fn guardian_register(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn guardian_next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let guardian = guardian(thread, call)?;
-    match guardian.field(0).as_pair() {
-        Some(pair) => {
-            thread.store(guardian.value(), 0, pair.cdr());
-            Ok(pair.car())
+    loop {
+        let ready = guardian.field(0);
+        let Some(pair) = ready.as_pair() else {
+            return Ok(call.at(1));
+        };
+        // Another thread may have taken it.
+        if thread.store_if(guardian.value(), 0, ready, pair.cdr()) {
+            return Ok(pair.car());
         }
-        None => Ok(call.at(1)),
     }
 }

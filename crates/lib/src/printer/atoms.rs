@@ -9,9 +9,9 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::field as condition_field;
 use canny_vm::numbers::number_of;
+use canny_vm::strings::string_length;
 use canny_vm::symbols::symbol_name;
 use canny_vm::values::record_type;
-use canny_vm::strings::string_length;
 use canny_vm::{Numeric, Vm, numeric};
 
 use crate::primitives::numeric_vectors::element_type;

@@ -39,6 +39,8 @@ rows! {
     "%graft-continuation" (6) [PURE ALLOCATES] "continuation continuation continuation list any list -> continuation" "The frames of the first one above the second one, on top of the third; words that are eq? to a car of the list's pairs become its cdr, and handlers in front of the object are put on top of the last list.";
     "procedure-name" (1) [PURE] "procedure -> symbol-or-false" "The name a procedure was defined with.";
     "procedure-arity" (1) [PURE ALLOCATES] "procedure -> pair" "Pair of the least and the greatest number of arguments; #f for any number.";
+    "%meet-threads" (0) [] "-> unspecified" "Waits until every other thread of the machine has come to a safepoint: what they were in the middle of between two safepoints is done then.";
+    "%set-car-if-eq!" (3) [] "pair any any -> boolean" "Changes the car of a pair to the third argument if it is eq? to the second one, in one step among threads; whether it did.";
     "%set-procedure-name!" (2) [] "procedure symbol -> unspecified" "Changes the name shown for one closure, in messages and backtraces.";
 }
 

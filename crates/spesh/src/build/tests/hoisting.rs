@@ -217,3 +217,31 @@ fn an_inner_loop_asks_what_is_known_before_the_outer_one() {
     assert_eq!(count(&graph, questions), 3, "{graph}");
     assert_eq!(in_loop_count(&graph, questions), 0, "{graph}");
 }
+
+#[test]
+fn a_loop_whose_variables_stay_as_they_are_loads_anew_what_it_waits_for() {
+    // Until the car of the captured pair is true.
+    let loads = |counts: bool| {
+        let mut code = Assembly::default();
+        code.immediate(1, 0);
+        let head = code.words.len();
+        free(&mut code, 3, 0);
+        code.abc(Opcode::Car, 4, 3, 0);
+        let words_of_branch = 2;
+        let end = code.words.len() + words_of_branch + usize::from(counts) + 1;
+        code.branch(Opcode::JumpTrue, 4, 0, end);
+        if counts {
+            code.abc(Opcode::AddImmediate, 1, 1, 1);
+        }
+        code.go_back(head).abc(Opcode::Return, 1, 0, 0);
+        let code = code.finish(0x1007, "waiting", 5);
+        let graph = graph_of(&World::default(), &code, &[Type::FIXNUM]);
+        let is_load = |op: &Op| {
+            let memory = Memory::Car;
+            matches!(op, Op::Load { memory: of, .. } if *of == memory)
+        };
+        in_loop_count(&graph, is_load)
+    };
+    assert_eq!(loads(false), 1);
+    assert_eq!(loads(true), 0);
+}
