@@ -1020,8 +1020,3 @@ impl std::fmt::Debug for Pool {
 fn role_of(id: WorkerId) -> u32 {
     id.index() as u32 + 2
 }
-
-#[cfg(test)]
-mod scenarios;
-#[cfg(test)]
-mod tests;

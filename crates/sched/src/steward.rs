@@ -11,14 +11,12 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::Host;
 use super::policy::{Decision, Observation, Policy, Reason};
 use super::pool::Pool;
 use super::statistics::{count, read};
 use super::sync::atomic::{AtomicU8, Ordering};
-use super::sync::spawn;
+use super::sync::{processor_time, spawn};
 use super::timers::{Moment, NEVER};
 use super::workers::{Sleeper, WorkerId, WorkerKind, WorkerState};
 
@@ -353,9 +351,4 @@ fn has_demand(pool: &Pool) -> bool {
             .workers
             .all()
             .any(|(_, worker)| worker.pinned.len() > 0)
-}
-
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

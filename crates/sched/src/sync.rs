@@ -23,3 +23,9 @@ pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io
     let builder = std::thread::Builder::new().name(name.to_owned());
     builder.spawn(body).map(drop)
 }
+
+/// The processor time that the process has used.
+pub(crate) fn processor_time() -> std::time::Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    std::time::Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

@@ -1,3 +1,8 @@
+mod modelled;
+mod policy;
+mod pool;
+mod scenarios;
+
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
