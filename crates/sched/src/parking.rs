@@ -28,6 +28,9 @@ pub(crate) struct Parking {
     pub(crate) sleeps_until: Moment,
 }
 
+/// At most so many timers fire at once; the rest come at the next look, which is at once.
+const DUE_MAX: usize = 256;
+
 /// A ticket that is being armed, what was registered, and children that a helper must wait for.
 pub(crate) type Armed = (Ticket, Vec<Registration>, Vec<(usize, Pid)>);
 
@@ -206,9 +209,9 @@ impl Parking {
         self.timers.next(|ticket| self.tickets.is_timed(ticket))
     }
 
-    /// Wakes all whose deadline has passed.
+    /// Wakes those whose deadline has passed, but not so many at once that others wait long for the lock.
     pub(crate) fn due(&mut self, now: Moment, woken: &mut Vec<Woken>) {
-        loop {
+        for _ in 0..DUE_MAX {
             let due = self
                 .timers
                 .pop_due(now, |ticket| self.tickets.is_timed(ticket));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::offload::Offload;
 use super::parking::{Parking, Woken};
-use super::poller::Poller;
+use super::poller::{Fired, Poller};
 use super::queues::{Item, Ring, SharedLine};
 use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, count, read};
 use super::steward::Steward;
@@ -122,6 +122,9 @@ impl Default for PoolConfig {
 /// The longest sleep of a wait with an interrupt flag, if nothing wakes it when the flag is set.
 const INTERRUPT_SLICE: Duration = Duration::from_millis(100);
 
+/// While the poller is, on average, left alone for less than this, nobody is woken to poll meanwhile.
+const SHORT_VACANCY: Moment = 100_000;
+
 /// Nobody polls.
 const NOBODY: u32 = 0;
 const STEWARD: u32 = 1;
@@ -146,6 +149,11 @@ pub struct Pool {
     role: AtomicU32,
     /// How often the role was taken.
     role_turns: AtomicU64,
+    /// When a worker went from the poller to something else, and how long it takes, on average, until another comes.
+    vacant_since: AtomicU64,
+    vacancy: AtomicU64,
+    /// Idle workers that only the alarm wakes for their flag.
+    interruptible: AtomicUsize,
     pub(crate) steward: Steward,
     offload: Offload,
     pub(crate) counters: Counters,
@@ -170,6 +178,9 @@ impl Pool {
             poller: config.polls.then(Poller::new).and_then(Result::ok),
             role: AtomicU32::new(NOBODY),
             role_turns: AtomicU64::new(0),
+            vacant_since: AtomicU64::new(NEVER),
+            vacancy: AtomicU64::new(NEVER),
+            interruptible: AtomicUsize::new(0),
             steward: Steward::default(),
             offload: Offload::default(),
             counters: Counters::default(),
@@ -343,6 +354,9 @@ impl Pool {
                 self.injector.push_back(next.into());
             }
         }
+        if count > 1 {
+            self.call_for_moved();
+        }
         first
     }
 
@@ -364,10 +378,21 @@ impl Pool {
             });
             if stolen.is_some() {
                 count(&self.counters.stolen);
+                if worker.ring_length() > 0 {
+                    self.call_for_moved();
+                }
                 return stolen;
             }
         }
         None
+    }
+
+    /// Several words were on their way from one queue to another: who looked for work meanwhile did not see them.
+    fn call_for_moved(&self) {
+        fence(Ordering::SeqCst);
+        if self.idle.general() > 0 {
+            self.call_general();
+        }
     }
 
     /// The word that an item stands for.
@@ -530,7 +555,20 @@ impl Pool {
         until: Option<Instant>,
     ) -> Idle {
         let mut has_polled = false;
+        let needs_alarm = interrupt.is_some() && self.config.alarms_interrupts;
+        if needs_alarm {
+            self.worker(id)
+                .is_interruptible
+                .store(true, Ordering::SeqCst);
+            self.interruptible.fetch_add(1, Ordering::SeqCst);
+        }
         let idle = self.wait_idle(id, interrupt, until, &mut has_polled);
+        if needs_alarm {
+            self.worker(id)
+                .is_interruptible
+                .store(false, Ordering::SeqCst);
+            self.interruptible.fetch_sub(1, Ordering::SeqCst);
+        }
         if has_polled {
             self.pass_role();
         }
@@ -620,6 +658,7 @@ impl Pool {
     /// Sleeps once, in the poller if nobody else does; whether it was there.
     fn doze(&self, id: WorkerId, worker: &Worker, until: Option<Moment>) -> bool {
         if self.take_role(role_of(id)) {
+            self.measure_vacancy();
             let woken = self.poll(&worker.sleeper, until.unwrap_or(NEVER));
             self.role.store(NOBODY, Ordering::SeqCst);
             if !woken.is_empty() {
@@ -662,12 +701,30 @@ impl Pool {
         self.role_turns.load(Ordering::Relaxed)
     }
 
-    /// Whoever has polled goes on to something else: another idle worker polls, or the steward sees to it.
+    fn measure_vacancy(&self) {
+        let since = self.vacant_since.swap(NEVER, Ordering::Relaxed);
+        if since != NEVER {
+            let length = self.clock().saturating_sub(since);
+            let before = self.vacancy.load(Ordering::Relaxed);
+            let average = if before == NEVER {
+                length
+            } else {
+                before - before / 8 + length / 8
+            };
+            self.vacancy.store(average, Ordering::Relaxed);
+        }
+    }
+
+    /// Whoever has polled goes on to something else: another idle worker polls, or the steward sees to it. While workers
+    /// come back to the poller soon, waking somebody each time costs more than it gains; the steward looks after a tick.
     fn pass_role(&self) {
-        if self.parked.load(Ordering::SeqCst) == 0 || !self.role_is_vacant() {
+        let is_needed = self.parked() > 0 || self.interruptible.load(Ordering::SeqCst) > 0;
+        if !is_needed || !self.role_is_vacant() {
             return;
         }
-        if !self.wake_poller() {
+        self.vacant_since.store(self.clock(), Ordering::Relaxed);
+        let is_short = self.vacancy.load(Ordering::Relaxed) < SHORT_VACANCY;
+        if is_short || !self.wake_poller() {
             self.steward.notice(self);
         }
     }
@@ -703,10 +760,15 @@ impl Pool {
         match &self.poller {
             Some(poller) => {
                 if sleeper.begin_polling() {
-                    poller.sleep(patience, |fired| {
-                        lock(&self.parking).fired(fired, &mut woken);
+                    let mut is_alarm = false;
+                    poller.sleep(patience, |fired| match fired {
+                        Fired::Alarm => is_alarm = true,
+                        fired => lock(&self.parking).fired(fired, &mut woken),
                     });
                     sleeper.end();
+                    if is_alarm {
+                        self.spread_alarm();
+                    }
                 }
             }
             None => sleeper.sleep(patience),
@@ -721,6 +783,15 @@ impl Pool {
             parking.due(self.clock(), &mut woken);
         }
         woken
+    }
+
+    /// Lets all look at their interrupt flags that wait with one.
+    fn spread_alarm(&self) {
+        for (_, worker) in self.workers.all() {
+            if worker.is_interruptible.load(Ordering::SeqCst) {
+                self.rouse(&worker.sleeper);
+            }
+        }
     }
 
     /// Puts items for tickets that were made ready.

@@ -15,7 +15,7 @@ use super::Host;
 use super::policy::{Decision, Observation, Policy, Reason};
 use super::pool::Pool;
 use super::statistics::{count, read};
-use super::sync::atomic::{AtomicU8, Ordering};
+use super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use super::sync::{processor_time, spawn};
 use super::timers::{Moment, NEVER};
 use super::workers::{Sleeper, WorkerId, WorkerKind, WorkerState};
@@ -39,6 +39,8 @@ const TICKING: u8 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Steward {
     state: AtomicU8,
+    /// There is no general worker, and nothing is against one: work shall not wait for the next tick.
+    is_eager: AtomicBool,
     sleeper: Sleeper,
 }
 
@@ -46,7 +48,14 @@ impl Steward {
     /// There is demand: the steward shall look around within a tick.
     pub(crate) fn notice(&self, pool: &Pool) {
         let state = self.state.load(Ordering::SeqCst);
-        if state == TICKING || !self.set_out(state) {
+        if state == TICKING {
+            if self.is_eager.load(Ordering::Relaxed) && self.is_eager.swap(false, Ordering::SeqCst)
+            {
+                pool.rouse(&self.sleeper);
+            }
+            return;
+        }
+        if !self.set_out(state) {
             return;
         }
         if state == ASLEEP {
@@ -118,6 +127,8 @@ impl Round {
             let seen = self.look_around(pool);
             let decision = self.policy.tick(&seen);
             carry_out(pool, &seen, decision);
+            let is_eager = seen.general == 0 && seen.refused == 0 && decision.start == 0;
+            pool.steward.is_eager.store(is_eager, Ordering::SeqCst);
             if has_demand(pool) || seen.starting > 0 {
                 self.calm = 0;
             } else {
@@ -248,6 +259,7 @@ impl Round {
             });
             steward.sleeper().sleep(patience);
         }
+        steward.is_eager.store(false, Ordering::Relaxed);
         steward.state.store(TICKING, Ordering::SeqCst);
     }
 

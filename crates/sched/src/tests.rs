@@ -2,6 +2,7 @@ mod modelled;
 mod policy;
 mod pool;
 mod scenarios;
+mod stress;
 
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};

@@ -37,10 +37,7 @@ mod sync {
         Duration::ZERO
     }
 
-    pub(crate) fn spawn(
-        _name: &str,
-        body: impl FnOnce() + Send + 'static,
-    ) -> std::io::Result<()> {
+    pub(crate) fn spawn(_name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         if !SPAWNS.load(Ordering::SeqCst) {
             return Err(std::io::ErrorKind::WouldBlock.into());
         }
@@ -98,6 +95,9 @@ fn check(iterations: usize, body: impl Fn() + Send + Sync + 'static) {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(iterations);
+    if let Ok(schedule) = std::env::var("CANNY_SHUTTLE_REPLAY") {
+        return shuttle::replay(body, &schedule);
+    }
     shuttle::check_random(body, iterations);
 }
 
@@ -402,6 +402,84 @@ fn a_notice_that_races_with_parking_is_not_lost() {
                 giver.join().unwrap();
             },
             |_, _, next| assert!(next.wake.is_some()),
+        );
+    });
+}
+
+/// Words that end only when all of them run.
+#[derive(Default)]
+struct Meeting(Mutex<usize>, Condvar);
+
+impl Meeting {
+    fn meet(&self, count: usize) {
+        let mut present = self.0.lock().unwrap();
+        *present += 1;
+        self.1.notify_all();
+        while *present < count {
+            present = self.1.wait(present).unwrap();
+        }
+    }
+}
+
+#[test]
+fn words_from_outside_run_at_once_on_all_workers() {
+    check(5_000, || {
+        let meeting = Arc::new(Meeting::default());
+        run_without_steward(
+            3,
+            4,
+            |pool| {
+                for word in 0..4 {
+                    pool.push(None, Lane::General, word);
+                }
+            },
+            // One ends, the others meet.
+            move |_, _, next| {
+                if next.word > 0 {
+                    meeting.meet(3);
+                }
+            },
+        );
+    });
+}
+
+#[test]
+fn words_of_a_worker_run_at_once_on_all_workers() {
+    check(5_000, || {
+        let meeting = Arc::new(Meeting::default());
+        run_without_steward(
+            3,
+            4,
+            |pool| pool.push(None, Lane::General, 0),
+            move |pool, worker, next| {
+                if next.word == 0 {
+                    for word in 1..4 {
+                        pool.push(Some(worker), Lane::General, word);
+                    }
+                } else {
+                    meeting.meet(3);
+                }
+            },
+        );
+    });
+}
+
+#[test]
+fn words_that_a_notice_wakes_run_at_once_on_all_workers() {
+    check(5_000, || {
+        let meeting = Arc::new(Meeting::default());
+        run_without_steward(
+            2,
+            2,
+            |pool| {
+                let notice = Notice::new();
+                for word in 0..2 {
+                    let interest = Interest::Notice(&notice, notice.look());
+                    pool.park(word, &[interest], None, Lane::General).unwrap();
+                }
+                notice.give();
+            },
+            move |_, _, _| meeting.meet(2),
         );
     });
 }
