@@ -21,7 +21,7 @@ use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, count, read}
 use super::steward::Steward;
 use super::strands::{Placed, Strands};
 use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
-use super::sync::{Mutex, lock, now};
+use super::sync::{Mutex, lock, now, thread_number};
 use super::tickets::Ticket;
 use super::timers::{Moment, NEVER};
 use super::workers::{IdleWorkers, Worker, WorkerId, WorkerKind, WorkerState, Workers};
@@ -202,6 +202,7 @@ impl Pool {
     /// A worker's thread is there.
     fn arrive(&self, id: WorkerId) {
         let worker = self.workers.get(id);
+        worker.thread.store(thread_number(), Ordering::SeqCst);
         worker.pinned.open();
         if !worker.serves_timers_only() {
             self.strands.open_worker(id);
@@ -306,9 +307,9 @@ impl Pool {
         let looks_outside = turn.is_multiple_of(INJECTOR_TURNS)
             || worker.has_yielded.load(Ordering::Relaxed)
                 && worker.has_yielded.swap(false, Ordering::Relaxed);
-        let outside = || self.from_injector(worker);
-        let local = || self.from_local(worker);
-        let strand = || self.from_strands(id, worker);
+        let outside = || self.take_injected(worker);
+        let local = || self.take_local(worker);
+        let strand = || self.take_of_strand(id, worker);
         if looks_outside {
             outside().or_else(local).or_else(strand)
         } else if turn & 1 == 0 {
@@ -319,7 +320,7 @@ impl Pool {
         .or_else(|| self.steal(id, worker, turn))
     }
 
-    fn from_local(&self, worker: &Worker) -> Option<Next> {
+    fn take_local(&self, worker: &Worker) -> Option<Next> {
         let streak = worker.streak.load(Ordering::Relaxed);
         if streak < STREAK_MAX
             && let Some(next) = worker.next.take()
@@ -332,13 +333,13 @@ impl Pool {
         ring.and_then(Ring::pop).or_else(|| worker.next.take())
     }
 
-    fn from_strands(&self, id: WorkerId, worker: &Worker) -> Option<Next> {
+    fn take_of_strand(&self, id: WorkerId, worker: &Worker) -> Option<Next> {
         let (strand, item) = self.strands.take(id)?;
         worker.strand.store(strand.0 + 1, Ordering::Relaxed);
         self.redeem(item)
     }
 
-    fn from_injector(&self, worker: &Worker) -> Option<Next> {
+    fn take_injected(&self, worker: &Worker) -> Option<Next> {
         if self.injector.len() == 0 {
             return None;
         }

@@ -16,7 +16,7 @@ use super::policy::{Decision, Observation, Policy, Reason};
 use super::pool::Pool;
 use super::statistics::{count, read};
 use super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use super::sync::{processor_time, spawn};
+use super::sync::{is_blocked, processor_time, spawn};
 use super::timers::{Moment, NEVER};
 use super::workers::{Sleeper, WorkerId, WorkerKind, WorkerState};
 
@@ -182,7 +182,11 @@ impl Round {
                     let age = now - remembered.since;
                     if worker.kind() != WorkerKind::Timer {
                         seen.running += 1;
-                        seen.stuck += usize::from(age >= slice * STUCK_SLICES);
+                        let is_long = age >= slice * STUCK_SLICES && seen.queued > 0;
+                        let thread = worker.thread.load(Ordering::Relaxed);
+                        // One that could go on if it had a core is not stuck: other processes may have it.
+                        let is_stuck = is_long && is_blocked(thread).unwrap_or(true);
+                        seen.stuck += usize::from(is_stuck);
                     }
                     if age >= slice {
                         relieve(pool, id, &seen);

@@ -142,6 +142,8 @@ pub(crate) struct Worker {
     /// The steward and who wakes it write as well, see the table.
     state: AtomicU8,
     kind: AtomicU8,
+    /// The system's number of its thread.
+    pub(crate) thread: AtomicU32,
     /// Items taken so far.
     pub(crate) turns: AtomicU64,
     ring: OnceLock<Ring>,
@@ -173,6 +175,7 @@ impl Worker {
         Worker {
             state: AtomicU8::new(WorkerState::Free as u8),
             kind: AtomicU8::new(WorkerKind::General as u8),
+            thread: AtomicU32::new(0),
             turns: AtomicU64::new(0),
             ring: OnceLock::new(),
             next: NextSlot::default(),
