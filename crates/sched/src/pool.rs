@@ -125,6 +125,9 @@ const INTERRUPT_SLICE: Duration = Duration::from_millis(100);
 /// While the poller is, on average, left alone for less than this, nobody is woken to poll meanwhile.
 const SHORT_VACANCY: Moment = 100_000;
 
+/// A deadline before the steward's next tick.
+const SOON: Moment = 10_000_000;
+
 /// Nobody polls.
 const NOBODY: u32 = 0;
 const STEWARD: u32 = 1;
@@ -152,6 +155,8 @@ pub struct Pool {
     /// When a worker went from the poller to something else, and how long it takes, on average, until another comes.
     vacant_since: AtomicU64,
     vacancy: AtomicU64,
+    /// A deadline was set that comes soon, when nobody polled.
+    is_unwatched: AtomicBool,
     /// Idle workers that only the alarm wakes for their flag.
     interruptible: AtomicUsize,
     pub(crate) steward: Steward,
@@ -180,6 +185,7 @@ impl Pool {
             role_turns: AtomicU64::new(0),
             vacant_since: AtomicU64::new(NEVER),
             vacancy: AtomicU64::new(NEVER),
+            is_unwatched: AtomicBool::new(false),
             interruptible: AtomicUsize::new(0),
             steward: Steward::default(),
             offload: Offload::default(),
@@ -237,6 +243,10 @@ impl Pool {
     /// is woken for it: if the present item goes on for long, the steward lets others have it.
     pub fn hand_over(&self, worker: WorkerId, word: u64) {
         let worker = self.workers.get(worker);
+        if worker.serves_timers_only() {
+            // It would not come to it.
+            return self.enqueue(Lane::General, Item::Word(word));
+        }
         worker.is_exposed.store(false, Ordering::Relaxed);
         if let Some(before) = worker.next.put(word) {
             self.push_local(worker, before);
@@ -247,6 +257,10 @@ impl Pool {
     }
 
     fn push_local(&self, worker: &Worker, next: Next) {
+        if worker.serves_timers_only() {
+            self.injector.push_back(next.into());
+            return;
+        }
         let ring = self.ring(worker);
         if let Err(next) = ring.push(next) {
             ring.overflow(&self.injector);
@@ -263,6 +277,9 @@ impl Pool {
                 let worker = self.workers.get(worker);
                 worker.has_yielded.store(true, Ordering::Relaxed);
                 self.push_local(worker, Next { word, wake: None });
+                if worker.serves_timers_only() {
+                    self.call_general();
+                }
             }
             Lane::Strand(strand) => {
                 if let Err(item) = self.strands.push_front(strand, Item::Word(word)) {
@@ -273,7 +290,8 @@ impl Pool {
         }
     }
 
-    /// The next word for this worker, if there is one. What it took before has ended, or is put back or parked.
+    /// The next word for this worker, if there is one. What it took before has ended, or is put back or parked. Call it
+    /// after [`Idle::Look`] in any case: whoever was woken for a word and does not look keeps others from it.
     pub fn try_next(&self, id: WorkerId) -> Option<Next> {
         let worker = self.worker(id);
         self.finish_strand(id, worker);
@@ -282,12 +300,25 @@ impl Pool {
             return None;
         }
         let turn = worker.turns.load(Ordering::Relaxed) + 1;
-        let next = self.find(id, worker, turn)?;
-        worker.turns.store(turn, Ordering::Relaxed);
+        let next = self.find(id, worker, turn);
+        self.end_search(worker);
+        if next.is_some() {
+            worker.turns.store(turn, Ordering::Relaxed);
+            if self.is_unwatched.load(Ordering::Relaxed)
+                && self.is_unwatched.swap(false, Ordering::SeqCst)
+                && self.role_is_vacant()
+            {
+                self.steward.notice_now(self);
+            }
+        }
+        next
+    }
+
+    /// A worker that was woken to look for work has looked: if there is more, the next one is woken.
+    fn end_search(&self, worker: &Worker) {
         if self.idle.found(worker) && self.has_any_work() {
             self.call_general();
         }
-        Some(next)
     }
 
     fn find(&self, id: WorkerId, worker: &Worker, turn: u64) -> Option<Next> {
@@ -637,8 +668,8 @@ impl Pool {
 
     /// Ends a wait for another reason than work; a wake-up that came meanwhile goes to somebody else.
     fn give_up(&self, id: WorkerId, worker: &Worker) {
-        if !self.idle.leave(id, worker, false) && self.idle.found(worker) && self.has_any_work() {
-            self.call_general();
+        if !self.idle.leave(id, worker, false) {
+            self.end_search(worker);
         }
     }
 
@@ -826,9 +857,7 @@ impl Pool {
     /// The worker's thread ends.
     fn retire(&self, id: WorkerId, worker: &Worker) -> Idle {
         worker.set_state(WorkerState::Leaving);
-        if self.idle.found(worker) && self.has_any_work() {
-            self.call_general();
-        }
+        self.end_search(worker);
         worker.pinned.close_into(&self.injector);
         if self.strands.close_worker(id) > 0 || self.injector.len() > 0 {
             self.call_general();
@@ -846,8 +875,8 @@ impl Pool {
         worker.set_state(WorkerState::Free);
     }
 
-    /// Parks a word until one of `interests` is ready or `deadline` has passed; then it is ready in `lane`. If it fails
-    /// the word is still the caller's.
+    /// Parks a word until one of `interests` is ready or `deadline` has passed; then it is ready in `lane`. With neither, until
+    /// it is taken back. If it fails the word is still the caller's.
     pub fn park(
         &self,
         word: u64,
@@ -889,18 +918,28 @@ impl Pool {
         let (woken, is_earlier) = lock(&self.parking).finish(ticket, registrations, deadline);
         if let Some(woken) = woken {
             self.ready(woken);
-        } else if is_earlier {
-            self.wake_sooner();
-        } else if self.role_is_vacant() {
-            self.steward.notice(self);
+        } else {
+            self.watch(ticket, deadline, is_earlier);
         }
         Ok(ticket)
     }
 
-    /// Whoever polls shall look at the clock again; if nobody does, the steward shall see to it.
-    fn wake_sooner(&self) {
+    /// Sees to it that somebody polls for what was parked.
+    fn watch(&self, ticket: Ticket, deadline: Option<Moment>, is_earlier: bool) {
+        let left = deadline.map(|deadline| deadline.saturating_sub(self.clock()));
+        if left == Some(0) {
+            return self.wake(ticket, Wake::TimedOut);
+        }
         match self.role.load(Ordering::SeqCst) {
-            NOBODY => self.steward.notice(self),
+            NOBODY => {
+                // Most often this very worker polls next; if it does not, the steward must before its next tick.
+                if left.is_some_and(|left| left < SOON) {
+                    self.is_unwatched.store(true, Ordering::SeqCst);
+                }
+                self.steward.notice(self);
+            }
+            // Who polls need not look at the clock again.
+            _ if !is_earlier => {}
             STEWARD => self.rouse(self.steward.sleeper()),
             worker => {
                 let id = WorkerId::from_index(worker as usize - 2);
@@ -953,6 +992,7 @@ impl Pool {
         if let Some(next) = worker.next.take() {
             self.push_local(worker, next);
         }
+        self.end_search(worker);
         worker.set_state(WorkerState::Blocked);
         self.strands.close_worker(id);
         if self.has_any_work() {
