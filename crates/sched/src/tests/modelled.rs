@@ -72,6 +72,8 @@ mod poller;
 mod pool;
 #[path = "../queues.rs"]
 mod queues;
+#[path = "../ready.rs"]
+mod ready;
 #[path = "../statistics.rs"]
 mod statistics;
 #[path = "../steward.rs"]
@@ -82,6 +84,8 @@ mod strands;
 mod tickets;
 #[path = "../timers.rs"]
 mod timers;
+#[path = "../waiting.rs"]
+mod waiting;
 #[path = "../workers.rs"]
 mod workers;
 
