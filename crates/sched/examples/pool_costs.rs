@@ -295,6 +295,101 @@ fn waking() {
     pool.shut_down();
 }
 
+/// A worker that floods its own queue, and one that parks for each next hundredth of a second.
+struct Flooded {
+    pool: OnceLock<Weak<Pool>>,
+    me: Weak<Flooded>,
+    epoch: Instant,
+    next: AtomicU64,
+    late: std::sync::Mutex<Vec<u64>>,
+    is_over: std::sync::atomic::AtomicBool,
+}
+
+const FLOOD: u64 = 1;
+const TIMER: u64 = 2;
+
+impl Flooded {
+    fn run(&self, pool: &Pool, worker: WorkerId, word: u64) {
+        if self.is_over.load(Ordering::SeqCst) {
+            return;
+        }
+        if word == FLOOD {
+            let end = Instant::now() + Duration::from_micros(100);
+            while Instant::now() < end {}
+            return pool.push(Some(worker), Lane::General, FLOOD);
+        }
+        let now = self.epoch.elapsed().as_nanos() as u64;
+        let due = self.next.fetch_add(10_000_000, Ordering::SeqCst);
+        let mut late = self.late.lock().expect("nobody panicked");
+        late.push(now.saturating_sub(due));
+        let next = self.epoch + Duration::from_nanos(due + 10_000_000);
+        pool.park(TIMER, &[], Some(next), Lane::Timer)
+            .expect("parked");
+    }
+}
+
+impl Host for Flooded {
+    fn start_worker(&self, worker: WorkerId, _: WorkerKind) -> io::Result<()> {
+        let pool = self
+            .pool
+            .get()
+            .and_then(Weak::upgrade)
+            .expect("the pool is there");
+        let host = self.me.upgrade().expect("the host is there");
+        thread::Builder::new().spawn(move || {
+            loop {
+                if let Some(next) = pool.try_next(worker) {
+                    host.run(&pool, worker, next.word);
+                } else if pool.wait(worker, None, None) == Idle::Retire {
+                    break;
+                }
+            }
+            pool.leave(worker);
+        })?;
+        Ok(())
+    }
+
+    fn preempt(&self, _: WorkerId) {}
+}
+
+fn lateness() {
+    let host = Arc::new_cyclic(|me| Flooded {
+        pool: OnceLock::new(),
+        me: Weak::clone(me),
+        epoch: Instant::now(),
+        next: AtomicU64::new(10_000_000),
+        late: std::sync::Mutex::default(),
+        is_over: false.into(),
+    });
+    let pool = Pool::new(PoolConfig::default(), Arc::clone(&host) as Arc<dyn Host>);
+    host.pool.set(Arc::downgrade(&pool)).expect("set once");
+    pool.enter_main();
+    let first = host.epoch + Duration::from_millis(10);
+    pool.park(TIMER, &[], Some(first), Lane::Timer)
+        .expect("parked");
+    pool.push(None, Lane::General, FLOOD);
+    let end = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < end {
+        if let Some(next) = pool.try_next(MAIN) {
+            host.run(&pool, MAIN, next.word);
+        } else {
+            pool.wait(MAIN, None, Some(end));
+        }
+    }
+    host.is_over.store(true, Ordering::SeqCst);
+    let statistics = pool.statistics();
+    pool.shut_down();
+    let mut late = host.late.lock().expect("nobody panicked");
+    late.sort_unstable();
+    println!(
+        "{:<46}{:>9.1} us median, {:.1} us of 99 %, {} workers",
+        "how late timers are in a flood",
+        late[late.len() / 2] as f64 / 1e3,
+        late[late.len() * 99 / 100] as f64 / 1e3,
+        statistics.workers_max.max(1)
+    );
+}
+
 /// One byte to and fro between a thread that blocks and a word that parks.
 fn echo() {
     let pool = alone();
@@ -336,4 +431,5 @@ fn main() {
     a_million_timers();
     waking();
     echo();
+    lateness();
 }
