@@ -390,6 +390,27 @@ fn lateness() {
     );
 }
 
+/// The same by a thread that does nothing but sleep, beside one that computes: what the system makes of it.
+fn lateness_of_the_system() {
+    let end = Instant::now() + Duration::from_secs(5);
+    let flood = thread::spawn(move || while Instant::now() < end {});
+    let mut due = Instant::now();
+    let mut late = Vec::new();
+    while due < end {
+        due += Duration::from_millis(10);
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        late.push(due.elapsed().as_nanos() as u64);
+    }
+    flood.join().expect("the thread ends");
+    late.sort_unstable();
+    println!(
+        "{:<46}{:>9.1} us median, {:.1} us of 99 %",
+        "the same by a thread that sleeps",
+        late[late.len() / 2] as f64 / 1e3,
+        late[late.len() * 99 / 100] as f64 / 1e3
+    );
+}
+
 /// One byte to and fro between a thread that blocks and a word that parks.
 fn echo() {
     let pool = alone();
@@ -432,4 +453,5 @@ fn main() {
     waking();
     echo();
     lateness();
+    lateness_of_the_system();
 }

@@ -37,7 +37,7 @@ pub(crate) struct Parking {
 }
 
 /// A deadline before the steward's next tick.
-const SOON: Moment = 10_000_000;
+pub(crate) const SOON: Moment = 10_000_000;
 
 /// At most so many timers fire at once; the rest come at the next look, which is at once.
 const DUE_MAX: usize = 256;

@@ -11,7 +11,7 @@
 use std::sync::atomic::AtomicBool as InterruptFlag;
 use std::time::{Duration, Instant};
 
-use super::parking::Woken;
+use super::parking::{SOON, Woken};
 use super::policy::Policy;
 use super::poller::Fired;
 use super::pool::{Idle, Pool};
@@ -208,8 +208,11 @@ impl Pool {
         if !is_needed || !self.role_is_vacant() {
             return;
         }
-        self.vacant_since.store(self.clock(), Ordering::Relaxed);
-        let is_short = self.vacancy.load(Ordering::Relaxed) < SHORT_VACANCY;
+        let now = self.clock();
+        self.vacant_since.store(now, Ordering::Relaxed);
+        let is_near = |deadline| deadline < now + SOON;
+        let is_short = self.vacancy.load(Ordering::Relaxed) < SHORT_VACANCY
+            && !lock(&self.parking).next_moment().is_some_and(is_near);
         if is_short || !self.wake_poller() {
             self.steward.notice(self);
         }
