@@ -303,7 +303,7 @@ impl Pool {
             return;
         }
         if self.idle.general() == 0 || !self.wake_one(|_, worker| !worker.serves_timers_only()) {
-            self.steward.notice(self);
+            self.steward.notice_work(self);
         }
     }
 

@@ -48,14 +48,7 @@ impl Steward {
     /// There is demand: the steward shall look around within a tick.
     pub(crate) fn notice(&self, pool: &Pool) {
         let state = self.state.load(Ordering::SeqCst);
-        if state == TICKING {
-            if self.is_eager.load(Ordering::Relaxed) && self.is_eager.swap(false, Ordering::SeqCst)
-            {
-                pool.rouse(&self.sleeper);
-            }
-            return;
-        }
-        if !self.set_out(state) {
+        if state == TICKING || !self.set_out(state) {
             return;
         }
         if state == ASLEEP {
@@ -71,6 +64,15 @@ impl Steward {
             pool.trace.tell(format_args!(
                 "no steward: the system refused a thread: {error}"
             ));
+        }
+    }
+
+    /// The same for work that any worker could do: at once if there is no worker yet.
+    pub(crate) fn notice_work(&self, pool: &Pool) {
+        if self.is_eager.load(Ordering::Relaxed) && self.is_eager.swap(false, Ordering::SeqCst) {
+            self.notice_now(pool);
+        } else {
+            self.notice(pool);
         }
     }
 
