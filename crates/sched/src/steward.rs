@@ -247,11 +247,13 @@ impl Round {
         };
         if self.polls {
             let woken = pool.poll(steward.sleeper(), until);
+            // A worker that is woken now polls itself when it has done.
+            let has_idle = pool.idle.general() > 0;
             if !woken.is_empty() {
                 pool.ready_all(woken);
                 self.calm = 0;
             }
-            if pool.idle.general() > 0 || !has_demand(pool) && pool.parked() == 0 {
+            if has_idle || !has_demand(pool) && pool.parked() == 0 {
                 pool.end_role();
                 self.polls = false;
                 self.calm = 0;
@@ -264,6 +266,10 @@ impl Round {
                 Duration::from_nanos(until.saturating_sub(now))
             });
             steward.sleeper().sleep(patience);
+        }
+        if is_calm {
+            // Woken: it stays awake for some ticks, so that others need not wake it again and again.
+            self.calm = 0;
         }
         steward.is_eager.store(false, Ordering::Relaxed);
         steward.state.store(TICKING, Ordering::SeqCst);
