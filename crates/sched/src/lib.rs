@@ -21,12 +21,14 @@ mod policy;
 mod poller;
 mod pool;
 mod queues;
+mod ready;
 mod statistics;
 mod steward;
 mod strands;
 mod sync;
 mod tickets;
 mod timers;
+mod waiting;
 mod workers;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -19,6 +19,9 @@ const STUCK: Duration = Duration::from_millis(250);
 /// How long a timer may wait before it gets a worker of its own.
 const TIMERS_WAIT: Duration = Duration::from_millis(1);
 
+/// A thread that was made and has not come after so long is not waited for.
+const STARTING_MAX: Duration = Duration::from_secs(1);
+
 /// After the system refused a thread.
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 
@@ -98,6 +101,7 @@ pub struct Policy {
     refused: u64,
     refused_at: Option<Duration>,
     crowded_since: Option<Duration>,
+    awaited_since: Option<Duration>,
     /// Since when timers have waited without an idle worker.
     timers_since: Option<Duration>,
 }
@@ -129,7 +133,7 @@ impl Policy {
             self.refused_at = None;
         }
         decision.start_timer = self.timers_wait(seen);
-        if seen.queued == 0 || seen.idle > 0 || seen.starting > 0 {
+        if seen.queued == 0 || seen.idle > 0 || self.is_awaited(seen) {
             self.waits_since = None;
             self.watched = None;
             if seen.queued == 0 {
@@ -144,6 +148,16 @@ impl Policy {
             self.beyond_cores(seen)
         };
         decision
+    }
+
+    /// Whether workers were asked for that will come; not those that should have come long ago.
+    fn is_awaited(&mut self, seen: &Observation) -> bool {
+        if seen.starting == 0 {
+            self.awaited_since = None;
+            return false;
+        }
+        let since = *self.awaited_since.get_or_insert(seen.now);
+        seen.now.saturating_sub(since) < STARTING_MAX
     }
 
     /// Whether timers have waited longer than it takes somebody who was woken for them to come.

@@ -107,7 +107,7 @@ mod system {
     use std::os::fd::AsFd;
 
     use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-    use rustix::event::{EventfdFlags, Timespec, eventfd};
+    use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
     use rustix::io::Errno;
 
     const BELL: u64 = u64::MAX;
@@ -115,6 +115,23 @@ mod system {
 
     /// So many are told at once.
     const EVENTS_MAX: usize = 64;
+
+    /// Below this a sleep ends by the microsecond.
+    const EXACT_BELOW: Duration = Duration::from_millis(50);
+
+    fn timespec(patience: Duration) -> Timespec {
+        Timespec {
+            tv_sec: patience.as_secs() as _,
+            tv_nsec: patience.subsec_nanos() as _,
+        }
+    }
+
+    /// Rounded up: who sleeps a little less would look once more.
+    fn in_milliseconds(patience: Duration) -> Timespec {
+        let milliseconds = u64::try_from(patience.as_nanos().div_ceil(1_000_000));
+        let milliseconds = milliseconds.unwrap_or(u64::MAX).min(i32::MAX as u64);
+        timespec(Duration::from_millis(milliseconds))
+    }
 
     #[derive(Debug)]
     pub(crate) struct Poller {
@@ -182,18 +199,19 @@ mod system {
 
         /// Sleeps until something is to be told, so long, or until a signal.
         pub(crate) fn sleep(&self, patience: Option<Duration>, mut tell: impl FnMut(Fired)) {
-            // Rounded up to what all systems can tell apart: who sleeps a little less would look once more.
-            let timeout = patience.map(|patience| {
-                let patience = Duration::from_millis(
-                    u64::try_from(patience.as_nanos().div_ceil(1_000_000))
-                        .unwrap_or(u64::MAX)
-                        .min(i32::MAX as u64),
-                );
-                Timespec {
-                    tv_sec: patience.as_secs() as _,
-                    tv_nsec: patience.subsec_nanos() as _,
+            // Old systems let `epoll` count in milliseconds only. A short sleep is one in `poll`, which is exact, on the
+            // descriptor of `epoll`.
+            let mut timeout = patience.map(in_milliseconds);
+            if let Some(patience) = patience
+                && !patience.is_zero()
+                && patience < EXACT_BELOW
+            {
+                let mut epoll = [PollFd::new(&self.epoll, PollFlags::IN)];
+                if poll(&mut epoll, Some(&timespec(patience))).is_err() {
+                    return;
                 }
-            });
+                timeout = Some(Timespec::default());
+            }
             let mut buffer = [const { MaybeUninit::<Event>::uninit() }; EVENTS_MAX];
             let Ok((events, _)) = epoll::wait(&self.epoll, &mut buffer, timeout.as_ref()) else {
                 return;

@@ -9,32 +9,22 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::AtomicBool as InterruptFlag;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use super::Wake;
 use super::offload::Offload;
-use super::parking::{Parking, Woken};
+use super::parking::Parking;
 use super::poller::Poller;
-use super::queues::{Item, Ring, SharedLine};
-use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, count, read};
+use super::queues::{Ring, SharedLine};
+use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, read};
 use super::steward::Steward;
-use super::strands::{Placed, Strands};
-use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
-use super::sync::{Mutex, lock, now};
-use super::tickets::{Deposit, Ticket};
+use super::strands::Strands;
+use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use super::sync::{Mutex, lock, now, thread_number};
 use super::timers::{Moment, NEVER};
+use super::waiting::NOBODY;
 use super::workers::{IdleWorkers, Worker, WorkerId, WorkerKind, WorkerState, Workers};
-use super::{Interest, Wake};
-
-/// Each so many turns a worker looks at the injector first.
-const INJECTOR_TURNS: u64 = 61;
-
-/// So many words in succession are taken from the slot before the ring has its turn.
-const STREAK_MAX: u32 = 8;
-
-/// So many items are taken from the injector at once.
-const BATCH: usize = 32;
 
 /// What the pool asks of who uses it.
 pub trait Host: Send + Sync {
@@ -119,16 +109,9 @@ impl Default for PoolConfig {
     }
 }
 
-/// The longest sleep of a wait with an interrupt flag, if nothing wakes it when the flag is set.
-const INTERRUPT_SLICE: Duration = Duration::from_millis(100);
-
-/// Nobody polls.
-const NOBODY: u32 = 0;
-const STEWARD: u32 = 1;
-
 /// A pool of threads and what they have to do.
 pub struct Pool {
-    me: Weak<Pool>,
+    pub(crate) me: Weak<Pool>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) config: PoolConfig,
     pub(crate) workers: Workers,
@@ -138,20 +121,27 @@ pub struct Pool {
     /// Words of the timer lane.
     pub(crate) timed: SharedLine,
     pub(crate) strands: Strands,
-    parking: Mutex<Parking>,
+    pub(crate) parking: Mutex<Parking>,
     /// Words that are parked or ready by ticket.
-    parked: AtomicUsize,
-    poller: Option<Poller>,
+    pub(crate) parked: AtomicUsize,
+    pub(crate) poller: Option<Poller>,
     /// Who sleeps in the poller or is about to: nobody, the steward, or a worker's number and two.
-    role: AtomicU32,
+    pub(crate) role: AtomicU32,
     /// How often the role was taken.
-    role_turns: AtomicU64,
+    pub(crate) role_turns: AtomicU64,
+    /// When a worker went from the poller to something else, and how long it takes, on average, until another comes.
+    pub(crate) vacant_since: AtomicU64,
+    pub(crate) vacancy: AtomicU64,
+    /// A deadline was set that comes soon, when nobody polled.
+    pub(crate) is_unwatched: AtomicBool,
+    /// Idle workers that only the alarm wakes for their flag.
+    pub(crate) interruptible: AtomicUsize,
     pub(crate) steward: Steward,
-    offload: Offload,
+    pub(crate) offload: Offload,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
-    epoch: Instant,
-    is_shut: AtomicBool,
+    pub(crate) epoch: Instant,
+    pub(crate) is_shut: AtomicBool,
 }
 
 impl Pool {
@@ -170,6 +160,10 @@ impl Pool {
             poller: config.polls.then(Poller::new).and_then(Result::ok),
             role: AtomicU32::new(NOBODY),
             role_turns: AtomicU64::new(0),
+            vacant_since: AtomicU64::new(NEVER),
+            vacancy: AtomicU64::new(NEVER),
+            is_unwatched: AtomicBool::new(false),
+            interruptible: AtomicUsize::new(0),
             steward: Steward::default(),
             offload: Offload::default(),
             counters: Counters::default(),
@@ -189,8 +183,9 @@ impl Pool {
     }
 
     /// A worker's thread is there.
-    fn arrive(&self, id: WorkerId) {
+    pub(super) fn arrive(&self, id: WorkerId) {
         let worker = self.workers.get(id);
+        worker.thread.store(thread_number(), Ordering::SeqCst);
         worker.pinned.open();
         if !worker.serves_timers_only() {
             self.strands.open_worker(id);
@@ -198,7 +193,7 @@ impl Pool {
         worker.set_state(WorkerState::Running);
     }
 
-    fn worker(&self, id: WorkerId) -> &Worker {
+    pub(super) fn worker(&self, id: WorkerId) -> &Worker {
         let worker = self.workers.get(id);
         if worker.state() == WorkerState::Starting {
             self.arrive(id);
@@ -206,703 +201,8 @@ impl Pool {
         worker
     }
 
-    fn ring<'a>(&self, worker: &'a Worker) -> &'a Ring {
+    pub(super) fn ring<'a>(&self, worker: &'a Worker) -> &'a Ring {
         worker.ring(self.config.local_queue)
-    }
-
-    /// Makes a word ready. Workers say who they are; then it need not leave them.
-    pub fn push(&self, from: Option<WorkerId>, lane: Lane, word: u64) {
-        match from {
-            Some(id) if lane == Lane::General => {
-                self.push_local(self.workers.get(id), Next { word, wake: None });
-                self.call_general();
-            }
-            _ => self.enqueue(lane, Item::Word(word)),
-        }
-    }
-
-    /// Makes a word ready that shall run on this worker next, because what runs there is about to wait for it. Nobody else
-    /// is woken for it: if the present item goes on for long, the steward lets others have it.
-    pub fn hand_over(&self, worker: WorkerId, word: u64) {
-        let worker = self.workers.get(worker);
-        worker.is_exposed.store(false, Ordering::Relaxed);
-        if let Some(before) = worker.next.put(word) {
-            self.push_local(worker, before);
-            self.call_general();
-        } else {
-            self.steward.notice(self);
-        }
-    }
-
-    fn push_local(&self, worker: &Worker, next: Next) {
-        let ring = self.ring(worker);
-        if let Err(next) = ring.push(next) {
-            ring.overflow(&self.injector);
-            if let Err(next) = ring.push(next) {
-                self.injector.push_back(next.into());
-            }
-        }
-    }
-
-    /// Puts back what ran on a worker and has not ended, behind what waits; of a strand, before its other items.
-    pub fn yield_word(&self, worker: WorkerId, lane: Lane, word: u64) {
-        match lane {
-            Lane::General => {
-                let worker = self.workers.get(worker);
-                worker.has_yielded.store(true, Ordering::Relaxed);
-                self.push_local(worker, Next { word, wake: None });
-            }
-            Lane::Strand(strand) => {
-                if let Err(item) = self.strands.push_front(strand, Item::Word(word)) {
-                    self.enqueue(lane, item);
-                }
-            }
-            Lane::Timer | Lane::Pinned(_) => self.enqueue(lane, Item::Word(word)),
-        }
-    }
-
-    /// The next word for this worker, if there is one. What it took before has ended, or is put back or parked.
-    pub fn try_next(&self, id: WorkerId) -> Option<Next> {
-        let worker = self.worker(id);
-        self.finish_strand(id, worker);
-        if worker.shall_leave.load(Ordering::Relaxed) {
-            self.empty(worker);
-            return None;
-        }
-        let turn = worker.turns.load(Ordering::Relaxed) + 1;
-        let next = self.find(id, worker, turn)?;
-        worker.turns.store(turn, Ordering::Relaxed);
-        if self.idle.found(worker) && self.has_any_work() {
-            self.call_general();
-        }
-        Some(next)
-    }
-
-    fn find(&self, id: WorkerId, worker: &Worker, turn: u64) -> Option<Next> {
-        if worker.pinned.len() > 0
-            && let Some(next) = worker.pinned.pop_front().and_then(|item| self.redeem(item))
-        {
-            return Some(next);
-        }
-        if self.timed.len() > 0
-            && let Some(next) = self.timed.pop_front().and_then(|item| self.redeem(item))
-        {
-            return Some(next);
-        }
-        if worker.serves_timers_only() {
-            return None;
-        }
-        let looks_outside = turn.is_multiple_of(INJECTOR_TURNS)
-            || worker.has_yielded.load(Ordering::Relaxed)
-                && worker.has_yielded.swap(false, Ordering::Relaxed);
-        let outside = || self.from_injector(worker);
-        let local = || self.from_local(worker);
-        let strand = || self.from_strands(id, worker);
-        if looks_outside {
-            outside().or_else(local).or_else(strand)
-        } else if turn & 1 == 0 {
-            strand().or_else(local).or_else(outside)
-        } else {
-            local().or_else(strand).or_else(outside)
-        }
-        .or_else(|| self.steal(id, worker, turn))
-    }
-
-    fn from_local(&self, worker: &Worker) -> Option<Next> {
-        let streak = worker.streak.load(Ordering::Relaxed);
-        if streak < STREAK_MAX
-            && let Some(next) = worker.next.take()
-        {
-            worker.streak.store(streak + 1, Ordering::Relaxed);
-            return Some(next);
-        }
-        worker.streak.store(0, Ordering::Relaxed);
-        let ring = worker.ring_if_any();
-        ring.and_then(Ring::pop).or_else(|| worker.next.take())
-    }
-
-    fn from_strands(&self, id: WorkerId, worker: &Worker) -> Option<Next> {
-        let (strand, item) = self.strands.take(id)?;
-        worker.strand.store(strand.0 + 1, Ordering::Relaxed);
-        self.redeem(item)
-    }
-
-    fn from_injector(&self, worker: &Worker) -> Option<Next> {
-        if self.injector.len() == 0 {
-            return None;
-        }
-        let ring = self.ring(worker);
-        let mut batch = [Item::Word(0); BATCH];
-        let room = ring.room().min(BATCH - 1) + 1;
-        let sharers = self.workers.bound().min(self.config.cores) + 1;
-        let count = self.injector.pop_batch(&mut batch[..room], sharers);
-        let mut items = batch[..count].iter();
-        let first = items.find_map(|item| self.redeem(*item));
-        for next in items.filter_map(|item| self.redeem(*item)) {
-            if let Err(next) = ring.push(next) {
-                self.injector.push_back(next.into());
-            }
-        }
-        first
-    }
-
-    fn steal(&self, id: WorkerId, worker: &Worker, turn: u64) -> Option<Next> {
-        let bound = self.workers.bound();
-        // Begins with another one each time.
-        let start = id.index() + 1 + turn as usize;
-        for offset in 0..bound {
-            let victim = WorkerId::from_index((start + offset) % bound);
-            if victim == id {
-                continue;
-            }
-            let victim = self.workers.get(victim);
-            let ring = victim.ring_if_any().filter(|ring| ring.len() > 0);
-            let stolen = ring.and_then(|ring| ring.steal_into(self.ring(worker)));
-            let stolen = stolen.or_else(|| {
-                let is_exposed = victim.is_exposed.load(Ordering::Relaxed);
-                is_exposed.then(|| victim.next.take()).flatten()
-            });
-            if stolen.is_some() {
-                count(&self.counters.stolen);
-                return stolen;
-            }
-        }
-        None
-    }
-
-    /// The word that an item stands for.
-    fn redeem(&self, item: Item) -> Option<Next> {
-        match item {
-            Item::Word(word) => Some(Next { word, wake: None }),
-            Item::Woken(wake, word) => Some(Next {
-                word,
-                wake: super::queues::wake_of_number(wake),
-            }),
-            Item::Ticket(ticket) => {
-                let next = lock(&self.parking).tickets.take(ticket);
-                self.parked.fetch_sub(1, Ordering::SeqCst);
-                next
-            }
-        }
-    }
-
-    fn finish_strand(&self, id: WorkerId, worker: &Worker) {
-        let strand = worker.strand.load(Ordering::Relaxed);
-        if strand != 0 {
-            worker.strand.store(0, Ordering::Relaxed);
-            let placed = self.strands.finish(StrandId(strand - 1));
-            if placed != Placed::Home(id) {
-                self.call_for_strand(placed);
-            }
-        }
-    }
-
-    /// Gives all words of a worker's own to everybody, by the worker.
-    fn empty(&self, worker: &Worker) {
-        let rest = std::iter::from_fn(|| {
-            let ring = worker.ring_if_any();
-            worker.next.take().or_else(|| ring.and_then(Ring::pop))
-        });
-        // One at a time: a word must never be out of the collector's sight while a lock is waited for, and it is not
-        // while its worker does not stand still.
-        for next in rest {
-            self.injector.push_back(next.into());
-        }
-        if self.injector.len() > 0 {
-            self.call_general();
-        }
-    }
-
-    /// Puts an item where its lane waits, and sees to it that somebody comes for it.
-    pub(crate) fn enqueue(&self, lane: Lane, item: Item) {
-        match lane {
-            Lane::General => {
-                self.injector.push_back(item);
-                self.call_general();
-            }
-            Lane::Timer => {
-                self.timed.push_back(item);
-                self.call_for_timer();
-            }
-            Lane::Pinned(id) => {
-                if self.workers.get(id).pinned.push_back(item) {
-                    self.call_worker(id);
-                } else {
-                    self.enqueue(Lane::General, item);
-                }
-            }
-            Lane::Strand(strand) => match self.strands.push(strand, item) {
-                Ok(placed) => self.call_for_strand(placed),
-                Err(item) => self.enqueue(Lane::General, item),
-            },
-        }
-    }
-
-    pub(crate) fn call_for_strand(&self, placed: Placed) {
-        match placed {
-            Placed::Unchanged => {}
-            Placed::Home(worker) => self.call_worker(worker),
-            Placed::Anywhere => self.call_general(),
-        }
-    }
-
-    /// Wakes a worker for what was put where anybody finds it, unless one is on its way.
-    pub(crate) fn call_general(&self) {
-        fence(Ordering::SeqCst);
-        if self.idle.searching() > 0 {
-            return;
-        }
-        if self.idle.general() == 0 || !self.wake_one(|_, worker| !worker.serves_timers_only()) {
-            self.steward.notice(self);
-        }
-    }
-
-    fn call_for_timer(&self) {
-        fence(Ordering::SeqCst);
-        if self.idle.timer() > 0 && self.wake_one(|_, worker| worker.serves_timers_only()) {
-            return;
-        }
-        if self.idle.searching() > 0 {
-            return;
-        }
-        if self.idle.general() == 0 || !self.wake_one(|_, _| true) {
-            self.steward.notice_now(self);
-        }
-    }
-
-    /// Wakes this worker for what only it takes, or lets the steward interrupt what it runs.
-    fn call_worker(&self, id: WorkerId) {
-        fence(Ordering::SeqCst);
-        let is_it = |other, _: &Worker| other == id;
-        if !(self.workers.get(id).is_idle.load(Ordering::SeqCst) && self.wake_one(is_it)) {
-            self.steward.notice(self);
-        }
-    }
-
-    fn wake_one(&self, serves: impl Fn(WorkerId, &Worker) -> bool) -> bool {
-        let poller = self.role.load(Ordering::Relaxed);
-        let cost = |id: WorkerId, worker: &Worker| {
-            serves(id, worker).then(|| {
-                // The main worker has its own work soon; who polls had better go on polling.
-                let is_main = worker.kind() == WorkerKind::Main;
-                2 * u8::from(is_main) + u8::from(poller == role_of(id))
-            })
-        };
-        let Some(id) = self.idle.take(&self.workers, cost) else {
-            return false;
-        };
-        self.rouse(&self.workers.get(id).sleeper);
-        true
-    }
-
-    pub(crate) fn rouse(&self, sleeper: &super::workers::Sleeper) {
-        if sleeper.wake()
-            && let Some(poller) = &self.poller
-        {
-            poller.ring();
-        }
-    }
-
-    /// Whether there is work that any general worker could take.
-    fn has_any_work(&self) -> bool {
-        self.timed.len() > 0
-            || self.injector.len() > 0
-            || self.strands.waiting_for_anybody() > 0
-            || self.workers.all().any(|(_, worker)| {
-                worker.ring_length() > 0
-                    || worker.is_exposed.load(Ordering::Relaxed) && worker.next.is_full()
-            })
-    }
-
-    fn has_work_for(&self, id: WorkerId, worker: &Worker) -> bool {
-        worker.pinned.len() > 0
-            || self.timed.len() > 0
-            || !worker.serves_timers_only()
-                && (self.strands.waiting_for(id) > 0 || self.has_any_work())
-    }
-
-    /// Sleeps until there may be work for this worker, `interrupt` is set or `until` has passed. Call it outside of the
-    /// heap, when [`Pool::try_next`] found nothing.
-    pub fn wait(
-        &self,
-        id: WorkerId,
-        interrupt: Option<&InterruptFlag>,
-        until: Option<Instant>,
-    ) -> Idle {
-        let mut has_polled = false;
-        let idle = self.wait_idle(id, interrupt, until, &mut has_polled);
-        if has_polled {
-            self.pass_role();
-        }
-        idle
-    }
-
-    fn wait_idle(
-        &self,
-        id: WorkerId,
-        interrupt: Option<&InterruptFlag>,
-        until: Option<Instant>,
-        has_polled: &mut bool,
-    ) -> Idle {
-        let worker = self.worker(id);
-        self.finish_strand(id, worker);
-        let until = until.map(|until| self.moment(until));
-        let patience = self.patience(worker).map(|patience| {
-            let patience = u64::try_from(patience.as_nanos()).unwrap_or(NEVER);
-            self.clock().saturating_add(patience)
-        });
-        self.idle.enter(id, worker);
-        loop {
-            if self.is_shut.load(Ordering::SeqCst) {
-                self.idle.leave(id, worker, false);
-                return self.retire(id, worker);
-            }
-            if !worker.is_idle.load(Ordering::SeqCst) {
-                return Idle::Look;
-            }
-            if worker.shall_leave.load(Ordering::Relaxed) {
-                self.idle.leave(id, worker, false);
-                return self.retire(id, worker);
-            }
-            if self.has_work_for(id, worker) {
-                self.idle.leave(id, worker, true);
-                return Idle::Look;
-            }
-            if interrupt.is_some_and(|flag| flag.load(Ordering::Acquire)) {
-                self.give_up(id, worker);
-                return Idle::Interrupted;
-            }
-            let first = until.into_iter().chain(patience).min();
-            if let Some(first) = first
-                && self.clock() >= first
-            {
-                if until.is_some_and(|until| until <= first) {
-                    self.give_up(id, worker);
-                    return Idle::TimedOut;
-                }
-                if self.idle.leave(id, worker, false) {
-                    let kind = worker.kind();
-                    self.trace.tell(format_args!(
-                        "worker {} goes: it was idle ({kind:?})",
-                        id.index()
-                    ));
-                    return self.retire(id, worker);
-                }
-                return Idle::Look;
-            }
-            let slice = (interrupt.is_some() && !self.config.alarms_interrupts)
-                .then(|| self.clock() + INTERRUPT_SLICE.as_nanos() as u64);
-            *has_polled |= self.doze(id, worker, first.into_iter().chain(slice).min());
-        }
-    }
-
-    /// Ends a wait for another reason than work; a wake-up that came meanwhile goes to somebody else.
-    fn give_up(&self, id: WorkerId, worker: &Worker) {
-        if !self.idle.leave(id, worker, false) && self.idle.found(worker) && self.has_any_work() {
-            self.call_general();
-        }
-    }
-
-    fn patience(&self, worker: &Worker) -> Option<Duration> {
-        let general = |(_, worker): &(WorkerId, &Worker)| {
-            worker.kind() == WorkerKind::General && worker.state() != WorkerState::Free
-        };
-        match worker.kind() {
-            WorkerKind::Main => None,
-            WorkerKind::Timer => Some(self.config.retire_after),
-            WorkerKind::General => super::policy::Policy::patience(
-                self.workers.all().filter(general).count(),
-                self.config.retire_after,
-            ),
-        }
-    }
-
-    /// Sleeps once, in the poller if nobody else does; whether it was there.
-    fn doze(&self, id: WorkerId, worker: &Worker, until: Option<Moment>) -> bool {
-        if self.take_role(role_of(id)) {
-            let woken = self.poll(&worker.sleeper, until.unwrap_or(NEVER));
-            self.role.store(NOBODY, Ordering::SeqCst);
-            if !woken.is_empty() {
-                // It looks for work now, so that nobody else need be woken at once.
-                self.idle.leave(id, worker, true);
-                self.ready_all(woken);
-            }
-            true
-        } else {
-            let patience =
-                until.map(|until| Duration::from_nanos(until.saturating_sub(self.clock())));
-            worker.sleeper.sleep(patience);
-            false
-        }
-    }
-
-    pub(crate) fn take_role(&self, holder: u32) -> bool {
-        let taken = self
-            .role
-            .compare_exchange(NOBODY, holder, Ordering::SeqCst, Ordering::SeqCst);
-        if taken.is_ok() {
-            self.role_turns.fetch_add(1, Ordering::Relaxed);
-        }
-        taken.is_ok()
-    }
-
-    pub(crate) fn take_role_for_steward(&self) -> bool {
-        self.take_role(STEWARD)
-    }
-
-    pub(crate) fn end_role(&self) {
-        self.role.store(NOBODY, Ordering::SeqCst);
-    }
-
-    pub(crate) fn role_is_vacant(&self) -> bool {
-        self.role.load(Ordering::SeqCst) == NOBODY
-    }
-
-    pub(crate) fn role_turns(&self) -> u64 {
-        self.role_turns.load(Ordering::Relaxed)
-    }
-
-    /// Whoever has polled goes on to something else: another idle worker polls, or the steward sees to it.
-    fn pass_role(&self) {
-        if self.parked.load(Ordering::SeqCst) == 0 || !self.role_is_vacant() {
-            return;
-        }
-        if !self.wake_poller() {
-            self.steward.notice(self);
-        }
-    }
-
-    /// Wakes an idle worker so that it polls. It stays idle.
-    pub(crate) fn wake_poller(&self) -> bool {
-        let Some(id) = self.idle.any() else {
-            return false;
-        };
-        self.rouse(&self.workers.get(id).sleeper);
-        true
-    }
-
-    /// The next deadline, if nobody polls.
-    pub(crate) fn next_deadline_if_vacant(&self) -> Option<Moment> {
-        let is_watched = self.parked() == 0 || !self.role_is_vacant();
-        (!is_watched)
-            .then(|| lock(&self.parking).next_moment())
-            .flatten()
-    }
-
-    /// Sleeps in the poller, by who has the role, until a moment, a ticket or a bell. Gives the tickets that are ready now.
-    pub(crate) fn poll(&self, sleeper: &super::workers::Sleeper, until: Moment) -> Vec<Woken> {
-        let mut woken = Vec::new();
-        let until = {
-            let mut parking = lock(&self.parking);
-            let until = parking.next_moment().unwrap_or(NEVER).min(until);
-            parking.sleeps_until = until;
-            until
-        };
-        let patience =
-            (until != NEVER).then(|| Duration::from_nanos(until.saturating_sub(self.clock())));
-        match &self.poller {
-            Some(poller) => {
-                if sleeper.begin_polling() {
-                    poller.sleep(patience, |fired| {
-                        lock(&self.parking).fired(fired, &mut woken);
-                    });
-                    sleeper.end();
-                }
-            }
-            None => sleeper.sleep(patience),
-        }
-        let mut parking = lock(&self.parking);
-        // Whoever parks now need not wake anybody: the role is taken anew before the next sleep.
-        parking.sleeps_until = 0;
-        if parking
-            .next_moment()
-            .is_some_and(|next| next <= self.clock())
-        {
-            parking.due(self.clock(), &mut woken);
-        }
-        woken
-    }
-
-    /// Puts items for tickets that were made ready.
-    pub(crate) fn ready_all(&self, woken: Vec<Woken>) {
-        for one in woken {
-            self.ready(one);
-        }
-    }
-
-    fn ready(&self, woken: Woken) {
-        self.undo(woken.ticket, woken.registrations);
-        self.enqueue(woken.lane, Item::Ticket(woken.ticket));
-    }
-
-    fn undo(&self, ticket: Ticket, registrations: super::tickets::Registrations) {
-        for registration in registrations.iter().flatten() {
-            if let super::tickets::Registration::Notice(list) = registration {
-                list.remove(ticket);
-            }
-        }
-    }
-
-    /// Makes a ticket ready if it still waits; by any thread.
-    pub(crate) fn wake(&self, ticket: Ticket, wake: Wake) {
-        let woken = lock(&self.parking).wake(ticket, wake);
-        if let Some(woken) = woken {
-            self.ready(woken);
-        }
-    }
-
-    /// The worker's thread ends.
-    fn retire(&self, id: WorkerId, worker: &Worker) -> Idle {
-        worker.set_state(WorkerState::Leaving);
-        if self.idle.found(worker) && self.has_any_work() {
-            self.call_general();
-        }
-        worker.pinned.close_into(&self.injector);
-        if self.strands.close_worker(id) > 0 || self.injector.len() > 0 {
-            self.call_general();
-        }
-        Idle::Retire
-    }
-
-    /// The last call of a worker's thread.
-    pub fn leave(&self, id: WorkerId) {
-        let worker = self.workers.get(id);
-        worker.shall_leave.store(false, Ordering::Relaxed);
-        count(&self.counters.retired);
-        // The next thread that serves under this number is not woken by what was meant for this one.
-        worker.sleeper.end();
-        worker.set_state(WorkerState::Free);
-    }
-
-    /// Parks a word until one of `interests` is ready or `deadline` has passed; then it is ready in `lane`. If it fails
-    /// the word is still the caller's.
-    pub fn park(
-        &self,
-        word: u64,
-        interests: &[Interest<'_>],
-        deadline: Option<Instant>,
-        lane: Lane,
-    ) -> io::Result<Ticket> {
-        self.begin(Some(word), interests, deadline, lane)
-    }
-
-    /// Begins to watch for what a word will be parked for: [`Pool::deposit`] brings it, or [`Pool::disarm`] gives the ticket
-    /// up; one of them must come.
-    pub fn arm(
-        &self,
-        interests: &[Interest<'_>],
-        deadline: Option<Instant>,
-        lane: Lane,
-    ) -> io::Result<Ticket> {
-        self.begin(None, interests, deadline, lane)
-    }
-
-    /// Brings the word to a ticket that was armed.
-    pub fn deposit(&self, ticket: Ticket, word: u64) -> Deposit {
-        lock(&self.parking).tickets.deposit(ticket, word)
-    }
-
-    /// Gives a ticket up. A word that it has is the caller's again, unless it is ready already.
-    pub fn disarm(&self, ticket: Ticket) {
-        if !lock(&self.parking).tickets.drop_ready(ticket) {
-            self.unpark(ticket);
-        }
-    }
-
-    fn begin(
-        &self,
-        word: Option<u64>,
-        interests: &[Interest<'_>],
-        deadline: Option<Instant>,
-        lane: Lane,
-    ) -> io::Result<Ticket> {
-        let deadline = deadline.map(|deadline| self.moment(deadline));
-        self.parked.fetch_add(1, Ordering::SeqCst);
-        let parked = {
-            let mut parking = lock(&self.parking);
-            parking.park(self.poller.as_ref(), word, interests, lane)
-        };
-        let (ticket, mut registrations, needs_helper) = match parked {
-            Ok(parked) => parked,
-            Err(error) => {
-                self.parked.fetch_sub(1, Ordering::SeqCst);
-                return Err(error);
-            }
-        };
-        for (index, interest) in interests.iter().enumerate() {
-            if let Interest::Notice(notice, seen) = interest {
-                let list = notice.park(&self.me, ticket, index);
-                registrations.push(super::tickets::Registration::Notice(list));
-                if notice.was_given_since(*seen) {
-                    self.wake(ticket, Wake::Ready(index));
-                }
-            }
-        }
-        for (index, pid) in needs_helper {
-            let body = Box::new(move || super::blocking::wait_for_child(pid));
-            if let Err(error) = self.offload.submit(&self.me, ticket, index, body) {
-                let undone = lock(&self.parking).cancel(ticket, registrations);
-                self.undo(ticket, undone);
-                self.parked.fetch_sub(1, Ordering::SeqCst);
-                return Err(error);
-            }
-        }
-        let (woken, is_earlier) = lock(&self.parking).finish(ticket, registrations, deadline);
-        if let Some(woken) = woken {
-            self.ready(woken);
-        } else if is_earlier {
-            self.wake_sooner();
-        } else if self.role_is_vacant() {
-            self.steward.notice(self);
-        }
-        Ok(ticket)
-    }
-
-    /// Whoever polls shall look at the clock again; if nobody does, the steward shall see to it.
-    fn wake_sooner(&self) {
-        match self.role.load(Ordering::SeqCst) {
-            NOBODY => self.steward.notice(self),
-            STEWARD => self.rouse(self.steward.sleeper()),
-            worker => {
-                let id = WorkerId::from_index(worker as usize - 2);
-                self.rouse(&self.workers.get(id).sleeper);
-            }
-        }
-    }
-
-    /// Takes a parked word back, unless it was made ready before: then it comes, or came, as the next of some worker.
-    pub fn unpark(&self, ticket: Ticket) -> Option<u64> {
-        let (word, registrations) = lock(&self.parking).unpark(ticket)?;
-        self.parked.fetch_sub(1, Ordering::SeqCst);
-        self.undo(ticket, registrations);
-        Some(word)
-    }
-
-    /// Lets a helper thread do a job that blocks, and parks a word until it has ended. If that fails the word is still the
-    /// caller's.
-    pub fn offload(
-        &self,
-        job: Box<dyn FnOnce() + Send>,
-        word: u64,
-        lane: Lane,
-    ) -> io::Result<Ticket> {
-        self.parked.fetch_add(1, Ordering::SeqCst);
-        let ticket = lock(&self.parking).tickets.reserve(Some(word), lane);
-        let submitted = self.offload.submit(&self.me, ticket, 0, job);
-        if let Err(error) = submitted {
-            lock(&self.parking).cancel(ticket, Vec::new());
-            self.parked.fetch_sub(1, Ordering::SeqCst);
-            return Err(error);
-        }
-        let (woken, _) = lock(&self.parking).finish(ticket, Vec::new(), None);
-        if let Some(woken) = woken {
-            self.ready(woken);
-        }
-        Ok(ticket)
-    }
-
-    pub(crate) fn offload_queue(&self) -> &Offload {
-        &self.offload
     }
 
     /// What runs on this worker blocks its thread from now on: the core is somebody else's.
@@ -914,6 +214,7 @@ impl Pool {
         if let Some(next) = worker.next.take() {
             self.push_local(worker, next);
         }
+        self.end_search(worker);
         worker.set_state(WorkerState::Blocked);
         self.strands.close_worker(id);
         if self.has_any_work() {
@@ -987,7 +288,7 @@ impl Pool {
         self.moment(now())
     }
 
-    fn moment(&self, instant: Instant) -> Moment {
+    pub(super) fn moment(&self, instant: Instant) -> Moment {
         let since = instant.saturating_duration_since(self.epoch).as_nanos();
         u64::try_from(since).unwrap_or(NEVER - 1)
     }
@@ -1049,12 +350,3 @@ impl std::fmt::Debug for Pool {
             .finish_non_exhaustive()
     }
 }
-
-fn role_of(id: WorkerId) -> u32 {
-    id.index() as u32 + 2
-}
-
-#[cfg(test)]
-mod scenarios;
-#[cfg(test)]
-mod tests;

@@ -198,6 +198,7 @@ impl SharedLine {
         (self.pop_batch(&mut batch, 1) == 1).then_some(batch[0])
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.length.load(Ordering::SeqCst)
     }
@@ -240,10 +241,12 @@ impl Ring {
         }
     }
 
+    #[inline]
     fn slot(&self, position: u32) -> &Slot {
         &self.slots[position as usize & (self.slots.len() - 1)]
     }
 
+    #[inline]
     fn read(&self, position: u32) -> Next {
         let slot = self.slot(position);
         Next {
@@ -252,6 +255,7 @@ impl Ring {
         }
     }
 
+    #[inline]
     fn write(&self, position: u32, next: Next) {
         let slot = self.slot(position);
         slot.word.store(next.word, Ordering::Relaxed);
@@ -266,6 +270,7 @@ impl Ring {
     }
 
     /// Puts one in, by the owner; gives it back if there is no room.
+    #[inline]
     pub(crate) fn push(&self, next: Next) -> Result<(), Next> {
         let (copied, _) = unpack(self.head.load(Ordering::Acquire));
         let tail = self.tail.load(Ordering::Relaxed);
@@ -285,6 +290,7 @@ impl Ring {
     }
 
     /// Takes the oldest, by the owner.
+    #[inline]
     pub(crate) fn pop(&self) -> Option<Next> {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
@@ -415,6 +421,7 @@ pub(crate) struct NextSlot {
 
 impl NextSlot {
     /// Puts a word in, by the owner. Gives back what was there, or the word itself while a thief is at it.
+    #[inline]
     pub(crate) fn put(&self, word: u64) -> Option<Next> {
         let new = Next { word, wake: None };
         match self.state.load(Ordering::Acquire) {
@@ -433,6 +440,7 @@ impl NextSlot {
     }
 
     /// Takes what is there.
+    #[inline]
     pub(crate) fn take(&self) -> Option<Next> {
         if self.state.load(Ordering::Acquire) != FULL || !self.claim() {
             return None;

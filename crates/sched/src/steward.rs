@@ -11,14 +11,12 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::Host;
 use super::policy::{Decision, Observation, Policy, Reason};
 use super::pool::Pool;
 use super::statistics::{count, read};
-use super::sync::atomic::{AtomicU8, Ordering};
-use super::sync::spawn;
+use super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use super::sync::{is_blocked, processor_time, spawn};
 use super::timers::{Moment, NEVER};
 use super::workers::{Sleeper, WorkerId, WorkerKind, WorkerState};
 
@@ -41,6 +39,8 @@ const TICKING: u8 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Steward {
     state: AtomicU8,
+    /// There is no general worker, and nothing is against one: work shall not wait for the next tick.
+    is_eager: AtomicBool,
     sleeper: Sleeper,
 }
 
@@ -64,6 +64,15 @@ impl Steward {
             pool.trace.tell(format_args!(
                 "no steward: the system refused a thread: {error}"
             ));
+        }
+    }
+
+    /// The same for work that any worker could do: at once if there is no worker yet.
+    pub(crate) fn notice_work(&self, pool: &Pool) {
+        if self.is_eager.load(Ordering::Relaxed) && self.is_eager.swap(false, Ordering::SeqCst) {
+            self.notice_now(pool);
+        } else {
+            self.notice(pool);
         }
     }
 
@@ -120,6 +129,8 @@ impl Round {
             let seen = self.look_around(pool);
             let decision = self.policy.tick(&seen);
             carry_out(pool, &seen, decision);
+            let is_eager = seen.general == 0 && seen.refused == 0 && decision.start == 0;
+            pool.steward.is_eager.store(is_eager, Ordering::SeqCst);
             if has_demand(pool) || seen.starting > 0 {
                 self.calm = 0;
             } else {
@@ -173,7 +184,11 @@ impl Round {
                     let age = now - remembered.since;
                     if worker.kind() != WorkerKind::Timer {
                         seen.running += 1;
-                        seen.stuck += usize::from(age >= slice * STUCK_SLICES);
+                        let is_long = age >= slice * STUCK_SLICES && seen.queued > 0;
+                        let thread = worker.thread.load(Ordering::Relaxed);
+                        // One that could go on if it had a core is not stuck: other processes may have it.
+                        let is_stuck = is_long && is_blocked(thread).unwrap_or(true);
+                        seen.stuck += usize::from(is_stuck);
                     }
                     if age >= slice {
                         relieve(pool, id, &seen);
@@ -232,11 +247,13 @@ impl Round {
         };
         if self.polls {
             let woken = pool.poll(steward.sleeper(), until);
+            // A worker that is woken now polls itself when it has done.
+            let has_idle = pool.idle.general() > 0;
             if !woken.is_empty() {
                 pool.ready_all(woken);
                 self.calm = 0;
             }
-            if pool.idle.general() > 0 || !has_demand(pool) && pool.parked() == 0 {
+            if has_idle || !has_demand(pool) && pool.parked() == 0 {
                 pool.end_role();
                 self.polls = false;
                 self.calm = 0;
@@ -250,6 +267,11 @@ impl Round {
             });
             steward.sleeper().sleep(patience);
         }
+        if is_calm {
+            // Woken: it stays awake for some ticks, so that others need not wake it again and again.
+            self.calm = 0;
+        }
+        steward.is_eager.store(false, Ordering::Relaxed);
         steward.state.store(TICKING, Ordering::SeqCst);
     }
 
@@ -353,9 +375,4 @@ fn has_demand(pool: &Pool) -> bool {
             .workers
             .all()
             .any(|(_, worker)| worker.pinned.len() > 0)
-}
-
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

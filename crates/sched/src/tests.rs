@@ -1,3 +1,9 @@
+mod modelled;
+mod policy;
+mod pool;
+mod scenarios;
+mod stress;
+
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;

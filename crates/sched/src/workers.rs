@@ -37,6 +37,7 @@ impl WorkerId {
     pub const MAIN: WorkerId = WorkerId(0);
 
     /// A small number that no other worker has at the time.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -141,6 +142,8 @@ pub(crate) struct Worker {
     /// The steward and who wakes it write as well, see the table.
     state: AtomicU8,
     kind: AtomicU8,
+    /// The system's number of its thread.
+    pub(crate) thread: AtomicU32,
     /// Items taken so far.
     pub(crate) turns: AtomicU64,
     ring: OnceLock<Ring>,
@@ -160,6 +163,8 @@ pub(crate) struct Worker {
     pub(crate) has_yielded: AtomicBool,
     /// It takes nothing any more and goes.
     pub(crate) shall_leave: AtomicBool,
+    /// It waits with a flag that the alarm makes it look at.
+    pub(crate) is_interruptible: AtomicBool,
     /// How deep it is in blocking regions.
     pub(crate) blocking_depth: AtomicU32,
     pub(crate) sleeper: Sleeper,
@@ -170,6 +175,7 @@ impl Worker {
         Worker {
             state: AtomicU8::new(WorkerState::Free as u8),
             kind: AtomicU8::new(WorkerKind::General as u8),
+            thread: AtomicU32::new(0),
             turns: AtomicU64::new(0),
             ring: OnceLock::new(),
             next: NextSlot::default(),
@@ -181,11 +187,13 @@ impl Worker {
             is_searching: AtomicBool::new(false),
             has_yielded: AtomicBool::new(false),
             shall_leave: AtomicBool::new(false),
+            is_interruptible: AtomicBool::new(false),
             blocking_depth: AtomicU32::new(0),
             sleeper: Sleeper::default(),
         }
     }
 
+    #[inline]
     pub(crate) fn state(&self) -> WorkerState {
         match self.state.load(Ordering::SeqCst) {
             0 => WorkerState::Free,
@@ -201,6 +209,7 @@ impl Worker {
         self.state.store(state as u8, Ordering::SeqCst);
     }
 
+    #[inline]
     pub(crate) fn kind(&self) -> WorkerKind {
         match self.kind.load(Ordering::Relaxed) {
             0 => WorkerKind::Main,
@@ -213,15 +222,18 @@ impl Worker {
         self.kind.store(kind as u8, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(crate) fn serves_timers_only(&self) -> bool {
         self.kind() == WorkerKind::Timer
     }
 
     /// The ring; made when the worker first needs it.
+    #[inline]
     pub(crate) fn ring(&self, capacity: usize) -> &Ring {
         self.ring.get_or_init(|| Ring::new(capacity))
     }
 
+    #[inline]
     pub(crate) fn ring_if_any(&self) -> Option<&Ring> {
         self.ring.get()
     }
@@ -247,12 +259,14 @@ pub(crate) struct Workers {
 
 impl Workers {
     /// The place of a worker that was given out.
+    #[inline]
     pub(crate) fn get(&self, worker: WorkerId) -> &Worker {
         let segment = &self.segments[worker.index() / SEGMENT % SEGMENTS];
         let segment = segment.get_or_init(|| (0..SEGMENT).map(|_| Worker::new()).collect());
         &segment[worker.index() % SEGMENT]
     }
 
+    #[inline]
     pub(crate) fn bound(&self) -> usize {
         self.bound.load(Ordering::SeqCst)
     }
@@ -293,6 +307,7 @@ pub(crate) struct IdleWorkers {
 }
 
 impl IdleWorkers {
+    #[inline]
     pub(crate) fn general(&self) -> usize {
         self.general.load(Ordering::SeqCst)
     }
@@ -301,6 +316,7 @@ impl IdleWorkers {
         self.timer.load(Ordering::SeqCst)
     }
 
+    #[inline]
     pub(crate) fn searching(&self) -> usize {
         self.searching.load(Ordering::SeqCst)
     }
@@ -376,6 +392,7 @@ impl IdleWorkers {
     }
 
     /// A searching worker has found something; `true` if it was the last one that searched.
+    #[inline]
     pub(crate) fn found(&self, worker: &Worker) -> bool {
         worker.is_searching.load(Ordering::Relaxed)
             && worker.is_searching.swap(false, Ordering::SeqCst)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::tests::{Countdown, Machine, config, soon};
+use super::pool::{Countdown, Machine, config, soon};
 use crate::{Interest, Lane, PoolConfig, WorkerId};
 
 /// A gate that blocks threads until it is opened.
@@ -77,7 +77,11 @@ fn timers_are_not_behind_a_flood() {
 
 /// Fault 3 and 6: tasks that block their threads wait for work behind them.
 fn blocked_items_end(count: usize, declared: bool) {
-    let (machine, pool) = Machine::new(config(2));
+    // Short queues, so that the last item is reached late.
+    let (machine, pool) = Machine::new(PoolConfig {
+        local_queue: 1,
+        ..config(2)
+    });
     let gate = Arc::new(Gate::default());
     let left = Countdown::new(count + 1);
     for _ in 0..count {

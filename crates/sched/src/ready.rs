@@ -1,0 +1,373 @@
+//! How words become ready and are taken, and who is woken for them.
+//!
+//! What is put anywhere is made visible first and called for then; see the workers' module for why no call is lost.
+
+use super::pool::{Lane, Next, Pool, StrandId};
+use super::queues::{Item, Ring, wake_of_number};
+use super::statistics::count;
+use super::strands::Placed;
+use super::sync::atomic::{Ordering, fence};
+use super::sync::lock;
+use super::waiting::role_of;
+use super::workers::{Sleeper, Worker, WorkerId, WorkerKind};
+
+/// Each so many turns a worker looks at the injector first.
+const INJECTOR_TURNS: u64 = 61;
+
+/// So many words in succession are taken from the slot before the ring has its turn.
+const STREAK_MAX: u32 = 8;
+
+/// So many items are taken from the injector at once.
+const BATCH: usize = 32;
+
+impl Pool {
+    /// Makes a word ready. Workers say who they are; then it need not leave them.
+    pub fn push(&self, from: Option<WorkerId>, lane: Lane, word: u64) {
+        match from {
+            Some(id) if lane == Lane::General => {
+                self.push_local(self.workers.get(id), Next { word, wake: None });
+                self.call_general();
+            }
+            _ => self.enqueue(lane, Item::Word(word)),
+        }
+    }
+
+    /// Makes a word ready that shall run on this worker next, because what runs there is about to wait for it. Nobody else
+    /// is woken for it: if the present item goes on for long, the steward lets others have it.
+    pub fn hand_over(&self, worker: WorkerId, word: u64) {
+        let worker = self.workers.get(worker);
+        if worker.serves_timers_only() {
+            // It would not come to it.
+            return self.enqueue(Lane::General, Item::Word(word));
+        }
+        worker.is_exposed.store(false, Ordering::Relaxed);
+        if let Some(before) = worker.next.put(word) {
+            self.push_local(worker, before);
+            self.call_general();
+        } else {
+            self.steward.notice(self);
+        }
+    }
+
+    pub(super) fn push_local(&self, worker: &Worker, next: Next) {
+        if worker.serves_timers_only() {
+            self.injector.push_back(next.into());
+            return;
+        }
+        let ring = self.ring(worker);
+        if let Err(next) = ring.push(next) {
+            ring.overflow(&self.injector);
+            if let Err(next) = ring.push(next) {
+                self.injector.push_back(next.into());
+            }
+        }
+    }
+
+    /// Puts back what ran on a worker and has not ended, behind what waits; of a strand, before its other items.
+    pub fn yield_word(&self, worker: WorkerId, lane: Lane, word: u64) {
+        match lane {
+            Lane::General => {
+                let worker = self.workers.get(worker);
+                worker.has_yielded.store(true, Ordering::Relaxed);
+                self.push_local(worker, Next { word, wake: None });
+                if worker.serves_timers_only() {
+                    self.call_general();
+                }
+            }
+            Lane::Strand(strand) => {
+                if let Err(item) = self.strands.push_front(strand, Item::Word(word)) {
+                    self.enqueue(lane, item);
+                }
+            }
+            Lane::Timer | Lane::Pinned(_) => self.enqueue(lane, Item::Word(word)),
+        }
+    }
+
+    /// The next word for this worker, if there is one. What it took before has ended, or is put back or parked. Call it
+    /// after [`Idle::Look`] in any case: whoever was woken for a word and does not look keeps others from it.
+    pub fn try_next(&self, id: WorkerId) -> Option<Next> {
+        let worker = self.worker(id);
+        self.finish_strand(id, worker);
+        if worker.shall_leave.load(Ordering::Relaxed) {
+            self.empty(worker);
+            return None;
+        }
+        let turn = worker.turns.load(Ordering::Relaxed) + 1;
+        let next = self.find(id, worker, turn);
+        self.end_search(worker);
+        if next.is_some() {
+            worker.turns.store(turn, Ordering::Relaxed);
+            if self.is_unwatched.load(Ordering::Relaxed)
+                && self.is_unwatched.swap(false, Ordering::SeqCst)
+                && self.role_is_vacant()
+            {
+                self.steward.notice_now(self);
+            }
+        }
+        next
+    }
+
+    /// A worker that was woken to look for work has looked: if there is more, the next one is woken.
+    pub(super) fn end_search(&self, worker: &Worker) {
+        if self.idle.found(worker) && self.has_any_work() {
+            self.call_general();
+        }
+    }
+
+    pub(super) fn find(&self, id: WorkerId, worker: &Worker, turn: u64) -> Option<Next> {
+        if worker.pinned.len() > 0
+            && let Some(next) = worker.pinned.pop_front().and_then(|item| self.redeem(item))
+        {
+            return Some(next);
+        }
+        if self.timed.len() > 0
+            && let Some(next) = self.timed.pop_front().and_then(|item| self.redeem(item))
+        {
+            return Some(next);
+        }
+        if worker.serves_timers_only() {
+            return None;
+        }
+        let looks_outside = turn.is_multiple_of(INJECTOR_TURNS)
+            || worker.has_yielded.load(Ordering::Relaxed)
+                && worker.has_yielded.swap(false, Ordering::Relaxed);
+        let outside = || self.take_injected(worker);
+        let local = || self.take_local(worker);
+        let strand = || self.take_of_strand(id, worker);
+        if looks_outside {
+            outside().or_else(local).or_else(strand)
+        } else if turn & 1 == 0 {
+            strand().or_else(local).or_else(outside)
+        } else {
+            local().or_else(strand).or_else(outside)
+        }
+        .or_else(|| self.steal(id, worker, turn))
+    }
+
+    pub(super) fn take_local(&self, worker: &Worker) -> Option<Next> {
+        let streak = worker.streak.load(Ordering::Relaxed);
+        if streak < STREAK_MAX
+            && let Some(next) = worker.next.take()
+        {
+            worker.streak.store(streak + 1, Ordering::Relaxed);
+            return Some(next);
+        }
+        worker.streak.store(0, Ordering::Relaxed);
+        let ring = worker.ring_if_any();
+        ring.and_then(Ring::pop).or_else(|| worker.next.take())
+    }
+
+    pub(super) fn take_of_strand(&self, id: WorkerId, worker: &Worker) -> Option<Next> {
+        let (strand, item) = self.strands.take(id)?;
+        worker.strand.store(strand.0 + 1, Ordering::Relaxed);
+        self.redeem(item)
+    }
+
+    pub(super) fn take_injected(&self, worker: &Worker) -> Option<Next> {
+        if self.injector.len() == 0 {
+            return None;
+        }
+        let ring = self.ring(worker);
+        let mut batch = [Item::Word(0); BATCH];
+        let room = ring.room().min(BATCH - 1) + 1;
+        let sharers = self.workers.bound().min(self.config.cores) + 1;
+        let count = self.injector.pop_batch(&mut batch[..room], sharers);
+        let mut items = batch[..count].iter();
+        let first = items.find_map(|item| self.redeem(*item));
+        for next in items.filter_map(|item| self.redeem(*item)) {
+            if let Err(next) = ring.push(next) {
+                self.injector.push_back(next.into());
+            }
+        }
+        if count > 1 {
+            self.call_for_moved();
+        }
+        first
+    }
+
+    pub(super) fn steal(&self, id: WorkerId, worker: &Worker, turn: u64) -> Option<Next> {
+        let bound = self.workers.bound();
+        // Begins with another one each time.
+        let start = id.index() + 1 + turn as usize;
+        for offset in 0..bound {
+            let victim = WorkerId::from_index((start + offset) % bound);
+            if victim == id {
+                continue;
+            }
+            let victim = self.workers.get(victim);
+            let ring = victim.ring_if_any().filter(|ring| ring.len() > 0);
+            let stolen = ring.and_then(|ring| ring.steal_into(self.ring(worker)));
+            let stolen = stolen.or_else(|| {
+                let is_exposed = victim.is_exposed.load(Ordering::Relaxed);
+                is_exposed.then(|| victim.next.take()).flatten()
+            });
+            if stolen.is_some() {
+                count(&self.counters.stolen);
+                if worker.ring_length() > 0 {
+                    self.call_for_moved();
+                }
+                return stolen;
+            }
+        }
+        None
+    }
+
+    /// Several words were on their way from one queue to another: who looked for work meanwhile did not see them.
+    pub(super) fn call_for_moved(&self) {
+        fence(Ordering::SeqCst);
+        if self.idle.general() > 0 {
+            self.call_general();
+        }
+    }
+
+    /// The word that an item stands for.
+    pub(super) fn redeem(&self, item: Item) -> Option<Next> {
+        match item {
+            Item::Word(word) => Some(Next { word, wake: None }),
+            Item::Woken(wake, word) => Some(Next {
+                word,
+                wake: wake_of_number(wake),
+            }),
+            Item::Ticket(ticket) => {
+                let next = lock(&self.parking).tickets.take(ticket);
+                self.parked.fetch_sub(1, Ordering::SeqCst);
+                next
+            }
+        }
+    }
+
+    pub(super) fn finish_strand(&self, id: WorkerId, worker: &Worker) {
+        let strand = worker.strand.load(Ordering::Relaxed);
+        if strand != 0 {
+            worker.strand.store(0, Ordering::Relaxed);
+            let placed = self.strands.finish(StrandId(strand - 1));
+            if placed != Placed::Home(id) {
+                self.call_for_strand(placed);
+            }
+        }
+    }
+
+    /// Gives all words of a worker's own to everybody, by the worker.
+    pub(super) fn empty(&self, worker: &Worker) {
+        let rest = std::iter::from_fn(|| {
+            let ring = worker.ring_if_any();
+            worker.next.take().or_else(|| ring.and_then(Ring::pop))
+        });
+        // One at a time: a word must never be out of the collector's sight while a lock is waited for, and it is not
+        // while its worker does not stand still.
+        for next in rest {
+            self.injector.push_back(next.into());
+        }
+        if self.injector.len() > 0 {
+            self.call_general();
+        }
+    }
+
+    /// Puts an item where its lane waits, and sees to it that somebody comes for it.
+    pub(crate) fn enqueue(&self, lane: Lane, item: Item) {
+        match lane {
+            Lane::General => {
+                self.injector.push_back(item);
+                self.call_general();
+            }
+            Lane::Timer => {
+                self.timed.push_back(item);
+                self.call_for_timer();
+            }
+            Lane::Pinned(id) => {
+                if self.workers.get(id).pinned.push_back(item) {
+                    self.call_worker(id);
+                } else {
+                    self.enqueue(Lane::General, item);
+                }
+            }
+            Lane::Strand(strand) => match self.strands.push(strand, item) {
+                Ok(placed) => self.call_for_strand(placed),
+                Err(item) => self.enqueue(Lane::General, item),
+            },
+        }
+    }
+
+    pub(crate) fn call_for_strand(&self, placed: Placed) {
+        match placed {
+            Placed::Unchanged => {}
+            Placed::Home(worker) => self.call_worker(worker),
+            Placed::Anywhere => self.call_general(),
+        }
+    }
+
+    /// Wakes a worker for what was put where anybody finds it, unless one is on its way.
+    pub(crate) fn call_general(&self) {
+        fence(Ordering::SeqCst);
+        if self.idle.searching() > 0 {
+            return;
+        }
+        if self.idle.general() == 0 || !self.wake_one(|_, worker| !worker.serves_timers_only()) {
+            self.steward.notice_work(self);
+        }
+    }
+
+    pub(super) fn call_for_timer(&self) {
+        fence(Ordering::SeqCst);
+        if self.idle.timer() > 0 && self.wake_one(|_, worker| worker.serves_timers_only()) {
+            return;
+        }
+        if self.idle.searching() > 0 {
+            return;
+        }
+        if self.idle.general() == 0 || !self.wake_one(|_, _| true) {
+            self.steward.notice_now(self);
+        }
+    }
+
+    /// Wakes this worker for what only it takes, or lets the steward interrupt what it runs.
+    pub(super) fn call_worker(&self, id: WorkerId) {
+        fence(Ordering::SeqCst);
+        let is_it = |other, _: &Worker| other == id;
+        if !(self.workers.get(id).is_idle.load(Ordering::SeqCst) && self.wake_one(is_it)) {
+            self.steward.notice(self);
+        }
+    }
+
+    pub(super) fn wake_one(&self, serves: impl Fn(WorkerId, &Worker) -> bool) -> bool {
+        let poller = self.role.load(Ordering::Relaxed);
+        let cost = |id: WorkerId, worker: &Worker| {
+            serves(id, worker).then(|| {
+                // The main worker has its own work soon; who polls had better go on polling.
+                let is_main = worker.kind() == WorkerKind::Main;
+                2 * u8::from(is_main) + u8::from(poller == role_of(id))
+            })
+        };
+        let Some(id) = self.idle.take(&self.workers, cost) else {
+            return false;
+        };
+        self.rouse(&self.workers.get(id).sleeper);
+        true
+    }
+
+    pub(crate) fn rouse(&self, sleeper: &Sleeper) {
+        if sleeper.wake()
+            && let Some(poller) = &self.poller
+        {
+            poller.ring();
+        }
+    }
+
+    /// Whether there is work that any general worker could take.
+    pub(super) fn has_any_work(&self) -> bool {
+        self.timed.len() > 0
+            || self.injector.len() > 0
+            || self.strands.waiting_for_anybody() > 0
+            || self.workers.all().any(|(_, worker)| {
+                worker.ring_length() > 0
+                    || worker.is_exposed.load(Ordering::Relaxed) && worker.next.is_full()
+            })
+    }
+
+    pub(super) fn has_work_for(&self, id: WorkerId, worker: &Worker) -> bool {
+        worker.pinned.len() > 0
+            || self.timed.len() > 0
+            || !worker.serves_timers_only()
+                && (self.strands.waiting_for(id) > 0 || self.has_any_work())
+    }
+}

@@ -1,0 +1,497 @@
+//! The pool's own sources once more, over the threads and locks of `shuttle`, which tries interleavings at random. A word that
+//! is lost, or a wake-up, ends in a deadlock, which it reports with the seed that repeats it.
+//!
+//! Time stands still here, and no sleep ends by itself. Where a test says that there is no steward, nobody mends what a lost
+//! wake-up breaks.
+
+#![allow(clippy::duplicate_mod, dead_code, unused_imports)]
+
+mod sync {
+    pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+    pub(crate) use std::sync::PoisonError;
+
+    use std::sync::OnceLock;
+    use std::sync::atomic::Ordering;
+    use std::time::{Duration, Instant};
+
+    pub(crate) mod atomic {
+        pub(crate) use shuttle::sync::atomic::{
+            AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        };
+    }
+
+    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether threads of the pool's own can be made.
+    pub(crate) static SPAWNS: std::sync::atomic::AtomicBool =
+        std::sync::atomic::AtomicBool::new(false);
+
+    pub(crate) fn now() -> Instant {
+        static START: OnceLock<Instant> = OnceLock::new();
+        *START.get_or_init(Instant::now)
+    }
+
+    pub(crate) fn processor_time() -> Duration {
+        Duration::ZERO
+    }
+
+    pub(crate) fn thread_number() -> u32 {
+        0
+    }
+
+    pub(crate) fn is_blocked(_thread: u32) -> Option<bool> {
+        None
+    }
+
+    pub(crate) fn spawn(_name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+        if !SPAWNS.load(Ordering::SeqCst) {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        shuttle::thread::spawn(body);
+        Ok(())
+    }
+}
+
+#[path = "../blocking.rs"]
+mod blocking;
+#[path = "../interest.rs"]
+mod interest;
+#[path = "../notice.rs"]
+mod notice;
+#[path = "../offload.rs"]
+mod offload;
+#[path = "../parking.rs"]
+mod parking;
+#[path = "../policy.rs"]
+mod policy;
+#[path = "../poller.rs"]
+mod poller;
+#[path = "../pool.rs"]
+mod pool;
+#[path = "../queues.rs"]
+mod queues;
+#[path = "../ready.rs"]
+mod ready;
+#[path = "../statistics.rs"]
+mod statistics;
+#[path = "../steward.rs"]
+mod steward;
+#[path = "../strands.rs"]
+mod strands;
+#[path = "../tickets.rs"]
+mod tickets;
+#[path = "../timers.rs"]
+mod timers;
+#[path = "../waiting.rs"]
+mod waiting;
+#[path = "../workers.rs"]
+mod workers;
+
+use std::io;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use interest::{Interest, Wake};
+use notice::Notice;
+use pool::{Host, Idle, Lane, Next, Pool, PoolConfig, StrandId};
+use queues::{Item, NextSlot, Ring, SharedLine};
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
+use shuttle::sync::{Condvar, Mutex};
+use shuttle::thread;
+use workers::{WorkerId, WorkerKind};
+
+fn check(iterations: usize, body: impl Fn() + Send + Sync + 'static) {
+    let iterations = std::env::var("CANNY_SHUTTLE_ITERATIONS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(iterations);
+    if let Ok(schedule) = std::env::var("CANNY_SHUTTLE_REPLAY") {
+        return shuttle::replay(body, &schedule);
+    }
+    shuttle::check_random(body, iterations);
+}
+
+fn config() -> PoolConfig {
+    PoolConfig {
+        cores: 2,
+        local_queue: 2,
+        polls: false,
+        ..PoolConfig::default()
+    }
+}
+
+struct NoHost;
+
+impl Host for NoHost {
+    fn start_worker(&self, _: WorkerId, _: WorkerKind) -> io::Result<()> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn preempt(&self, _: WorkerId) {}
+}
+
+/// What was taken, each word once.
+#[derive(Default)]
+struct Taken(Mutex<Vec<u64>>);
+
+impl Taken {
+    fn add(&self, word: u64) -> usize {
+        let mut taken = self.0.lock().unwrap();
+        assert!(!taken.contains(&word), "the word {word} came twice");
+        taken.push(word);
+        taken.len()
+    }
+}
+
+/// Serves as a worker until the pool is shut down.
+fn serve(pool: &Pool, worker: WorkerId, run: impl Fn(&Pool, WorkerId, Next)) {
+    loop {
+        if let Some(next) = pool.try_next(worker) {
+            run(pool, worker, next);
+        } else if pool.wait(worker, None, None) == Idle::Retire {
+            pool.leave(worker);
+            return;
+        }
+    }
+}
+
+/// So many workers run what `start` puts in, until so many words were taken. There is no steward.
+fn run_without_steward(
+    workers: usize,
+    words: usize,
+    start: impl FnOnce(&Arc<Pool>) + Send + 'static,
+    run: impl Fn(&Pool, WorkerId, Next) + Send + Sync + 'static,
+) {
+    let pool = Pool::new(config(), Arc::new(NoHost));
+    let taken = Arc::new(Taken::default());
+    let run = Arc::new(run);
+    let main = pool.enter_main();
+    let threads: Vec<_> = (0..workers)
+        .map(|index| {
+            let worker = match index {
+                0 => main,
+                _ => pool.workers.claim(WorkerKind::General).unwrap(),
+            };
+            let (pool, taken, run) = (Arc::clone(&pool), Arc::clone(&taken), Arc::clone(&run));
+            thread::spawn(move || {
+                serve(&pool, worker, |pool, worker, next| {
+                    run(pool, worker, next);
+                    if taken.add(next.word) == words {
+                        pool.shut_down();
+                    }
+                });
+            })
+        })
+        .collect();
+    start(&pool);
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(taken.0.lock().unwrap().len(), words);
+}
+
+#[test]
+fn thieves_and_owner_share_a_ring() {
+    check(5_000, || {
+        let rings = Arc::new([Ring::new(4), Ring::new(4)]);
+        let line = Arc::new(SharedLine::default());
+        let taken = Arc::new(Taken::default());
+        let thief = {
+            let (rings, taken) = (Arc::clone(&rings), Arc::clone(&taken));
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    if let Some(next) = rings[0].steal_into(&rings[1]) {
+                        taken.add(next.word);
+                    }
+                    while let Some(next) = rings[1].pop() {
+                        taken.add(next.word);
+                    }
+                }
+            })
+        };
+        for word in 0..7 {
+            let next = Next { word, wake: None };
+            if rings[0].push(next).is_err() {
+                rings[0].overflow(&line);
+                if let Err(next) = rings[0].push(next) {
+                    line.push_back(next.into());
+                }
+            }
+            if word % 3 == 2
+                && let Some(next) = rings[0].pop()
+            {
+                taken.add(next.word);
+            }
+        }
+        thief.join().unwrap();
+        while let Some(next) = rings[0].pop() {
+            taken.add(next.word);
+        }
+        while let Some(Item::Word(word)) = line.pop_front() {
+            taken.add(word);
+        }
+        assert_eq!(taken.0.lock().unwrap().len(), 7);
+    });
+}
+
+#[test]
+fn a_slot_gives_each_word_once() {
+    check(5_000, || {
+        let slot = Arc::new(NextSlot::default());
+        let taken = Arc::new(Taken::default());
+        let thieves: Vec<_> = (0..2)
+            .map(|_| {
+                let (slot, taken) = (Arc::clone(&slot), Arc::clone(&taken));
+                thread::spawn(move || {
+                    if let Some(next) = slot.take() {
+                        taken.add(next.word);
+                    }
+                })
+            })
+            .collect();
+        for word in 0..3 {
+            if let Some(before) = slot.put(word) {
+                taken.add(before.word);
+            }
+        }
+        for thief in thieves {
+            thief.join().unwrap();
+        }
+        if let Some(next) = slot.take() {
+            taken.add(next.word);
+        }
+        assert_eq!(taken.0.lock().unwrap().len(), 3);
+    });
+}
+
+#[test]
+fn no_wake_up_is_lost_for_words_from_outside() {
+    check(1_000, || {
+        run_without_steward(
+            2,
+            4,
+            |pool| {
+                for word in 0..4 {
+                    pool.push(None, Lane::General, word);
+                }
+            },
+            |_, _, _| {},
+        );
+    });
+}
+
+#[test]
+fn no_wake_up_is_lost_for_words_of_workers() {
+    check(1_000, || {
+        run_without_steward(
+            3,
+            7,
+            |pool| pool.push(None, Lane::General, 1),
+            // A tree: each of the first three pushes two more.
+            |pool, worker, next| {
+                if next.word < 4 {
+                    for child in [2 * next.word, 2 * next.word + 1] {
+                        pool.push(Some(worker), Lane::General, child);
+                    }
+                }
+            },
+        );
+    });
+}
+
+#[test]
+fn no_wake_up_is_lost_in_any_lane() {
+    check(1_000, || {
+        run_without_steward(
+            2,
+            6,
+            |pool| {
+                let strand = pool.strand();
+                let lanes = [
+                    Lane::Timer,
+                    Lane::Pinned(WorkerId::MAIN),
+                    Lane::Strand(strand),
+                    Lane::Strand(strand),
+                    Lane::General,
+                    Lane::Timer,
+                ];
+                for (word, lane) in lanes.into_iter().enumerate() {
+                    pool.push(None, lane, word as u64);
+                }
+            },
+            |_, _, _| {},
+        );
+    });
+}
+
+#[test]
+fn items_of_a_strand_do_not_meet() {
+    check(1_000, || {
+        let inside = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        run_without_steward(
+            2,
+            4,
+            |pool| {
+                let strand = pool.strand();
+                let other = Arc::clone(pool);
+                let pusher = thread::spawn(move || {
+                    for word in 10..12 {
+                        other.push(None, Lane::Strand(strand), word);
+                    }
+                });
+                for word in 0..2 {
+                    pool.push(None, Lane::Strand(strand), word);
+                }
+                pusher.join().unwrap();
+            },
+            move |_, _, next| {
+                assert_eq!(inside.0.fetch_add(1, Ordering::SeqCst), 0);
+                thread::yield_now();
+                if next.word < 2 {
+                    let before = inside.1.fetch_add(1, Ordering::SeqCst);
+                    assert_eq!(before as u64, next.word, "the order of a strand");
+                }
+                inside.0.fetch_sub(1, Ordering::SeqCst);
+            },
+        );
+    });
+}
+
+#[test]
+fn a_notice_wakes_a_parked_word_or_unpark_takes_it() {
+    check(1_000, || {
+        let taken_back = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&taken_back);
+        run_without_steward(
+            2,
+            2,
+            move |pool| {
+                let notice = Arc::new(Notice::new());
+                let given = Arc::clone(&notice);
+                let giver = thread::spawn(move || given.give());
+                let interest = Interest::Notice(&notice, notice.look());
+                // The giver may have been first.
+                let looked = notice.look();
+                let ticket = pool.park(1, &[interest], None, Lane::General).unwrap();
+                if let Some(word) = pool.unpark(ticket) {
+                    assert_eq!(word, 1);
+                    seen.fetch_add(1, Ordering::SeqCst);
+                    pool.push(None, Lane::General, 1);
+                }
+                let _ = looked;
+                giver.join().unwrap();
+                pool.push(None, Lane::General, 2);
+            },
+            |_, _, _| {},
+        );
+        assert!(taken_back.load(Ordering::SeqCst) <= 1);
+    });
+}
+
+#[test]
+fn a_notice_that_races_with_parking_is_not_lost() {
+    check(1_000, || {
+        run_without_steward(
+            1,
+            2,
+            |pool| {
+                let notices = Arc::new([Notice::new(), Notice::new()]);
+                let seen = [notices[0].look(), notices[1].look()];
+                let given = Arc::clone(&notices);
+                let giver = thread::spawn(move || {
+                    given[0].give();
+                    given[1].give();
+                });
+                for word in 1..3 {
+                    let interests = [
+                        Interest::Notice(&notices[0], seen[0]),
+                        Interest::Notice(&notices[1], seen[1]),
+                    ];
+                    pool.park(word, &interests, None, Lane::General).unwrap();
+                }
+                giver.join().unwrap();
+            },
+            |_, _, next| assert!(next.wake.is_some()),
+        );
+    });
+}
+
+/// Words that end only when all of them run.
+#[derive(Default)]
+struct Meeting(Mutex<usize>, Condvar);
+
+impl Meeting {
+    fn meet(&self, count: usize) {
+        let mut present = self.0.lock().unwrap();
+        *present += 1;
+        self.1.notify_all();
+        while *present < count {
+            present = self.1.wait(present).unwrap();
+        }
+    }
+}
+
+#[test]
+fn words_from_outside_run_at_once_on_all_workers() {
+    check(1_000, || {
+        let meeting = Arc::new(Meeting::default());
+        run_without_steward(
+            3,
+            4,
+            |pool| {
+                for word in 0..4 {
+                    pool.push(None, Lane::General, word);
+                }
+            },
+            // One ends, the others meet.
+            move |_, _, next| {
+                if next.word > 0 {
+                    meeting.meet(3);
+                }
+            },
+        );
+    });
+}
+
+#[test]
+fn words_of_a_worker_run_at_once_on_all_workers() {
+    check(1_000, || {
+        let meeting = Arc::new(Meeting::default());
+        run_without_steward(
+            3,
+            4,
+            |pool| pool.push(None, Lane::General, 0),
+            move |pool, worker, next| {
+                if next.word == 0 {
+                    for word in 1..4 {
+                        pool.push(Some(worker), Lane::General, word);
+                    }
+                } else {
+                    meeting.meet(3);
+                }
+            },
+        );
+    });
+}
+
+#[test]
+fn words_that_a_notice_wakes_run_at_once_on_all_workers() {
+    check(1_000, || {
+        let meeting = Arc::new(Meeting::default());
+        run_without_steward(
+            2,
+            2,
+            |pool| {
+                let notice = Notice::new();
+                for word in 0..2 {
+                    let interest = Interest::Notice(&notice, notice.look());
+                    pool.park(word, &[interest], None, Lane::General).unwrap();
+                }
+                notice.give();
+            },
+            move |_, _, _| meeting.meet(2),
+        );
+    });
+}
