@@ -83,17 +83,19 @@ impl Young {
 /// Chooses the size of the next nursery. A small one stays in the caches, and in the table of pages that the processor has at
 /// hand; a large one copies less where objects live on for a while, and large objects are not touched so often.
 fn fit_nursery(heap: &Heap, state: &mut HeapState, young: Young) {
-    let (least, most) = (heap.nursery_blocks_first(), heap.nursery_blocks);
+    let (least, most) = (heap.nursery_blocks_least(state), heap.nursery_blocks);
     let promoted = state.statistics.bytes_promoted_last / BLOCK_BYTES;
     let now = state.nursery_blocks;
-    state.nursery_blocks =
-        if 8 * promoted > young.blocks || 2 * young.blocks_of_large > young.blocks {
-            (2 * now).min(most)
-        } else if 64 * promoted < young.blocks {
-            (now - now / 4).max(least)
-        } else {
-            now
-        };
+    let is_small = now < heap.nursery_blocks_usual();
+    let enough_lives = promoted * if is_small { 32 } else { 8 } > young.blocks;
+    let next = if enough_lives || 2 * young.blocks_of_large > young.blocks {
+        2 * now
+    } else if 64 * promoted < young.blocks {
+        now - now / 4
+    } else {
+        now
+    };
+    state.nursery_blocks = next.max(least).min(most);
 }
 
 fn wants_full(heap: &Heap, state: &HeapState) -> bool {

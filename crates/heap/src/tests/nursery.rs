@@ -25,10 +25,26 @@ fn a_nursery_grows_while_what_is_in_it_survives_and_shrinks_when_it_dies() {
     }
     assert_eq!(nursery_bytes(&heap), most);
     kept.clear();
+    scrub_stack();
+    mutator.collect(true);
     for _ in 0..20_000 {
         list(&mut mutator, 1000);
     }
     assert_eq!(nursery_bytes(&heap), least);
+}
+
+#[test]
+fn a_nursery_is_no_less_than_a_part_of_the_old_objects() {
+    let heap = Heap::new(HeapConfig::default()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let least = nursery_bytes(&heap);
+    let list_kept = list(&mut mutator, 1_000_000);
+    let _kept = mutator.handle(list_kept);
+    for _ in 0..40 {
+        mutator.collect(false);
+    }
+    let settled = nursery_bytes(&heap);
+    assert!(settled > least && settled >= heap.statistics().bytes_live / 8 - BLOCK_BYTES);
 }
 
 #[inline(never)]

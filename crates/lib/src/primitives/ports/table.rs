@@ -42,6 +42,10 @@ impl Lender for TextSource {
     fn take_back(&mut self, count: usize) {
         self.text.take_back(count);
     }
+
+    fn has_plain_lines(&self) -> bool {
+        self.text.has_plain_lines()
+    }
 }
 
 /// What is behind a port object. Generated code knows the addresses of the loans, so that shared ports stay where they
