@@ -64,6 +64,12 @@ const WARM_NURSERIES: usize = 4;
 /// Of that memory, the part of what nobody needed since the last collection that is given back.
 const UNUSED_SHARE_GIVEN_BACK: usize = 8;
 
+/// Blocks that minor collections leave to what native stacks refer to before a full collection frees them: each may hold a
+/// single object that has long died.
+const PINNED_BLOCKS_MIN: usize = 32;
+/// The same as a part of the old blocks, which a full collection goes through.
+const PINNED_SHARE: usize = 4;
+
 /// What a collection finds in the nursery.
 #[derive(Clone, Copy)]
 struct Young {
@@ -100,6 +106,10 @@ fn fit_nursery(heap: &Heap, state: &mut HeapState, young: Young) {
 
 fn wants_full(heap: &Heap, state: &HeapState) -> bool {
     if state.full_next || state.old_bytes > state.full_above_bytes {
+        return true;
+    }
+    let old_blocks = state.old_bytes / BLOCK_BYTES;
+    if state.pinned_blocks > PINNED_BLOCKS_MIN.max(old_blocks / PINNED_SHARE) {
         return true;
     }
     // What is promoted must fit below the limit, with a nursery beside it.
@@ -245,8 +255,13 @@ fn drain_with_dependents(tracer: &mut Tracer<'_>, tables: &mut [Box<dyn WeakRoot
 /// Frees what died. Returns the bytes of objects that stayed in condemned blocks.
 fn reclaim(heap: &Heap, state: &mut HeapState, mode: CollectionMode) -> usize {
     let mut live = 0;
+    if mode == CollectionMode::Full {
+        state.pinned_blocks = 0;
+    }
     for block in std::mem::take(&mut state.young) {
-        live += reclaim_block(heap, state, block);
+        let stayed = reclaim_block(heap, state, block);
+        state.pinned_blocks += usize::from(stayed > 0 && mode == CollectionMode::Minor);
+        live += stayed;
     }
     let mut large = std::mem::take(&mut state.large_young);
     if mode == CollectionMode::Full {

@@ -113,6 +113,8 @@ pub(crate) struct HeapState {
     pub(crate) full_above_bytes: usize,
     /// Bytes of `old_bytes` that were promoted since the last full collection.
     pub(crate) promoted_bytes: usize,
+    /// Blocks that stayed since the last full collection since native stacks seemed to refer to objects in them.
+    pub(crate) pinned_blocks: usize,
     /// Free blocks, beside a nursery, that stay committed for the promotions to come. As many as the
     /// last cycle of collections used, shrinking with every collection.
     pub(crate) spare_blocks: usize,
@@ -167,6 +169,7 @@ impl Heap {
             old_bytes: 0,
             full_above_bytes: config.full_floor_bytes,
             promoted_bytes: 0,
+            pinned_blocks: 0,
             spare_blocks: 0,
             full_next: false,
             excess_told: None,

@@ -41,7 +41,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use memchr::memchr2;
 
 use crate::port::TextOutput;
-use crate::wait::Wait;
 
 /// Times that a loan is taken from another thread before there are no more.
 const REVOCATIONS_MAX: u32 = 4;
@@ -324,15 +323,18 @@ impl SharedPort<TextOutput> {
         true
     }
 
-    /// Writes ASCII if the port is free and takes it at once, and lends room for more.
+    /// Writes ASCII if the port is free and has room for it, or can make room without waiting, and lends room for more; whether it
+    /// did. An error has no effect but that it did not.
+    #[inline(never)]
     pub fn put_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(text.is_ascii());
         let Some(mut port) = self.try_lock() else {
             return false;
         };
         port.provide_room();
-        let outcome = port.write_latin1(text, Wait::NonBlocking);
+        let done = port.put_ascii_at_once(text);
         port.release_to(borrower);
-        outcome.is_ok()
+        done
     }
 }
 

@@ -47,6 +47,20 @@ fn a_nursery_is_no_less_than_a_part_of_the_old_objects() {
     assert!(settled > least && settled >= heap.statistics().bytes_live / 8 - BLOCK_BYTES);
 }
 
+#[test]
+fn blocks_of_what_native_frames_held_once_do_not_pile_up() {
+    let heap = Heap::new(HeapConfig::default()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    for _ in 0..500 {
+        let held = list(&mut mutator, 10);
+        list(&mut mutator, 10_000);
+        mutator.collect(false);
+        std::hint::black_box(held);
+    }
+    assert!(heap.bytes_in_use() < 100 * BLOCK_BYTES);
+    assert!(heap.statistics().full_collections > 0);
+}
+
 #[inline(never)]
 fn make_and_drop(mutator: &mut Mutator, length: usize) {
     let bytes = mutator.leaf(Kind::Bytevector, 0, length).unwrap();

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, compiler_fence};
 
 use super::*;
-use crate::TextInput;
+use crate::port::EncodeOptions;
+use crate::wait::Wait;
+use crate::{Handle, TextInput};
 
 /// Gives out the numbers from `next` up to `end`, as addresses that nobody reads.
 struct Numbers {
@@ -235,4 +237,44 @@ fn threads_share_lines() {
     });
     all.sort_unstable();
     assert!(all.iter().copied().eq(0..LINES));
+}
+
+/// Short texts go through the loan, or else under the lock, and arrive in order; what there is no room for is left to others.
+#[test]
+fn short_texts_arrive_in_order() {
+    let handle = Handle::channel("channel");
+    let port = TextOutput::new(handle, EncodeOptions::default()).share();
+    let (one, other) = (Borrower::default(), Borrower::default());
+    let mut expected = Vec::new();
+    let mut put = |port: &SharedPort<TextOutput>, borrower: &Borrower, text: &[u8]| {
+        let done = port.put_through_loan(borrower, text) || port.put_at_once(borrower, text);
+        if done {
+            expected.extend_from_slice(text);
+        }
+        done
+    };
+    for number in 0..2000 {
+        let borrower = if number % 100 < 90 { &one } else { &other };
+        assert!(put(&port, borrower, format!("{number} ").as_bytes()));
+    }
+    // Longer than what is lent, and than the buffer.
+    assert!(put(&port, &one, &[b'x'; 10_000]));
+    assert!(!put(&port, &one, &[b'y'; 100_000]));
+    let mut locked = port.lock();
+    locked.write_str("é", Wait::Blocking).unwrap();
+    locked.flush(Wait::Blocking).unwrap();
+    drop(locked);
+    expected.extend_from_slice("é".as_bytes());
+    assert_eq!(port.lock().take_accepted(), expected);
+    port.lock().close(Wait::Blocking).unwrap();
+    assert!(!port.put_through_loan(&one, b"z") && !port.put_at_once(&one, b"z"));
+}
+
+#[test]
+fn what_leaves_line_by_line_is_not_put_at_once() {
+    let handle = Handle::channel("channel");
+    let port = TextOutput::new(handle, EncodeOptions::default()).share();
+    port.lock().set_buffering(crate::Buffering::Line);
+    let borrower = Borrower::default();
+    assert!(!port.put_at_once(&borrower, b"line\n"));
 }

@@ -119,6 +119,16 @@ impl OutputBuffer {
         }
     }
 
+    /// Provides room for so many bytes, writing out what is there if nothing has to be waited for; whether there is room now. Errors
+    /// are left to who tries again.
+    pub(super) fn provide_room(&mut self, bytes: usize) -> bool {
+        if self.room() < bytes && self.room() < BUFFER_BYTES && self.handle.is_some() {
+            // What could not be written stays.
+            let _ = self.write_out(Wait::NonBlocking);
+        }
+        self.room() >= bytes
+    }
+
     /// The number of bytes that were accepted and are not out yet.
     pub(super) fn pending(&self) -> usize {
         if self.handle.is_some() {
