@@ -278,3 +278,22 @@ fn what_leaves_line_by_line_is_not_put_at_once() {
     let borrower = Borrower::default();
     assert!(!port.put_at_once(&borrower, b"line\n"));
 }
+
+#[test]
+fn an_error_is_left_to_who_tries_again() {
+    let handle = Handle::channel("channel");
+    let port = TextOutput::new(handle.clone(), EncodeOptions::default()).share();
+    let borrower = Borrower::default();
+    assert!(port.put_at_once(&borrower, b"begin"));
+    handle.close().unwrap();
+    let put = || {
+        port.put_through_loan(&borrower, &[b'x'; 100]) || port.put_at_once(&borrower, &[b'x'; 100])
+    };
+    assert!((0..10_000).any(|_| !put()), "the buffer ends somewhere");
+    assert!(!put());
+    let outcome = port.lock().write_latin1(&[b'x'; 100], Wait::NonBlocking);
+    assert!(
+        matches!(outcome, Err(crate::IoError::Closed(_))),
+        "{outcome:?}"
+    );
+}
