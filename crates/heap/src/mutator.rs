@@ -557,10 +557,7 @@ impl Mutator {
         }
     }
 
-    /// The same of one piece.
-    ///
-    /// # Panics
-    /// As for [`Mutator::bytes_in_place`].
+    /// The same of one piece, with the same panics.
     #[inline]
     pub fn copy_in_place(&mut self, kind: Kind, flags: u8, piece: &[u8]) -> Value {
         let bytes = Header::size_for_payload(piece.len());
@@ -581,10 +578,7 @@ impl Mutator {
         }
     }
 
-    /// An object with these fields as [`Mutator::object_in_place`] makes it.
-    ///
-    /// # Panics
-    /// As for [`Mutator::object_in_place`].
+    /// An object with these fields as [`Mutator::object_in_place`] makes it, with the same panics.
     #[inline]
     pub fn fields_in_place<const FIELDS: usize>(
         &mut self,
