@@ -1,7 +1,8 @@
 //! Compiled libraries as bytes: the image of the standard library, and files of the user's cache.
 //!
 //! An image is a list of libraries, each with its key, its interface and its unit encoded on their own, so
-//! that a start decodes only what it uses. Bytes from a cache are not trusted: they carry a checksum, decoding
+//! that a start decodes only what it uses. The list comes first, with the lengths of what follows, so that looking
+//! a library up touches no page of another one. Bytes from a cache are not trusted: they carry a checksum, decoding
 //! gives an error for anything odd, and the unit goes through the verifier.
 
 use canny_syntax::library::Interface;
@@ -11,7 +12,7 @@ use crate::unit::CompiledUnit;
 use crate::verifier;
 
 /// One library of an image.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct ImageEntry<'a> {
     /// The library's key.
     pub key: &'a str,
@@ -19,6 +20,14 @@ pub struct ImageEntry<'a> {
     pub interface: &'a [u8],
     /// Encoded [`CompiledUnit`].
     pub unit: &'a [u8],
+}
+
+/// What an image's list says of a library.
+#[derive(Serialize, Deserialize)]
+struct Listed<'a> {
+    key: &'a str,
+    interface_bytes: usize,
+    unit_bytes: usize,
 }
 
 /// Why bytes are not the encoding of a library.
@@ -73,12 +82,40 @@ pub fn decode_unit(bytes: &[u8]) -> Result<CompiledUnit, ImageError> {
 
 /// Encodes an image.
 pub fn encode_image(entries: &[ImageEntry]) -> Result<Vec<u8>, ImageError> {
-    postcard::to_stdvec(entries).map_err(|_| ImageError::Malformed)
+    let list: Vec<Listed> = entries
+        .iter()
+        .map(|entry| Listed {
+            key: entry.key,
+            interface_bytes: entry.interface.len(),
+            unit_bytes: entry.unit.len(),
+        })
+        .collect();
+    let mut image = postcard::to_stdvec(&list).map_err(|_| ImageError::Malformed)?;
+    for entry in entries {
+        image.extend_from_slice(entry.interface);
+        image.extend_from_slice(entry.unit);
+    }
+    Ok(image)
 }
 
 /// Decodes an image's list of libraries.
 pub fn decode_image(bytes: &[u8]) -> Result<Vec<ImageEntry<'_>>, ImageError> {
-    postcard::from_bytes(bytes).map_err(|_| ImageError::Malformed)
+    let (list, mut rest): (Vec<Listed>, _) =
+        postcard::take_from_bytes(bytes).map_err(|_| ImageError::Malformed)?;
+    let mut take = |count: usize| {
+        let (taken, after) = rest.split_at_checked(count).ok_or(ImageError::Malformed)?;
+        rest = after;
+        Ok(taken)
+    };
+    list.into_iter()
+        .map(|listed| {
+            Ok(ImageEntry {
+                key: listed.key,
+                interface: take(listed.interface_bytes)?,
+                unit: take(listed.unit_bytes)?,
+            })
+        })
+        .collect()
 }
 
 /// Puts a checksum in front of bytes.

@@ -64,6 +64,12 @@ const WARM_NURSERIES: usize = 4;
 /// Of that memory, the part of what nobody needed since the last collection that is given back.
 const UNUSED_SHARE_GIVEN_BACK: usize = 8;
 
+/// Blocks that minor collections leave to what native stacks refer to before a full collection frees them: each may hold a
+/// single object that has long died.
+const PINNED_BLOCKS_MIN: usize = 32;
+/// The same as a part of the old blocks, which a full collection goes through.
+const PINNED_SHARE: usize = 4;
+
 /// What a collection finds in the nursery.
 #[derive(Clone, Copy)]
 struct Young {
@@ -83,21 +89,27 @@ impl Young {
 /// Chooses the size of the next nursery. A small one stays in the caches, and in the table of pages that the processor has at
 /// hand; a large one copies less where objects live on for a while, and large objects are not touched so often.
 fn fit_nursery(heap: &Heap, state: &mut HeapState, young: Young) {
-    let (least, most) = (heap.nursery_blocks_first(), heap.nursery_blocks);
+    let (least, most) = (heap.nursery_blocks_least(state), heap.nursery_blocks);
     let promoted = state.statistics.bytes_promoted_last / BLOCK_BYTES;
     let now = state.nursery_blocks;
-    state.nursery_blocks =
-        if 8 * promoted > young.blocks || 2 * young.blocks_of_large > young.blocks {
-            (2 * now).min(most)
-        } else if 64 * promoted < young.blocks {
-            (now - now / 4).max(least)
-        } else {
-            now
-        };
+    let is_small = now < heap.nursery_blocks_usual();
+    let enough_lives = promoted * if is_small { 32 } else { 8 } > young.blocks;
+    let next = if enough_lives || 2 * young.blocks_of_large > young.blocks {
+        2 * now
+    } else if 64 * promoted < young.blocks {
+        now - now / 4
+    } else {
+        now
+    };
+    state.nursery_blocks = next.max(least).min(most);
 }
 
 fn wants_full(heap: &Heap, state: &HeapState) -> bool {
     if state.full_next || state.old_bytes > state.full_above_bytes {
+        return true;
+    }
+    let old_blocks = state.old_bytes / BLOCK_BYTES;
+    if state.pinned_blocks > PINNED_BLOCKS_MIN.max(old_blocks / PINNED_SHARE) {
         return true;
     }
     // What is promoted must fit below the limit, with a nursery beside it.
@@ -243,8 +255,13 @@ fn drain_with_dependents(tracer: &mut Tracer<'_>, tables: &mut [Box<dyn WeakRoot
 /// Frees what died. Returns the bytes of objects that stayed in condemned blocks.
 fn reclaim(heap: &Heap, state: &mut HeapState, mode: CollectionMode) -> usize {
     let mut live = 0;
+    if mode == CollectionMode::Full {
+        state.pinned_blocks = 0;
+    }
     for block in std::mem::take(&mut state.young) {
-        live += reclaim_block(heap, state, block);
+        let stayed = reclaim_block(heap, state, block);
+        state.pinned_blocks += usize::from(stayed > 0 && mode == CollectionMode::Minor);
+        live += stayed;
     }
     let mut large = std::mem::take(&mut state.large_young);
     if mode == CollectionMode::Full {

@@ -41,8 +41,14 @@ impl fmt::Display for HeapExhausted {
 
 impl std::error::Error for HeapExhausted {}
 
-/// Blocks of the first nursery, 6 MB: pages of 4 kB of which processors know so many at a time.
-const NURSERY_BLOCKS_FIRST: usize = 192;
+/// Blocks of the first nursery for each thread, 1 MB: a program whose objects die at once needs no more, and it stays in the
+/// caches of one processor.
+const NURSERY_BLOCKS_FIRST: usize = 32;
+/// Blocks up to which a nursery grows if little survives in it, 6 MB: pages of 4 kB of which processors know so many at a time.
+const NURSERY_BLOCKS_USUAL: usize = 192;
+/// A collection looks at the cards of all old blocks, so that nurseries are no less than this part of them, within what is
+/// usual.
+const OLD_BLOCKS_PER_NURSERY_BLOCK: usize = 8;
 /// Fewest blocks in a nursery.
 const NURSERY_BLOCKS_MIN: usize = 8;
 /// Least heap limit: some nurseries, the reserve, and room to live.
@@ -107,6 +113,8 @@ pub(crate) struct HeapState {
     pub(crate) full_above_bytes: usize,
     /// Bytes of `old_bytes` that were promoted since the last full collection.
     pub(crate) promoted_bytes: usize,
+    /// Blocks that stayed since the last full collection since native stacks seemed to refer to objects in them.
+    pub(crate) pinned_blocks: usize,
     /// Free blocks, beside a nursery, that stay committed for the promotions to come. As many as the
     /// last cycle of collections used, shrinking with every collection.
     pub(crate) spare_blocks: usize,
@@ -161,6 +169,7 @@ impl Heap {
             old_bytes: 0,
             full_above_bytes: config.full_floor_bytes,
             promoted_bytes: 0,
+            pinned_blocks: 0,
             spare_blocks: 0,
             full_next: false,
             excess_told: None,
@@ -210,9 +219,16 @@ impl Heap {
         wanted.min(room / 2).max(NURSERY_BLOCKS_MIN)
     }
 
-    /// Blocks of the first nursery, and the fewest of later ones while there is room.
-    pub(crate) fn nursery_blocks_first(&self) -> usize {
-        self.nursery_blocks.min(NURSERY_BLOCKS_FIRST)
+    /// Fewest blocks of a nursery while there is room for more.
+    pub(crate) fn nursery_blocks_least(&self, state: &HeapState) -> usize {
+        let for_threads = NURSERY_BLOCKS_FIRST * state.mutators.len().max(1);
+        let for_old = state.old_bytes / BLOCK_BYTES / OLD_BLOCKS_PER_NURSERY_BLOCK;
+        for_threads.max(for_old).min(self.nursery_blocks_usual())
+    }
+
+    /// Blocks of a nursery that are worth it though little survives.
+    pub(crate) fn nursery_blocks_usual(&self) -> usize {
+        self.nursery_blocks.min(NURSERY_BLOCKS_USUAL)
     }
 
     /// A number that changes whenever objects may have moved, so that tables keyed by address know

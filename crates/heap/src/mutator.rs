@@ -561,6 +561,57 @@ impl Mutator {
         }
     }
 
+    /// The same of one piece, with the same panics.
+    #[inline]
+    pub fn copy_in_place(&mut self, kind: Kind, flags: u8, piece: &[u8]) -> Value {
+        let bytes = Header::size_for_payload(piece.len());
+        if bytes > LARGE_ABOVE_BYTES || !matches!(kind, Kind::String8 | Kind::Bytevector) {
+            return self.bytes_in_place(kind, flags, &[piece]);
+        }
+        let Some(at) = self.bump(AreaKind::Leaf, bytes) else {
+            return self.bytes_in_place(kind, flags, &[piece]);
+        };
+        // SAFETY: the room was just taken, so that the piece does not lie in it; it is `bytes` long, at least two words, which is
+        // enough for the header, the piece and padding of less than two words: the last two words hold all of that.
+        unsafe {
+            shape::write(at + bytes - 16, 0);
+            shape::write(at + bytes - 8, 0);
+            shape::write(at, Header::new(kind, flags, piece.len()).0);
+            std::ptr::copy_nonoverlapping(piece.as_ptr(), (at + 8) as *mut u8, piece.len());
+            Value::object_at(at)
+        }
+    }
+
+    /// An object with these fields as [`Mutator::object_in_place`] makes it, with the same panics.
+    #[inline]
+    pub fn fields_in_place<const FIELDS: usize>(
+        &mut self,
+        kind: Kind,
+        fields: [Value; FIELDS],
+    ) -> Value {
+        let bytes = Header::size_for_payload(8 * FIELDS);
+        if bytes <= LARGE_ABOVE_BYTES
+            && matches!(area_of(kind).0, AreaKind::Scannable)
+            && let Some(at) = self.bump(AreaKind::Scannable, bytes)
+        {
+            // SAFETY: the room was just taken; it is `bytes` long, which is enough for the header, the fields and a word of
+            // padding if they are even in number.
+            unsafe {
+                shape::write(at + bytes - 8, 0);
+                shape::write(at, Header::new(kind, 0, FIELDS).0);
+                for (index, field) in fields.iter().enumerate() {
+                    shape::write(at + 8 + 8 * index, field.bits());
+                }
+                return Value::object_at(at);
+            }
+        }
+        let object = self.object_in_place(kind, 0, FIELDS, Value::ZERO);
+        for (index, field) in fields.into_iter().enumerate() {
+            self.store(object, index, field);
+        }
+        object
+    }
+
     fn take_in_place(&mut self, kind: AreaKind, bytes: usize) -> usize {
         if let Some(at) = self.bump(kind, bytes) {
             return at;
@@ -861,6 +912,7 @@ unsafe fn init_pair(at: usize, car: Value, cdr: Value) -> Value {
 }
 
 /// The area and the block content for objects of tagged words.
+#[inline]
 fn area_of(kind: Kind) -> (AreaKind, u8) {
     match shape::content_of(kind) {
         state::SCANNABLE => (AreaKind::Scannable, state::SCANNABLE),

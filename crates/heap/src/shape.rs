@@ -40,6 +40,7 @@ static UNIT_BYTES: [u8; KIND_LIMIT] = unit_table();
 static CONTENTS: [u8; KIND_LIMIT] = content_table();
 
 /// Block content in which objects of a kind live.
+#[inline]
 pub(crate) fn content_of(kind: Kind) -> u8 {
     CONTENTS[kind as usize]
 }

@@ -186,6 +186,16 @@ impl StreamingDecoder {
         Ok(answer)
     }
 
+    /// Whether each line feed that is in the window ends a line, and nothing else does but perhaps a carriage return.
+    #[inline]
+    pub(crate) fn has_plain_lines(&self) -> bool {
+        !self.awaits_linefeed
+            && matches!(
+                self.options.line_separator,
+                LineSeparator::Any | LineSeparator::LineFeed
+            )
+    }
+
     /// Takes the next line if it is there as a whole with what ends it, is not longer than so many bytes and is all ASCII.
     #[inline]
     pub(crate) fn take_ascii_line(&mut self, length_max: usize) -> Option<&[u8]> {

@@ -1,7 +1,8 @@
 //! Ports that several threads share, and the loan by which one of them uses a port's buffer without the lock.
 //!
 //! A [`SharedPort`] is a port behind a lock, beside which lies a [`Loan`]: addresses that generated code may go
-//! through, one character at a time, on the thread that the port is lent to. Everybody else, and that thread for
+//! through, one character at a time, on the thread that the port is lent to, and what generated code calls through, a
+//! line or a short text at a time ([`SharedPort::use_lent_line`], [`SharedPort::put_through_loan`]). Everybody else, and that thread for
 //! everything else, locks the port, which takes the loan back first: what was used meanwhile is told to the port
 //! ([`Lender::take_back`]), so that who holds the lock sees the port as if every character had gone through it.
 //!
@@ -25,6 +26,7 @@
 //! | shared state | written by | when |
 //! |---|---|---|
 //! | `owner`, `limit` | who holds the lock | the loan is made or taken back |
+//! | `has_plain_lines` | who holds the lock | the loan is made |
 //! | `cursor` | who holds the lock | the loan is made |
 //! | | generated code of the borrower | while it owns the loan and its flag is 1 |
 //! | a [`Borrower`]'s flag | generated code on its thread | around each use of any loan, tried or done |
@@ -33,11 +35,12 @@
 //! where the system has no such barrier.
 
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use memchr::memchr2;
+
 use crate::port::TextOutput;
-use crate::wait::Wait;
 
 /// Times that a loan is taken from another thread before there are no more.
 const REVOCATIONS_MAX: u32 = 4;
@@ -50,6 +53,11 @@ pub trait Lender {
 
     /// The first `count` bytes of what was lent were taken or written.
     fn take_back(&mut self, count: usize);
+
+    /// Whether each line feed in what is lent ends a line, and nothing else does but perhaps a carriage return.
+    fn has_plain_lines(&self) -> bool {
+        false
+    }
 }
 
 /// A thread's flag, by whose address it is known.
@@ -62,6 +70,7 @@ pub struct Loan {
     owner: AtomicU64,
     cursor: AtomicU64,
     limit: AtomicU64,
+    has_plain_lines: AtomicBool,
 }
 
 impl Loan {
@@ -77,6 +86,7 @@ impl Loan {
             owner: AtomicU64::new(0),
             cursor: AtomicU64::new(0),
             limit: AtomicU64::new(0),
+            has_plain_lines: AtomicBool::new(false),
         }
     }
 
@@ -120,6 +130,8 @@ impl<P: Lender> Locked<P> {
         self.start = range.start as u64;
         loan.cursor.store(range.start as u64, Ordering::Relaxed);
         loan.limit.store(range.end as u64, Ordering::Relaxed);
+        loan.has_plain_lines
+            .store(self.port.has_plain_lines(), Ordering::Relaxed);
         let owner = Arc::as_ptr(borrower).addr() as u64;
         loan.owner.store(owner, Ordering::Release);
     }
@@ -145,7 +157,8 @@ impl<P: Lender> Locked<P> {
         self.revocations += 1;
         barrier::pass_everywhere();
         if let Some(borrower) = &self.borrower {
-            // A few instructions of the borrower's, unless its thread was just suspended among them.
+            // A few instructions of the borrower's, or the making of a short string, unless its thread was just suspended
+            // among them.
             while borrower.load(Ordering::SeqCst) != 0 {
                 std::thread::yield_now();
             }
@@ -215,6 +228,63 @@ impl<P: Lender> SharedPort<P> {
     }
 }
 
+impl<P: Lender> SharedPort<P> {
+    /// Gives the next line to `use_line`, without its end, and steps over it, if all of it is lent to this thread, it ends with
+    /// a line feed and is not longer than so many bytes. `None` means that nothing was taken, perhaps because
+    /// `use_line` said so.
+    ///
+    /// `flag` tells the thread's flag. To be called on its system thread. Who wants the port waits until `use_line` is done, which
+    /// must wait for nobody that may want a port, and not panic.
+    #[inline]
+    pub fn use_lent_line<T, R>(
+        &self,
+        thread: &mut T,
+        flag: impl Fn(&T) -> &Borrower,
+        length_max: usize,
+        use_line: impl FnOnce(&mut T, &[u8]) -> Option<R>,
+    ) -> Option<R> {
+        flag(thread).store(1, Ordering::Relaxed);
+        // The processor is told by who revokes the loan; see above.
+        compiler_fence(Ordering::SeqCst);
+        let used = self
+            .lent_line(flag(thread), length_max)
+            .and_then(|(line, next)| {
+                let used = use_line(thread, line)?;
+                self.loan.cursor.store(next, Ordering::Relaxed);
+                Some(used)
+            });
+        compiler_fence(Ordering::SeqCst);
+        flag(thread).store(0, Ordering::Release);
+        used
+    }
+
+    /// The next line, and the cursor behind the line feed that ends it. The borrower's flag is up, and the line is valid as long
+    /// as it is.
+    #[inline]
+    #[expect(
+        unsafe_code,
+        reason = "reads what the port has lent, as generated code does"
+    )]
+    fn lent_line(&self, borrower: &Borrower, length_max: usize) -> Option<(&[u8], u64)> {
+        let owner = self.loan.owner.load(Ordering::Relaxed);
+        if owner != Arc::as_ptr(borrower).addr() as u64
+            || !self.loan.has_plain_lines.load(Ordering::Relaxed)
+        {
+            return None;
+        }
+        let cursor = self.loan.cursor.load(Ordering::Relaxed);
+        let limit = self.loan.limit.load(Ordering::Relaxed);
+        let length = (limit.saturating_sub(cursor) as usize).min(length_max + 1);
+        let start = std::ptr::with_exposed_provenance::<u8>(cursor as usize);
+        // SAFETY: the port lent the bytes from the cursor up to the limit to this borrower, whose flag is up: until it is down
+        // they stay where they are, and nobody writes to them.
+        let lent = unsafe { std::slice::from_raw_parts(start, length) };
+        let end = memchr2(b'\n', b'\r', lent)?;
+        // What ends with a carriage return, and may go on with a line feed, is for who holds the lock.
+        (lent[end] == b'\n').then(|| (&lent[..end], cursor + end as u64 + 1))
+    }
+}
+
 impl SharedPort<TextOutput> {
     /// Puts ASCII where the port lends room to the borrower, as generated code on its thread does with one character, and
     /// whether it did. To be called on the borrower's system thread.
@@ -253,15 +323,18 @@ impl SharedPort<TextOutput> {
         true
     }
 
-    /// Writes ASCII if the port is free and takes it at once, and lends room for more.
+    /// Writes ASCII if the port is free and has room for it, or can make room without waiting, and lends room for more; whether it
+    /// did. An error has no effect but that it did not.
+    #[inline(never)]
     pub fn put_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(text.is_ascii());
         let Some(mut port) = self.try_lock() else {
             return false;
         };
         port.provide_room();
-        let outcome = port.write_latin1(text, Wait::NonBlocking);
+        let done = port.put_ascii_at_once(text);
         port.release_to(borrower);
-        outcome.is_ok()
+        done
     }
 }
 

@@ -43,6 +43,9 @@ pub struct Leaf {
     pub arguments: usize,
     /// Its value.
     pub gives: Gives,
+    /// It declines now and then though its operands are what they always are, since a buffer is empty or full: who calls it
+    /// has another way at hand, and concludes nothing from that.
+    pub declines_at_times: bool,
 }
 
 /// The number of a row.
@@ -57,12 +60,19 @@ impl LeafId {
 }
 
 macro_rules! leaves {
-    ($($name:literal $arguments:literal $gives:ident;)*) => {
+    ($($name:literal $arguments:literal $gives:ident $($declines:ident)?;)*) => {
         /// Every row, in the order of the numbers.
         pub static ROWS: &[Leaf] = &[
-            $(Leaf { primitive: $name, arguments: $arguments, gives: Gives::$gives },)*
+            $(Leaf {
+                primitive: $name,
+                arguments: $arguments,
+                gives: Gives::$gives,
+                declines_at_times: leaves!(@flag $($declines)?),
+            },)*
         ];
     };
+    (@flag) => { false };
+    (@flag at_times) => { true };
 }
 
 leaves! {
@@ -107,7 +117,7 @@ leaves! {
     "string-downcase" 1 String;
     "string-upcase" 1 String;
     "number->string" 1 String;
-    "read-line" 1 Any;
+    "read-line" 1 Any at_times;
     "char-alphabetic?" 1 Boolean;
     "char-numeric?" 1 Boolean;
     "char-whitespace?" 1 Boolean;
@@ -139,11 +149,11 @@ leaves! {
     "c128vector-set!" 3 Any;
     "open-output-string" 0 Any;
     "get-output-string" 1 String;
-    "write-char" 2 Any;
-    "newline" 1 Any;
-    "write-string" 2 Any;
-    "display" 2 Any;
-    "write" 2 Any;
+    "write-char" 2 Any at_times;
+    "newline" 1 Any at_times;
+    "write-string" 2 Any at_times;
+    "display" 2 Any at_times;
+    "write" 2 Any at_times;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.

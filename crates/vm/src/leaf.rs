@@ -95,8 +95,21 @@ impl InPlace {
     }
 
     /// The flag by which the thread is known to lenders.
+    #[inline]
     pub fn loan_flag(&self) -> &Arc<AtomicU64> {
         self.0.loan_flag()
+    }
+
+    /// A fresh string of ASCII. None for a long one.
+    #[inline]
+    pub fn ascii_string_of(&mut self, text: &[u8]) -> Option<Value> {
+        if text.len() > BYTES_MAX {
+            return None;
+        }
+        let mutator = self.0.mutator();
+        let data = mutator.copy_in_place(Kind::String8, FLAG_ASCII, text);
+        let length = Value::fixnum(text.len() as i64);
+        Some(mutator.fields_in_place(Kind::String, strings::fields(length, data)))
     }
 
     /// A fresh string of pieces of ASCII. None for a long one.

@@ -18,6 +18,14 @@ use crate::thread::Thread;
 pub(crate) const LENGTH: usize = 0;
 const DATA: usize = 1;
 
+/// The fields of a string object, in their order.
+#[inline]
+pub(crate) fn fields(length: Value, data: Value) -> [Value; 2] {
+    let mut fields = [length; 2];
+    fields[DATA] = data;
+    fields
+}
+
 /// The text of a string object as a Rust string (surrogates cannot occur).
 pub fn string_text(string: Value) -> Option<String> {
     let string = string.as_kind(Kind::String)?;

@@ -271,6 +271,7 @@ impl Thread {
 
     /// The flag by which the thread is known to those who lend to its generated code; see `layout::loan`. A thread never
     /// leaves the system thread that it was made on.
+    #[inline]
     pub fn loan_flag(&self) -> &Arc<AtomicU64> {
         &self.loan_flag
     }
@@ -287,6 +288,7 @@ impl Thread {
     }
 
     /// The heap's view of this thread.
+    #[inline]
     pub(crate) fn mutator(&mut self) -> &mut Mutator {
         self.mutator
             .as_mut()

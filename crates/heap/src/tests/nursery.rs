@@ -25,10 +25,40 @@ fn a_nursery_grows_while_what_is_in_it_survives_and_shrinks_when_it_dies() {
     }
     assert_eq!(nursery_bytes(&heap), most);
     kept.clear();
+    scrub_stack();
+    mutator.collect(true);
     for _ in 0..20_000 {
         list(&mut mutator, 1000);
     }
     assert_eq!(nursery_bytes(&heap), least);
+}
+
+#[test]
+fn a_nursery_is_no_less_than_a_part_of_the_old_objects() {
+    let heap = Heap::new(HeapConfig::default()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let least = nursery_bytes(&heap);
+    let list_kept = list(&mut mutator, 1_000_000);
+    let _kept = mutator.handle(list_kept);
+    for _ in 0..40 {
+        mutator.collect(false);
+    }
+    let settled = nursery_bytes(&heap);
+    assert!(settled > least && settled >= heap.statistics().bytes_live / 8 - BLOCK_BYTES);
+}
+
+#[test]
+fn blocks_of_what_native_frames_held_once_do_not_pile_up() {
+    let heap = Heap::new(HeapConfig::default()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    for _ in 0..500 {
+        let held = list(&mut mutator, 10);
+        list(&mut mutator, 10_000);
+        mutator.collect(false);
+        std::hint::black_box(held);
+    }
+    assert!(heap.bytes_in_use() < 100 * BLOCK_BYTES);
+    assert!(heap.statistics().full_collections > 0);
 }
 
 #[inline(never)]

@@ -3,6 +3,9 @@
 use std::sync::atomic::{AtomicBool, compiler_fence};
 
 use super::*;
+use crate::port::EncodeOptions;
+use crate::wait::Wait;
+use crate::{Handle, TextInput};
 
 /// Gives out the numbers from `next` up to `end`, as addresses that nobody reads.
 struct Numbers {
@@ -178,4 +181,119 @@ fn threads_share_a_port() {
         all.sort_unstable();
         assert!(all.iter().copied().eq(1..END), "round {round}");
     }
+}
+
+/// One thread takes lines through loans while others lock the port: each line is taken once, as a whole.
+#[test]
+fn threads_share_lines() {
+    const LINES: usize = 20_000;
+    let text: String = (0..LINES).map(|number| format!("{number}\n")).collect();
+    let port = SharedPort::new(TextInput::from_text(text));
+    let locked_line = |input: &mut TextInput| -> Option<usize> {
+        let line = input.read_line(Wait::Blocking).unwrap()?;
+        Some(line.as_str().parse().unwrap())
+    };
+    let borrow = || {
+        let mut borrower = Borrower::default();
+        let mut taken = Vec::new();
+        loop {
+            let pause = taken.len() % 16 == 0;
+            let line = port.use_lent_line(
+                &mut borrower,
+                |flag| flag,
+                20,
+                |_, line| {
+                    if pause {
+                        std::thread::yield_now();
+                    }
+                    std::str::from_utf8(line).unwrap().parse().ok()
+                },
+            );
+            if let Some(number) = line {
+                taken.push(number);
+                continue;
+            }
+            let mut locked = port.lock();
+            let Some(number) = locked_line(&mut locked) else {
+                return taken;
+            };
+            taken.push(number);
+            locked.locked.revocations = 0;
+            locked.release_to(&borrower);
+        }
+    };
+    let lock = || {
+        let mut taken = Vec::new();
+        while let Some(number) = locked_line(&mut port.lock()) {
+            taken.push(number);
+            std::thread::yield_now();
+        }
+        taken
+    };
+    let mut all: Vec<usize> = std::thread::scope(|scope| {
+        let threads = [scope.spawn(borrow), scope.spawn(borrow), scope.spawn(lock)];
+        let taken = threads.map(|thread| thread.join().unwrap());
+        taken.into_iter().flatten().collect()
+    });
+    all.sort_unstable();
+    assert!(all.iter().copied().eq(0..LINES));
+}
+
+/// Short texts go through the loan, or else under the lock, and arrive in order; what there is no room for is left to others.
+#[test]
+fn short_texts_arrive_in_order() {
+    let handle = Handle::channel("channel");
+    let port = TextOutput::new(handle, EncodeOptions::default()).share();
+    let (one, other) = (Borrower::default(), Borrower::default());
+    let mut expected = Vec::new();
+    let mut put = |port: &SharedPort<TextOutput>, borrower: &Borrower, text: &[u8]| {
+        let done = port.put_through_loan(borrower, text) || port.put_at_once(borrower, text);
+        if done {
+            expected.extend_from_slice(text);
+        }
+        done
+    };
+    for number in 0..2000 {
+        let borrower = if number % 100 < 90 { &one } else { &other };
+        assert!(put(&port, borrower, format!("{number} ").as_bytes()));
+    }
+    // Longer than what is lent, and than the buffer.
+    assert!(put(&port, &one, &[b'x'; 10_000]));
+    assert!(!put(&port, &one, &[b'y'; 100_000]));
+    let mut locked = port.lock();
+    locked.write_str("é", Wait::Blocking).unwrap();
+    locked.flush(Wait::Blocking).unwrap();
+    drop(locked);
+    expected.extend_from_slice("é".as_bytes());
+    assert_eq!(port.lock().take_accepted(), expected);
+    port.lock().close(Wait::Blocking).unwrap();
+    assert!(!port.put_through_loan(&one, b"z") && !port.put_at_once(&one, b"z"));
+}
+
+#[test]
+fn what_leaves_line_by_line_is_not_put_at_once() {
+    let handle = Handle::channel("channel");
+    let port = TextOutput::new(handle, EncodeOptions::default()).share();
+    port.lock().set_buffering(crate::Buffering::Line);
+    let borrower = Borrower::default();
+    assert!(!port.put_at_once(&borrower, b"line\n"));
+}
+
+#[test]
+fn an_error_is_left_to_who_tries_again() {
+    let handle = Handle::channel("channel");
+    let port = TextOutput::new(handle.clone(), EncodeOptions::default()).share();
+    let borrower = Borrower::default();
+    assert!(port.put_at_once(&borrower, b"begin"));
+    handle.close().unwrap();
+    let put = || {
+        port.put_through_loan(&borrower, &[b'x'; 100]) || port.put_at_once(&borrower, &[b'x'; 100])
+    };
+    assert!((0..10_000).any(|_| !put()), "the buffer ends somewhere");
+    assert!(!put());
+    let outcome = port.lock().write_latin1(&[b'x'; 100], Wait::NonBlocking);
+    assert!(
+        matches!(outcome, Err(crate::IoError::Closed(_))),
+        "{outcome:?}"
+    );
 }

@@ -119,6 +119,16 @@ impl OutputBuffer {
         }
     }
 
+    /// Provides room for so many bytes, writing out what is there if nothing has to be waited for; whether there is room now. What
+    /// cannot be written stays, so that who tries again meets the same error and tells it.
+    pub(super) fn provide_room(&mut self, bytes: usize) -> bool {
+        if self.closed || self.buffering != Buffering::Block || bytes > self.push_limit {
+            return false;
+        }
+        self.room() >= bytes
+            || self.write_what_can_be(Wait::NonBlocking).is_ok() && self.room() >= bytes
+    }
+
     /// The number of bytes that were accepted and are not out yet.
     pub(super) fn pending(&self) -> usize {
         if self.handle.is_some() {
@@ -239,6 +249,16 @@ impl OutputBuffer {
     }
 
     fn write_out(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        let outcome = self.write_what_can_be(wait);
+        if let Err(IoError::BrokenPipe(_) | IoError::Closed(_)) = outcome {
+            // These bytes can never be delivered; reporting them once is enough.
+            self.bytes.clear();
+        }
+        outcome
+    }
+
+    /// Writes until there is nothing left, or an error, which leaves the rest.
+    fn write_what_can_be(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         let Some(handle) = &self.handle else {
             return Ok(());
         };
@@ -246,14 +266,8 @@ impl OutputBuffer {
             match handle.write(&self.bytes[self.written..], wait) {
                 Ok(count) => self.written += count,
                 Err(error) => {
-                    if matches!(error, IoError::BrokenPipe(_) | IoError::Closed(_)) {
-                        // These bytes can never be delivered; reporting them once is enough.
-                        self.bytes.clear();
-                        self.written = 0;
-                    } else {
-                        self.bytes.drain(..self.written);
-                        self.written = 0;
-                    }
+                    self.bytes.drain(..self.written);
+                    self.written = 0;
                     return Err(error);
                 }
             }

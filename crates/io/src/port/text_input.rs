@@ -334,6 +334,11 @@ impl Lender for TextInput {
     fn take_back(&mut self, count: usize) {
         self.decoder.window.take_back(count);
     }
+
+    #[inline]
+    fn has_plain_lines(&self) -> bool {
+        self.decoder.has_plain_lines()
+    }
 }
 
 /// Flushes the tied output as far as possible. Its errors belong to those who write to it, and if

@@ -264,6 +264,16 @@ impl TextOutput {
         }
     }
 
+    /// Writes ASCII if there is room for it, or can be made without waiting; else does nothing.
+    pub(crate) fn put_ascii_at_once(&mut self, text: &[u8]) -> bool {
+        if !self.is_ascii_transparent || !self.buffer.provide_room(text.len()) {
+            return false;
+        }
+        self.buffer.bytes.extend_from_slice(text);
+        self.advance(text);
+        true
+    }
+
     /// Writes wide text: each word is a character. Words that are no characters become U+FFFD.
     pub fn write_utf32(&mut self, text: &[u32], wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.make_room(wait)?;

@@ -1,12 +1,11 @@
 //! Leaf functions that write short ASCII texts to string ports, and to ports that are lent to the thread.
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::port as field;
 use canny_value::Value;
 use canny_vm::InPlace;
 
 use super::{Word, digits, or_decline, stored, with_ascii};
-use crate::primitives::ports::{flag, flags_of, heap_text, table};
+use crate::primitives::ports::{heap_text, table};
 use crate::primitives::symbols::field::NAME;
 
 pub(super) extern "C" fn open_output_string(
@@ -27,21 +26,11 @@ pub(super) extern "C" fn get_output_string(
     or_decline(heap_text::string(thread, port))
 }
 
-/// Writes, and whether it did.
+/// Writes ASCII, and whether it did.
 #[inline]
 fn put(thread: &mut InPlace, port: Value, text: &[u8]) -> bool {
-    if heap_text::put(thread, port, text) {
-        return true;
-    }
-    let flags = flags_of(port);
-    if flags & (flag::TEXTUAL | flag::OUTPUT) != flag::TEXTUAL | flag::OUTPUT || !text.is_ascii() {
-        return false;
-    }
-    let id = port
-        .as_kind(Kind::Port)
-        .and_then(|port| port.field(field::ID).as_index());
-    let is_memory = flags & flag::MEMORY != 0;
-    id.is_some_and(|id| table::put_at_once(thread.loan_flag(), id as u64, text, is_memory))
+    debug_assert!(text.is_ascii());
+    heap_text::put(thread, port, text) || table::put_ascii(thread.loan_flag(), port, text)
 }
 
 pub(super) extern "C" fn write_char(

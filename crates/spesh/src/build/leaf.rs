@@ -18,7 +18,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Calls the primitive as a leaf function, if it has one that did not decline here before.
+    /// Calls the primitive as a leaf function, if it has one that did not decline here before and declines only for its
+    /// operands' sake. Others are tried where the runtime is called.
     pub(super) fn leaf(
         &mut self,
         activation: &mut Activation,
@@ -29,9 +30,10 @@ impl Builder<'_> {
         let Some(id) = leaves::lookup(name, registers.len()) else {
             return Ok(false);
         };
-        if self
-            .profile
-            .is_unstable(activation.code.word, activation.pc)
+        if id.row().declines_at_times
+            || self
+                .profile
+                .is_unstable(activation.code.word, activation.pc)
         {
             return Ok(false);
         }

@@ -1,13 +1,13 @@
 //! Reading text.
 
-use canny_io::{Text, Width};
+use canny_io::{SharedPort, Text, Width};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
 use canny_value::Value;
 use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread};
 
-use super::table::{HostPort, with_recent_port};
-use super::{flag, flags_of, key, on_text_input, port_argument, required_port};
+use super::table::{HostPort, TextSource, with_recent_port};
+use super::{flag, key, on_text_input, port_argument, required_port};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -85,23 +85,39 @@ pub(super) fn string_or_end(
 const SHORT_LINE_BYTES: usize = 2048;
 
 /// The next line of a port, if it is in the port's buffer as a whole, short and of ASCII only, and the port is at hand:
-/// copied from there straight into a string. Else nothing was done. The lock is held while the string is made, which does
-/// not collect.
+/// copied from there straight into a string. Else nothing was done. The string is made, which does not collect, while the line is lent
+/// to the thread, or while the port's lock is held, which then lends the lines to come.
+#[inline]
 pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> {
     const FLAGS: i64 = flag::TEXTUAL | flag::INPUT;
-    if flags_of(port) & FLAGS != FLAGS {
+    let object = port.as_kind(Kind::Port)?;
+    if object.field(field::FLAGS).as_fixnum()? & FLAGS != FLAGS {
         return None;
     }
     // Only ports for output have nothing behind them at first.
-    let id = port.as_kind(Kind::Port)?.field(field::ID).as_index()?;
+    let id = object.field(field::ID).as_index()?;
     with_recent_port(id as u64, |host_port| {
         let HostPort::TextInput(shared) = host_port else {
             return None;
         };
-        let mut source = shared.try_lock()?;
-        let line = source.text.read_ascii_line(SHORT_LINE_BYTES)?;
-        thread.ascii_string(&[line])
+        shared
+            .use_lent_line(
+                thread,
+                InPlace::loan_flag,
+                SHORT_LINE_BYTES,
+                |thread, line| thread.ascii_string_of(line),
+            )
+            .or_else(|| locked_line_in_place(thread, shared))
     })
+}
+
+#[inline(never)]
+fn locked_line_in_place(thread: &mut InPlace, shared: &SharedPort<TextSource>) -> Option<Value> {
+    let mut source = shared.try_lock()?;
+    let line = source.text.read_ascii_line(SHORT_LINE_BYTES)?;
+    let line = thread.ascii_string_of(line);
+    source.release_to(thread.loan_flag());
+    line
 }
 
 fn read_line(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -5,7 +5,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{InPlace, PrimitiveFunction, Raise, Thread};
 
-use super::table::{HostPort, unknown_port, with_port};
+use super::table::{self, HostPort, unknown_port, with_port};
 use super::{
     at_once, flag, flags_of, heap_text, id_of, is_served, key, on_binary_output, on_text_output,
     port_argument, port_failure,
@@ -25,6 +25,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "display" => display;
 };
 
+/// Longer texts go to the port as they are, be they ASCII or not.
+const SHORT_TEXT_BYTES: usize = 512;
+
 /// The textual output port of argument `position`, or the current output port.
 #[inline]
 fn target(thread: &mut Thread, call: Call, position: usize) -> Result<Value, Raise> {
@@ -43,7 +46,7 @@ fn put_character(
     port: Value,
     character: char,
 ) -> Result<Value, Raise> {
-    if put_character_in_heap(thread, port, character) {
+    if put_character_at_once(thread, port, character) {
         return Ok(Value::UNSPECIFIED);
     }
     on_text_output(thread, call, port, |output, wait| {
@@ -52,18 +55,26 @@ fn put_character(
     Ok(Value::UNSPECIFIED)
 }
 
-/// Writes a character to a port that has its text in the heap, and whether it did.
+/// Writes a character where [`put_at_once`] does.
 #[inline]
-fn put_character_in_heap(thread: &mut Thread, port: Value, character: char) -> bool {
-    let mut encoded = [0; 4];
-    let encoded = character.encode_utf8(&mut encoded);
-    heap_text::put(InPlace::of(thread), port, encoded.as_bytes())
+fn put_character_at_once(thread: &mut Thread, port: Value, character: char) -> bool {
+    character.is_ascii() && put_at_once(thread, port, &[character as u8])
+}
+
+/// Writes ASCII to a port that has its text in the heap, or to one that lends room for it or has room at once, and whether it
+/// did. The bytes may lie in the heap.
+#[inline]
+fn put_at_once(thread: &mut Thread, port: Value, text: &[u8]) -> bool {
+    heap_text::put(InPlace::of(thread), port, text)
+        || text.len() <= SHORT_TEXT_BYTES
+            && text.is_ascii()
+            && table::put_ascii(thread.loan_flag(), port, text)
 }
 
 fn write_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let character = call.character(thread, 0)?;
     let port = target(thread, call, 1)?;
-    if put_character_in_heap(thread, port, character) {
+    if put_character_at_once(thread, port, character) {
         return Ok(Value::UNSPECIFIED);
     }
     on_text_output(thread, call, port, |output, wait| {
@@ -110,9 +121,7 @@ fn put_string(
 ) -> Result<Value, Raise> {
     let data = string_data(string);
     let is_narrow = data.kind() == Kind::String8;
-    if is_narrow
-        && data.with_bytes(|bytes| heap_text::put(InPlace::of(thread), port, &bytes[range.clone()]))
-    {
+    if is_narrow && data.with_bytes(|bytes| put_at_once(thread, port, &bytes[range.clone()])) {
         return Ok(Value::UNSPECIFIED);
     }
     let id = id_of(thread, port);
@@ -152,7 +161,7 @@ pub(crate) fn put_text(
     port: Value,
     text: &str,
 ) -> Result<(), Raise> {
-    if heap_text::put(InPlace::of(thread), port, text.as_bytes()) {
+    if put_at_once(thread, port, text.as_bytes()) {
         return Ok(());
     }
     on_text_output(thread, call, port, |output, wait| {

@@ -42,6 +42,10 @@ impl Lender for TextSource {
     fn take_back(&mut self, count: usize) {
         self.text.take_back(count);
     }
+
+    fn has_plain_lines(&self) -> bool {
+        self.text.has_plain_lines()
+    }
 }
 
 /// What is behind a port object. Generated code knows the addresses of the loans, so that shared ports stay where they
@@ -229,19 +233,21 @@ pub(crate) fn with_port<R>(
     })
 }
 
-/// Writes ASCII to a textual output port that this thread used lately, and whether it did. `may_lock` says that a failure
-/// has no effect. Looks at no thread but the one of the borrower, which runs this.
-pub(crate) fn put_at_once(borrower: &Borrower, id: u64, text: &[u8], may_lock: bool) -> bool {
-    RECENT.with_borrow(|recent| match &recent[id as usize % RECENT_PORTS] {
-        Some((known, port)) if *known == id => match &**port {
-            HostPort::TextOutput(output) => {
-                output.put_through_loan(borrower, text)
-                    || may_lock && output.put_at_once(borrower, text)
-            }
-            _ => false,
-        },
+/// Writes ASCII to a textual output port that this thread used lately, if it takes that at once, and whether it did. Looks at
+/// no thread but the one of the borrower, which runs this.
+#[inline]
+pub(crate) fn put_ascii(borrower: &Borrower, port: Value, text: &[u8]) -> bool {
+    let put = |port: &HostPort| match port {
+        HostPort::TextOutput(output) => {
+            output.put_through_loan(borrower, text) || output.put_at_once(borrower, text)
+        }
         _ => false,
-    })
+    };
+    let id = port
+        .as_kind(Kind::Port)
+        .and_then(|port| port.field(field::ID).as_index());
+    id.and_then(|id| with_recent_port(id as u64, |port| put(port).then_some(())))
+        .is_some()
 }
 
 /// Runs `work` on the io port with this id, if the thread has it at hand. `work` must not come back here.
