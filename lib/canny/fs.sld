@@ -968,7 +968,9 @@
                 (set-watcher-pending! watcher (cdr (watcher-pending watcher)))
                 change)
               (let ((events (%watch-read (watcher-handle watcher)
-                                         (and end (max 0 (- end (%clock-nanoseconds 1)))))))
+                                         (and end
+                                              (max 0 (/ (- end (%clock-nanoseconds 1))
+                                                        1000000000))))))
                 (if (not events)
                     #f
                     (begin

@@ -11,10 +11,15 @@
 ;;;   4   give the position, or #f;  5  give a procedure that changes it, or #f;  6  give the name of the encoding, or #f
 ;;;   7   give a procedure that is told of the port that takes the place of this one
 ;;; The text of textual ports is UTF-8 in the channel.
+;;;
+;;; A port for both directions stands for two others. Where they have one position, that of a file or of a program's own, it
+;;; goes from one to the other when the direction changes; a service is then called with 8, before a read, or 9.
 
 (define-library (canny io)
   (export open-input open-output open-binary-input open-binary-output open-input-output
-          transcode-input transcode-output
+          open-input/output open-binary-input/output
+          make-input/output-port make-binary-input/output input/output-port?
+          transcode-input transcode-output transcode-port
           port-encoding encoding-names encoding-name
           set-port-buffering! set-port-lines!
           port-closed? port-timeout set-port-timeout! timeout-error?
@@ -69,6 +74,31 @@
       (let ((port (%open-output name (mode-number 'open-binary-output mode))))
         (%set-port-buffering! port buffering)
         port))
+
+    ;; A binary port that reads and writes a file at one position, with the modes of `open-output`.
+    (define* (open-binary-input/output name #:key (mode 'overwrite) (buffering 'default))
+      (let ((port (%open-input/output name (mode-number 'open-binary-input/output mode))))
+        (%set-port-buffering! port buffering)
+        port))
+
+    ;; A textual port that reads and writes a file at one position. The options are those of `open-input` and `open-output`.
+    (define* (open-input/output name #:key (mode 'overwrite) (encoding "UTF-8") (malformed 'raise)
+                                (lines 'any) (byte-order-mark 'omit) (buffering 'default))
+      (check-input-options 'open-input/output encoding malformed lines byte-order-mark)
+      (check-output-options 'open-input/output encoding malformed byte-order-mark buffering)
+      (transcode-both (%open-input/output name (mode-number 'open-input/output mode))
+                      encoding malformed lines byte-order-mark buffering))
+
+    ;; One port for both directions of an input port and an output port, both binary or both textual: whatever reads uses the
+    ;; first, whatever writes the second. `close-port` closes both, `close-input-port` and `close-output-port` one of them.
+    (define (make-input/output-port input output)
+      (%join-ports input output #f))
+
+    ;; Whether an object is a port for both directions.
+    (define (input/output-port? object)
+      (and (port? object)
+           (input-port? object)
+           (output-port? object)))
 
     ;; Two binary ports on one file, the first to read it and the second to write it, each with a position of its own. What
     ;; was written is read once it was flushed.
@@ -142,15 +172,44 @@
       (check-output-options 'transcode-output encoding malformed byte-order-mark buffering)
       (transcode-from-text port encoding malformed byte-order-mark buffering))
 
+    ;; A textual port in the place of a binary port of any direction, or of both. The options are those of `transcode-input` and
+    ;; `transcode-output`.
+    (define* (transcode-port port #:key (encoding "UTF-8") (malformed 'raise) (lines 'any)
+                             (byte-order-mark 'omit) (buffering 'default))
+      (check-argument 'transcode-port 1 port? "binary port" port)
+      (check-input-options 'transcode-port encoding malformed lines byte-order-mark)
+      (check-output-options 'transcode-port encoding malformed byte-order-mark buffering)
+      (cond ((not (output-port? port))
+             (transcode-to-text port encoding malformed lines byte-order-mark))
+            ((not (input-port? port))
+             (transcode-from-text port encoding malformed byte-order-mark buffering))
+            (else (transcode-both port encoding malformed lines byte-order-mark buffering))))
+
+    (define (transcode-both port encoding malformed lines byte-order-mark buffering)
+      ;; What is decoded or encoded by procedures has no position.
+      (let ((turns (and (not (encoding? encoding)) (%port-turns port)))
+            (output (transcode-from-text port encoding malformed byte-order-mark buffering)))
+        (%join-ports (transcode-to-text port encoding malformed lines byte-order-mark)
+                     output
+                     turns)))
+
     (define (transcode-to-text port encoding malformed lines byte-order-mark)
-      (if (encoding? encoding)
-          (user-input port encoding malformed lines)
-          (adopted port (%transcode-input port encoding malformed lines byte-order-mark))))
+      (let ((port (side port input-port? #f)))
+        (if (encoding? encoding)
+            (user-input port encoding malformed lines)
+            (adopted port (%transcode-input port encoding malformed lines byte-order-mark)))))
 
     (define (transcode-from-text port encoding malformed byte-order-mark buffering)
-      (if (encoding? encoding)
-          (user-output port encoding malformed)
-          (adopted port (%transcode-output port encoding malformed byte-order-mark buffering))))
+      (let ((port (side port output-port? #t)))
+        (if (encoding? encoding)
+            (user-output port encoding malformed)
+            (adopted port (%transcode-output port encoding malformed byte-order-mark buffering)))))
+
+    ;; The port of a port for both directions that has the direction; any other object.
+    (define (side object has-direction? writes?)
+      (if (and (port? object) (has-direction? object))
+          (%port-side object writes?)
+          object))
 
     ;; Tells the service of a port which port has taken its place.
     (define (adopted before after)
@@ -160,7 +219,8 @@
 
     ;; The name of a textual port's encoding.
     (define (port-encoding port)
-      (let ((service (and (port? port) (%port-service port))))
+      (let* ((port (side port input-port? #f))
+             (service (and (port? port) (%port-service port))))
         (or (and service (service 6))
             (%port-encoding port))))
 
@@ -180,11 +240,10 @@
 
     ;; State, waits and files.
 
-    ;; Whether a port was closed.
+    ;; Whether a port was closed, in both directions if it has both.
     (define (port-closed? port)
-      (not (if (input-port? port)
-               (input-port-open? port)
-               (output-port-open? port))))
+      (not (or (input-port-open? port)
+               (and (output-port? port) (output-port-open? port)))))
 
     ;; Limits each wait of a port for the other side to so many seconds; `#f` is no limit. A wait that lasts longer is an
     ;; error that `timeout-error?` knows, and nothing is lost by it.
@@ -198,26 +257,29 @@
 
     ;; Where the next byte of a port, or the first byte of its next character, stands.
     (define (port-position port)
-      (if (and (port? port) (%port-service port))
-          (%custom-position port)
-          (%port-position port)))
+      (let ((port (side port input-port? #f)))
+        (if (and (port? port) (%port-service port))
+            (%custom-position port)
+            (%port-position port))))
 
     ;; Goes on at another place, counted in bytes from the start, where a character must begin.
     (define (set-port-position! port position)
-      (if (and (port? port) (%port-service port))
-          (%custom-set-position! port position)
-          (%set-port-position! port position)))
+      (let ((port (side port input-port? #f)))
+        (if (and (port? port) (%port-service port))
+            (%custom-set-position! port position)
+            (%set-port-position! port position))))
 
     ;; Whether a port can tell its position. Only ports of procedures may be unable to.
     (define (port-has-position? port)
       (check-argument 'port-has-position? 1 port? "port" port)
-      (let ((service (%port-service port)))
+      (let ((service (%port-service (side port input-port? #f))))
         (or (not service)
             (and (service 4) #t))))
 
     ;; Whether the position of a port can be changed.
     (define (port-seekable? port)
-      (let ((service (and (port? port) (%port-service port))))
+      (let* ((port (side port input-port? #f))
+             (service (and (port? port) (%port-service port))))
         (if service
             (and (service 5) #t)
             (%port-seekable? port))))
@@ -716,6 +778,31 @@
              (port (%transcode-output (%open-channel name serve #f) "UTF-8" 'raise 'omit 'block)))
         ((serve 7) port)
         port))
+
+    ;; A binary port for both directions whose bytes procedures make and take; see `make-binary-input` and
+    ;; `make-binary-output`. With `position` and `set-position!`, which go together, both have one position. `close` is called
+    ;; when both directions are closed.
+    (define* (make-binary-input/output name read! write! #:key (position #f) (set-position! #f)
+                                       (close #f) (flush #f))
+      (check-procedure-or-false 'make-binary-input/output 6 close)
+      (let* ((open 2)
+             (close-side (lambda ()
+                           (set! open (- open 1))
+                           (if (and close (= open 0)) (close))))
+             (input (make-binary-input name read! #:position position
+                                       #:set-position! set-position! #:close close-side))
+             (output (make-binary-output name write! #:position position
+                                         #:set-position! set-position!
+                                         #:close close-side #:flush flush))
+             (read-service (%port-service input))
+             (write-service (%port-service output)))
+        (%join-ports input output
+                     (and position
+                          set-position!
+                          (lambda (request)
+                            (if (= request 8)
+                                (write-service 1)
+                                ((read-service 5) (read-service 4))))))))
 
     (define (%custom-position port)
       (or ((%port-service port) 4)

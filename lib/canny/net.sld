@@ -16,9 +16,11 @@
 (define-library (canny net)
   (export address? make-address address-family address-host address-port resolve-host
           tcp-connect unix-connect connect
-          tls-client-context tls-server-context tls-connect tls-accept connection-tls-version
+          tls-client-context tls-server-context tls-connect tls-accept connection-start-tls!
+          connection-tls-version
           connection-protocol connection-peer-certificate
-          connection? connection-input connection-output connection-address connection-peer-address
+          connection? connection-input connection-output connection-port connection-address
+          connection-peer-address
           connection-open? close-connection call-with-connection
           tcp-listen unix-listen listen listener? listener-address listener-open? accept-connection
           close-listener
@@ -108,20 +110,24 @@
     ;; Connections.
 
     (define-record-type connection
-      (make-connection socket input output security)
+      (make-connection socket host input output port security)
       connection?
       (socket connection-socket)
-      (input input-of)
-      (output output-of)
+      ;; The name that it was made to, or #f.
+      (host host-of)
+      (input input-of set-input-of!)
+      (output output-of set-output-of!)
+      ;; Both in one, once it was asked for.
+      (port port-of set-port-of!)
       ;; For a connection over TLS the version, the protocol and the certificate, else #f.
-      (security security-of))
+      (security security-of set-security-of!))
 
     (define (check-connection who object)
       (check-argument who 1 connection? "connection" object))
 
-    (define (socket->connection socket)
+    (define* (socket->connection socket #:optional (host #f))
       (let ((ports (%socket-ports socket)))
-        (make-connection socket (car ports) (cdr ports) #f)))
+        (make-connection socket host (car ports) (cdr ports) #f #f)))
 
     ;; The point in time that many seconds from now, on the monotonic clock.
     (define (deadline timeout)
@@ -140,7 +146,7 @@
       (check-timeout 'tcp-connect timeout)
       (let* ((end (deadline timeout))
              (addresses (%resolve-host host port (family-number 'tcp-connect family) timeout)))
-        (socket->connection (%socket-connect addresses local (seconds-until end)))))
+        (socket->connection (%socket-connect addresses local (seconds-until end)) host)))
 
     ;; A connection to a socket of this machine, by the name of its file, or of no file when it begins with @.
     (define* (unix-connect name #:key (timeout #f))
@@ -201,7 +207,7 @@
 
     (define (secured who socket context server-name timeout)
       (let ((found (%socket-secure socket (context-handle context) server-name timeout)))
-        (make-connection socket (car (car found)) (cdr (car found)) (cdr found))))
+        (make-connection socket #f (car (car found)) (cdr (car found)) #f (cdr found))))
 
     ;; A connection over TLS. `#:server-name` is the name that the server must prove, which is the host unless given.
     (define* (tls-connect host port #:key (context #f) (server-name host) (timeout #f) (family #f)
@@ -229,6 +235,27 @@
              (socket (%socket-accept (listener-socket listener) timeout)))
         (secured 'tls-accept socket context #f (seconds-until end))))
 
+    ;; Makes an open connection one over TLS, in the midst of what both sides say to each other: as a client or as a server, by
+    ;; the context. Everything that was sent before must have been read. The ports that the connection had are closed, whatever
+    ;; was made of them too; `connection-input` and `connection-output` give new ones. `#:server-name` is the name that a
+    ;; server must prove, which is the host that `tcp-connect` was given.
+    (define* (connection-start-tls! connection context #:key (server-name #f) (timeout #f))
+      (check-connection 'connection-start-tls! connection)
+      (check-argument 'connection-start-tls! 2 tls-context? "context of TLS" context)
+      (check-timeout 'connection-start-tls! timeout)
+      (if (security-of connection)
+          (%range-error 'connection-start-tls! 1 "a connection that is not over TLS" connection))
+      (let ((server-name (and (client-context? context) (or server-name (host-of connection))))
+            (socket (connection-socket connection)))
+        (if (client-context? context)
+            (check-argument 'connection-start-tls! 3 string? "name of a server" server-name))
+        (%socket-release socket (input-of connection) (output-of connection))
+        (let ((found (%socket-secure socket (context-handle context) server-name timeout)))
+          (set-input-of! connection (car (car found)))
+          (set-output-of! connection (cdr (car found)))
+          (set-port-of! connection #f)
+          (set-security-of! connection (cdr found)))))
+
     (define (security who connection part)
       (check-connection who connection)
       (and (security-of connection)
@@ -255,6 +282,15 @@
     (define (connection-output connection)
       (check-connection 'connection-output connection)
       (output-of connection))
+
+    ;; A binary port that reads and writes a connection: its input and its output in one. `close-port` closes the connection,
+    ;; `close-output-port` tells the other side that nothing follows.
+    (define (connection-port connection)
+      (check-connection 'connection-port connection)
+      (or (port-of connection)
+          (let ((port (%join-ports (input-of connection) (output-of connection) #f)))
+            (set-port-of! connection port)
+            port)))
 
     ;; The address of this side.
     (define (connection-address connection)

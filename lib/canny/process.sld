@@ -14,6 +14,7 @@
           shell-command pipeline
           spawn-process process? process-id process-command process-input process-output
           process-error
+          process-port
           process-status process-running? process-wait process-signal process-terminate
           process-close
           call-with-process
@@ -21,6 +22,9 @@
           process-error? process-error-command process-error-status process-error-output
           timeout-error?)
   (import (canny primitives) (canny syntax) (canny control) (canny lists)
+          (only (canny io) transcode-input transcode-output decode-bytevector encode-string
+                make-decoder decoder-feed! decoder-finish! decoder-read-line
+                decoder-read-available)
           (only (canny posix) timeout-error? condition-of-kind?))
   (begin
 
@@ -86,6 +90,14 @@
       (let ((parts (process-parts process)))
         (if (null? (cdr parts)) (car parts) parts)))
 
+    ;; A port that reads what a process writes and writes what it reads: its output and its input in one, such as the other
+    ;; side of a terminal.
+    (define (process-port process)
+      (check-process 'process-port process)
+      (if (not (and (process-input process) (process-output process)))
+          (%range-error 'process-port 1 "a process with pipes for input and output" process))
+      (%join-ports (process-output process) (process-input process) #f))
+
     (define (bad-option who option expected object)
       (raise (%make-condition 'type
                               (string-append option " is not " expected)
@@ -110,7 +122,7 @@
             ((and (port? object)
                   (if output? (output-port? object) (input-port? object))
                   (%port-duplicable? object))
-             (cons object #f))
+             (cons (%port-side object (and output? #t)) #f))
             (output?
              (bad-option who (if (eq? output? 'error) "#:error" "#:output")
                          "inherit, null, pipe, the name of a file, or an output port of a file"
@@ -251,27 +263,55 @@
     ;;
     ;; `#:input`, `#:output` and `#:error` are `inherit`, `null`, `pipe`, the name of a file, or a port that has a file, pipe or
     ;; socket behind it; output may also be `(append NAME)`, and `#:error 'output` is where output goes.  Our ends of pipes are
-    ;; ports of text in UTF-8, or of bytes with `#:binary #t`.
+    ;; ports of text, or of bytes with `#:binary #t`; `#:encoding`, `#:malformed`, `#:lines` and `#:byte-order-mark` are those of
+    ;; `transcode-input` and `transcode-output`.
     ;;
     ;; `#:environment` has all variables as pairs, `#:variables` only those that are other than here, with `#f` for one that is
     ;; not there.  `#:directory` is where the program starts.  `#:group #t` makes a process group of its own.  `#:pty #t`, or a
     ;; pair of rows and columns, gives it a terminal, whose other side are the input and output ports.
     (define* (spawn-process command #:key (input 'pipe) (output 'pipe) (error 'inherit)
                             (environment 'inherit) (variables '()) (directory #f) (group #f)
-                            (pty #f) (binary #f))
-      (let ((parts (command-parts 'spawn-process command))
-            (size (pty-size 'spawn-process pty)))
+                            (pty #f) (binary #f) (encoding "UTF-8") (malformed 'raise) (lines 'any)
+                            (byte-order-mark 'omit))
+      (let* ((parts (command-parts 'spawn-process command))
+             (size (pty-size 'spawn-process pty))
+             (usual? (and (equal? encoding "UTF-8")
+                          (eq? malformed 'raise)
+                          (eq? lines 'any)
+                          (eq? byte-order-mark 'omit)))
+             (reader
+              (lambda (port)
+                (and port
+                     (transcode-input port #:encoding encoding #:malformed malformed #:lines lines
+                                      #:byte-order-mark byte-order-mark))))
+             (writer
+              (lambda (port)
+                (and port
+                     (transcode-output port #:encoding encoding #:malformed malformed
+                                       #:byte-order-mark byte-order-mark)))))
         (if (and size (pair? (cdr parts)))
             (%range-error 'spawn-process 1 "a terminal is for one program" command))
-        (start 'spawn-process parts
-               (if size 'pipe input)
-               (if size 'pipe output)
-               (if size 'inherit error)
-               (environment-setting 'spawn-process environment variables)
-               directory
-               (if group #t #f)
-               size
-               binary)))
+        (if (not usual?)
+            ;; Wrong options are told before there is a program.
+            (reader (open-input-bytevector (bytevector))))
+        (let ((process (start 'spawn-process parts
+                              (if size 'pipe input)
+                              (if size 'pipe output)
+                              (if size 'inherit error)
+                              (environment-setting 'spawn-process environment variables)
+                              directory
+                              (if group #t #f)
+                              size
+                              (or binary (not usual?)))))
+          (if (or binary usual?)
+              process
+              (make-process parts
+                            (process-children process)
+                            (writer (process-input process))
+                            (reader (process-output process))
+                            (reader (process-error process))
+                            (process-group? process)
+                            #f)))))
 
     ;; The status of a pipeline: that of the last program that failed.  A program that wrote to one that had read
     ;; enough did not fail.
@@ -318,8 +358,9 @@
              (+ (%clock-nanoseconds 1) (exact (floor (* seconds 1000000000)))))
             (else (bad-option who "#:timeout" "a number of seconds or #f" seconds))))
 
+    ;; The seconds until then.
     (define (time-left end)
-      (and end (max 0 (- end (%clock-nanoseconds 1)))))
+      (and end (max 0 (/ (- end (%clock-nanoseconds 1)) 1000000000))))
 
     ;; Sends a signal, `sigterm`, `sigkill` and the like or a number, to a process, to all of its group with `#:group #t`.
     ;; Whether it had not ended before.
@@ -464,8 +505,12 @@
                             joined)))))))
 
     ;; What is fed to a program: a procedure that gives the next piece of bytes, or #f at the end.
-    (define (make-feed who input)
-      (cond ((string? input) (make-feed who (string->utf8 input)))
+    (define (make-feed who input encoding)
+      (define (encode text)
+        (if (equal? encoding "UTF-8")
+            (string->utf8 text)
+            (encode-string text encoding)))
+      (cond ((string? input) (make-feed who (encode input) encoding))
             ((bytevector? input)
              (let ((given? #f))
                (lambda ()
@@ -477,7 +522,7 @@
                (let ((piece (input)))
                  (cond ((eof-object? piece) #f)
                        ((bytevector? piece) piece)
-                       ((string? piece) (string->utf8 piece))
+                       ((string? piece) (encode piece))
                        (else
                         (bad-option who "what the procedure for #:input gave"
                                     "a string, a bytevector or an end-of-file object"
@@ -489,51 +534,38 @@
             (else
              (lambda ()
                (let ((piece (read-string 65536 input)))
-                 (if (eof-object? piece) #f (string->utf8 piece)))))))
+                 (if (eof-object? piece) #f (encode piece)))))))
 
     ;; What takes bytes: a procedure of a piece.  For a textual port sequences may be cut between pieces.
-    (define (make-sink target)
+    (define (make-sink target encoding)
       (cond ((procedure? target) target)
             ((binary-port? target)
              (lambda (piece) (write-bytevector piece target)))
             (else
-             (let ((rest (bytevector)))
+             (let ((decoder (make-decoder encoding #:malformed 'replace)))
                (lambda (piece)
-                 (let* ((bytes (bytevector-append rest piece))
-                        (end (whole-end bytes)))
-                   (write-string (bytes->text (bytevector-copy bytes 0 end) #t) target)
-                   (set! rest (bytevector-copy bytes end))))))))
-
-    ;; Where the last sequence of UTF-8 starts if it is cut, else the end.
-    (define (whole-end bytes)
-      (let ((length (bytevector-length bytes)))
-        (let loop ((index (- length 1)) (count 1))
-          (if (or (< index 0) (> count 3))
-              length
-              (let ((byte (bytevector-u8-ref bytes index)))
-                (cond ((< byte #x80) length)
-                      ((< byte #xc0) (loop (- index 1) (+ count 1)))
-                      ((< count (cond ((< byte #xe0) 2) ((< byte #xf0) 3) (else 4))) index)
-                      (else length)))))))
+                 (decoder-feed! decoder piece)
+                 (let ((text (decoder-read-available decoder)))
+                   (if (string? text) (write-string text target))))))))
 
     ;; What `#:input` is to the process, and what is fed to it from here.
-    (define (input-plan who input)
+    (define (input-plan who input encoding)
       (cond ((or (memq input '(inherit null))
                  (and (pair? input) (eq? (car input) 'file)))
              (values (if (pair? input) (cadr input) input) #f))
             ((and (port? input) (input-port? input))
              (if (and (%port-duplicable? input) (binary-port? input))
                  (values input #f)
-                 (values 'pipe (make-feed who input))))
+                 (values 'pipe (make-feed who input encoding))))
             ((or (string? input) (bytevector? input) (procedure? input))
-             (values 'pipe (make-feed who input)))
+             (values 'pipe (make-feed who input encoding)))
             (else
              (bad-option who "#:input"
                          "a string, bytes, an input port, a procedure, inherit, null or (file NAME)"
                          input))))
 
     ;; The same for output.
-    (define (output-plan who output)
+    (define (output-plan who output encoding)
       (cond ((or (memq output '(inherit null output)) (string? output))
              (values output #f))
             ((and (pair? output) (memq (car output) '(file append)))
@@ -542,7 +574,7 @@
             ((and (port? output) (output-port? output))
              (if (%port-duplicable? output)
                  (values output #f)
-                 (values 'pipe (make-sink output))))
+                 (values 'pipe (make-sink output encoding))))
             (else
              (bad-option who "#:output or #:error"
                          "an output port, a procedure, inherit, null, (file NAME) or (append NAME)"
@@ -550,13 +582,13 @@
 
     ;; Runs a command to its end, feeding and taking what the plans say.  Gives the process and its status.
     (define (run-through who command input output error environment variables directory group
-                         timeout check)
+                         timeout check encoding)
       (let* ((parts (command-parts who command))
              (end (deadline who timeout))
              (tail (make-tail)))
-        (call-with-values (lambda () (input-plan who input))
+        (call-with-values (lambda () (input-plan who input encoding))
           (lambda (input feed)
-            (call-with-values (lambda () (output-plan who output))
+            (call-with-values (lambda () (output-plan who output encoding))
               (lambda (output sink)
                 (call-with-values
                   (lambda ()
@@ -566,7 +598,7 @@
                                 (lambda (piece)
                                   (tail piece)
                                   (pass-on piece)))
-                        (output-plan who error)))
+                        (output-plan who error encoding)))
                   (lambda (error error-sink)
                     (let* ((error-sink (if (and error-sink check)
                                            (lambda (piece) (tail piece) (error-sink piece))
@@ -637,7 +669,7 @@
                         ((if (= (car step) 1) sink error-sink) (cdr step))
                         (loop piece start input output error)))))
               (else
-               (process-wait process #:timeout (and end (/ (time-left end) 1000000000)))))))
+               (process-wait process #:timeout (time-left end))))))
 
     ;; Runs a program, or the programs of a pipeline, and returns the status when it has ended.
     ;;
@@ -647,50 +679,56 @@
     ;; After `#:timeout` seconds the program is ended, with all that it started, and a condition raised.
     (define* (run command #:key (input 'inherit) (output 'inherit) (error 'inherit)
                   (environment 'inherit) (variables '()) (directory #f) (group 'default)
-                  (timeout #f) (check #f))
+                  (timeout #f) (check #f) (encoding "UTF-8"))
       (run-through 'run command input output error environment variables directory group timeout
-                   check))
+                   check encoding))
 
     ;; Like `run`, but a program that fails raises a condition that has the command, the status and the end of what it wrote
     ;; to its error stream.
     (define* (run/check command #:key (input 'inherit) (output 'inherit) (error 'inherit)
                         (environment 'inherit) (variables '()) (directory #f) (group 'default)
-                        (timeout #f))
+                        (timeout #f) (encoding "UTF-8"))
       (run-through 'run/check command input output error environment variables directory group
-                   timeout #t)
+                   timeout #t encoding)
       (void))
 
     ;; What a program writes, as a bytevector.  A program that fails raises a condition unless `#:check` is false.
     (define* (run->bytevector command #:key (input 'null) (error 'inherit)
                               (environment 'inherit) (variables '()) (directory #f)
-                              (group 'default) (timeout #f) (check #t))
+                              (group 'default) (timeout #f) (check #t) (encoding "UTF-8"))
       (collect 'run->bytevector command input error environment variables directory group timeout
-               check))
+               check encoding))
 
-    (define (collect who command input error environment variables directory group timeout check)
+    (define (collect who command input error environment variables directory group timeout check
+                     encoding)
       (let ((port (open-output-bytevector)))
         (run-through who command input
                      (lambda (piece) (write-bytevector piece port))
                      error
-                     environment variables directory group timeout check)
+                     environment variables directory group timeout check encoding)
         (get-output-bytevector port)))
 
-    ;; What a program writes, as a string in UTF-8.
+    ;; What a program writes, as a string.  `#:encoding` and `#:malformed` are those of `transcode-input`.
     (define* (run->string command #:key (input 'null) (error 'inherit)
                           (environment 'inherit) (variables '()) (directory #f)
-                          (group 'default) (timeout #f) (check #t))
-      (utf8->string
-       (collect 'run->string command input error environment variables directory group timeout
-                check)))
+                          (group 'default) (timeout #f) (check #t) (encoding "UTF-8")
+                          (malformed 'raise))
+      (let ((bytes (collect 'run->string command input error environment variables directory group
+                            timeout check encoding)))
+        (if (and (equal? encoding "UTF-8") (eq? malformed 'raise))
+            (utf8->string bytes)
+            (decode-bytevector bytes encoding #:malformed malformed))))
 
-    ;; The lines that a program writes, without their ends.
+    ;; The lines that a program writes, without their ends.  `#:lines` says what ends one.
     (define* (run->lines command #:key (input 'null) (error 'inherit)
                          (environment 'inherit) (variables '()) (directory #f)
-                         (group 'default) (timeout #f) (check #t))
-      (let ((port (open-input-string
-                   (utf8->string
+                         (group 'default) (timeout #f) (check #t) (encoding "UTF-8")
+                         (malformed 'raise) (lines 'any))
+      (let ((port (transcode-input
+                   (open-input-bytevector
                     (collect 'run->lines command input error environment variables directory group
-                             timeout check)))))
+                             timeout check encoding))
+                   #:encoding encoding #:malformed malformed #:lines lines)))
         (let loop ((lines '()))
           (let ((line (read-line port)))
             (if (eof-object? line)
@@ -700,33 +738,23 @@
     ;; Calls a procedure with each line that a program writes, as soon as it is written.
     (define* (run-for-each-line procedure command #:key (input 'null) (error 'inherit)
                                 (environment 'inherit) (variables '()) (directory #f)
-                                (group 'default) (timeout #f) (check #t))
+                                (group 'default) (timeout #f) (check #t) (encoding "UTF-8")
+                                (malformed 'raise) (lines 'any))
       (if (not (procedure? procedure))
           (%type-error 'run-for-each-line 1 "procedure" procedure))
-      ;; Pieces of a line that has not ended, the last one first.
-      (let ((pieces '()))
-        (define (take! bytes)
-          (let ((length (bytevector-length bytes)))
-            (let loop ((start 0) (index 0))
-              (cond ((= index length)
-                     (if (< start length)
-                         (set! pieces (cons (bytevector-copy bytes start) pieces))))
-                    ((= (bytevector-u8-ref bytes index) 10)
-                     (set! pieces (cons (bytevector-copy bytes start index) pieces))
-                     (tell!)
-                     (loop (+ index 1) (+ index 1)))
-                    (else (loop start (+ index 1)))))))
-        (define (tell!)
-          (let* ((bytes (%apply bytevector-append (reverse pieces)))
-                 (length (bytevector-length bytes)))
-            (set! pieces '())
-            (procedure
-             (utf8->string bytes
-                           0
-                           (if (and (> length 0) (= (bytevector-u8-ref bytes (- length 1)) 13))
-                               (- length 1)
-                               length)))))
-        (run-through 'run-for-each-line command input take! error environment variables directory
-                     group timeout check)
-        (if (pair? pieces) (tell!))
+      (let ((decoder (make-decoder encoding #:malformed malformed #:lines lines)))
+        (define (tell)
+          (let ((line (decoder-read-line decoder)))
+            (if (string? line)
+                (begin
+                  (procedure line)
+                  (tell)))))
+        (run-through 'run-for-each-line command input
+                     (lambda (piece)
+                       (decoder-feed! decoder piece)
+                       (tell))
+                     error
+                     environment variables directory group timeout check encoding)
+        (decoder-finish! decoder)
+        (tell)
         (void)))))

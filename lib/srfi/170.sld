@@ -1,7 +1,6 @@
 ;;; (srfi 170): the interface to POSIX.
 ;;;
-;;; Most of it is that of `(canny posix)`.  There are no ports for both input and output: of such a connection, `fd->port`
-;;; gives one for each direction.  A changed environment variable is seen by the program and by the processes that it
+;;; Most of it is that of `(canny posix)`.  A changed environment variable is seen by the program and by the processes that it
 ;;; starts, not by whoever asks the system for the variables of this one.
 
 (define-library (srfi 170)
@@ -54,8 +53,8 @@
     (define open/truncate 16)
 
     (define (check-kind who kind)
-      (if (not (and (exact-nonnegative-integer? kind) (< kind 4)))
-          (%type-error who 2 "type of a port for input or for output" kind)))
+      (if (not (and (exact-nonnegative-integer? kind) (< kind 5)))
+          (%type-error who 2 "type of a port" kind)))
 
     (define (buffered who position port buffering)
       (let ((mode (cond ((eq? buffering buffer-none) 'none)

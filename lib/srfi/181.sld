@@ -1,6 +1,6 @@
 ;;; (srfi 181): Custom ports (including transcoded ports).
 ;;;
-;;; There are no ports for both input and output.  A transcoder whose end-of-line style is not `none` makes every end of a
+;;; A transcoder whose end-of-line style is not `none` makes every end of a
 ;;; line a line feed when reading, and the end of the style when writing.
 
 (define-library (srfi 181)
@@ -38,8 +38,11 @@
                            #:position get-position #:set-position! set-position! #:close close
                            #:flush (and (pair? flush) (car flush))))
 
-    (define (make-custom-binary-input/output-port . arguments)
-      (error "make-custom-binary-input/output-port: there are no ports for both input and output"))
+    (define (make-custom-binary-input/output-port id read! write! get-position set-position! close
+                                                  . flush)
+      (make-binary-input/output (name-of id) read! write!
+                                #:position get-position #:set-position! set-position!
+                                #:close close #:flush (and (pair? flush) (car flush))))
 
     (define (make-file-error . objects)
       (%make-condition 'file "file error" objects #f))
@@ -127,10 +130,13 @@
       (let* ((encoding (codec-name (transcoder-codec transcoder)))
              (mode (transcoder-handling-mode transcoder))
              (style (transcoder-eol-style transcoder))
-             (text (if (input-port? port)
-                       (transcode-input port #:encoding encoding #:malformed mode)
-                       (transcode-output port #:encoding encoding #:malformed mode))))
+             (text (transcode-port port #:encoding encoding #:malformed mode)))
         (cond ((eq? style 'none) text)
+              ((and (input-port? text) (output-port? text))
+               (make-input/output-port (with-line-feeds (%port-side text #f))
+                                       (if (eq? style 'lf)
+                                           (%port-side text #t)
+                                           (with-line-ends (%port-side text #t) (line-end style)))))
               ((input-port? text) (with-line-feeds text))
               ((eq? style 'lf) text)
               (else (with-line-ends text (line-end style))))))

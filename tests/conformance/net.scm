@@ -110,6 +110,26 @@
     (test "the socket is closed" (failure (datagram-send near #u8(1))))
     (close-datagram-socket far)))
 
+(test-group "ports for both directions"
+  (let-values (((near far) (connected)))
+    (let ((port (connection-port near)) (other (connection-port far)))
+      (test #t (eq? port (connection-port near)))
+      (write-bytevector #u8(1 2 3) port)
+      (flush-output-port port)
+      (test #u8(1 2 3) (read-bytevector 3 other))
+      (write-u8 4 other)
+      (flush-output-port (connection-output far))
+      (test 4 (read-u8 port))
+      (close-output-port port)
+      (test #t (eof-object? (read-u8 other)))
+      (write-u8 5 other)
+      (close-port other)
+      (test #f (connection-open? far))
+      (test 5 (read-u8 port))
+      (test #t (connection-open? near))
+      (close-port port)
+      (test #f (connection-open? near)))))
+
 (test-group "options"
   (let-values (((near far) (connected)))
     (test #t (socket-option near 'nodelay))

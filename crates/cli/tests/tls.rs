@@ -50,11 +50,15 @@ const SERVER: &str = "
 (close-connection connection)
 ";
 
-/// Runs a server, and a client that is given the authority and the server's port.
+/// Runs the echoing server, and a client that is given the authority and the server's port.
 fn with_server(client: &str) -> (Outcome, Outcome) {
+    between(SERVER, client)
+}
+
+fn between(server: &str, client: &str) -> (Outcome, Outcome) {
     let [authority, certificate, key] = papers();
     let mut server = canny(&["server.scm", &authority, &certificate, &key])
-        .file("server.scm", SERVER)
+        .file("server.scm", server)
         .start();
     server.wait_for_output("\n");
     let port = server.output().trim().to_owned();
@@ -94,6 +98,118 @@ fn bytes_are_echoed() {
         .exits_with(0)
         .prints("(\"TLSv1.3\" \"echo/1\" #t)#u8(1 2 3)100000#t\n");
     server.exits_with(0);
+}
+
+/// A server that speaks lines in plain text until it is told to begin TLS, and then lines again.
+const SERVER_OF_LINES: &str = "
+(import (scheme base) (scheme write) (scheme process-context) (canny net))
+(define arguments (cdr (command-line)))
+(define context (tls-server-context (cadr arguments) (list-ref arguments 2)))
+(define listener (tcp-listen \"127.0.0.1\" 0))
+(write (address-port (listener-address listener)))
+(newline)
+(flush-output-port)
+(define connection (accept-connection listener #:timeout 20))
+(set-socket-option! connection 'nodelay #t)
+(define (receive)
+  (let next ((bytes '()))
+    (let ((byte (read-u8 (connection-input connection))))
+      (if (or (eof-object? byte) (= byte 10))
+          (utf8->string (apply bytevector (reverse bytes)))
+          (next (cons byte bytes))))))
+(define (say text)
+  (write-string text)
+  (newline)
+  (write-bytevector (string->utf8 (string-append text \"\\n\")) (connection-output connection))
+  (flush-output-port (connection-output connection)))
+(say \"220 ready\")
+(let next ((line (receive)))
+  (cond ((string=? line \"STARTTLS\")
+         (say \"220 go ahead\")
+         (connection-start-tls! connection context #:timeout 20)
+         (next (receive)))
+        ((string=? line \"QUIT\")
+         (say \"221 bye\"))
+        (else
+         (say (string-append \"250 \" line))
+         (next (receive)))))
+(close-connection connection)
+";
+
+#[test]
+fn a_connection_becomes_one_over_tls_in_its_middle() {
+    let client = format!(
+        "{PRELUDE}
+        (import (canny io))
+        (define context (tls-client-context #:trust authority))
+        (define connection (tcp-connect \"localhost\" port #:family 'inet #:timeout 20))
+        (define (ask lines text)
+          (write-string text lines)
+          (newline lines)
+          (flush-output-port lines)
+          (read-line lines))
+        (define plain (transcode-port (connection-port connection)))
+        (write (list (read-line plain) (ask plain \"EHLO\") (connection-tls-version connection)
+                     (ask plain \"STARTTLS\")))
+        (connection-start-tls! connection context #:timeout 20)
+        (write (list (connection-tls-version connection)
+                     (bytevector? (connection-peer-certificate connection))
+                     (connection-open? connection)))
+        (write (guard (object (#t (condition/report-string object))) (read-line plain)))
+        (close-port plain)
+        (define secret (transcode-port (connection-port connection)))
+        (write (list (ask secret \"EHLO again\") (ask secret \"QUIT\") (eof-object? (read-line secret))))
+        (close-port secret)
+        (write (connection-open? connection))
+        (write (guard (object (#t 'closed)) (connection-start-tls! connection context)))
+        (newline)"
+    )
+    .replace("(condition/report-string object)", "(error-object-message object)");
+    let (client, server) = between(SERVER_OF_LINES, &client);
+    client.exits_with(0).prints(
+        "(\"220 ready\" \"250 EHLO\" #f \"220 go ahead\")(\"TLSv1.3\" #t #t)\"the port is closed\"\
+         (\"250 EHLO again\" \"221 bye\" #t)#fclosed\n",
+    );
+    server.exits_with(0);
+}
+
+#[test]
+fn what_was_slipped_in_before_tls_is_refused() {
+    let (client, server) = between(
+        SERVER_OF_LINES,
+        &format!(
+            "{PRELUDE}
+            (define connection (tcp-connect \"127.0.0.1\" port #:timeout 20))
+            (write-bytevector (string->utf8 \"STARTTLS\\nEVIL\\n\") (connection-output connection))
+            (flush-output-port (connection-output connection))
+            (let next ((byte (read-u8 (connection-input connection))))
+              (if (not (eof-object? byte))
+                  (next (read-u8 (connection-input connection)))))"
+        ),
+    );
+    client.exits_with(0);
+    server
+        .exits_with(70)
+        .complains("what was sent before was not read");
+}
+
+#[test]
+fn the_name_of_the_server_is_proved() {
+    let client = format!(
+        "{PRELUDE}
+        (define context (tls-client-context #:trust authority))
+        (define connection (tcp-connect \"127.0.0.1\" port #:timeout 20))
+        (define (skip-line)
+          (if (not (= (read-u8 (connection-input connection)) 10)) (skip-line)))
+        (skip-line)
+        (write-bytevector (string->utf8 \"STARTTLS\\n\") (connection-output connection))
+        (flush-output-port (connection-output connection))
+        (skip-line)
+        (connection-start-tls! connection context #:timeout 20)"
+    );
+    let (client, server) = between(SERVER_OF_LINES, &client);
+    client.exits_with(70).complains("connection-start-tls!");
+    server.exits_with(70);
 }
 
 #[test]

@@ -76,6 +76,10 @@ pub fn lower(unit: &mut Unit, inlinings: &Inlinings, keeps_last_frame: bool) -> 
     };
     pass.close(entry, Some(Name::new("body")), span, vec![clause]);
     let names = pass.locals.iter().map(|(_, row)| row.name).collect();
+    let rows = pass.locals.iter();
+    let imported = rows
+        .map(|(_, row)| inlinings.is_imported(row.span))
+        .collect();
     Program {
         procedures: pass.procedures.into_iter().flatten().collect(),
         entry,
@@ -83,6 +87,7 @@ pub fn lower(unit: &mut Unit, inlinings: &Inlinings, keeps_last_frame: bool) -> 
         assigned: pass.assigned,
         known: pass.known,
         names,
+        imported,
     }
 }
 

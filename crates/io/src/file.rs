@@ -1,5 +1,6 @@
 //! Files by name.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,12 +50,14 @@ pub fn delete_file(path: &Path) -> Result<(), IoError> {
 
 /// Opens a file for reading. Opening waits only for named pipes, until someone writes to them.
 pub fn open_input(path: &Path, wait: Wait<'_>) -> Result<Arc<Handle>, IoError> {
-    open(path, OFlags::RDONLY, wait)
+    let descriptor = open(path, OFlags::RDONLY, wait)?;
+    Ok(handle(descriptor, path))
 }
 
 /// Opens a file for writing.
 pub fn open_output(path: &Path, mode: OutputMode, wait: Wait<'_>) -> Result<Arc<Handle>, IoError> {
-    open(path, OFlags::WRONLY | mode.flags(), wait)
+    let descriptor = open(path, OFlags::WRONLY | mode.flags(), wait)?;
+    Ok(handle(descriptor, path))
 }
 
 /// Opens a file for reading and writing.
@@ -63,10 +66,26 @@ pub fn open_input_output(
     mode: OutputMode,
     wait: Wait<'_>,
 ) -> Result<Arc<Handle>, IoError> {
-    open(path, OFlags::RDWR | mode.flags(), wait)
+    let descriptor = open(path, OFlags::RDWR | mode.flags(), wait)?;
+    Ok(handle(descriptor, path))
 }
 
-fn open(path: &Path, flags: OFlags, wait: Wait<'_>) -> Result<Arc<Handle>, IoError> {
+/// Opens a file for reading and writing, with a handle for each; see [`Handle::pair_from_descriptor`].
+pub fn open_pair(
+    path: &Path,
+    mode: OutputMode,
+    wait: Wait<'_>,
+) -> Result<(Arc<Handle>, Arc<Handle>), IoError> {
+    let descriptor = open(path, OFlags::RDWR | mode.flags(), wait)?;
+    let name = path.to_string_lossy();
+    Ok(Handle::pair_from_descriptor(descriptor, &name))
+}
+
+fn handle(descriptor: OwnedFd, path: &Path) -> Arc<Handle> {
+    Handle::from_descriptor(descriptor, &path.to_string_lossy())
+}
+
+fn open(path: &Path, flags: OFlags, wait: Wait<'_>) -> Result<OwnedFd, IoError> {
     let name = path.to_string_lossy();
     let mode = Mode::from_raw_mode(0o666);
     let descriptor = loop {
@@ -86,7 +105,7 @@ fn open(path: &Path, flags: OFlags, wait: Wait<'_>) -> Result<Arc<Handle>, IoErr
             Errno::ISDIR.into(),
         ));
     }
-    Ok(Handle::from_descriptor(descriptor, &name))
+    Ok(descriptor)
 }
 
 #[cfg(test)]

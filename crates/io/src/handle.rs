@@ -14,9 +14,10 @@
 //! its number is not reused meanwhile. Therefore a reader that waits delays neither a writer nor `close`, and notices
 //! the latter soon.
 //!
-//! Errors that a file system reports only when a descriptor is closed are not seen: safe Rust has no
-//! fallible close, and by then the bytes could not be written again anyway.
+//! What a file system reports only when a descriptor is closed is an error of `close`, unless another operation is just
+//! waiting for the descriptor, which then goes with that.
 
+mod closing;
 mod files;
 
 use std::fmt;
@@ -88,8 +89,8 @@ enum Backend {
 
 enum Descriptor {
     Owned(OwnedFd),
-    /// One direction of a connection.
-    Connection(Arc<OwnedFd>),
+    /// One direction of two, in which a connection or a file is used.
+    Shared(Arc<OwnedFd>),
     /// Descriptors 0 to 2 stay open when their handle is closed: their numbers must not be reused.
     Standard(BorrowedFd<'static>),
 }
@@ -98,7 +99,7 @@ impl AsFd for Descriptor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Descriptor::Owned(descriptor) => descriptor.as_fd(),
-            Descriptor::Connection(descriptor) => descriptor.as_fd(),
+            Descriptor::Shared(descriptor) => descriptor.as_fd(),
             Descriptor::Standard(descriptor) => *descriptor,
         }
     }
@@ -137,12 +138,25 @@ impl Handle {
         Handle::from_any_descriptor(Descriptor::Owned(descriptor), name, access)
     }
 
+    /// Two handles on one descriptor, the first to read and the second to write, with one position if it has any. It is closed
+    /// with the last of them; closing the second one of a connection tells the other side that nothing follows.
+    pub fn pair_from_descriptor(
+        descriptor: impl Into<OwnedFd>,
+        name: &str,
+    ) -> (Arc<Handle>, Arc<Handle>) {
+        let descriptor = Arc::new(descriptor.into());
+        let [input, output] = [Access::Read, Access::Write].map(|access| {
+            Handle::from_any_descriptor(Descriptor::Shared(Arc::clone(&descriptor)), name, access)
+        });
+        (input, output)
+    }
+
     /// A handle for one direction of a connection whose descriptor does not block. The descriptor is closed with the last
     /// handle on it; closing that for output tells the other side that nothing follows.
     pub(crate) fn from_socket(descriptor: Arc<OwnedFd>, name: &str, access: Access) -> Arc<Handle> {
         Handle::with_backend(
             Backend::Descriptor {
-                descriptor: Arc::new(Descriptor::Connection(descriptor)),
+                descriptor: Arc::new(Descriptor::Shared(descriptor)),
                 pollable: false,
             },
             name,
@@ -404,16 +418,30 @@ impl Handle {
                 .close()
                 .map_err(|error| IoError::from_system(Operation::Close, &self.name, error)),
             Backend::Descriptor { descriptor, .. } => {
-                if let Descriptor::Connection(connection) = &*descriptor
+                if let Descriptor::Shared(connection) = &*descriptor
                     && self.access.writes()
                 {
                     // It may have ended already, which is no error of who ends it.
                     let _ = rustix::net::shutdown(connection, rustix::net::Shutdown::Write);
                 }
-                Ok(())
+                let owned = match Arc::into_inner(descriptor) {
+                    Some(Descriptor::Owned(owned)) => Some(owned),
+                    Some(Descriptor::Shared(shared)) => Arc::into_inner(shared),
+                    Some(Descriptor::Standard(_)) | None => None,
+                };
+                owned
+                    .map_or(Ok(()), closing::close)
+                    .map_err(|error| IoError::from_system(Operation::Close, &self.name, error))
             }
             Backend::Channel(_) | Backend::Closed => Ok(()),
         }
+    }
+
+    /// Takes the handle from whatever uses it: that finds it closed. The other side is not told.
+    pub(crate) fn detach(&self) {
+        let backend = std::mem::replace(&mut *self.lock(), Backend::Closed);
+        self.changed.give();
+        drop(backend);
     }
 
     fn lock(&self) -> MutexGuard<'_, Backend> {
@@ -555,10 +583,10 @@ impl Backend {
             Backend::Device(device) => match device.waits_for()? {
                 Awaited::Handle(handle) => handle.lock().awaited(operation),
                 Awaited::Readable(descriptor) => {
-                    Some((Arc::new(Descriptor::Connection(descriptor)), false))
+                    Some((Arc::new(Descriptor::Shared(descriptor)), false))
                 }
                 Awaited::Writable(descriptor) => {
-                    Some((Arc::new(Descriptor::Connection(descriptor)), true))
+                    Some((Arc::new(Descriptor::Shared(descriptor)), true))
                 }
             },
             Backend::Channel(_) | Backend::Closed => None,

@@ -53,8 +53,8 @@ pub struct Socket {
 #[derive(Debug)]
 enum Held {
     Own(Arc<OwnedFd>),
-    /// The handles of the connection have it.
-    Lent(Weak<OwnedFd>),
+    /// The handles of the connection have it, those of [`Socket::handles`] unless it was taken without them.
+    Lent(Weak<OwnedFd>, Option<[Weak<Handle>; 2]>),
     Closed,
 }
 
@@ -278,8 +278,35 @@ impl Socket {
     pub fn handles(&self) -> Result<(Arc<Handle>, Arc<Handle>), IoError> {
         let descriptor = self.take_descriptor()?;
         let input = Handle::from_socket(descriptor.clone(), &self.name, Access::Read);
-        let output = Handle::from_socket(descriptor, &self.name, Access::Write);
+        let output = Handle::from_socket(descriptor.clone(), &self.name, Access::Write);
+        let handles = [&input, &output].map(Arc::downgrade);
+        *self.lock() = Held::Lent(Arc::downgrade(&descriptor), Some(handles));
         Ok((input, output))
+    }
+
+    /// Takes the descriptor of an open connection from its handles, which are closed from here on, for who goes on with it in
+    /// another way. The other side does not notice.
+    pub fn take_back(&self) -> Result<(), IoError> {
+        let mut held = self.lock();
+        let closed = || IoError::closed(Operation::Secure, &self.name);
+        match &*held {
+            Held::Own(_) => Ok(()),
+            Held::Lent(descriptor, Some(handles)) => {
+                let descriptor = descriptor.upgrade().ok_or_else(closed)?;
+                let [input, output] = handles.each_ref().map(Weak::upgrade);
+                let (Some(input), Some(output)) = (input, output) else {
+                    return Err(closed());
+                };
+                if input.is_closed() || output.is_closed() {
+                    return Err(closed());
+                }
+                input.detach();
+                output.detach();
+                *held = Held::Own(descriptor);
+                Ok(())
+            }
+            Held::Lent(_, None) | Held::Closed => Err(closed()),
+        }
     }
 
     /// The descriptor, for who makes the handles of a connection.
@@ -288,7 +315,7 @@ impl Socket {
         let Held::Own(descriptor) = std::mem::replace(&mut *held, Held::Closed) else {
             return Err(IoError::closed(Operation::Configure, &self.name));
         };
-        *held = Held::Lent(Arc::downgrade(&descriptor));
+        *held = Held::Lent(Arc::downgrade(&descriptor), None);
         Ok(descriptor)
     }
 
@@ -360,7 +387,7 @@ impl Socket {
     pub fn is_closed(&self) -> bool {
         match &*self.lock() {
             Held::Own(_) => false,
-            Held::Lent(descriptor) => descriptor.strong_count() == 0,
+            Held::Lent(descriptor, _) => descriptor.strong_count() == 0,
             Held::Closed => true,
         }
     }
@@ -380,7 +407,7 @@ impl Socket {
     fn descriptor(&self, operation: Operation) -> Result<Arc<OwnedFd>, IoError> {
         match &*self.lock() {
             Held::Own(descriptor) => Some(descriptor.clone()),
-            Held::Lent(descriptor) => descriptor.upgrade(),
+            Held::Lent(descriptor, _) => descriptor.upgrade(),
             Held::Closed => None,
         }
         .ok_or_else(|| IoError::closed(operation, &self.name))

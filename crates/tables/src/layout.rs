@@ -194,6 +194,19 @@ pub mod port {
     pub const USED: usize = 6;
     /// The thread that may use them.
     pub const OWNER: usize = 7;
+    /// In a port for both directions, a vector of the ports that do its work; see [`super::port_sides`].
+    pub const SIDES: usize = 8;
+}
+
+/// Places in the vector of a port for both directions.
+pub mod port_sides {
+    /// The port that reads.
+    pub const INPUT: usize = 0;
+    /// The port that writes.
+    pub const OUTPUT: usize = 1;
+    /// `#f`, or, where both have one position in a file, what was done last: 0 for reading, 1 for writing.
+    pub const TURN: usize = 2;
+    pub const COUNT: usize = 3;
 }
 
 /// Offsets, in bytes, in the loan of a port: characters that one thread may read or write without the port's lock. The

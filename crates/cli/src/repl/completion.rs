@@ -9,7 +9,7 @@ use canny_lib::{Evaluation, EvaluationConfig};
 use canny_vm::Vm;
 
 use super::commands;
-use super::editor::{Assistant, Completions, Styled};
+use super::editor::{Assistant, Completions, Known, Styled};
 use super::lexis::{self, TokenKind};
 use super::{highlight, indent};
 
@@ -54,9 +54,15 @@ impl Helper {
 }
 
 impl Assistant for Helper {
-    fn is_complete(&self, text: &str) -> bool {
+    fn is_complete(&self, text: &str, known: &mut Known) -> bool {
         // The comma alone is a command without a name, not an unquotation to come.
-        text.trim() == "," || lexis::is_complete(text)
+        if text.trim() == "," {
+            return true;
+        }
+        // Behind what was asked about before stands the end of a line, so that no token goes on there.
+        known.scanner.scan(&text[known.length..], |_| {});
+        known.length = text.len();
+        known.scanner.is_complete()
     }
 
     fn indentation(&self, text: &str) -> usize {

@@ -233,13 +233,6 @@ pub fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Whether a text may be whole.
-pub fn is_complete(text: &str) -> bool {
-    let mut scanner = Scanner::default();
-    scanner.scan(text, |_| {});
-    scanner.is_complete()
-}
-
 /// The token that matches the paren at or just before the cursor, and that paren.
 pub fn matching(tokens: &[Token], cursor: usize) -> Option<(usize, usize)> {
     let is_paren = |token: &Token| matches!(token.kind, TokenKind::Open | TokenKind::Close);
@@ -271,6 +264,13 @@ pub fn matching(tokens: &[Token], cursor: usize) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Whether a text may be whole.
+    fn is_complete(text: &str) -> bool {
+        let mut scanner = Scanner::default();
+        scanner.scan(text, |_| {});
+        scanner.is_complete()
+    }
 
     #[test]
     fn whole_forms() {

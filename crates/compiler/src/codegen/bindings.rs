@@ -241,8 +241,11 @@ impl Generator<'_> {
         registers.into_iter().for_each(|at| self.keep_live(at));
     }
 
-    /// Keeps that a variable was in a register from `start` up to here.
+    /// Keeps that a variable of the program was in a register from `start` up to here.
     fn keep_variable(&mut self, var: VarId, at: u8, start: u32, span: Span) {
+        if self.program.imported[var.0 as usize] {
+            return;
+        }
         let inlining = self.unit.copy_number(span);
         self.assembler.variable(VariableScope {
             name: self.program.names[var.0 as usize],

@@ -349,3 +349,24 @@ fn terminals_deliver_lines_and_go_on_after_their_end_of_input() {
     assert_eq!(input.read_char(WAIT).unwrap(), None);
     assert_eq!(input.read_line(WAIT).unwrap().unwrap().as_str(), "def");
 }
+
+#[test]
+fn what_closing_reports_is_an_error_of_the_port() {
+    use super::closing::tests::FAULT;
+    let (_reader, writer) = std::io::pipe().unwrap();
+    let mut output = crate::BinaryOutput::new(Handle::from_descriptor(writer, "full"));
+    output.write_bytes(b"lost", Wait::Blocking).unwrap();
+    FAULT.set(Some(Errno::DQUOT));
+    let error = output.close(Wait::Blocking).unwrap_err();
+    assert_eq!(error.operation(), Some(Operation::Close));
+    assert_eq!(error.os_code(), Some(Errno::DQUOT.raw_os_error()));
+    assert!(!output.is_open());
+    output.close(Wait::Blocking).unwrap();
+    // Of two handles on a descriptor the last one has it.
+    let (end, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (input, output) = Handle::pair_from_descriptor(end, "pair");
+    FAULT.set(Some(Errno::IO));
+    output.close().unwrap();
+    assert!(input.close().is_err());
+    assert!(FAULT.take().is_none());
+}

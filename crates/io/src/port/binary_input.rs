@@ -76,6 +76,11 @@ impl BinaryInput {
         !self.closed
     }
 
+    /// The number of bytes that were read in advance.
+    pub fn buffered(&self) -> usize {
+        self.available()
+    }
+
     /// The number of bytes delivered so far, or since the start of the source after `seek`.
     pub fn byte_offset(&self) -> u64 {
         self.buffer_end_offset - self.available() as u64
@@ -133,6 +138,41 @@ impl BinaryInput {
         }
         self.position += length;
         Ok(Some(&self.buffer[start..start + length]))
+    }
+
+    /// Like [`BinaryInput::read_bytes`], but the bytes are the caller's. Much of a file goes there without passing through the
+    /// buffer.
+    pub fn read_vector(
+        &mut self,
+        count: usize,
+        wait: Wait<'_>,
+    ) -> Result<Option<Vec<u8>>, IoError> {
+        // One byte more than there should be tells whether the file is longer by now.
+        if count > READ_BYTES
+            && let Some(rest) = self.rest_of_file()
+            && count.min(rest + 1) > READ_BYTES
+        {
+            let mut bytes = vec![0; count.min(rest + 1)];
+            let length = self.read_into(&mut bytes, wait)?;
+            bytes.truncate(length);
+            if length <= rest || length == count {
+                return Ok((length > 0).then_some(bytes));
+            }
+            self.put_back(&bytes);
+        }
+        Ok(self.read_bytes(count, wait)?.map(<[u8]>::to_vec))
+    }
+
+    /// How many bytes there are up to the end of a regular file, as far as one can know.
+    fn rest_of_file(&self) -> Option<usize> {
+        let handle = self
+            .handle
+            .as_ref()
+            .filter(|handle| handle.is_regular_file())?;
+        let length = handle.length().ok()?;
+        let at = handle.tell().ok()?;
+        let rest = length.saturating_sub(at) as usize;
+        rest.checked_add(self.available())
     }
 
     /// Takes all bytes that are there, waiting only if there are none; `None` at the end of input.

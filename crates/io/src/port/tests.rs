@@ -913,3 +913,25 @@ fn handles_and_ports_can_move_between_threads() {
     }
     assert_eq!(*seen.borrow(), [1, 1]);
 }
+
+#[test]
+fn a_file_is_read_into_a_vector_of_its_own() {
+    let path = std::env::temp_dir().join(format!("canny-vector-{}", std::process::id()));
+    let content: Vec<u8> = (0..200_000u32).map(|index| (index % 251) as u8).collect();
+    std::fs::write(&path, &content).unwrap();
+    let open = || BinaryInput::new(crate::file::open_input(&path, WAIT).unwrap());
+    for before in [0, 1, 40_000] {
+        for count in [10, 100_000, 199_999, 200_000, 1 << 40] {
+            let mut input = open();
+            let first = input.read_vector(before, WAIT).unwrap();
+            assert_eq!(first.unwrap_or_default(), content[..before]);
+            let end = content.len().min(before + count);
+            let found = input.read_vector(count, WAIT).unwrap().unwrap();
+            assert_eq!(found, content[before..end]);
+            assert_eq!(input.byte_offset(), end as u64);
+            let rest = input.read_vector(1 << 20, WAIT).unwrap();
+            assert_eq!(rest.unwrap_or_default(), content[end..]);
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+}

@@ -319,3 +319,32 @@ fn addresses_are_read_as_they_are_shown() {
     let odd = Address::Unix(UnixName::Path("@d".into()));
     assert_eq!(odd.to_string(), "unix:./@d");
 }
+
+#[test]
+fn a_connection_can_be_taken_back_from_its_handles() {
+    let ((near_in, near_out), (far_in, _far_out), near, _far) = connection();
+    near_out.write(b"plain", long()).unwrap();
+    near.take_back().unwrap();
+    near_out.close().unwrap();
+    near_in.close().unwrap();
+    assert!(!near.is_closed());
+    assert!(matches!(
+        near_out.write(b"x", long()),
+        Err(IoError::Closed(_))
+    ));
+    // The other side noticed nothing.
+    let (again_in, again_out) = near.handles().unwrap();
+    again_out.write(b"again", long()).unwrap();
+    drop(again_in);
+    again_out.close().unwrap();
+    let mut found = Vec::new();
+    let mut buffer = [0; 100];
+    loop {
+        match far_in.read(&mut buffer, long()).unwrap() {
+            0 => break,
+            count => found.extend_from_slice(&buffer[..count]),
+        }
+    }
+    assert_eq!(found, b"plainagain");
+    assert!(matches!(near.take_back(), Err(IoError::Closed(_))));
+}

@@ -14,7 +14,7 @@ use canny_syntax::reader::{Builder, Special, SyntaxBuilder, read_source};
 use canny_syntax::span::{SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_tables::kinds::Kind;
-use canny_value::{ObjectRef, Value};
+use canny_value::Value;
 use canny_vm::numbers::number_of;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
@@ -23,6 +23,7 @@ use crate::arguments::{Call, implementations};
 use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, LibraryWords, Prepared};
 use crate::features::FEATURES;
 use crate::host::{Host, evaluation, external, sweep_dead};
+use crate::primitives::host_objects::{field, host_object, number_of_object};
 use crate::primitives::numeric_vectors::element_type;
 use crate::printer::labels::{Labels, Visit};
 
@@ -48,33 +49,6 @@ fn features(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     Ok(list)
 }
 
-/// Payload words of environments and of loaders.
-pub(crate) mod field {
-    pub(crate) const ID: usize = 0;
-    pub(crate) const NAME: usize = 1;
-}
-
-/// The number of an object that [`host_object`] made.
-pub(crate) fn number_of_host_object(object: ObjectRef) -> u64 {
-    object.field(field::ID).as_index().unwrap_or(0) as u64
-}
-
-/// The object for a host object with this number.
-pub(crate) fn host_object(
-    thread: &mut Thread,
-    kind: Kind,
-    space: u64,
-    number: u64,
-    name: &str,
-) -> Result<Value, Raise> {
-    let name = thread.literal_string(name);
-    let object = thread.try_object(kind, 0, kind.row().fields.len(), Value::FALSE)?;
-    thread.store(object, field::ID, Value::fixnum(number as i64));
-    thread.store(object, field::NAME, name);
-    thread.register_external(object, space | number);
-    Ok(object)
-}
-
 /// The environment that argument `position` is.
 fn environment_at(
     thread: &mut Thread,
@@ -82,8 +56,7 @@ fn environment_at(
     position: usize,
 ) -> Result<EnvironmentId, Raise> {
     let object = call.object(thread, position, Kind::Environment, "environment")?;
-    let id = object.field(field::ID).as_index().unwrap_or(0);
-    Ok(EnvironmentId(id as u64))
+    Ok(EnvironmentId(number_of_object(object)))
 }
 
 /// A pair of a new environment and of the list of thunks that instantiate its libraries.
@@ -278,7 +251,7 @@ fn open_source(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn compile_next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let loader = call.object(thread, 0, Kind::External, "loader")?;
-    let number = loader.field(field::ID).as_index().unwrap_or(0) as u64;
+    let number = number_of_object(loader);
     match Host::of(thread).loaders.next_form(number) {
         Some((environment, form)) => thunks_of(thread, call, environment, form),
         None => {

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use canny_tables::kinds::Kind;
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
+use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::{Raise, Thread};
 
-use super::evaluation::{field, host_object};
 use crate::arguments::Call;
 use crate::host::sweep_dead;
 
@@ -47,6 +47,33 @@ impl<T> HostTable<T> {
     }
 }
 
+/// Payload words of environments and of all these objects.
+pub(crate) mod field {
+    pub(crate) const ID: usize = 0;
+    pub(crate) const NAME: usize = 1;
+}
+
+/// The number of an object that [`host_object`] made.
+pub(crate) fn number_of_object(object: ObjectRef) -> u64 {
+    object.field(field::ID).as_index().unwrap_or(0) as u64
+}
+
+/// The object for a host object with this number.
+pub(crate) fn host_object(
+    thread: &mut Thread,
+    kind: Kind,
+    space: u64,
+    number: u64,
+    name: &str,
+) -> Result<Value, Raise> {
+    let name = thread.literal_string(name);
+    let object = thread.try_object(kind, 0, kind.row().fields.len(), Value::FALSE)?;
+    thread.store(object, field::ID, Value::fixnum(number as i64));
+    thread.store(object, field::NAME, name);
+    thread.register_external(object, space | number);
+    Ok(object)
+}
+
 /// The object for the thing with a number; `name` says what it is.
 pub(crate) fn make_object(
     thread: &mut Thread,
@@ -70,18 +97,33 @@ pub(crate) fn number_of(
     if named.as_deref() != Some(expected) {
         return Err(call.type_error(thread, position, expected));
     }
-    Ok(object.field(field::ID).as_index().unwrap_or(0) as u64)
+    Ok(number_of_object(object))
 }
 
-/// The point in time that is so many nanoseconds away; `None` for `#f`.
+/// The number of what may be such an object.
+pub(crate) fn number_of_value(value: Value) -> Option<u64> {
+    value.as_kind(Kind::External).map(number_of_object)
+}
+
+/// When an operation ends at the latest, by its timeout in seconds; `None` for `#f`.
 pub(crate) fn deadline(
     thread: &mut Thread,
     call: Call,
     position: usize,
 ) -> Result<Option<Instant>, Raise> {
-    if call.at(position) == Value::FALSE {
+    let timeout = call.at(position);
+    if timeout == Value::FALSE {
         return Ok(None);
     }
-    let nanoseconds = call.index(thread, position)?;
-    Ok(Instant::now().checked_add(Duration::from_nanos(nanoseconds as u64)))
+    let seconds = match timeout.as_fixnum() {
+        Some(seconds) => Some(seconds as f64),
+        None => timeout.as_flonum().or_else(|| short_ratio_to_f64(timeout)),
+    };
+    match seconds {
+        // What is longer than a clock can tell is no limit.
+        Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds)
+            .ok()
+            .and_then(|timeout| Instant::now().checked_add(timeout))),
+        _ => Err(call.type_error(thread, position, "number of seconds")),
+    }
 }

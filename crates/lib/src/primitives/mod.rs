@@ -85,6 +85,7 @@ const TOPICS: &[Implementations] = &[
     ports::objects::IMPLEMENTATIONS,
     ports::open::IMPLEMENTATIONS,
     ports::output::IMPLEMENTATIONS,
+    ports::sides::IMPLEMENTATIONS,
     posix::IMPLEMENTATIONS,
     processes::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,

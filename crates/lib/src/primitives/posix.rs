@@ -15,6 +15,8 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps
 use rustix::time::{ClockId, clock_gettime};
 
 use super::file_names::{path, path_string, text_of_name};
+use super::ports::open::{is_out_of_descriptors, with_descriptors};
+use super::ports::sides::port_of_both;
 use super::ports::table::{HostPort, make_port};
 use super::ports::{flag, on_binary_input, on_binary_output, on_text_input, on_text_output};
 use crate::arguments::{Call, implementations};
@@ -112,10 +114,10 @@ pub(crate) fn on_file(
     thread: &mut Thread,
     call: Call,
     what: &str,
-    operation: impl FnOnce(&Path) -> io::Result<()>,
+    mut operation: impl FnMut(&Path) -> io::Result<()>,
 ) -> Result<Value, Raise> {
     let path = path(thread, call, 0)?;
-    match thread.outside_heap(|| operation(&path)) {
+    match with_descriptors(thread, is_out_of_descriptors, || operation(&path)) {
         Ok(()) => Ok(Value::UNSPECIFIED),
         Err(error) => Err(refused(thread, call, what, &error)),
     }
@@ -126,7 +128,7 @@ pub(crate) fn on_two_files(
     thread: &mut Thread,
     call: Call,
     what: &str,
-    operation: impl FnOnce(&Path, &Path) -> io::Result<()>,
+    mut operation: impl FnMut(&Path, &Path) -> io::Result<()>,
 ) -> Result<Value, Raise> {
     let second = path(thread, call, 1)?;
     on_file(thread, call, what, |first| operation(first, &second))
@@ -137,7 +139,7 @@ fn name_of(
     thread: &mut Thread,
     call: Call,
     what: &str,
-    operation: impl FnOnce(&Path) -> io::Result<std::path::PathBuf>,
+    mut operation: impl FnMut(&Path) -> io::Result<std::path::PathBuf>,
 ) -> Result<Value, Raise> {
     let mut found = None;
     on_file(thread, call, what, |path| {
@@ -390,6 +392,7 @@ fn file_info(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn directory_files(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut names = Vec::new();
     on_file(thread, call, "read the directory", |path| {
+        names.clear();
         for entry in fs::read_dir(path)? {
             names.push(entry?.file_name());
         }
@@ -428,11 +431,11 @@ fn rename_new(old: &Path, new: &Path) -> io::Result<()> {
 }
 
 /// What the flags of `%open-file` say.
-fn open_with(path: &Path, reads: bool, flags: usize, mode: u32) -> io::Result<File> {
+fn open_with(path: &Path, reads: bool, writes: bool, flags: usize, mode: u32) -> io::Result<File> {
     let has = |flag: usize| flags & flag != 0;
     let mut options = OpenOptions::new();
     options.read(reads).mode(mode);
-    if !reads {
+    if writes {
         options.append(has(1)).write(!has(1));
         options.create(has(2)).create_new(has(2) && has(4));
         options.truncate(has(16));
@@ -453,23 +456,26 @@ fn open_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let kind = call.index(thread, 1)?;
     let flags = call.index(thread, 2)?;
     let mode = bits(thread, call, 3)?;
-    let reads = kind < 2;
-    let file = match thread.outside_heap(|| open_with(&path, reads, flags, mode)) {
+    let reads = kind < 2 || kind == BOTH_KIND;
+    let writes = kind >= 2;
+    let opened = with_descriptors(thread, is_out_of_descriptors, || {
+        open_with(&path, reads, writes, flags, mode)
+    });
+    let file = match opened {
         Ok(file) => file,
         Err(error) => return Err(refused(thread, call, "open file", &error)),
     };
-    let handle = Handle::from_descriptor(file, &name);
-    port_of_kind(thread, call, kind, handle)
+    port_of_descriptor(thread, call, kind, file.into(), &name)
 }
 
 /// A port over the descriptor with a number, which stays open when the port is closed.
 fn descriptor_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let number = call.index(thread, 0)?;
     let kind = call.index(thread, 1)?;
-    match duplicate_number(number) {
+    match with_descriptors(thread, is_out_of_descriptors, || duplicate_number(number)) {
         Ok(descriptor) => {
-            let handle = Handle::from_descriptor(descriptor, &format!("descriptor {number}"));
-            port_of_kind(thread, call, kind, handle)
+            let name = format!("descriptor {number}");
+            port_of_descriptor(thread, call, kind, descriptor, &name)
         }
         Err(error) => Err(refused(thread, call, "use the descriptor", &error)),
     }
@@ -504,6 +510,28 @@ fn duplicate_number(number: usize) -> io::Result<OwnedFd> {
     let name = format!("/dev/fd/{number}");
     let file = File::open(&name).or_else(|_| OpenOptions::new().write(true).open(&name))?;
     Ok(file.into())
+}
+
+/// The kind of binary ports that read and write.
+const BOTH_KIND: usize = 4;
+
+/// A port of a kind of [`port_of_kind`], or for both directions, over a descriptor.
+fn port_of_descriptor(
+    thread: &mut Thread,
+    call: Call,
+    kind: usize,
+    descriptor: OwnedFd,
+    name: &str,
+) -> Result<Value, Raise> {
+    if kind == BOTH_KIND {
+        return port_of_both(thread, call, Handle::pair_from_descriptor(descriptor, name));
+    }
+    port_of_kind(
+        thread,
+        call,
+        kind,
+        Handle::from_descriptor(descriptor, name),
+    )
 }
 
 /// A port over a handle: kind 0 binary input, 1 textual input, 2 binary output, 3 textual output.
@@ -542,6 +570,7 @@ pub(crate) fn handle_of_port(
     call: Call,
     port: Value,
 ) -> Result<Option<Arc<Handle>>, Raise> {
+    let port = super::ports::sides::for_questions(port, thread);
     let flags = super::ports::flags_of(port);
     match (flags & flag::TEXTUAL != 0, flags & flag::INPUT != 0) {
         (true, true) => on_text_input(thread, call, port, |port, _| {

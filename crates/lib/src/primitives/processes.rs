@@ -19,6 +19,7 @@ use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use super::file_names::name_of_text;
 use super::host_objects::{deadline, make_object, number_of};
+use super::ports::open::{is_out_of_descriptors, with_descriptors};
 use super::ports::standard::flush_standard_output;
 use super::ports::{failed, flag, flags_of, keep_ticket, on_binary_output, on_text_output};
 use super::posix::{handle_of_port, port_of_kind};
@@ -157,13 +158,6 @@ fn port_descriptor(thread: &mut Thread, call: Call, port: Value) -> Result<Owned
     handle
         .duplicate()
         .map_err(|error| failed(thread, call.who, Some(port), &error))
-}
-
-fn is_out_of_descriptors(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    [Errno::MFILE, Errno::NFILE]
-        .iter()
-        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// The condition: the system refused to start the program.
@@ -340,7 +334,7 @@ fn signal_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn pipe(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let kind = call.index_below(thread, 0, 2)?;
-    match io::pipe() {
+    match with_descriptors(thread, is_out_of_descriptors, io::pipe) {
         Ok((reader, writer)) => {
             let handle = Handle::from_descriptor(OwnedFd::from(reader), "pipe");
             let input = port_of_kind(thread, call, kind, handle)?;

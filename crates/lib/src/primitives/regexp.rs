@@ -23,7 +23,7 @@ use regex_syntax::Error as SyntaxError;
 
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
-use crate::primitives::evaluation::{host_object, number_of_host_object};
+use crate::primitives::host_objects::{host_object, number_of_object};
 use crate::primitives::ports::{failed, flag, on_text_input, required_port};
 use crate::text::{Units, with_units};
 
@@ -93,7 +93,7 @@ fn with_regex<R>(
     work: impl FnOnce(&mut Thread, &Regex, &mut Captures) -> R,
 ) -> Result<R, Raise> {
     let object = call.object(thread, 0, Kind::External, "regular expression")?;
-    let number = number_of_host_object(object);
+    let number = number_of_object(object);
     KNOWN.with_borrow_mut(|known| {
         let slot = &mut known[number as usize % RECENT];
         if slot.as_ref().is_none_or(|known| known.number != number) {

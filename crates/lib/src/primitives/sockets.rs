@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use canny_io::socket::{
     Address, DATAGRAM_BYTES_MAX, Family, ListenOptions, OptionName, OptionValue, Shutdown, Socket,
@@ -15,19 +15,19 @@ use canny_io::{BinaryInput, BinaryOutput, Handle, IoError, Wait};
 use canny_tables::kinds::Kind;
 use canny_tls::{ClientOptions, ContextError, Identity, TlsContext, Trust};
 use canny_value::Value;
-use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
-use super::evaluation::{field, host_object};
-use super::ports::table::{HostPort, make_port};
-use super::ports::{failed, flag, keep_ticket};
+use super::host_objects::{deadline, host_object, number_of_value};
+use super::ports::open::with_descriptors;
+use super::ports::table::{HostPort, is_open as is_open_port, make_port};
+use super::ports::{failed, flag, keep_ticket, on_binary_input, on_binary_output, required_port};
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%socket?" => |thread, call: Call| {
-        let number = number_of(call.at(0));
+        let number = number_of_value(call.at(0));
         let socket = number.and_then(|number| Host::of(thread).sockets.find(number));
         Ok(Value::boolean(socket.is_some()))
     };
@@ -50,22 +50,17 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%tls-client-context" => tls_client_context;
     "%tls-server-context" => tls_server_context;
     "%socket-secure" => secure;
+    "%socket-release" => release;
     "%close-socket" => close;
     "%socket-open?" => is_open;
 };
-
-/// The number of what may be a socket or a context.
-fn number_of(value: Value) -> Option<u64> {
-    let number = value.as_kind(Kind::External)?.field(field::ID);
-    number.as_index().map(|number| number as u64)
-}
 
 fn address_of(value: Value) -> Option<Address> {
     string_text(value)?.parse().ok()
 }
 
 fn socket(thread: &mut Thread, call: Call) -> Result<Arc<Socket>, Raise> {
-    number_of(call.at(0))
+    number_of_value(call.at(0))
         .and_then(|number| Host::of(thread).sockets.find(number))
         .ok_or_else(|| call.type_error(thread, 0, "socket"))
 }
@@ -101,25 +96,6 @@ fn address_value(thread: &mut Thread, address: Option<Address>) -> Value {
     match address {
         Some(address) => thread.string(&address.to_string()),
         None => Value::FALSE,
-    }
-}
-
-/// When an operation ends at the latest, by its timeout in seconds.
-fn deadline(thread: &mut Thread, call: Call, position: usize) -> Result<Option<Instant>, Raise> {
-    let timeout = call.at(position);
-    if timeout == Value::FALSE {
-        return Ok(None);
-    }
-    let seconds = match timeout.as_fixnum() {
-        Some(seconds) => Some(seconds as f64),
-        None => timeout.as_flonum().or_else(|| short_ratio_to_f64(timeout)),
-    };
-    match seconds {
-        // What is longer than a clock can tell is no limit.
-        Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds)
-            .ok()
-            .and_then(|timeout| Instant::now().checked_add(timeout))),
-        _ => Err(call.type_error(thread, position, "number of seconds")),
     }
 }
 
@@ -171,12 +147,7 @@ fn waiting_throughout<R>(
             None => wait,
         })
     };
-    let mut outcome = thread.outside_heap(attempt);
-    if outcome.as_ref().is_err_and(IoError::is_out_of_descriptors) {
-        thread.collect_garbage(true);
-        sweep_dead(thread);
-        outcome = thread.outside_heap(attempt);
-    }
+    let outcome = with_descriptors(thread, IoError::is_out_of_descriptors, attempt);
     outcome.map_err(|error| failed(thread, call.who, None, &error))
 }
 
@@ -371,7 +342,7 @@ fn tls_server_context(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let socket = socket(thread, call)?;
-    let context = number_of(call.at(1))
+    let context = number_of_value(call.at(1))
         .and_then(|number| Host::of(thread).tls_contexts.find(number))
         .ok_or_else(|| call.type_error(thread, 1, "context of TLS"))?;
     let server_name = optional_text(thread, call, 2)?.unwrap_or_default();
@@ -393,6 +364,31 @@ fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let rest = thread.cons(protocol, rest);
     let rest = thread.cons(version, rest);
     Ok(thread.cons(ports, rest))
+}
+
+/// Takes a connection from its two binary ports, before it becomes one over TLS. They may have been closed in favour of
+/// others, of which then nothing is known.
+fn release(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    socket(thread, call)?;
+    let input = required_port(thread, call, 1, flag::BINARY | flag::INPUT)?;
+    let output = required_port(thread, call, 2, flag::BINARY | flag::OUTPUT)?;
+    if is_open_port(thread, input) {
+        let unread = on_binary_input(thread, call, input, |input, _| Ok(input.buffered()))?;
+        if unread > 0 {
+            // Somebody may have slipped it in; it must not pass for what comes over TLS.
+            return Err(thread.raise(
+                ConditionKind::System,
+                "cannot make the connection secure: what was sent before was not read",
+                &[],
+                Some(call.who),
+            ));
+        }
+    }
+    if is_open_port(thread, output) {
+        on_binary_output(thread, call, output, |output, wait| output.flush(wait))?;
+    }
+    at_once(thread, call, Socket::take_back)?;
+    Ok(Value::UNSPECIFIED)
 }
 
 fn shut_down(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

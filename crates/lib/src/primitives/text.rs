@@ -165,15 +165,9 @@ fn grapheme_count(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// The columns of a text, where control characters take none.
 fn width(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (string, range) = call.string_range(thread, 0, 1)?;
-    let columns = with_text(string, range, |text| {
-        let controls = text.chars().filter(|character| character.is_control());
-        match controls.count() {
-            0 => text.width(),
-            _ => text
-                .split(char::is_control)
-                .map(UnicodeWidthStr::width)
-                .sum(),
-        }
+    let columns: usize = with_text(string, range, |text| {
+        let parts = text.split(char::is_control);
+        parts.map(UnicodeWidthStr::width).sum()
     });
     Ok(Value::fixnum(columns as i64))
 }

@@ -18,6 +18,6 @@ rows! {
     "%watch-open" (0) [] "-> any" "A new watch, of nothing.";
     "%open-watcher" (2) [] "any string -> index" "Watches a file or directory; its number.";
     "%watch-remove" (2) [] "any index -> unspecified" "Watches it no more.";
-    "%watch-read" (2) [] "any any -> any" "Waits for events, at most so many nanoseconds unless #f: a list of lists of number, bits, number of a move, name; #f when the time was over.";
+    "%watch-read" (2) [] "any any -> any" "Waits for events, at most so many seconds unless #f: a list of lists of number, bits, number of a move, name; #f when the time was over.";
     "%watch-close" (1) [] "any -> unspecified" "Closes a watch.";
 }

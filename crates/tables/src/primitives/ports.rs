@@ -68,6 +68,10 @@ rows! {
     "delete-file" (1) [] "string -> unspecified" "Removes a file.";
     "%open-input" (1) [] "string -> port" "A binary port that reads a file.";
     "%open-output" (2) [] "string index -> port" "A binary port that writes a file: 0 emptied, 1 behind its contents, 2 over them, 3 a new one.";
+    "%open-input/output" (2) [] "string index -> port" "A binary port that reads and writes a file; the modes are those of %open-output.";
+    "%join-ports" (3) [] "port port any -> port" "A port for both directions of one that reads and one that writes: #t if they share a position in a file, or a procedure that is called before the direction changes, with 8 or 9.";
+    "%port-side" (2) [] "port boolean -> port" "The port that reads, or writes, for a port for both directions; any other port.";
+    "%port-turns" (1) [PURE] "port -> any" "The last argument of %join-ports for a port, or #f.";
     "%transcode-input" (5) [] "port any any any any -> port" "A textual port in the place of a binary one: encoding, malformed, lines, byte order mark.";
     "%transcode-output" (5) [] "port any any any any -> port" "A textual port in the place of a binary one: encoding, malformed, byte order mark, buffering.";
     "%set-port-buffering!" (2) [] "port any -> unspecified" "When an output port hands its bytes on: a symbol.";

@@ -27,6 +27,7 @@ rows! {
     "%set-socket-membership!" (3) [] "any string any -> unspecified" "Joins a group of receivers, or leaves it.";
     "%tls-client-context" (4) [] "any any any list -> any" "What clients of TLS are made with: whom to trust (#t those of the system, #f anybody, a file), files of a certificate and a key, protocols.";
     "%tls-server-context" (4) [] "string string any list -> any" "What servers of TLS are made with: files of a certificate and a key, a file of who vouches for clients, protocols.";
+    "%socket-release" (3) [] "any port port -> unspecified" "Takes an open connection from its ports, which must have nothing unread.";
     "%socket-secure" (4) [] "any any any any -> list" "Makes a connection one over TLS, for a client with the name of the server: its ports, the version, the protocol, the other side's certificate.";
     "%close-socket" (1) [] "any -> unspecified" "Closes the socket; the ports of a connection are closed by themselves.";
     "%socket-open?" (1) [] "any -> boolean" "Whether the socket, or one of its ports, is open.";

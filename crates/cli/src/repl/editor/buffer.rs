@@ -17,6 +17,8 @@ pub struct Buffer {
     undo: Vec<(String, usize)>,
     /// The last change was the typing of a character, which the next one joins.
     is_typing: bool,
+    /// Bytes at the start that nothing was done to since somebody asked; at most the text's length.
+    unchanged: usize,
 }
 
 impl Buffer {
@@ -41,9 +43,20 @@ impl Buffer {
         self.cursor == self.text.len()
     }
 
+    /// How many bytes at the start are what they were when this was asked last.
+    pub fn take_unchanged(&mut self) -> usize {
+        std::mem::replace(&mut self.unchanged, self.text.len())
+    }
+
+    /// What lies behind an offset is about to change.
+    fn changes_from(&mut self, start: usize) {
+        self.unchanged = self.unchanged.min(start);
+    }
+
     /// Puts another text in place, with the cursor at its end.
     pub fn set(&mut self, text: &str) {
         self.remember();
+        self.changes_from(0);
         self.text = text.to_owned();
         self.cursor = self.text.len();
     }
@@ -51,6 +64,7 @@ impl Buffer {
     /// Gives the text and begins anew.
     pub fn take(&mut self) -> String {
         self.cursor = 0;
+        self.changes_from(0);
         self.undo.clear();
         self.is_typing = false;
         std::mem::take(&mut self.text)
@@ -70,6 +84,7 @@ impl Buffer {
     /// Goes back to the state before the last change.
     pub fn undo(&mut self) {
         if let Some((text, cursor)) = self.undo.pop() {
+            self.changes_from(0);
             self.text = text;
             self.cursor = cursor;
         }
@@ -81,6 +96,7 @@ impl Buffer {
         if !self.is_typing {
             self.remember();
         }
+        self.changes_from(self.cursor);
         self.text.insert(self.cursor, character);
         self.cursor += character.len_utf8();
         self.is_typing = !character.is_whitespace();
@@ -88,6 +104,7 @@ impl Buffer {
 
     pub fn insert(&mut self, text: &str) {
         self.remember();
+        self.changes_from(self.cursor);
         self.text.insert_str(self.cursor, text);
         self.cursor += text.len();
     }
@@ -95,6 +112,7 @@ impl Buffer {
     /// Puts a text in place of what lies between an offset and the cursor.
     pub fn replace_from(&mut self, start: usize, text: &str) {
         self.remember();
+        self.changes_from(start);
         self.text.replace_range(start..self.cursor, text);
         self.cursor = start + text.len();
     }
@@ -108,6 +126,7 @@ impl Buffer {
         if keep {
             self.killed = self.text[start..end].to_owned();
         }
+        self.changes_from(start);
         self.text.replace_range(start..end, "");
         self.cursor = start;
     }
@@ -157,6 +176,7 @@ impl Buffer {
         if let (Some((second, right)), Some((first, left))) = (characters.next(), characters.next())
         {
             self.remember();
+            self.changes_from(first);
             self.text
                 .replace_range(first..end, &format!("{right}{left}"));
             self.cursor = end;

@@ -17,6 +17,7 @@ pub use screen::{Styled, text_width};
 pub use terminal::{is_capable, is_ready, read as read_bytes, size};
 
 use super::history::History;
+use super::lexis::Scanner;
 
 /// An Escape that is followed by nothing for so long is a key.
 const ESCAPE_WAIT: Duration = Duration::from_millis(40);
@@ -41,10 +42,18 @@ pub struct Completions {
     pub candidates: Vec<String>,
 }
 
+/// What an [`Assistant`] found out about the beginning of a text, so that asking about each line of a long one costs linear time.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Bytes that were scanned.
+    pub length: usize,
+    pub scanner: Scanner,
+}
+
 /// What knows the language.
 pub trait Assistant {
-    /// Whether Enter takes the text.
-    fn is_complete(&self, text: &str) -> bool;
+    /// Whether Enter takes the text. `known` holds what was found out about the text's beginning, which has not changed since.
+    fn is_complete(&self, text: &str, known: &mut Known) -> bool;
     /// The blanks that a line begins with, behind this text.
     fn indentation(&self, text: &str) -> usize;
     /// Coloured parts.
@@ -81,6 +90,7 @@ pub struct Editor {
     /// What was typed before going into the history.
     draft: String,
     search: Option<Search>,
+    known: Known,
     is_pasting: bool,
     below: Vec<String>,
     is_coloured: bool,
@@ -102,6 +112,7 @@ impl Editor {
             entry: 0,
             draft: String::new(),
             search: None,
+            known: Known::default(),
             is_pasting: false,
             below: Vec::new(),
             is_coloured,
@@ -296,14 +307,17 @@ impl Editor {
 
     fn enter(&mut self, assistant: &dyn Assistant) -> Step {
         // In the midst of a text Enter breaks the line; at its end it asks whether that was all.
-        if self.buffer.text().len() > LONG_BYTES && !self.decoder.is_empty() {
-            // More is coming: whether this is whole is asked once, not for each line.
-            self.buffer.type_character('\n');
-            return Step::Go;
+        if self.buffer.take_unchanged() < self.known.length {
+            self.known = Known::default();
         }
         let is_last = self.buffer.after().trim().is_empty();
-        if is_last && assistant.is_complete(self.buffer.text()) {
+        if is_last && assistant.is_complete(self.buffer.text(), &mut self.known) {
             return Step::Done(Input::Text(String::new()));
+        }
+        if self.buffer.text().len() > LONG_BYTES && !self.decoder.is_empty() {
+            // More is coming, and nobody looks at where this line begins.
+            self.buffer.type_character('\n');
+            return Step::Go;
         }
         self.new_line(assistant);
         Step::Go
@@ -450,6 +464,70 @@ fn listed(candidates: &[String], columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Counts the bytes that it looks at to know whether a text is whole.
+    #[derive(Default)]
+    struct Counting(std::cell::Cell<usize>);
+
+    impl Assistant for Counting {
+        fn is_complete(&self, text: &str, known: &mut Known) -> bool {
+            let new = &text[known.length..];
+            self.0.set(self.0.get() + new.len());
+            known.scanner.scan(new, |_| {});
+            known.length = text.len();
+            known.scanner.is_complete()
+        }
+
+        fn indentation(&self, text: &str) -> usize {
+            assert!(
+                text.len() <= LONG_BYTES,
+                "nobody sees where the line begins"
+            );
+            0
+        }
+
+        fn styles(&self, _: &str, _: usize) -> Vec<Styled> {
+            Vec::new()
+        }
+
+        fn completions(&self, _: &str, _: usize) -> Completions {
+            Completions::default()
+        }
+    }
+
+    /// The texts that are entered when these bytes come at once, and the bytes that were looked at.
+    fn entered(bytes: &[u8]) -> (Vec<String>, usize) {
+        let (mut editor, history) = (Editor::new(false), History::default());
+        let assistant = Counting::default();
+        let mut texts = Vec::new();
+        editor.decoder.push(bytes);
+        while let Some(key) = editor.decoder.next(true) {
+            if let Step::Done(Input::Text(_)) = editor.key(key, &history, &assistant) {
+                texts.push(editor.buffer.take());
+            }
+        }
+        (texts, assistant.0.get())
+    }
+
+    #[test]
+    fn long_texts_end_where_they_are_whole_and_are_looked_at_once() {
+        let long = format!("(list {})", "1 ".repeat(100_000));
+        let lines = format!("(list {})", "1\n".repeat(100_000));
+        for text in [&long, &lines] {
+            let (texts, looked_at) = entered(format!("{text}\n(exit)\n").as_bytes());
+            assert_eq!(texts, [text.as_str(), "(exit)"]);
+            // Up to the length at which lines are not indented any more each line adds to it.
+            assert!(looked_at <= text.len() + 10, "{looked_at}");
+        }
+    }
+
+    #[test]
+    fn what_was_known_is_forgotten_when_the_text_changes_before_it() {
+        // The paren that was open is deleted, and the text is entered.
+        assert_eq!(entered(b"(a\x7f\x7f\n").0, [""]);
+        assert_eq!(entered(b"(\n\x7f\x7fb\n").0, ["b"]);
+        assert_eq!(entered(b"(\n\x01\x08\x08(b\n)\n)\n").0, ["(b\n)", ")"]);
+    }
 
     #[test]
     fn candidates_share_their_start() {

@@ -17,7 +17,7 @@ use canny_vm::{PrimitiveFunction, Protected, Raise, TextBuilder, Thread};
 use crate::arguments::{Call, implementations};
 use crate::hash_table::{Equivalence, Table, Weakness};
 use crate::host::{Host, external, sweep_dead};
-use crate::primitives::evaluation::{host_object, number_of_host_object};
+use crate::primitives::host_objects::{host_object, number_of_object};
 use crate::primitives::ports::{flag, on_text_input, required_port};
 use crate::text::with_units;
 
@@ -237,7 +237,7 @@ fn make_reader(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// The next events in a list; none at the end of the value or of the text.
 fn events(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let object = call.object(thread, 0, Kind::External, "reader of JSON")?;
-    let number = number_of_host_object(object);
+    let number = number_of_object(object);
     let port = required_port(thread, call, 1, flag::TEXTUAL | flag::INPUT)?;
     let slot = Host::of(thread).json_readers.find(number);
     let exchange = |slot: &Mutex<Option<Box<Reader>>>, reader: Option<Box<Reader>>| {

@@ -80,7 +80,7 @@ fn read_bytes(
     count: usize,
 ) -> Result<Option<Vec<u8>>, Raise> {
     on_binary_input(thread, call, port, |input, wait| {
-        Ok(input.read_bytes(count, wait)?.map(<[u8]>::to_vec))
+        input.read_vector(count, wait)
     })
 }
 

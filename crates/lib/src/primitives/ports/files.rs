@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use canny_io::file::{open_input, open_output};
-use canny_io::{BinaryInput, BinaryOutput, FileLock, Handle, IoError, Operation, OutputMode, Wait};
+use canny_io::{BinaryInput, BinaryOutput, FileLock, Handle, IoError, Operation, Wait};
+use canny_tables::layout::port_sides;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use super::open::open;
-use super::table::{HostPort, make_port, unsupported, with_port};
+use super::sides::{for_direction, for_questions, sides};
+use super::table::{HostPort, is_open, make_port, unsupported, with_port};
 use super::{
     flag, flags_of, id_of, on_binary_input, on_binary_output, on_text_input, on_text_output,
-    port_failure, required_port,
+    output_mode, port_failure, required_port,
 };
 use crate::arguments::{Call, implementations};
 
@@ -41,12 +43,7 @@ fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let mode = match call.index_below(thread, 1, 4)? {
-        0 => OutputMode::Truncate,
-        1 => OutputMode::Append,
-        2 => OutputMode::Overwrite,
-        _ => OutputMode::CreateNew,
-    };
+    let mode = output_mode(thread, call, 1)?;
     let handle = open(thread, call, |path: &Path, wait: Wait<'_>| {
         open_output(path, mode, wait)
     })?;
@@ -55,7 +52,7 @@ fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     make_port(thread, port, flag::BINARY | flag::OUTPUT, &name)
 }
 
-/// Does something with the handle of a port, outside of the heap.
+/// Does something with the handle of a port, outside of the heap. A port for both directions has one for each.
 fn on_handle<R>(
     thread: &mut Thread,
     call: Call,
@@ -63,6 +60,7 @@ fn on_handle<R>(
     operation: Operation,
     work: impl FnOnce(&Handle, Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
+    let port = for_questions(port, thread);
     let id = id_of(thread, port);
     let outcome = with_port(thread, id, |thread, host_port| {
         let interrupts = thread.interrupts();
@@ -78,8 +76,14 @@ fn index(thread: &mut Thread, number: u64) -> Value {
     thread.integer(number.min(i64::MAX as u64) as i64)
 }
 
-fn position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+/// The port of argument 0; where it reads, if it does both.
+fn port_with_position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, 0)?;
+    for_direction(thread, call, port, flag::INPUT)
+}
+
+fn position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = port_with_position(thread, call)?;
     let flags = flags_of(port);
     let offset = match (flags & flag::INPUT != 0, flags & flag::BINARY != 0) {
         (true, true) => on_binary_input(thread, call, port, |input, _| Ok(input.byte_offset())),
@@ -93,8 +97,8 @@ fn position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn set_position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let port = required_port(thread, call, 0, 0)?;
     let offset = call.index(thread, 1)? as u64;
+    let port = port_with_position(thread, call)?;
     let flags = flags_of(port);
     match (flags & flag::INPUT != 0, flags & flag::BINARY != 0) {
         (true, true) => on_binary_input(thread, call, port, |input, _| input.seek(offset)),
@@ -111,6 +115,7 @@ fn set_position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn is_seekable(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, 0)?;
+    let port = for_questions(port, thread);
     let flags = flags_of(port);
     let in_memory = flags & flag::MEMORY != 0;
     if in_memory {
@@ -124,6 +129,13 @@ fn is_seekable(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// Writes out what an output port holds, before something is done with its file.
 fn flush_first(thread: &mut Thread, call: Call, port: Value) -> Result<(), Raise> {
+    let mut port = port;
+    if let Some(sides) = sides(port) {
+        port = sides.field(port_sides::OUTPUT);
+        if !is_open(thread, port) {
+            return Ok(());
+        }
+    }
     let flags = flags_of(port);
     match (flags & flag::OUTPUT != 0, flags & flag::BINARY != 0) {
         (false, _) => Ok(()),
@@ -235,9 +247,15 @@ fn set_timeout(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     } else {
         None
     };
-    on_handle(thread, call, port, Operation::Read, |handle, _| {
-        handle.set_timeout(timeout);
-        Ok(())
-    })?;
+    let ports = match sides(port) {
+        Some(sides) => [port_sides::INPUT, port_sides::OUTPUT].map(|side| sides.field(side)),
+        None => [port; 2],
+    };
+    for port in ports {
+        on_handle(thread, call, port, Operation::Read, |handle, _| {
+            handle.set_timeout(timeout);
+            Ok(())
+        })?;
+    }
     Ok(Value::UNSPECIFIED)
 }

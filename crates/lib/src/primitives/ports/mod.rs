@@ -6,6 +6,8 @@
 //! repeated outside of the heap, so that collections go on, and interruptibly. That is sound since an
 //! operation of `canny_io` completes or has no effect.
 //!
+//! Ports for both directions stand for two others; see [`sides`].
+//!
 //! Invariants:
 //! - What is not done through a port's loan (see `canny_io::lending`) is done under its lock; releasing that, an
 //!   operation lends the port to its thread, whose generated code then reads or writes characters alone.
@@ -21,13 +23,16 @@ pub(crate) mod input;
 pub(crate) mod objects;
 pub(crate) mod open;
 pub(crate) mod output;
+pub(crate) mod sides;
 pub(crate) mod standard;
 pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transcode;
 
-use canny_io::{BinaryInput, BinaryOutput, IoError, Lender, SharedPort, TextOutput, Wait};
+use canny_io::{
+    BinaryInput, BinaryOutput, IoError, Lender, OutputMode, SharedPort, TextOutput, Wait,
+};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
 use canny_value::Value;
@@ -111,12 +116,12 @@ pub(crate) fn port_argument(
         None => current_port(thread, key)?,
     };
     if flags_of(port) & flags == flags {
-        return Ok(port);
+        return sides::for_direction(thread, call, port, flags);
     }
     Err(call.type_error_of(thread, position, description(flags), port))
 }
 
-/// The port that argument `position` gives; it has the flags.
+/// The port that argument `position` gives; it has the flags. A port for both directions is only given where none is wanted.
 pub(crate) fn required_port(
     thread: &mut Thread,
     call: Call,
@@ -125,7 +130,7 @@ pub(crate) fn required_port(
 ) -> Result<Value, Raise> {
     let port = call.at(position);
     if port.is_kind(Kind::Port) && flags_of(port) & flags == flags {
-        return Ok(port);
+        return sides::for_direction(thread, call, port, flags);
     }
     Err(call.type_error(thread, position, description(flags)))
 }
@@ -148,6 +153,16 @@ fn description(flags: i64) -> &'static str {
         flag::OUTPUT => "output port",
         _ => "port",
     }
+}
+
+/// What becomes of a file that is there, by a number.
+fn output_mode(thread: &mut Thread, call: Call, position: usize) -> Result<OutputMode, Raise> {
+    Ok(match call.index_below(thread, position, 4)? {
+        0 => OutputMode::Truncate,
+        1 => OutputMode::Append,
+        2 => OutputMode::Overwrite,
+        _ => OutputMode::CreateNew,
+    })
 }
 
 /// Runs an operation on the io port inside of a lock, as the module's comment says.

@@ -2,10 +2,12 @@
 
 use canny_io::{IoError, Service, Wait};
 use canny_tables::kinds::Kind;
+use canny_tables::layout::port_sides;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
-use super::table::with_port;
+use super::sides::{for_direction, sides};
+use super::table::{is_open as is_open_one, with_port};
 use super::{flag, flags_of, id_of, name_of, on_text_input, port_failure, required_port};
 use crate::arguments::{Call, implementations};
 
@@ -53,15 +55,35 @@ fn is_open(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> 
     if flags_of(port) & flags == 0 {
         return Ok(Value::FALSE);
     }
-    let id = id_of(thread, port);
-    let outcome = with_port(thread, id, |thread, host_port| {
-        Ok(thread.outside_heap(|| host_port.is_open()))
-    });
-    Ok(Value::boolean(outcome.unwrap_or(false)))
+    let port = match sides(port) {
+        Some(sides) if flags == flag::INPUT => sides.field(port_sides::INPUT),
+        Some(sides) => sides.field(port_sides::OUTPUT),
+        None => port,
+    };
+    Ok(Value::boolean(is_open_one(thread, port)))
 }
 
 fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flags)?;
+    match sides(port) {
+        Some(sides) => {
+            let [input, output] =
+                [port_sides::INPUT, port_sides::OUTPUT].map(|side| sides.field(side));
+            let closed = close_one(thread, call, output);
+            if closed.is_ok() {
+                return close_one(thread, call, input);
+            }
+            if !is_open_one(thread, output) {
+                // It failed and will not be asked again; what the input has to say is not as interesting.
+                close_silently(thread, input);
+            }
+            closed
+        }
+        None => close_one(thread, call, port),
+    }
+}
+
+fn close_one(thread: &mut Thread, call: Call, port: Value) -> Result<Value, Raise> {
     let id = id_of(thread, port);
     let outcome = with_port(thread, id, |thread, host_port| {
         let interrupts = thread.interrupts();
@@ -81,6 +103,13 @@ fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
     }
 }
 
+fn close_silently(thread: &mut Thread, port: Value) {
+    let id = id_of(thread, port);
+    let _ = with_port(thread, id, |thread, host_port| {
+        thread.outside_heap(|| host_port.close(Wait::NonBlocking))
+    });
+}
+
 fn port_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, 0)?;
     Ok(name_of(thread, port))
@@ -92,6 +121,7 @@ fn place(
     number: fn(canny_io::Location) -> u64,
 ) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, 0)?;
+    let port = for_direction(thread, call, port, flag::INPUT)?;
     if flags_of(port) & (flag::TEXTUAL | flag::INPUT) != flag::TEXTUAL | flag::INPUT {
         return Ok(Value::FALSE);
     }

@@ -1,13 +1,11 @@
 //! Making ports: files, strings, bytevectors; and what else is done with files by name.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use canny_io::file::{delete_file, file_exists, open_input, open_output};
 use canny_io::port::EncodeOptions;
 use canny_io::{
-    BinaryInput, BinaryOutput, DecodeOptions, Handle, IoError, OutputMode, TextInput, TextOutput,
-    Wait,
+    BinaryInput, BinaryOutput, DecodeOptions, IoError, OutputMode, TextInput, TextOutput, Wait,
 };
 use canny_value::Value;
 use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
@@ -37,22 +35,42 @@ fn path(thread: &mut Thread, call: Call) -> Result<PathBuf, Raise> {
     crate::primitives::file_names::path(thread, call, 0)
 }
 
-/// Opens the file that argument 0 names. When there are too many open files, those that nobody can
-/// reach any more are closed first.
-pub(super) fn open(
+/// Does outside of the heap what takes descriptors. When there are none left, those of what nobody can reach any more are given
+/// back, and it is tried once more.
+pub(crate) fn with_descriptors<R, E>(
     thread: &mut Thread,
-    call: Call,
-    open: impl Fn(&Path, Wait<'_>) -> Result<Arc<Handle>, IoError>,
-) -> Result<Arc<Handle>, Raise> {
-    let name = path(thread, call)?;
-    let interrupts = thread.interrupts();
-    let attempt = || open(&name, Wait::Interruptible(interrupts.interrupt_waiting()));
-    let mut outcome = thread.outside_heap(attempt);
-    if outcome.as_ref().is_err_and(IoError::is_out_of_descriptors) {
+    is_out_of_descriptors: impl Fn(&E) -> bool,
+    mut attempt: impl FnMut() -> Result<R, E>,
+) -> Result<R, E> {
+    let mut outcome = thread.outside_heap(&mut attempt);
+    if outcome.as_ref().is_err_and(is_out_of_descriptors) {
         thread.collect_garbage(true);
         sweep_dead(thread);
         outcome = thread.outside_heap(attempt);
     }
+    outcome
+}
+
+/// Whether the system has no more descriptors to give.
+pub(crate) fn is_out_of_descriptors(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::MFILE, Errno::NFILE]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Opens the file that argument 0 names. When there are too many open files, those that nobody can
+/// reach any more are closed first.
+pub(super) fn open<R>(
+    thread: &mut Thread,
+    call: Call,
+    open: impl Fn(&Path, Wait<'_>) -> Result<R, IoError>,
+) -> Result<R, Raise> {
+    let name = path(thread, call)?;
+    let interrupts = thread.interrupts();
+    let outcome = with_descriptors(thread, IoError::is_out_of_descriptors, || {
+        open(&name, Wait::Interruptible(interrupts.interrupt_waiting()))
+    });
     outcome.map_err(|error| failed(thread, call.who, None, &error))
 }
 

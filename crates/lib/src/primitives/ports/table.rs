@@ -22,6 +22,7 @@ use canny_tables::layout::{loan, port as field};
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
+use super::id_of;
 use crate::host::{Host, external, sweep_dead};
 
 /// With this variable in the environment, ports that were left open are told of.
@@ -311,6 +312,13 @@ pub(crate) fn make_port(
     flags: i64,
     name: &str,
 ) -> Result<Value, Raise> {
+    let object = bare_object(thread, flags, name)?;
+    give_object(thread, object, port);
+    Ok(object)
+}
+
+/// A port object with nothing behind it.
+pub(super) fn bare_object(thread: &mut Thread, flags: i64, name: &str) -> Result<Value, Raise> {
     let name = thread.literal_string(name);
     let fields = Kind::Port.row().fields.len();
     let object = thread.try_object(Kind::Port, 0, fields, Value::ZERO)?;
@@ -319,8 +327,16 @@ pub(crate) fn make_port(
     thread.store(object, field::SERVICE, Value::FALSE);
     // What compiled code looks at; the object is not seen before it has its own.
     thread.store(object, field::LOAN, loan_of_none());
-    give_object(thread, object, port);
     Ok(object)
+}
+
+/// Whether a port of one direction was not closed.
+pub(crate) fn is_open(thread: &mut Thread, port: Value) -> bool {
+    let id = id_of(thread, port);
+    let outcome = with_port(thread, id, |thread, host_port| {
+        Ok(thread.outside_heap(|| host_port.is_open()))
+    });
+    outcome.unwrap_or(false)
 }
 
 fn loan_of_none() -> Value {

@@ -16,6 +16,7 @@ use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 
+use super::sides::for_questions;
 use super::table::{HostPort, make_port};
 use super::{
     flag, flags_of, name_of, on_binary_input, on_binary_output, on_text_input, on_text_output,
@@ -181,7 +182,7 @@ fn transcode_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         TextInput::from_binary(input, options.clone())
     })?;
     let flags = flag::TEXTUAL | flag::INPUT | flags_of(port) & flag::MEMORY;
-    successor(thread, call.at(0), HostPort::text_input(text), flags)
+    successor(thread, port, HostPort::text_input(text), flags)
 }
 
 fn transcode_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -204,7 +205,7 @@ fn transcode_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Ok(text)
     })?;
     let flags = flag::TEXTUAL | flag::OUTPUT;
-    successor(thread, call.at(0), HostPort::text_output(text), flags)
+    successor(thread, port, HostPort::text_output(text), flags)
 }
 
 fn set_buffering(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -238,6 +239,7 @@ fn set_lines(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn port_encoding(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flag::TEXTUAL)?;
+    let port = for_questions(port, thread);
     let name = if flags_of(port) & flag::INPUT != 0 {
         on_text_input(thread, call, port, |source, _| {
             Ok(source.text.options().encoding.name().to_owned())

@@ -1,0 +1,51 @@
+//! Closing a descriptor with an error that can be seen: file systems on networks and quotas tell some failures of writing only
+//! then. What was written and is lost cannot be written again; the program can only be told.
+
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{IntoRawFd, OwnedFd};
+
+use rustix::io::Errno;
+
+/// Closes a descriptor, which is gone afterwards whatever the outcome is.
+pub(super) fn close(descriptor: OwnedFd) -> io::Result<()> {
+    let number = descriptor.into_raw_fd();
+    // SAFETY: `try_close` wants a number that is valid now, and that nobody uses later. It was that of an owner, who has just
+    // given it up without closing it; it is known to nobody else.
+    let outcome = unsafe { rustix::io::try_close(number) };
+    #[cfg(test)]
+    let outcome = tests::fault().map_or(outcome, Err);
+    match outcome {
+        // The systems that we run on have closed it all the same; to try again could meet another one's.
+        Err(Errno::INTR) => Ok(()),
+        outcome => Ok(outcome?),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        /// What the next closing on this thread fails with.
+        pub(in crate::handle) static FAULT: Cell<Option<Errno>> = const { Cell::new(None) };
+    }
+
+    pub(super) fn fault() -> Option<Errno> {
+        FAULT.take()
+    }
+
+    #[test]
+    fn closing_tells_what_the_system_says() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        close(reader.into()).unwrap();
+        FAULT.set(Some(Errno::INTR));
+        close(OwnedFd::from(writer.try_clone().unwrap())).unwrap();
+        FAULT.set(Some(Errno::DQUOT));
+        let error = close(writer.into()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::DQUOT.raw_os_error()));
+    }
+}
