@@ -150,8 +150,8 @@
             ((eq? (car list) waiter) (cdr list))
             (else (cons (car list) (%remove-waiter waiter (cdr list))))))
 
-    ;; Lets others run first.
-    (define (yield)
+    ;; Lets others run first; a task that was preempted goes on without learning that it was cancelled.
+    (define (give-way)
       (let ((task (%current-task))
             (expired (%expired?)))
         (if task
@@ -163,9 +163,12 @@
                    (set-task-continuation! task continuation)
                    (%make-ready! waiter #t)
                    (%serve))))
-              (%set-expired! expired)
-              (if (eq? (task-cancelled task) 'asked)
-                  (raise-cancelled))))))
+              (%set-expired! expired)))))
+
+    (define (yield)
+      (give-way)
+      (if (eq? (task-cancelled (%current-task)) 'asked)
+          (raise-cancelled)))
 
     ;; Nanoseconds of a number of seconds, rounded up.
     (define (nanoseconds who position seconds)
@@ -340,14 +343,14 @@
              (call-with-escape-continuation
               (lambda (return)
                 (with-exception-handler
-                 (lambda (object)
-                   (%note-task! object (task-name task))
-                   (return (list object)))
-                 (lambda ()
-                   (if (eq? (task-cancelled task) 'asked)
-                       (raise-cancelled))
-                   (settle! future 'value (thunk))
-                   #f))))))
+                  (lambda (object)
+                    (%note-task! object (task-name task))
+                    (return (list object)))
+                  (lambda ()
+                    (if (eq? (task-cancelled task) 'asked)
+                        (raise-cancelled))
+                    (settle! future 'value (thunk))
+                    #f))))))
         (if failure
             (begin
               (settle! future 'error (car failure))
@@ -551,5 +554,5 @@
       (%ticket-over! ticket (wait-for-ticket 'io ticket)))
 
     (%begin-tasks! (lambda () (%serve)) wait-for-operation)
-    (%set-preempt-procedure! yield)
+    (%set-preempt-procedure! give-way)
     (%set-current-task! main-task)))

@@ -107,7 +107,7 @@ fn a_program_without_descriptors_says_so_and_goes_on() {
                 (define outcome
                   (guard (e ((file-error? e) 'refused))
                     (let loop ()
-                      (set! kept (cons (spawn '(\"true\")) kept))
+                      (set! kept (cons (spawn-process '(\"true\")) kept))
                       (loop))))
                 (display outcome)
                 (set! kept '())
@@ -129,7 +129,7 @@ fn descriptors_of_what_nobody_can_reach_are_given_back() {
                 (exhaust (lambda () (fd->port 0 binary-input)))
                 (exhaust (lambda () (tcp-listen \"127.0.0.1\" 0)))
                 (exhaust (lambda () (open-datagram-socket)))
-                (exhaust (lambda () (spawn '(\"cat\"))))
+                (exhaust (lambda () (spawn-process '(\"cat\"))))
                 (define kept '())
                 (guard (e (#t #f))
                   (let loop () (set! kept (cons (open-input-file name) kept)) (loop)))

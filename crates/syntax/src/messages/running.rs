@@ -195,6 +195,16 @@ rows! { Running:
 => "(import (scheme base) (canny process))
 (run '(\"sleep\" \"0\") #:timeout 60)";
 
+"cancelled" ["cancelled"]
+"A task was cancelled"
+"Somebody has asked the task to end while it waited, and what waits for the task gets this condition. `guard` with `cancelled-error?` takes it."
+"" => "";
+
+"deadlock" ["deadlock"]
+"A task would wait for ever"
+"What it would wait for can come from nobody but itself."
+"" => "";
+
 "other-condition" []
 "A condition of a library's own kind was raised and not handled"
 "The message is that of the library which made the condition."
