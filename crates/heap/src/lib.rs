@@ -44,6 +44,7 @@ mod code_space;
 mod collector;
 mod config;
 mod evacuate;
+mod exchange;
 mod guardian;
 mod handles;
 mod heap;

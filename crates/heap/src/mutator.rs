@@ -7,7 +7,6 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES, TAG_PAIR, code};
@@ -728,86 +727,6 @@ impl Mutator {
         self.barrier(slot);
     }
 
-    /// Stores `new` in a field that holds `old`, as one step; gives what the field held. Words are compared, as `eq?` does for
-    /// anything but numbers.
-    ///
-    /// # Panics
-    /// If the value is no object or has no such field.
-    pub fn compare_and_swap(
-        &mut self,
-        object: Value,
-        field_index: usize,
-        old: Value,
-        new: Value,
-    ) -> Value {
-        let object = object.as_object().expect("a store goes into an object");
-        assert!(
-            field_index * 8 + 8 <= object.header().payload_bytes(),
-            "field index out of range"
-        );
-        let slot = object.slot_address(field_index);
-        // SAFETY: an aligned word of a live object, which lives on while this thread is at no safepoint; all threads
-        // access the words of objects as whole words.
-        let word = unsafe { AtomicU64::from_ptr(slot as *mut u64) };
-        let found =
-            word.compare_exchange(old.bits(), new.bits(), Ordering::SeqCst, Ordering::SeqCst);
-        match found {
-            Ok(_) => {
-                self.barrier(slot);
-                old
-            }
-            // SAFETY: the word of a field, which the object keeps alive until the next safepoint.
-            Err(found) => unsafe { Value::from_bits(found) },
-        }
-    }
-
-    /// Stores a payload word of a scannable object if it still is the expected one, as a single step among threads; whether it
-    /// was.
-    ///
-    /// # Panics
-    /// If the index is out of range or the value is no such object.
-    pub fn store_if(
-        &mut self,
-        object: Value,
-        field_index: usize,
-        expected: Value,
-        value: Value,
-    ) -> bool {
-        let object = object.as_object().expect("a store goes into an object");
-        assert!(
-            field_index * 8 + 8 <= object.header().payload_bytes(),
-            "field index out of range"
-        );
-        self.exchange(object.slot_address(field_index), expected, value)
-    }
-
-    /// Changes the car of a pair as [`Mutator::store_if`] does.
-    ///
-    /// # Panics
-    /// If the value is no pair.
-    pub fn set_car_if(&mut self, pair: Value, expected: Value, value: Value) -> bool {
-        let slot = pair.as_pair().expect("a pair").slot_address();
-        self.exchange(slot, expected, value)
-    }
-
-    /// Callers give the address of a word of a live object or pair.
-    fn exchange(&mut self, slot: usize, expected: Value, value: Value) -> bool {
-        // SAFETY: a word of a live object, aligned.
-        let word = unsafe { AtomicU64::from_ptr(slot as *mut u64) };
-        let is_done = word
-            .compare_exchange(
-                expected.bits(),
-                value.bits(),
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            )
-            .is_ok();
-        if is_done {
-            self.barrier(slot);
-        }
-        is_done
-    }
-
     /// Changes the car of a pair.
     ///
     /// # Panics
@@ -843,11 +762,6 @@ impl Mutator {
         // SAFETY: a pool word of a live code object.
         unsafe { shape::write(pool + 8 * index, value.bits()) };
         self.code_changed(code_object);
-    }
-
-    /// Records that tagged words of a code object were written without [`Mutator::store_code_pool`].
-    pub fn code_changed(&mut self, code_object: Value) {
-        self.barrier(code_object.address());
     }
 
     /// Collects now: the nursery, or everything. When another thread is about to collect, that
