@@ -413,7 +413,7 @@
           (else #f)))
       (check-argument 'transcode-output 1 binary-port? "binary output port" port)
       (check-argument 'transcode-output 1 output-port? "binary output port" port)
-      text-port)
+      (note-output! text-port))
 
     ;; Decoders and encoders without a port.
 
@@ -686,6 +686,67 @@
           ((7) (lambda (successor) (set! port successor)))
           (else #f))))
 
+    ;; Output ports of procedures, the last one first, so that nothing is lost if the program ends without closing them.
+    ;; They are held weakly; the guardian gives those that nothing else refers to any more.
+    (define outputs '())
+    (define outputs-count 0)
+    (define outputs-sweep-at 64)
+    (define abandoned #f)
+
+    (define (note-output! port)
+      (if (not abandoned)
+          (begin
+            (set! abandoned (make-guardian))
+            (%set-exit-hook! finish-outputs)))
+      (finish-abandoned)
+      (if (= outputs-count outputs-sweep-at)
+          (begin
+            (set! outputs (open-outputs outputs))
+            (set! outputs-count (length outputs))
+            (set! outputs-sweep-at (max 64 (* 2 outputs-count)))))
+      (set! outputs (cons (weak-cons port #f) outputs))
+      (set! outputs-count (+ outputs-count 1))
+      (abandoned port)
+      port)
+
+    (define (open-outputs outputs)
+      (let next ((rest outputs) (open '()))
+        (if (null? rest)
+            (reverse! open)
+            (let ((port (weak-car (car rest))))
+              (next (cdr rest)
+                    (if (and port (output-port-open? port))
+                        (cons (car rest) open)
+                        open))))))
+
+    ;; What goes wrong is told, and changes nothing about how the program ends.
+    (define (finish-output port)
+      (if (output-port-open? port)
+          (guard (object (#t (write-string "canny: " (current-error-port))
+                          (write-string (port-name port) (current-error-port))
+                          (write-string ": " (current-error-port))
+                          (if (error-object? object)
+                              (write-string (error-object-message object) (current-error-port))
+                              (write object (current-error-port)))
+                          (newline (current-error-port))))
+            (flush-output-port port))))
+
+    (define (finish-abandoned)
+      (let next ()
+        (let ((port (abandoned)))
+          (if port
+              (begin
+                (finish-output port)
+                (next))))))
+
+    (define (finish-outputs)
+      (finish-abandoned)
+      (let next ((rest outputs))
+        (if (pair? rest)
+            (let ((port (weak-car (car rest))))
+              (if port (finish-output port))
+              (next (cdr rest))))))
+
     ;; A binary output port whose bytes a procedure takes: `(write! bytevector start count)` takes at least one of `count` bytes
     ;; from `start` on and gives the number of those that it took.
     (define* (make-binary-output name write! #:key (position #f) (set-position! #f) (close #f)
@@ -700,7 +761,7 @@
                                     write! position set-position! close flush))
              (port (%open-channel name serve #f)))
         ((serve 7) port)
-        port))
+        (note-output! port)))
 
     ;; A textual output port whose characters a procedure takes: `(write! string start count)`, likewise.
     (define* (make-textual-output name write! #:key (position #f) (set-position! #f) (close #f)
@@ -715,7 +776,7 @@
                                     write! position set-position! close flush))
              (port (%transcode-output (%open-channel name serve #f) "UTF-8" 'raise 'omit 'block)))
         ((serve 7) port)
-        port))
+        (note-output! port)))
 
     (define (%custom-position port)
       (or ((%port-service port) 4)
