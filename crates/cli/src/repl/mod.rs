@@ -41,7 +41,8 @@ use crate::session::{Failure, Session};
 use input::{Line, Source};
 use prompt::{Outcome, Prompt};
 
-/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded.
+/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded, unless the program
+/// takes it.
 pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
     let machine = Arc::downgrade(vm);
     let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT]) else {
@@ -51,8 +52,15 @@ pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
         .name("signals".into())
         .spawn(move || {
             for _ in signals.forever() {
+                let vm = machine.upgrade();
+                let is_watched = vm.as_ref().is_some_and(|vm| {
+                    canny_lib::host::is_signal_watched(vm, signal_hook::consts::SIGINT)
+                });
+                if is_watched {
+                    continue;
+                }
                 interrupts.interrupt();
-                if let Some(vm) = machine.upgrade() {
+                if let Some(vm) = vm {
                     crate::session::evaluation_of(&vm).interrupt_macros();
                 }
             }
