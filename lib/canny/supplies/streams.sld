@@ -451,5 +451,8 @@
               ((not (eq? value no-more))
                (wake-next! pipe (pipe-writers pipe))
                (car value))
-              ((procedure? (pipe-ending pipe)) ((pipe-ending pipe)))
-              (else no-more))))))
+              (else
+               ;; The end is for all who read.
+               (wake-next! pipe (pipe-readers pipe))
+               (let ((ending (pipe-ending pipe)))
+                 (if (procedure? ending) (ending) no-more))))))))
