@@ -84,11 +84,14 @@ Exit code: 0 if all succeed, 1 if one fails, 2 for wrong usage, 3 if the source 
   (let loop ((start 0) (parts '()))
     (let ((end (let find ((i start))
                  (cond ((>= (+ i 1) (string-length text)) #f)
-                       ((and (char=? #\{ (string-ref text i)) (char=? #\} (string-ref text (+ i 1)))) i)
+                       ((and (char=? #\{ (string-ref text i))
+                             (char=? #\} (string-ref text (+ i 1))))
+                        i)
                        (else (find (+ i 1)))))))
       (if end
           (loop (+ end 2) (cons* line (substring text start end) parts))
-          (apply string-append (reverse (cons (substring text start (string-length text)) parts)))))))
+          (apply string-append
+                 (reverse (cons (substring text start (string-length text)) parts)))))))
 
 (define (cons* a b rest) (cons a (cons b rest)))
 
@@ -116,10 +119,10 @@ Exit code: 0 if all succeed, 1 if one fails, 2 for wrong usage, 3 if the source 
                    ((cancelled-error? e) (raise e))
                    ((error-object? e) (error-object-message e)))
            (react
-             (whenever (text (command-lines (command-for line) #:error 'output) #:done done)
-               (emit (list 'output line text)))
-             (if limit
-                 (whenever (over limit) (raise "took too long"))))
+            (whenever (text (command-lines (command-for line) #:error 'output) #:done done)
+              (emit (list 'output line text)))
+            (if limit
+                (whenever (over limit) (raise "took too long"))))
            #f)))
   (if limit (cancel! limit)))
 
@@ -196,16 +199,16 @@ Exit code: 0 if all succeed, 1 if one fails, 2 for wrong usage, 3 if the source 
     (lambda (next close)
       (guard (e ((process-error? e) (status->string (process-error-status e))))
         (react
-          (whenever (event (apply supply-merge
-                                  (let loop ((i 0))
-                                    (if (< i jobs) (cons (worker next) (loop (+ i 1))) '())))
-                           #:done done)
-            (show event))
-          (if shown?
-              (whenever (tick (every 0.5)) (show-progress)))
-          (whenever (name (signals 'sigint 'sigterm))
-            (set! ended-by name)
-            (done)))
+         (whenever (event (apply supply-merge
+                                 (let loop ((i 0))
+                                   (if (< i jobs) (cons (worker next) (loop (+ i 1))) '())))
+                          #:done done)
+           (show event))
+         (if shown?
+             (whenever (tick (every 0.5)) (show-progress)))
+         (whenever (name (signals 'sigint 'sigterm))
+           (set! ended-by name)
+           (done)))
         (close)
         #f))))
 
