@@ -92,8 +92,11 @@
         (supply-buffer
          (make-supply
           (lambda (tap)
-            (let ((numbers (map watch! names)))
-              (tap-on-close! tap (lambda () (for-each unwatch! numbers)))
+            (let ((numbers (map (lambda (name)
+                                  (let ((number (watch! name)))
+                                    (tap-on-close! tap (lambda () (unwatch! number)))
+                                    number))
+                                names)))
               (connect! (supply-map %signal-name
                                     (supply-filter (lambda (number) (memv number numbers))
                                                    (supplier-supply (source-supplier source))))

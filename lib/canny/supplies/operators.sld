@@ -326,24 +326,29 @@
         (make-supply
          (lambda (down)
            (let ((gate (make-gate))
-                 (open 1))
-             (define (ended)
+                 (taps '()))
+             ;; The end of the last one, that of the outer supply included, is the end.
+             (define (ended up)
                (call-through-gate gate
                                   (lambda ()
-                                    (set! open (- open 1))
-                                    (if (= open 0) (push-done! down)))))
+                                    (set! taps (%remove-waiter up taps))
+                                    (if (null? taps) (push-done! down)))))
              (define (connect-one supply emit)
-               (let ((up (make-tap emit ended (lambda (object) (push-quit! down object)))))
-                 (tap-on-close! down (lambda () (tap-close! up)))
-                 (connect! supply up)))
+               (let ((up #f))
+                 (set! up (make-tap emit
+                                    (lambda () (ended up))
+                                    (lambda (object) (push-quit! down object))))
+                 (call-through-gate gate (lambda () (set! taps (cons up taps))))
+                 (if (tap-open? down)
+                     (connect! supply up)
+                     (tap-close! up))))
+             (tap-on-close! down (lambda () (for-each tap-close! taps)))
              (connect-one
               supply
               (lambda (inner)
-                (let ((inner (->supply inner)))
-                  (call-through-gate gate (lambda () (set! open (+ open 1))))
-                  (connect-one inner
-                               (lambda (value)
-                                 (call-through-gate gate (lambda () (forward! down value))))))))))
+                (connect-one (->supply inner)
+                             (lambda (value)
+                               (call-through-gate gate (lambda () (forward! down value)))))))))
          #f)))
 
     ;; Of each of several supplies at most so many values wait for the others, then who emits does.
