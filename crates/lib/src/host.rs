@@ -7,7 +7,7 @@
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
 //! | `processes`, `watches`, `sockets`, `tls_contexts`, `json_readers`, `regexes` | the rows that make them; the sweep | the rows that use them |
-//! | `signals` | the rows of signals | the same; the thread that takes them; the host program |
+//! | `signals` | the rows of signals, the host program | the rows; the thread that takes them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
@@ -37,7 +37,7 @@ use crate::primitives::regexp::Regex;
 use crate::primitives::signals::Signals;
 use crate::primitives::watches::Watch;
 
-pub use crate::primitives::signals::{is_watched as is_signal_watched, take_shutdown_procedure};
+pub use crate::primitives::signals::{handle_interrupts, take_shutdown_procedure};
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,

@@ -1,22 +1,24 @@
 //! Signals: where they enter the machine.
 //!
-//! A system thread takes the signals that a program watches and writes the number of each into a pipe, a byte a time. The other
+//! One system thread takes them all. It writes the number of each that a program watches into a pipe, a byte a time; the other
 //! end is a binary input port, so that who waits for signals waits as for any other input, and nothing of the machine runs in a
 //! signal handler. A pipe that nobody reads fills up; then the thread waits, and the system collapses signals as it
-//! always does.
+//! always does. A SIGINT that is not watched goes to the host program. Since one thread decides, each goes to one of them.
 //!
 //! | shared state | written by | read by |
 //! |---|---|---|
-//! | `watched`, a bit for each number | the rows | the thread; the host program, for SIGINT |
-//! | `source` | the row that opens the port | the rows |
+//! | `watched`, a bit for each number | the rows | the thread |
+//! | `writer`, the end of the pipe | the row that opens the port | the thread |
+//! | `on_interrupt` | the host program, once | the thread |
+//! | `source` | who starts the thread | the rows |
 //!
 //! A handler of the system's is never taken away. A signal that is not watched any more does what it did: the thread
-//! does it, except for SIGINT, which is the host program's.
+//! does it.
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use canny_io::Handle;
 use canny_io::process::{name_of_signal, signal_of_name};
@@ -44,11 +46,22 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
 };
 
+/// What the host program does with a SIGINT that the program does not watch.
+type OnInterrupt = Box<dyn Fn() + Send + Sync>;
+
 /// The signals that a machine watches.
 #[derive(Default)]
 pub(crate) struct Signals {
-    watched: Arc<AtomicU64>,
+    shared: Arc<Shared>,
     source: Mutex<Option<iterator::Handle>>,
+}
+
+/// What the thread sees.
+#[derive(Default)]
+struct Shared {
+    watched: AtomicU64,
+    writer: Mutex<Option<io::PipeWriter>>,
+    on_interrupt: OnceLock<OnInterrupt>,
 }
 
 impl Signals {
@@ -56,8 +69,46 @@ impl Signals {
         self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_watched(&self, number: i32) -> bool {
-        self.watched.load(Ordering::SeqCst) & bit(number) != 0
+    /// Has the thread take a signal; starts it if there is none.
+    fn take(&self, number: i32) -> io::Result<()> {
+        let mut source = self.source();
+        if let Some(source) = &*source {
+            return source.add_signal(number);
+        }
+        let mut signals = iterator::Signals::new([number])?;
+        let handle = signals.handle();
+        let shared = self.shared.clone();
+        std::thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || {
+                for number in signals.forever() {
+                    shared.deliver(number);
+                }
+            })?;
+        *source = Some(handle);
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn writer(&self) -> MutexGuard<'_, Option<io::PipeWriter>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn deliver(&self, number: i32) {
+        if self.watched.load(Ordering::SeqCst) & bit(number) != 0 {
+            if let Some(writer) = &mut *self.writer() {
+                // Without a reader there is nobody to tell.
+                let _ = writer.write_all(&[number as u8]);
+            }
+            return;
+        }
+        match self.on_interrupt.get() {
+            Some(interrupt) if number == Signal::INT.as_raw() => interrupt(),
+            _ => {
+                let _ = signal_hook::low_level::emulate_default_handler(number);
+            }
+        }
     }
 }
 
@@ -76,9 +127,14 @@ fn bit(number: i32) -> u64 {
         .unwrap_or(0)
 }
 
-/// Whether a program of the machine takes this signal, so that the host program should not.
-pub fn is_watched(vm: &Vm, number: i32) -> bool {
-    Host::of_machine(vm).signals.is_watched(number)
+/// Has a procedure called, on the thread for signals, for each SIGINT that the program does not watch. Only the first
+/// call has an effect.
+pub fn handle_interrupts(vm: &Vm, on_interrupt: OnInterrupt) {
+    let signals = &Host::of_machine(vm).signals;
+    if signals.shared.on_interrupt.set(on_interrupt).is_ok() {
+        // Without the thread Ctrl-C is lost, which is no reason not to run.
+        let _ = signals.take(Signal::INT.as_raw());
+    }
 }
 
 /// What the program wants to be called at its end. Asking takes it.
@@ -89,41 +145,14 @@ pub fn take_shutdown_procedure(vm: &Vm) -> Option<Value> {
 }
 
 fn open(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let signals = &Host::of(thread).signals;
-    let watched = signals.watched.clone();
-    let opened = io::pipe().and_then(|(reader, writer)| {
-        let source = start(writer, watched)?;
-        Ok((reader, source))
-    });
-    match opened {
-        Ok((reader, source)) => {
-            if let Some(old) = signals.source().replace(source) {
-                old.close();
-            }
+    match io::pipe() {
+        Ok((reader, writer)) => {
+            *Host::of(thread).signals.shared.writer() = Some(writer);
             let handle = Handle::from_descriptor(OwnedFd::from(reader), "signals");
             port_of_kind(thread, call, 0, handle)
         }
         Err(error) => Err(refused(thread, call, "watch signals", &error)),
     }
-}
-
-/// Starts the thread that takes signals.
-fn start(mut writer: io::PipeWriter, watched: Arc<AtomicU64>) -> io::Result<iterator::Handle> {
-    let mut signals = iterator::Signals::new([] as [i32; 0])?;
-    let source = signals.handle();
-    std::thread::Builder::new()
-        .name("watched-signals".into())
-        .spawn(move || {
-            for number in signals.forever() {
-                if watched.load(Ordering::SeqCst) & bit(number) != 0 {
-                    // Without a reader there is nobody to tell.
-                    let _ = writer.write_all(&[number as u8]);
-                } else if number != Signal::INT.as_raw() {
-                    let _ = signal_hook::low_level::emulate_default_handler(number);
-                }
-            }
-        })?;
-    Ok(source)
 }
 
 fn watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -139,13 +168,12 @@ fn watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Err(call.range_error(thread, 0, "a signal that a program can take"));
     }
     let signals = &Host::of(thread).signals;
-    let added = match &*signals.source() {
-        Some(source) => {
-            signals.watched.fetch_or(bit(number), Ordering::SeqCst);
-            source.add_signal(number)
-        }
-        None => Err(io::ErrorKind::NotConnected.into()),
-    };
+    // Before the first one can come.
+    signals
+        .shared
+        .watched
+        .fetch_or(bit(number), Ordering::SeqCst);
+    let added = signals.take(number);
     match added {
         Ok(()) => Ok(Value::fixnum(i64::from(number))),
         Err(error) => Err(refused(thread, call, "watch the signal", &error)),
@@ -163,7 +191,10 @@ fn number_of_signal(thread: &mut Thread, call: Call) -> Result<i32, Raise> {
 fn unwatch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let number = number_of_signal(thread, call)?;
     let signals = &Host::of(thread).signals;
-    signals.watched.fetch_and(!bit(number), Ordering::SeqCst);
+    signals
+        .shared
+        .watched
+        .fetch_and(!bit(number), Ordering::SeqCst);
     Ok(Value::UNSPECIFIED)
 }
 
