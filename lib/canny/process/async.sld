@@ -93,7 +93,7 @@
                                           who)))))))
 
     ;; A supply of the lines that a command writes.  It ends when the command has; one that fails ends it with an error, unless
-    ;; `#:check` is false.  `#:input`, `#:error`, `#:environment`, `#:variables` and `#:directory` are those of `spawn`.
+    ;; `#:check` is false.  `#:input`, `#:error`, `#:environment`, `#:variables` and `#:directory` are those of `(canny process)`.
     (define* (command-lines command #:key (input 'null) (error 'inherit)
                             (environment 'inherit) (variables '()) (directory #f) (check #t))
       (on-demand-supply
