@@ -295,6 +295,13 @@ fn step_back(instruction: &Instruction, live: &mut RegisterSet) {
     }
     instruction.each_definition(|register| live.remove(register));
     instruction.each_use(|register| live.insert(register));
+    // Code of the machine's own keeps registers over a call that no instruction reads afterwards.
+    if let Some(map) = instruction.extension(Extension::LiveMap)
+        && map & WIDE_MAP == 0
+    {
+        let kept = (0..NARROW_REGISTERS).filter(|register| map >> register & 1 != 0);
+        kept.for_each(|register| live.insert(register));
+    }
     if instruction.row().window == Window::Stub {
         live.remove_from(0);
     }
@@ -399,6 +406,19 @@ mod tests {
         let mut maps = Vec::new();
         table.each_live_map(&code, |call, live| maps.push((call.pc, registers(live))));
         assert_eq!(maps, [(2, vec![2])]);
+    }
+
+    #[test]
+    fn what_a_call_keeps_is_live_before_it() {
+        let code = [
+            encode_abc(Opcode::Move, 4, 1, 0),
+            encode_abc(Opcode::Call, 2, 1, 0),
+            1 << 1,
+            encode_abc(Opcode::Return, 2, 0, 0),
+        ];
+        let table = LivenessTable::new(&code, 5).unwrap();
+        assert_eq!(registers(&table.live_before(&code, 1)), [1, 2, 4]);
+        assert_eq!(registers(&table.live_after(&code, 1)), [2]);
     }
 
     #[test]

@@ -139,6 +139,11 @@ impl Thread {
         self.tasks().count.fetch_add(change, Ordering::SeqCst) + change
     }
 
+    /// Asks every worker's task to give way.
+    pub fn preempt_workers(&mut self) {
+        self.tasks().host.preempt_all();
+    }
+
     /// The lane of the current task; `free` if it may run anywhere.
     pub(crate) fn lane_of_task(&self, free: Lane) -> Lane {
         let lane = self

@@ -51,6 +51,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         Ok(Value::UNSPECIFIED)
     };
     "%serve" => |thread, _| Err(thread.serve());
+    "%preempt-all!" => |thread, _| {
+        thread.preempt_workers();
+        Ok(Value::UNSPECIFIED)
+    };
     "%arm-timer" => arm_timer;
     "%park-ticket!" => |thread, call: Call| {
         let ticket = call.index(thread, 0)?;

@@ -46,6 +46,11 @@ impl MachineHost {
         self.workers().insert(worker, interrupts);
     }
 
+    /// Asks every worker's task to give way.
+    pub(crate) fn preempt_all(&self) {
+        self.workers().values().for_each(|worker| worker.preempt());
+    }
+
     /// How a task has asked the program to end.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit
