@@ -600,11 +600,16 @@
     (define exit
       (case-lambda
         (()
-         (%rewind '())
+         (finish)
          (%exit))
         ((code)
-         (%rewind '())
+         (finish)
          (%exit code))))
+
+    (define (finish)
+      (%rewind '())
+      (let ((hook (%take-exit-hook!)))
+        (if hook (hook))))
 
     (define emergency-exit
       (case-lambda

@@ -14,30 +14,29 @@
   (begin
 
     (define piece-size 65536)
+    (define piece-size-max 16777216)
+
+    ;; What is left of a port, of pieces that a procedure of a size and the port reads. A piece may be twice as large as the
+    ;; one before.
+    (define (join read-piece input join-pieces)
+      (let next ((size piece-size) (pieces '()))
+        (let ((piece (read-piece size input)))
+          (cond ((not (eof-object? piece))
+                 (next (min (* 2 size) piece-size-max) (cons piece pieces)))
+                ((and (pair? pieces) (null? (cdr pieces))) (car pieces))
+                (else (join-pieces (reverse! pieces)))))))
 
     ;; The rest of the characters of a port.
     (define (port->string . port)
-      (let ((input (if (pair? port) (car port) (current-input-port)))
-            (output (open-output-string)))
-        (let next ()
-          (let ((piece (read-string piece-size input)))
-            (if (eof-object? piece)
-                (get-output-string output)
-                (begin
-                  (write-string piece output)
-                  (next)))))))
+      (join (lambda (size input) (%read-rest input))
+            (if (pair? port) (car port) (current-input-port))
+            string-concatenate))
 
     ;; The rest of the bytes of a binary port.
     (define (port->bytevector . port)
-      (let ((input (if (pair? port) (car port) (current-input-port)))
-            (output (open-output-bytevector)))
-        (let next ()
-          (let ((piece (read-bytevector piece-size input)))
-            (if (eof-object? piece)
-                (get-output-bytevector output)
-                (begin
-                  (write-bytevector piece output)
-                  (next)))))))
+      (join read-bytevector
+            (if (pair? port) (car port) (current-input-port))
+            (lambda (pieces) (apply bytevector-append pieces))))
 
     ;; `(port->list [reader [port]])`: what the reader gives until the end-of-file object. The reader is `read` unless given.
     (define (port->list . arguments)

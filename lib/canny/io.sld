@@ -475,7 +475,7 @@
           (else #f)))
       (check-argument 'transcode-output 1 binary-port? "binary output port" port)
       (check-argument 'transcode-output 1 output-port? "binary output port" port)
-      text-port)
+      (note-output! text-port))
 
     ;; Decoders and encoders without a port.
 
@@ -748,6 +748,87 @@
           ((7) (lambda (successor) (set! port successor)))
           (else #f))))
 
+    ;; Output ports of procedures, the last one first, so that nothing is lost if the program ends without closing them.
+    ;; They are held weakly; the guardian gives those that nothing else refers to any more. Several threads note ports at once:
+    ;; what is known is replaced as a whole, if it is still what it was.
+    (define-record-type known-outputs
+      (make-known-outputs state)
+      known-outputs?
+      (state known-outputs-state set-known-outputs-state!))
+
+    (define-record-type output-list
+      (make-output-list ports count sweep-at)
+      output-list?
+      (ports output-list-ports)
+      (count output-list-count)
+      (sweep-at output-list-sweep-at))
+
+    (define sweep-at-least 64)
+    (define known (make-known-outputs (make-output-list '() 0 sweep-at-least)))
+    (define abandoned (make-guardian))
+
+    (define (note-output! port)
+      (finish-abandoned)
+      (%set-exit-hook! finish-outputs)
+      (let ((reference (weak-cons port #f)))
+        (let again ((old (known-outputs-state known)))
+          (let ((held (%compare-and-swap! known 0 old (with-output reference (swept old)))))
+            (if (not (eq? held old))
+                (again held)))))
+      (abandoned port)
+      port)
+
+    (define (with-output reference list)
+      (make-output-list (cons reference (output-list-ports list))
+                        (+ (output-list-count list) 1)
+                        (output-list-sweep-at list)))
+
+    ;; The list without the ports that are closed or gone, if it has grown to twice of what was left the last time.
+    (define (swept list)
+      (if (< (output-list-count list) (output-list-sweep-at list))
+          list
+          (let* ((open (open-outputs (output-list-ports list)))
+                 (count (length open)))
+            (make-output-list open count (max sweep-at-least (* 2 count))))))
+
+    (define (open-outputs outputs)
+      (let next ((rest outputs) (open '()))
+        (if (null? rest)
+            (reverse! open)
+            (let ((port (weak-car (car rest))))
+              (next (cdr rest)
+                    (if (and port (output-port-open? port))
+                        (cons (car rest) open)
+                        open))))))
+
+    ;; What goes wrong is told, and changes nothing about how the program ends.
+    (define (finish-output port)
+      (if (output-port-open? port)
+          (guard (object (#t (write-string "canny: " (current-error-port))
+                          (write-string (port-name port) (current-error-port))
+                          (write-string ": " (current-error-port))
+                          (if (error-object? object)
+                              (write-string (error-object-message object) (current-error-port))
+                              (write object (current-error-port)))
+                          (newline (current-error-port))))
+            (flush-output-port port))))
+
+    (define (finish-abandoned)
+      (let next ()
+        (let ((port (abandoned)))
+          (if port
+              (begin
+                (finish-output port)
+                (next))))))
+
+    (define (finish-outputs)
+      (finish-abandoned)
+      (let next ((rest (output-list-ports (known-outputs-state known))))
+        (if (pair? rest)
+            (let ((port (weak-car (car rest))))
+              (if port (finish-output port))
+              (next (cdr rest))))))
+
     ;; A binary output port whose bytes a procedure takes: `(write! bytevector start count)` takes at least one of `count` bytes
     ;; from `start` on and gives the number of those that it took.
     (define* (make-binary-output name write! #:key (position #f) (set-position! #f) (close #f)
@@ -762,7 +843,7 @@
                                     write! position set-position! close flush))
              (port (%open-channel name serve #f)))
         ((serve 7) port)
-        port))
+        (note-output! port)))
 
     ;; A textual output port whose characters a procedure takes: `(write! string start count)`, likewise.
     (define* (make-textual-output name write! #:key (position #f) (set-position! #f) (close #f)
@@ -777,7 +858,7 @@
                                     write! position set-position! close flush))
              (port (%transcode-output (%open-channel name serve #f) "UTF-8" 'raise 'omit 'block)))
         ((serve 7) port)
-        port))
+        (note-output! port)))
 
     ;; A binary port for both directions whose bytes procedures make and take; see `make-binary-input` and
     ;; `make-binary-output`. With `position` and `set-position!`, which go together, both have one position. `close` is called

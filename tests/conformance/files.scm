@@ -16,6 +16,11 @@
                  (read-string 4 port)
                  (port->string port)))
   (test #t (string=? long-text (port->string (open-input-string long-text))))
+  ;; Latin-1 and wide texts, with parts of ASCII that are longer than a block and wider ones across blocks.
+  (for-each (lambda (part)
+              (let ((text (string-append long-text part long-text part part)))
+                (test #t (string=? text (port->string (open-input-string text))))))
+            (list "\xe9;" "\x3bb;" "\x1f600;" (make-string 5000 #\xff) (make-string 5000 #\x20ac)))
   (test "given" (parameterize ((current-input-port (open-input-string "given")))
                   (port->string)))
   (test '() (port->lines (open-input-string "")))

@@ -38,7 +38,7 @@ verbs
   history        measure commit by commit: a table and a chart of time, allocation and memory
   warmup         measure how soon programs are fast, and what that costs short ones
   programs       random programs must behave the same with the specializer as without
-  fuzz           throw generated input at reader, expander, verifier and number parser
+  fuzz           throw generated input at whatever reads: sources, code, numbers, formats, encodings
 
 `cargo xtask VERB --help` explains a verb's options.
 ";

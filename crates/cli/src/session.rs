@@ -120,6 +120,14 @@ impl Session {
         }
     }
 
+    /// What the program wants to be called when it ends, as `exit` does it.
+    pub fn run_exit_hook(&mut self) {
+        if let Some(hook) = canny_lib::host::take_exit_hook(&self.vm) {
+            // How the program ended stays as it is.
+            let _ = self.thread.run(hook);
+        }
+    }
+
     /// The compiler's side of the machine.
     pub fn evaluation(&self) -> &Evaluation {
         evaluation_of(&self.vm)
@@ -191,6 +199,9 @@ pub fn run_program(options: &Options, source: &Source) -> u8 {
         let prepared = session.evaluation().prepare_program(&name, &bytes);
         session.run(prepared).map(|_| ())
     };
+    if !matches!(result, Err(Failure::Exit(Exit::Code(_)))) {
+        session.run_exit_hook();
+    }
     session.finish(options);
     match result {
         Ok(()) => 0,

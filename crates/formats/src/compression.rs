@@ -208,6 +208,7 @@ pub struct CompressingDevice {
     /// Something was written since the last flush.
     is_dirty: bool,
     closes_target: bool,
+    is_complete: bool,
 }
 
 impl CompressingDevice {
@@ -224,6 +225,7 @@ impl CompressingDevice {
             pending: Vec::new(),
             is_dirty: false,
             closes_target,
+            is_complete: false,
         }
     }
 
@@ -275,7 +277,12 @@ impl ByteDevice for CompressingDevice {
             .map_err(|error| system_error(&error))
     }
 
+    fn completes_when_closed(&self) -> bool {
+        true
+    }
+
     fn close(&mut self) -> io::Result<()> {
+        self.is_complete = true;
         self.encoder.finish(&mut self.pending)?;
         let mut target = self.target.lock();
         let written = target.write_bytes(&self.pending, Wait::Blocking);
@@ -300,6 +307,20 @@ impl ByteDevice for CompressingDevice {
             .handle()
             .cloned()
             .map(Awaited::Handle)
+    }
+}
+
+impl Drop for CompressingDevice {
+    /// A port that nothing refers to any more and that was not closed: its data are completed nevertheless, if nobody uses
+    /// the target just now. Nobody is left to hear of an error.
+    fn drop(&mut self) {
+        if !self.is_complete
+            && self.encoder.finish(&mut self.pending).is_ok()
+            && let Some(mut target) = self.target.try_lock()
+            && target.is_open()
+        {
+            let _ = target.write_bytes(&self.pending, Wait::Blocking);
+        }
     }
 }
 

@@ -42,6 +42,11 @@ pub trait ByteDevice: Send {
         None
     }
 
+    /// Whether what was written is complete only when the device is closed.
+    fn completes_when_closed(&self) -> bool {
+        false
+    }
+
     /// Called once, when the handle is closed, without its lock: it may wait.
     fn close(&mut self) -> io::Result<()> {
         Ok(())

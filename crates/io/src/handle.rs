@@ -444,6 +444,11 @@ impl Handle {
         drop(backend);
     }
 
+    /// Whether what was written is complete only when the handle is closed.
+    pub fn completes_when_closed(&self) -> bool {
+        matches!(&*self.lock(), Backend::Device(device) if device.completes_when_closed())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Backend> {
         self.backend.lock().unwrap_or_else(PoisonError::into_inner)
     }

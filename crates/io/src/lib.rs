@@ -45,7 +45,7 @@ pub use handle::{Access, FileLock, Handle};
 pub use lending::{Borrower, Lender, Loan, SharedPort};
 pub use line_separator::LineSeparator;
 pub use port::{BinaryInput, BinaryOutput, Buffering, TextInput, TextOutput};
-pub use registry::flush_all;
+pub use registry::{finish_all, flush_all};
 pub use text::{Text, Width};
 pub use wait::Wait;
 pub use window::Location;

@@ -1,12 +1,14 @@
 //! The registry of open outputs, so that nothing written is lost however the process ends.
 //!
 //! An output that is shared is registered by that, weakly: dropping its last reference flushes and
-//! forgets it. Whoever ends the process calls [`flush_all`] first.
+//! forgets it. Whoever ends the process calls [`finish_all`] first, which also closes outputs whose data only that
+//! completes, such as compressed ones.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::error::IoError;
+use crate::handle::Handle;
 use crate::lending::{Lender, SharedPort};
 use crate::port::{BinaryOutput, TextOutput};
 use crate::wait::Wait;
@@ -18,12 +20,24 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 trait Output: Send {
     /// Writes out what is pending, if the output is open.
     fn write_pending(&mut self, wait: Wait<'_>) -> Result<(), IoError>;
+
+    /// Closes the output, if it is open and its data are complete only then.
+    fn complete(&mut self, wait: Wait<'_>) -> Result<(), IoError>;
 }
 
 impl Output for TextOutput {
     fn write_pending(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         if self.is_open() && self.pending() > 0 {
             self.flush(wait)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn complete(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        let completes = |handle: &Arc<Handle>| handle.completes_when_closed();
+        if self.is_open() && self.handle().is_some_and(completes) {
+            self.close(wait)
         } else {
             Ok(())
         }
@@ -38,17 +52,33 @@ impl Output for BinaryOutput {
             Ok(())
         }
     }
+
+    fn complete(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+        let completes = |handle: &Arc<Handle>| handle.completes_when_closed();
+        if self.is_open() && self.handle().is_some_and(completes) {
+            self.close(wait)
+        } else {
+            Ok(())
+        }
+    }
 }
 
 /// A shared output of any kind.
 trait SharedOutput: Send + Sync {
     /// Writes out what is pending; `None` if somebody else holds the output.
     fn try_write_pending(&self, wait: Wait<'_>) -> Option<Result<(), IoError>>;
+
+    /// Completes the output likewise.
+    fn try_complete(&self, wait: Wait<'_>) -> Option<Result<(), IoError>>;
 }
 
 impl<P: Output + Lender> SharedOutput for SharedPort<P> {
     fn try_write_pending(&self, wait: Wait<'_>) -> Option<Result<(), IoError>> {
         Some(self.try_lock()?.write_pending(wait))
+    }
+
+    fn try_complete(&self, wait: Wait<'_>) -> Option<Result<(), IoError>> {
+        Some(self.try_lock()?.complete(wait))
     }
 }
 
@@ -104,23 +134,36 @@ fn register(output: &Arc<dyn SharedOutput>) {
 /// what went wrong. An output whose lock another thread does not give up is reported as `WouldBlock`.
 /// The caller must not hold the lock of an output.
 pub fn flush_all(wait: Wait<'_>) -> Vec<IoError> {
-    let outputs: Vec<Arc<dyn SharedOutput>> = {
-        let registry = OPEN_OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner);
-        registry.outputs.iter().filter_map(Weak::upgrade).collect()
-    };
-    let mut errors = Vec::new();
-    for output in outputs {
-        if let Err(error) = flush_shared(&*output, wait) {
-            errors.push(error);
-        }
-    }
+    let outputs = open_outputs();
+    let outcomes = outputs
+        .iter()
+        .map(|output| patiently(|| output.try_write_pending(wait)));
+    outcomes.filter_map(Result::err).collect()
+}
+
+/// The same when the process ends: closes outputs whose data are complete only then, the last ones first, since they may
+/// write to earlier ones.
+pub fn finish_all(wait: Wait<'_>) -> Vec<IoError> {
+    let outputs = open_outputs();
+    let outcomes = outputs
+        .iter()
+        .rev()
+        .map(|output| patiently(|| output.try_complete(wait)));
+    let mut errors: Vec<IoError> = outcomes.filter_map(Result::err).collect();
+    errors.extend(flush_all(wait));
     errors
 }
 
-fn flush_shared(output: &dyn SharedOutput, wait: Wait<'_>) -> Result<(), IoError> {
+fn open_outputs() -> Vec<Arc<dyn SharedOutput>> {
+    let registry = OPEN_OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+    registry.outputs.iter().filter_map(Weak::upgrade).collect()
+}
+
+/// Repeats an operation while somebody else holds the output, for a time.
+fn patiently(mut attempt: impl FnMut() -> Option<Result<(), IoError>>) -> Result<(), IoError> {
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {
-        match output.try_write_pending(wait) {
+        match attempt() {
             Some(outcome) => return outcome,
             None if Instant::now() >= deadline => return Err(IoError::WouldBlock),
             None => std::thread::sleep(Duration::from_millis(1)),

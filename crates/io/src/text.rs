@@ -30,9 +30,16 @@ impl<'a> Text<'a> {
         if utf8.is_ascii() {
             return Text::ascii(utf8);
         }
-        // Both loops are flat over bytes, so that they are vectorized.
-        let continuations = utf8.bytes().filter(|byte| byte & 0xC0 == 0x80).count();
-        let largest = utf8.bytes().fold(0, |largest, byte| largest.max(byte));
+        // Counts of blocks fit in a byte, as what is counted, so that the loop is vectorized well.
+        let (mut continuations, mut largest) = (0, 0);
+        for block in utf8.as_bytes().chunks(240) {
+            let mut count = 0u8;
+            for &byte in block {
+                count += u8::from(byte & 0xC0 == 0x80);
+                largest = largest.max(byte);
+            }
+            continuations += usize::from(count);
+        }
         // U+00FF is the last character whose first byte is 0xC3.
         let width = if largest <= 0xC3 {
             Width::Latin1
@@ -98,8 +105,30 @@ impl<'a> Text<'a> {
     /// Fills `target`, whose length is `self.length()`, with one word per character.
     pub fn copy_utf32(&self, target: &mut [u32]) {
         assert_eq!(target.len(), self.length, "string of the wrong length");
-        for (slot, character) in target.iter_mut().zip(self.utf8.chars()) {
-            *slot = u32::from(character);
+        // Most texts are ASCII for the most part, which is copied many bytes at once.
+        const BLOCK: usize = 32;
+        let (mut rest, mut slots) = (self.utf8, target);
+        while !rest.is_empty() {
+            let block = rest.as_bytes().first_chunk::<BLOCK>();
+            let done = match block {
+                Some(block) if block.is_ascii() => {
+                    for (slot, &byte) in slots.iter_mut().zip(block) {
+                        *slot = u32::from(byte);
+                    }
+                    (BLOCK, BLOCK)
+                }
+                _ => {
+                    let part = &rest[..rest.ceil_char_boundary(BLOCK.min(rest.len()))];
+                    let mut length = 0;
+                    for (slot, character) in slots.iter_mut().zip(part.chars()) {
+                        *slot = u32::from(character);
+                        length += 1;
+                    }
+                    (part.len(), length)
+                }
+            };
+            rest = &rest[done.0..];
+            slots = &mut slots[done.1..];
         }
     }
 }

@@ -33,13 +33,14 @@ use crate::primitives::evaluation::Loaders;
 use crate::primitives::host_objects::HostTable;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
-use crate::primitives::regexp::Regex;
+use crate::primitives::regexp::Expression;
 use crate::primitives::tasks::Suspended;
 use crate::primitives::watches::Watch;
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
 };
+pub use crate::primitives::system::take_exit_hook;
 
 /// An object that was raised and that no handler took, ready to be shown.
 #[derive(Clone, Debug)]
@@ -94,7 +95,7 @@ pub(crate) struct Host {
     pub(crate) identifiers: Identifiers,
     /// A reader is taken out while it is used.
     pub(crate) json_readers: HostTable<Mutex<Option<Box<JsonReader>>>>,
-    pub(crate) regexes: HostTable<Regex>,
+    pub(crate) regexes: HostTable<Expression>,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
     script_file: OnceLock<Option<String>>,

@@ -294,6 +294,20 @@ impl ObjectRef {
             .store(Value::ZERO.bits(), Ordering::Release);
     }
 
+    /// Copies units into a `string32` from `start` on. Panics when out of range.
+    pub fn copy_utf32_in(self, start: usize, units: &[u32]) {
+        assert!(self.kind() == Kind::String32);
+        assert!(start <= self.length() && units.len() <= self.length() - start);
+        // SAFETY: the range is inside the live object, whose units are aligned; `copy` allows the source to overlap.
+        unsafe {
+            std::ptr::copy(
+                units.as_ptr(),
+                (self.payload_address() + 4 * start) as *mut u32,
+                units.len(),
+            );
+        }
+    }
+
     /// Replaces the flags.
     ///
     /// # Safety

@@ -261,9 +261,7 @@ impl TextBuilder {
         }
         let data = thread.try_leaf(Kind::String32, 0, self.wide.len())?;
         let object = data.as_object().expect("a leaf");
-        for (index, &unit) in self.wide.iter().enumerate() {
-            object.set_utf32(index, unit);
-        }
+        object.copy_utf32_in(0, &self.wide);
         Ok(thread.string_of_data(data, self.wide.len(), 0))
     }
 
@@ -282,9 +280,7 @@ impl TextBuilder {
         }
         let data = thread.leaf(Kind::String32, 0, self.wide.len());
         let object = data.as_object().expect("a leaf");
-        for (index, &unit) in self.wide.iter().enumerate() {
-            object.set_utf32(index, unit);
-        }
+        object.copy_utf32_in(0, &self.wide);
         thread.string_of_data(data, self.wide.len(), flags)
     }
 }

@@ -244,7 +244,7 @@ fn piece(random: &mut Random, corpus: &Corpus) -> Vec<u8> {
 }
 
 /// The bytes after a few insertions, deletions, repetitions and changes.
-fn mutated(random: &mut Random, mut bytes: Vec<u8>, pieces: &[&str]) -> Vec<u8> {
+pub fn mutated(random: &mut Random, mut bytes: Vec<u8>, pieces: &[&str]) -> Vec<u8> {
     for _ in 0..random.below(8) {
         let at = random.below(bytes.len() + 1);
         match random.below(6) {

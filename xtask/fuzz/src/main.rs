@@ -1,12 +1,14 @@
 //! The fuzzer: `cargo xtask fuzz`.
 //!
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the code
-//! under test; oracles ([`oracle`]) know nothing of where an input came from. A case is a function of
+//! under test; oracles ([`oracle`]) know nothing of where an input came from. Those of [`formats`] stand beside each
+//! other. A case is a function of
 //! the seed and its number, so that a finding is repeated by `--seed S --first N --cases 1`. A panic,
 //! a broken promise or a case that does not end is a finding; its input is kept in a file.
 #![forbid(unsafe_code)]
 
 mod corpus;
+mod formats;
 mod generate;
 mod oracle;
 // The generator of programs, in a crate that may not depend on this one's, draws the same numbers.
@@ -21,7 +23,9 @@ use std::time::{Duration, Instant};
 use random::Random;
 
 const HELP: &str = "\
-usage: cargo xtask fuzz [OPTION…] [reader|expander|bytecode|number|all]
+usage: cargo xtask fuzz [OPTION…] [TARGET|all]
+
+targets: reader, expander, bytecode, number, json, csv, decoder
 
   --seconds N   time for each target (20)
   --seed N      where the random numbers start (from the clock)
@@ -61,6 +65,21 @@ const TARGETS: &[Target] = &[
         name: "number",
         generate: generate::number,
         check: oracle::number,
+    },
+    Target {
+        name: "json",
+        generate: formats::json_text,
+        check: formats::json,
+    },
+    Target {
+        name: "csv",
+        generate: formats::csv_text,
+        check: formats::csv,
+    },
+    Target {
+        name: "decoder",
+        generate: formats::encoded_text,
+        check: formats::decoder,
     },
 ];
 

@@ -35,10 +35,26 @@ enum Kind {
     Chez,
     Gambit,
     Racket,
-    Lua {
+    /// What runs the program's version whose file has this extension.
+    Script {
         program: &'static str,
+        extension: &'static str,
         options: &'static [&'static str],
     },
+}
+
+impl Kind {
+    fn script(
+        program: &'static str,
+        extension: &'static str,
+        options: &'static [&'static str],
+    ) -> Kind {
+        Kind::Script {
+            program,
+            extension,
+            options,
+        }
+    }
 }
 
 /// How to start a prepared program, any number of times.
@@ -78,13 +94,6 @@ impl Prepared {
 
 /// Canny first, then `baseline` if given, then the installed peers (those of `wanted`, if given).
 pub fn all(canny: &Path, baseline: Option<&Path>, wanted: Option<&[String]>) -> Vec<Engine> {
-    let mut engines = vec![Engine::canny(canny)];
-    if let Some(path) = baseline {
-        engines.push(Engine {
-            name: "baseline",
-            kind: Kind::Canny(path.to_path_buf()),
-        });
-    }
     let peers = [
         ("guile-nojit", "guile", Kind::Guile { jit: false }),
         ("guile", "guile", Kind::Guile { jit: true }),
@@ -94,28 +103,46 @@ pub fn all(canny: &Path, baseline: Option<&Path>, wanted: Option<&[String]>) -> 
         (
             "luajit-nojit",
             "luajit",
-            Kind::Lua {
-                program: "luajit",
-                options: &["-joff"],
-            },
+            Kind::script("luajit", "lua", &["-joff"]),
         ),
-        (
-            "luajit",
-            "luajit",
-            Kind::Lua {
-                program: "luajit",
-                options: &[],
-            },
-        ),
-        (
-            "lua",
-            "lua5.4",
-            Kind::Lua {
-                program: "lua5.4",
-                options: &[],
-            },
-        ),
+        ("luajit", "luajit", Kind::script("luajit", "lua", &[])),
+        ("lua", "lua5.4", Kind::script("lua5.4", "lua", &[])),
     ];
+    beside(canny, baseline, wanted, peers)
+}
+
+/// What the tools of the system are called among the engines.
+pub const TOOLS: &str = "tools";
+
+/// The same with the peers of input and output.
+pub fn input_output(
+    canny: &Path,
+    baseline: Option<&Path>,
+    wanted: Option<&[String]>,
+) -> Vec<Engine> {
+    let peers = [
+        ("node", "node", Kind::script("node", "js", &[])),
+        ("python", "python3", Kind::script("python3", "py", &[])),
+        ("perl", "perl", Kind::script("perl", "pl", &[])),
+        ("luajit", "luajit", Kind::script("luajit", "lua", &[])),
+        (TOOLS, "sh", Kind::script("sh", "sh", &[])),
+    ];
+    beside(canny, baseline, wanted, peers)
+}
+
+fn beside<const COUNT: usize>(
+    canny: &Path,
+    baseline: Option<&Path>,
+    wanted: Option<&[String]>,
+    peers: [(&'static str, &str, Kind); COUNT],
+) -> Vec<Engine> {
+    let mut engines = vec![Engine::canny(canny)];
+    if let Some(path) = baseline {
+        engines.push(Engine {
+            name: "baseline",
+            kind: Kind::Canny(path.to_path_buf()),
+        });
+    }
     for (name, program, kind) in peers {
         let chosen = wanted.is_none_or(|names| names.iter().any(|wanted| wanted == name));
         if chosen && workspace::installed(program) {
@@ -143,18 +170,19 @@ impl Engine {
             Kind::Chez => prepare_chez(program, &stem).map(Some),
             Kind::Gambit => prepare_gambit(program, &stem).map(Some),
             Kind::Racket => prepare_racket(program, &stem).map(Some),
-            Kind::Lua {
-                program: lua,
+            Kind::Script {
+                program: interpreter,
+                extension,
                 options,
-            } => match &program.lua {
+            } => match program.version(extension) {
                 None => Ok(None),
                 Some(source) => {
-                    let path = with_suffix(&stem, "lua");
+                    let path = with_suffix(&stem, extension);
                     workspace::write(&path, source)?;
                     let mut words = options.to_vec();
                     let path = path.to_string_lossy();
                     words.push(&path);
-                    Ok(Some(Prepared::new(*lua, &words)))
+                    Ok(Some(Prepared::new(*interpreter, &words)))
                 }
             },
         }

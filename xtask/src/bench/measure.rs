@@ -75,7 +75,7 @@ impl Table {
     pub fn start_up(&self, engine: usize) -> f64 {
         self.rows
             .iter()
-            .find(|row| row.program == START_UP && row.group == Group::Own)
+            .find(|row| row.program == START_UP && row.group != Group::Suite)
             .and_then(|row| row.cells[engine].samples())
             .map_or(0.0, Samples::cpu)
     }
@@ -92,6 +92,12 @@ impl Table {
     /// Canny's net time as a multiple of the engine's; below one, canny is faster.
     pub fn ratio(&self, row: &Row, engine: usize) -> Option<f64> {
         Some(self.net(row, 0)? / self.net(row, engine)?)
+    }
+
+    /// Canny's net time as a multiple of the least that one of these engines takes.
+    pub fn ratio_to_best(&self, row: &Row, engines: &[usize]) -> Option<f64> {
+        let ratios = engines.iter().filter_map(|&engine| self.ratio(row, engine));
+        ratios.max_by(f64::total_cmp)
     }
 
     /// The geometric mean of the ratios to an engine, and how many there were. Start-up is no part.

@@ -1,13 +1,14 @@
 //! `cargo xtask bench`: programs × engines × rounds, interleaved, reported as ratios.
 //!
 //! Every engine runs the same work: our own programs in `benches/` (with a Lua version where there is
-//! one) and, given its path, the r7rs-benchmarks collection. In a round each engine runs each program
+//! one) and, given its path, the r7rs-benchmarks collection; or, beside other peers, those in `benches/io`. In a round each engine runs each program
 //! once, so that a slow minute of the machine hits all of them. The figure is the median of the
 //! process's CPU time; ratios are taken net of the engine's start-up. Answers are checked; a wrong one,
 //! an error or a time-out takes the pair out of the tables and is listed. No time is asserted.
 
 mod chart;
 pub mod engines;
+mod inputs;
 pub mod measure;
 pub mod programs;
 mod report;
@@ -23,6 +24,9 @@ usage: cargo xtask bench [OPTION…]
 
   --suite PATH    also run the r7rs-benchmarks collection checked out at PATH
   --suite-only    leave out our own programs
+  --io            only input and output: the programs of benches/io beside Node, Python, Perl,
+                  LuaJIT and the tools of the system; 400 MB of files are made for them
+  --keep          leave those files where they are
   --rounds N      rounds to take the median of (3)
   --scale N       divide the iteration counts of r7rs-benchmarks by N (10)
   --only A,B      only these programs
@@ -41,6 +45,8 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         return Ok(());
     }
     let suite = arguments.path("--suite")?;
+    let input_output = arguments.flag("--io");
+    let keep = arguments.flag("--keep");
     let suite_only = arguments.flag("--suite-only");
     let rounds = arguments.number("--rounds", 3)?.max(1) as usize;
     let scale = arguments.number("--scale", 10)?.max(1);
@@ -53,11 +59,20 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     arguments.finish()?;
 
     let directory = workspace::scratch_directory("bench")?;
-    let mut all = programs::own(&workspace::root().join("benches"))?;
+    let benches = workspace::root().join("benches");
+    let place = directory.join("io");
+    let mut all = if input_output {
+        programs::input_output(&benches.join("io"), &place)?
+    } else {
+        programs::own(&benches)?
+    };
     if suite_only {
         all.retain(|program| program.name == programs::START_UP);
     }
     if let Some(path) = &suite {
+        if input_output {
+            return Err("--io and --suite do not go together".to_owned());
+        }
         all.extend(suite::programs(path, &directory, scale)?);
     }
     if let Some(names) = &only {
@@ -70,14 +85,29 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         // The start-up program stays, since ratios are net of it.
         all.retain(|program| names.contains(&program.name) || program.name == programs::START_UP);
     }
-    let engines = engines::all(&canny, baseline.as_deref(), wanted_engines.as_deref());
+    let engines = if input_output {
+        engines::input_output(&canny, baseline.as_deref(), wanted_engines.as_deref())
+    } else {
+        engines::all(&canny, baseline.as_deref(), wanted_engines.as_deref())
+    };
+    if input_output {
+        for new in ["inputs", "outputs"] {
+            let new = place.join(new);
+            std::fs::create_dir_all(&new).map_err(|error| format!("{}: {error}", new.display()))?;
+        }
+        inputs::generate(&place.join("inputs"))?;
+    }
     let names: Vec<_> = engines.iter().map(|engine| engine.name).collect();
     eprintln!(
         "{} programs, {rounds} rounds, engines: {}",
         all.len(),
         names.join(", ")
     );
-    let table = measure::measure(&all, &engines, rounds, time_limit, &directory)?;
+    let table = measure::measure(&all, &engines, rounds, time_limit, &directory);
+    if input_output && !keep {
+        let _ = std::fs::remove_dir_all(&place);
+    }
+    let table = table?;
     let out = workspace::target_directory().join("bench");
     std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     let csv = report::csv(&table);

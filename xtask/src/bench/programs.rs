@@ -1,4 +1,4 @@
-//! What is measured: a program in Scheme and perhaps in Lua, its input, and how its answer is checked.
+//! What is measured: a program in Scheme and perhaps in other languages, its input, and how its answer is checked.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,8 @@ pub const START_UP: &str = "hello";
 pub enum Group {
     Own,
     Suite,
+    /// Input and output, beside other languages.
+    InputOutput,
 }
 
 #[derive(Clone, Debug)]
@@ -47,18 +49,48 @@ pub struct Program {
     pub scheme: String,
     /// Appended after the program for every engine, with `@ENGINE@` standing for its name.
     pub closing: String,
-    pub lua: Option<String>,
+    /// The same program in other languages: the extension of its file, and its text.
+    pub versions: Vec<(&'static str, String)>,
     pub input: Option<PathBuf>,
     /// The directory it runs in, if it opens files by relative names.
     pub directory: Option<PathBuf>,
     pub check: Check,
 }
 
+impl Program {
+    /// The program in the language whose files have this extension.
+    pub fn version(&self, extension: &str) -> Option<&str> {
+        let found = self.versions.iter().find(|(known, _)| *known == extension);
+        found.map(|(_, text)| text.as_str())
+    }
+}
+
 /// Reads `benches/*.scm`. The first line of each is `;;; expect: OUTPUT`; `NAME.lua` beside it is the
 /// same program in Lua.
 pub fn own(directory: &Path) -> Result<Vec<Program>, String> {
+    read(directory, Group::Own, &["lua"])
+}
+
+/// Reads `benches/io/*.scm` likewise. They run in `place`, which has directories `inputs` and `outputs`.
+pub fn input_output(directory: &Path, place: &Path) -> Result<Vec<Program>, String> {
+    let extensions = ["js", "lua", "pl", "py", "sh"];
+    let mut programs = read(directory, Group::InputOutput, &extensions)?;
+    for program in &mut programs {
+        program.directory = Some(place.to_path_buf());
+    }
+    Ok(programs)
+}
+
+fn read(
+    directory: &Path,
+    group: Group,
+    extensions: &[&'static str],
+) -> Result<Vec<Program>, String> {
     let mut programs = Vec::new();
     for path in workspace::files(directory, "scm") {
+        if path.parent() != Some(directory) {
+            continue;
+        }
         let scheme = workspace::read(&path)?;
         let expected = scheme
             .lines()
@@ -66,18 +98,20 @@ pub fn own(directory: &Path) -> Result<Vec<Program>, String> {
             .and_then(|line| line.strip_prefix(";;; expect: "))
             .ok_or_else(|| format!("{}: the first line is not `;;; expect: …`", path.display()))?
             .to_owned();
-        let lua_path = path.with_extension("lua");
-        let lua = match lua_path.exists() {
-            true => Some(workspace::read(&lua_path)?),
-            false => None,
-        };
+        let mut versions = Vec::new();
+        for &extension in extensions {
+            let path = path.with_extension(extension);
+            if path.exists() {
+                versions.push((extension, workspace::read(&path)?));
+            }
+        }
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         programs.push(Program {
             name: name.into_owned(),
-            group: Group::Own,
+            group,
             scheme,
             closing: String::new(),
-            lua,
+            versions,
             input: None,
             directory: None,
             check: Check::Output(expected),

@@ -2,16 +2,20 @@
 
 use std::fmt::Write as _;
 
+use super::engines::TOOLS;
 use super::measure::{Cell, Table};
 use super::programs::{Group, START_UP};
 
 /// Per group: canny's seconds and peak, then canny's time as a multiple of each peer's.
 pub fn text(table: &Table) -> String {
     let mut out = String::new();
-    for group in [Group::Own, Group::Suite] {
+    for group in [Group::Own, Group::Suite, Group::InputOutput] {
         if table.rows.iter().any(|row| row.group == group) {
             group_text(table, group, &mut out);
         }
+    }
+    if table.rows.iter().any(|row| row.group == Group::InputOutput) {
+        whole_text(table, &mut out);
     }
     out.push_str(&start_up_text(table));
     let mut failures = String::new();
@@ -34,7 +38,7 @@ fn start_up_text(table: &Table) -> String {
     let row = table
         .rows
         .iter()
-        .find(|row| row.group == Group::Own && row.program == START_UP);
+        .find(|row| row.group != Group::Suite && row.program == START_UP);
     for (engine, cell) in table
         .engines
         .iter()
@@ -53,10 +57,47 @@ fn start_up_text(table: &Table) -> String {
     out
 }
 
+/// Seconds of processor time and peak memory of every engine, start-up included, and what canny's net time is to the best of
+/// the languages, which the tools of the system are none of.
+fn whole_text(table: &Table, out: &mut String) {
+    out.push_str(
+        "CPU seconds (median) with start-up / peak MB; net of start-up, canny / best language\n\n",
+    );
+    let _ = write!(out, "{:<16}", "program");
+    for engine in &table.engines {
+        let _ = write!(out, "{engine:>14}");
+    }
+    out.push_str("          best\n");
+    let languages: Vec<usize> = (1..table.engines.len())
+        .filter(|&engine| ![TOOLS, "baseline"].contains(&table.engines[engine]))
+        .collect();
+    for row in &table.rows {
+        let _ = write!(out, "{:<16}", row.program);
+        for cell in &row.cells {
+            let text = match cell {
+                Cell::Measured(samples) => format!(
+                    "{:.2} / {:.0}",
+                    samples.cpu(),
+                    samples.peak_bytes as f64 / 1e6
+                ),
+                Cell::Failed(_) => "failed".to_owned(),
+                Cell::Absent => "–".to_owned(),
+            };
+            let _ = write!(out, "{text:>14}");
+        }
+        let _ = match table.ratio_to_best(row, &languages) {
+            Some(ratio) => writeln!(out, "{ratio:>14.2}"),
+            None => writeln!(out, "{:>14}", "–"),
+        };
+    }
+    out.push('\n');
+}
+
 fn group_text(table: &Table, group: Group, out: &mut String) {
     let title = match group {
         Group::Own => "own programs",
         Group::Suite => "r7rs-benchmarks",
+        Group::InputOutput => "input and output",
     };
     let _ = writeln!(
         out,

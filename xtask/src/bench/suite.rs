@@ -100,7 +100,7 @@ pub fn programs_with(
                 group: Group::Suite,
                 scheme: workspace::read(&sources.join(format!("{name}.scm")))?,
                 closing: format!("{common}\n{CLOSING}{start}"),
-                lua: None,
+                versions: Vec::new(),
                 input: Some(directory.join("inputs").join(format!("{name}.input"))),
                 directory: Some(directory.clone()),
                 check: Check::Lines {

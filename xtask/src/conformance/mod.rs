@@ -25,6 +25,7 @@ usage: cargo xtask conformance [OPTION…]
   --chibi PATH    a copy of chibi-scheme: its R7RS, R5RS, division, basic and library tests
   --larceny PATH  a copy of larceny, for test/R7RS/Lib
   --numbers PATH  a copy of parse-number-fxx-test-data
+  --json PATH     a copy of JSONTestSuite
   --unicode PATH  test files of the Unicode Character Database, version 17, unpacked
   --only TEXT     only programs whose name contains TEXT
   --verbose       print every failing assertion, also the expected ones
@@ -44,7 +45,14 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let time_limit = Duration::from_secs(arguments.number("--timeout", 300)?);
     let scratch = workspace::scratch_directory("conformance")?;
     let mut jobs = Vec::new();
-    for option in ["--suite", "--chibi", "--larceny", "--numbers", "--unicode"] {
+    for option in [
+        "--suite",
+        "--chibi",
+        "--larceny",
+        "--numbers",
+        "--json",
+        "--unicode",
+    ] {
         while let Some(path) = arguments.first_path(option)? {
             jobs.extend(suites::jobs(&path, &scratch)?);
         }

@@ -20,6 +20,7 @@ pub struct Job {
 
 const R5RS_PRELUDE: &str = include_str!("r5rs-prelude.scm");
 const NUMBERS: &str = include_str!("numbers.scm");
+const JSON: &str = include_str!("json.scm");
 const UNICODE: &str = include_str!("unicode.scm");
 
 /// Test files of the Unicode Character Database that tell about graphemes, words, sentences and normalization.
@@ -39,6 +40,8 @@ pub fn jobs(path: &Path, scratch: &Path) -> Result<Vec<Job>, String> {
     } else if !workspace::files(&path.join("data"), "txt").is_empty() {
         let files = workspace::files(&path.join("data"), "txt");
         on_files("numbers", NUMBERS, files, &[], scratch)
+    } else if path.join("test_parsing").is_dir() {
+        on_files("json", JSON, vec![path.join("test_parsing")], &[], scratch)
     } else if let files = unicode_tests(path)
         && !files.is_empty()
     {
@@ -155,7 +158,7 @@ fn unicode_tests(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A program of ours that is run with each of the suite's files of data, and with further files behind that.
+/// A program of ours that is run with each of the suite's files of data, or a directory of them, and with further files behind that.
 fn on_files(
     suite: &str,
     text: &str,

@@ -5,7 +5,7 @@
 //! standard error and exit code are compared byte by byte. A program that differs is kept.
 
 mod generate;
-mod random;
+pub mod random;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

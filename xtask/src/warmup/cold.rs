@@ -52,7 +52,7 @@ pub fn measure(
             group: Group::Own,
             scheme: (*source).to_owned(),
             closing: String::new(),
-            lua: None,
+            versions: Vec::new(),
             input: None,
             directory: None,
             check: Check::Output((*output).to_owned()),

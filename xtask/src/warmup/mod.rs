@@ -132,6 +132,7 @@ impl Plan {
             let group = match program.group {
                 Group::Own => "own",
                 Group::Suite => "suite",
+                Group::InputOutput => "input and output",
             };
             // The two groups share names.
             let place = self.scratch.join(group).join("programs");

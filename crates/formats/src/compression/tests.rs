@@ -81,6 +81,32 @@ fn written_through_a_port() {
 }
 
 #[test]
+fn what_is_not_closed_is_completed() {
+    for format in [Format::Gzip, Format::Zstandard] {
+        let target = BinaryOutput::memory().share();
+        let open = || {
+            let device = CompressingDevice::new(Arc::clone(&target), format, None, false);
+            let handle =
+                Handle::from_device(Box::new(device), "compressed", canny_io::Access::Write);
+            let mut output = BinaryOutput::new(handle);
+            output
+                .write_bytes(b"text ", Wait::Blocking)
+                .expect("written");
+            output
+        };
+        drop(open());
+        let output = open().share();
+        let errors = canny_io::finish_all(Wait::Blocking);
+        assert!(errors.is_empty() && !output.lock().is_open());
+        let compressed = target.lock().bytes().to_vec();
+        assert_eq!(
+            decompress(&compressed, format, 100).as_deref(),
+            Ok(&b"text text "[..])
+        );
+    }
+}
+
+#[test]
 fn members_and_frames_follow_one_another() {
     for format in [Format::Gzip, Format::Zstandard] {
         let mut both = compress(b"one ", format, None).expect("compressed");

@@ -151,7 +151,7 @@ fn what_is_malformed_is_told_by_its_length() {
         ("utf-16le", &b"\x00\xD8a\0"[..], "!2a"),
         ("utf-16le", b"\x00\xDCa\0", "!2a"),
         ("utf-16le", b"\x00\xD8", "!2"),
-        ("utf-16le", b"\x00\xD8\x00", "!2!1"),
+        ("utf-16le", b"\x00\xD8\x00", "!3"),
         ("utf-16be", b"\xD8\x3D\xDE\x00", "\u{1F600}"),
         ("utf-16be", b"\xD8\x3D\xD8\x3D\xDE\x00", "!2\u{1F600}"),
         ("utf-32be", b"\0\x11\0\0\0\0\0a\0", "!4a!1"),
@@ -165,9 +165,20 @@ fn what_is_malformed_is_told_by_its_length() {
         ("big5", b"\x88\x62", "\u{CA}\u{304}"),
         ("iso-2022-jp", b"\x1B$B$\"\x1B(Ba", "あa"),
         ("iso-2022-jp", b"\x1B$B$", "!1"),
+        ("iso-2022-jp", b"\x1B$B$\"\x1B(B\x1B$B$\"", "あ!3あ"),
     ] {
         let encoding = encoding(name);
         assert_eq!(decoded(&encoding, &[bytes]), text, "{name} {bytes:x?}");
+    }
+}
+
+#[test]
+fn an_escape_sequence_may_be_cut_and_two_in_a_row_are_malformed() {
+    let encoding = encoding("iso-2022-jp");
+    let source = b"\x1B$B$\"\x1B(B\x1B$B$\"\x1B(Ba";
+    for cut in 0..=source.len() {
+        let (start, rest) = source.split_at(cut);
+        assert_eq!(decoded(&encoding, &[start, rest]), "あ!3あa", "{cut}");
     }
 }
 

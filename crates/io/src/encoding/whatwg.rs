@@ -113,6 +113,8 @@ struct WhatwgDecoder {
 struct Attempt {
     read: usize,
     malformed: Option<usize>,
+    /// Whether all of the source was looked at, perhaps beyond what is wrong.
+    saw_end: bool,
 }
 
 impl WhatwgDecoder {
@@ -142,6 +144,7 @@ impl WhatwgDecoder {
                     return Attempt {
                         read,
                         malformed: None,
+                        saw_end: true,
                     };
                 }
                 DecoderResult::Malformed(length, behind) => {
@@ -150,6 +153,7 @@ impl WhatwgDecoder {
                     return Attempt {
                         read: malformed_end,
                         malformed: Some(length),
+                        saw_end: read == source.len(),
                     };
                 }
             }
@@ -161,6 +165,10 @@ impl WhatwgDecoder {
         let mut text = String::new();
         let attempt = self.attempt(tail, false, &mut text);
         attempt.malformed.is_none() && text.is_empty()
+    }
+
+    fn ends_with_escape(&self, bytes: &[u8]) -> bool {
+        self.encoding.has_escapes() && bytes.last_chunk().is_some_and(is_escape)
     }
 
     /// Remembers the last escape sequence of what was consumed.
@@ -185,30 +193,24 @@ impl Decoder for WhatwgDecoder {
             };
         }
         let attempt = self.attempt(source, true, target);
-        let Some(length) = attempt.malformed else {
-            self.note_escapes(source);
-            return Decoded {
-                consumed: source.len(),
-                stop: DecodeStop::NeedsMore,
-            };
-        };
+        let length = attempt.malformed.unwrap_or(0);
         let consumed = attempt.read - length.min(attempt.read);
         self.note_escapes(&source[..consumed]);
-        let tail = &source[consumed..];
-        // An escape sequence that nothing follows is complete.
-        if self.encoding.has_escapes() && is_escape(tail) {
-            self.note_escapes(tail);
-            return Decoded {
-                consumed: source.len(),
-                stop: DecodeStop::NeedsMore,
-            };
+        let needs_more = attempt.malformed.is_none()
+            || attempt.saw_end && !end && self.wants_more(&source[consumed..]);
+        if !needs_more {
+            let stop = DecodeStop::Malformed { length };
+            return Decoded { consumed, stop };
         }
-        let stop = if attempt.read == source.len() && !end && self.wants_more(tail) {
-            DecodeStop::NeedsMore
-        } else {
-            DecodeStop::Malformed { length }
+        // If another one follows, an escape sequence is malformed, so it is seen again.
+        let held_back = match self.ends_with_escape(&source[..consumed]) && !end {
+            true => ESCAPE_BYTES,
+            false => 0,
         };
-        Decoded { consumed, stop }
+        Decoded {
+            consumed: consumed - held_back,
+            stop: DecodeStop::NeedsMore,
+        }
     }
 
     fn source_length(&self, text: &str) -> usize {
@@ -242,7 +244,7 @@ impl Decoder for WhatwgDecoder {
 }
 
 /// Whether bytes are a whole escape sequence of ISO-2022-JP.
-fn is_escape(bytes: &[u8]) -> bool {
+fn is_escape(bytes: &[u8; ESCAPE_BYTES]) -> bool {
     matches!(
         bytes,
         [ESCAPE, b'(', b'B' | b'J' | b'I'] | [ESCAPE, b'$', b'@' | b'B']

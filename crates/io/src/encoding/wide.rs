@@ -1,6 +1,7 @@
 //! The encodings of Unicode in units of two and four bytes: UTF-16 and UTF-32.
 //!
-//! A lone surrogate is a malformed sequence of one unit, as is a number beyond U+10FFFF. Without a fixed
+//! A lone surrogate is a malformed sequence of one unit, as is a number beyond U+10FFFF; with half a unit behind it at the very
+//! end it is one sequence, as the WHATWG Encoding Standard has it. Without a fixed
 //! byte order the byte order mark decides; without a mark the big end comes first, as the Unicode standard says.
 
 use std::sync::Arc;
@@ -149,8 +150,7 @@ impl Decoder for Utf16Decoder {
                         char::from_u32(0x10000 + high + u32::from(second - 0xDC00))
                     }
                     Some(_) => None,
-                    None if !end => break DecodeStop::NeedsMore,
-                    None => None,
+                    None => break rest_of_unit(source.len() - consumed, end),
                 },
                 0xDC00..=0xDFFF => None,
                 unit => char::from_u32(u32::from(unit)),
@@ -169,7 +169,7 @@ impl Decoder for Utf16Decoder {
     }
 }
 
-/// Fewer bytes than a unit needs are left, if any.
+/// Fewer bytes than a character needs are left, if any.
 fn rest_of_unit(length: usize, end: bool) -> DecodeStop {
     if end && length > 0 {
         DecodeStop::Malformed { length }

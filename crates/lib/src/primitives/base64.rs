@@ -1,10 +1,16 @@
 //! Bytes as text in base 64 and base 16.
 
-use canny_formats::base64::{Alphabet, Fault, Padding, decode, decode_hex, encode, encode_hex};
+use canny_formats::base64::{
+    Alphabet, Fault, Padding, decode_hex, decode_pieces, decoded_length, encode_hex, encode_into,
+    encoded_length,
+};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::FLAG_ASCII;
 use canny_value::Value;
-use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
+use crate::text::{Units, with_units};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%base64-encode" => encode_row;
@@ -21,27 +27,73 @@ fn alphabet(call: Call, position: usize) -> Alphabet {
     }
 }
 
+/// Bytes that are encoded at once, a multiple of three.
+const PIECE: usize = 3 * 1024;
+
 fn encode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?;
     let (alphabet, padded) = (alphabet(call, 1), call.at(2).is_true());
-    let text = bytes.with_bytes(|bytes| encode(bytes, alphabet, padded));
-    thread.string_from_latin1(&text)
+    let length = encoded_length(bytes.length(), padded);
+    let data = thread.try_leaf(Kind::String8, FLAG_ASCII, length)?;
+    if let Some(text) = data.as_object() {
+        bytes.with_bytes(|bytes| {
+            let mut buffer = [0; 4 * (PIECE / 3)];
+            for (index, piece) in bytes.chunks(PIECE).enumerate() {
+                let place = &mut buffer[..encoded_length(piece.len(), padded)];
+                encode_into(piece, alphabet, padded, place);
+                text.copy_bytes_in(index * 4 * (PIECE / 3), place);
+            }
+        });
+    }
+    Ok(thread.string_of_data(data, length, 0))
+}
+
+/// A character that is in no alphabet.
+const OUTSIDE: u8 = 0x80;
+
+/// Runs `work` on the characters of argument 0, where what is not Latin-1 is some other character that is wrong too, so that
+/// indexes count characters. Nothing may be allocated meanwhile.
+fn with_characters<R>(
+    thread: &mut Thread,
+    call: Call,
+    work: impl FnOnce(&[u8]) -> R,
+) -> Result<R, Raise> {
+    let string = call.string(thread, 0)?;
+    Ok(with_units(string, |units| match units {
+        Units::Narrow(bytes) => work(bytes),
+        Units::Wide(units) => {
+            let narrow = units
+                .iter()
+                .map(|&unit| u8::try_from(unit).unwrap_or(OUTSIDE));
+            work(&narrow.collect::<Vec<u8>>())
+        }
+    }))
 }
 
 fn decode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let padding = match call.index(thread, 2)? {
         0 => Padding::Required,
         1 => Padding::Optional,
         _ => Padding::Refused,
     };
-    let decoded = decode(
-        text.as_bytes(),
-        alphabet(call, 1),
-        padding,
-        call.at(3).is_true(),
-    );
-    bytevector(thread, call, &text, decoded)
+    let (alphabet, skips_space) = (alphabet(call, 1), call.at(3).is_true());
+    let length = with_characters(thread, call, |text| decoded_length(text, skips_space))?;
+    let bytes = thread.try_leaf(Kind::Bytevector, 0, length)?;
+    let decoded = with_characters(thread, call, |text| {
+        let mut at = 0;
+        decode_pieces(text, alphabet, padding, skips_space, |piece| {
+            // A text that turns out to be wrong may have more of them.
+            let fits = &piece[..piece.len().min(length - at)];
+            if let Some(bytes) = bytes.as_object() {
+                bytes.copy_bytes_in(at, fits);
+            }
+            at += fits.len();
+        })
+    })?;
+    match decoded {
+        Ok(()) => Ok(bytes),
+        Err(fault) => Err(wrong(thread, call, fault)),
+    }
 }
 
 fn encode_hex_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -52,27 +104,15 @@ fn encode_hex_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn decode_hex_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
-    let decoded = decode_hex(text.as_bytes(), call.at(1).is_true());
-    bytevector(thread, call, &text, decoded)
+    let skips_space = call.at(1).is_true();
+    match with_characters(thread, call, |text| decode_hex(text, skips_space))? {
+        Ok(bytes) => thread.bytevector(&bytes),
+        Err(fault) => Err(wrong(thread, call, fault)),
+    }
 }
 
-fn bytevector(
-    thread: &mut Thread,
-    call: Call,
-    text: &str,
-    decoded: Result<Vec<u8>, Fault>,
-) -> Result<Value, Raise> {
-    match decoded {
-        Ok(bytes) => thread.bytevector(&bytes),
-        Err(Fault { index, message }) => {
-            // The index counts bytes; what stands before a character that is wrong may be anything.
-            let index = text
-                .get(..index)
-                .map_or(index, |before| before.chars().count());
-            let message = format!("{message}, at index");
-            let irritants = [Value::fixnum(index as i64)];
-            Err(thread.raise(ConditionKind::Range, &message, &irritants, Some(call.who)))
-        }
-    }
+fn wrong(thread: &mut Thread, call: Call, Fault { index, message }: Fault) -> Raise {
+    let message = format!("{message}, at index");
+    let irritants = [Value::fixnum(index as i64)];
+    thread.raise(ConditionKind::Range, &message, &irritants, Some(call.who))
 }

@@ -6,6 +6,8 @@
 //!
 //! The compiled expressions are the host's; a thread keeps some at hand.
 
+mod expression;
+
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,10 +17,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::strings::string_data;
 use canny_vm::{PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
 use regex_automata::PatternID;
-use regex_automata::meta::{BuildError, Config};
 use regex_automata::util::captures::Captures;
-use regex_automata::util::syntax;
-use regex_automata::{Input, Span};
 use regex_syntax::Error as SyntaxError;
 
 use crate::arguments::{Call, implementations};
@@ -27,7 +26,8 @@ use crate::primitives::host_objects::{host_object, number_of_object};
 use crate::primitives::ports::{failed, flag, on_text_input, required_port};
 use crate::text::{Units, with_units};
 
-pub(crate) use regex_automata::meta::Regex;
+pub(crate) use self::expression::Expression;
+use self::expression::{Refused, Spans};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%regex-compile" => compile;
@@ -36,35 +36,27 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%regex-find-line" => find_line;
 };
 
-/// An expression may become so large.
-const PROGRAM_BYTES_MAX: usize = 32 << 20;
-/// Expressions in one another.
-const NESTING_MAX: u32 = 200;
-
 fn compile(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     sweep_dead(thread);
     let pattern = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
-    let config = Config::new().nfa_size_limit(Some(PROGRAM_BYTES_MAX));
-    let built = Regex::builder()
-        .syntax(syntax::Config::new().nest_limit(NESTING_MAX))
-        .configure(config)
-        .build(&pattern);
-    match built {
-        Ok(regex) => {
-            let number = Host::of(thread).regexes.insert(regex);
+    match Expression::new(&pattern) {
+        Ok(expression) => {
+            let number = Host::of(thread).regexes.insert(expression);
             host_object(thread, Kind::External, external::REGEX, number, "regexp")
         }
-        Err(error) => Ok(thread.string(&message(&pattern, &error))),
+        Err(refused) => Ok(thread.string(&message(&pattern, &refused))),
     }
 }
 
 /// What is wrong with a pattern, and where.
-fn message(pattern: &str, error: &BuildError) -> String {
-    let (what, offset) = match error.syntax_error() {
-        Some(SyntaxError::Parse(error)) => (error.kind().to_string(), error.span().start.offset),
-        Some(SyntaxError::Translate(error)) => {
-            (error.kind().to_string(), error.span().start.offset)
-        }
+fn message(pattern: &str, refused: &Refused) -> String {
+    let error = match refused {
+        Refused::Syntax(error) => error,
+        Refused::TooLarge => return "the regular expression is too large".into(),
+    };
+    let (what, offset) = match &**error {
+        SyntaxError::Parse(error) => (error.kind().to_string(), error.span().start.offset),
+        SyntaxError::Translate(error) => (error.kind().to_string(), error.span().start.offset),
         _ => return "the regular expression is too large".into(),
     };
     let index = pattern
@@ -78,7 +70,7 @@ const RECENT: usize = 8;
 
 struct Known {
     number: u64,
-    regex: Arc<Regex>,
+    regex: Arc<Expression>,
     captures: Captures,
 }
 
@@ -90,7 +82,7 @@ thread_local! {
 fn with_regex<R>(
     thread: &mut Thread,
     call: Call,
-    work: impl FnOnce(&mut Thread, &Regex, &mut Captures) -> R,
+    work: impl FnOnce(&mut Thread, &Expression, &mut Captures) -> R,
 ) -> Result<R, Raise> {
     let object = call.object(thread, 0, Kind::External, "regular expression")?;
     let number = number_of_object(object);
@@ -101,7 +93,7 @@ fn with_regex<R>(
             let Some(regex) = regexes.find(number) else {
                 return Err(call.type_error(thread, 0, "regular expression"));
             };
-            let captures = regex.create_captures();
+            let captures = regex.regex().create_captures();
             *slot = Some(Known {
                 number,
                 regex,
@@ -117,7 +109,7 @@ fn with_regex<R>(
 
 fn groups(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let names: Vec<Option<String>> = with_regex(thread, call, |_, regex, _| {
-        let names = regex.group_info().pattern_names(PatternID::ZERO);
+        let names = regex.regex().group_info().pattern_names(PatternID::ZERO);
         names.map(|name| name.map(str::to_owned)).collect()
     })?;
     let mut list = Value::NIL;
@@ -131,35 +123,18 @@ fn groups(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(list)
 }
 
-/// The places of a match in bytes: start and end of the whole and of each group.
-type Spans = Vec<Option<Span>>;
-
-/// Whether there is a match. A search for one that may end early takes slower ways than this.
-fn is_match(regex: &Regex, input: &Input<'_>) -> bool {
-    regex.search_half(input).is_some()
-}
-
 /// Searches bytes; a test gives no spans.
 fn find(
-    regex: &Regex,
+    regex: &Expression,
     captures: &mut Captures,
     bytes: &[u8],
     start: usize,
     is_test: bool,
 ) -> Option<Spans> {
-    let input = Input::new(bytes).span(start..bytes.len());
     if is_test {
-        return is_match(regex, &input).then(Spans::new);
+        return regex.is_match(bytes, start).then(Spans::new);
     }
-    if regex.captures_len() == 1 {
-        let found = regex.search(&input)?;
-        return Some(vec![Some(found.span())]);
-    }
-    regex.search_captures(&input, captures);
-    if !captures.is_match() {
-        return None;
-    }
-    Some(captures.iter().collect())
+    regex.find(captures, bytes, start)
 }
 
 /// A range shorter than this is looked at again each time.
@@ -362,7 +337,7 @@ fn find_line(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                 let Some(line) = source.text.read_line(wait)? else {
                     return Ok(Found::End);
                 };
-                if is_match(regex, &Input::new(line.as_str())) {
+                if regex.is_match(line.as_str().as_bytes(), 0) {
                     let mut builder = TextBuilder::new();
                     builder.push_str(line.as_str());
                     return Ok(Found::Line(builder));

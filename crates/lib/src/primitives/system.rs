@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;
-use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, string_text};
+use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, Vm, string_text};
 
 use super::file_names::text_of_name;
 use crate::arguments::{Call, implementations};
@@ -19,6 +19,12 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "cpu-time" => cpu_time;
     "command-line" => command_line;
     "%exit" => exit;
+    "%set-exit-hook!" => |thread, call| {
+        let hook = call.object(thread, 0, Kind::Closure, "procedure")?;
+        thread.vm().set_root(EXIT_HOOK, hook.value());
+        Ok(Value::UNSPECIFIED)
+    };
+    "%take-exit-hook!" => |thread, _| Ok(take_exit_hook(thread.vm()).unwrap_or(Value::FALSE));
     "get-environment-variable" => environment_variable;
     "get-environment-variables" => environment_variables;
     "%specialize" => specialize;
@@ -110,6 +116,15 @@ fn exit_code(object: Option<Value>) -> i32 {
             None => SOFTWARE_ERROR,
         },
     }
+}
+
+const EXIT_HOOK: &str = "exit hook";
+
+/// What is to be called when the program ends; it is forgotten, so that it is called once.
+pub fn take_exit_hook(vm: &Vm) -> Option<Value> {
+    let hook = vm.root(EXIT_HOOK).filter(|hook| hook.is_true())?;
+    vm.set_root(EXIT_HOOK, Value::FALSE);
+    Some(hook)
 }
 
 fn exit(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

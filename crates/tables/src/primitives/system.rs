@@ -16,6 +16,8 @@ rows! {
     "command-line" (0) [NEVER_RAISES] "-> list" "The program and its arguments.";
     "%live-instances" (1) [ALLOCATES] "record-type -> list" "All records of a type that are alive, after a full collection.";
     "%exit" (0, 1) [NEVER_RETURNS] "[any] -> never" "Ends the process with an exit code made of the object, output flushed, no winders run.";
+    "%set-exit-hook!" (1) [] "closure -> unspecified" "What is called, without arguments, when the program ends.";
+    "%take-exit-hook!" (0) [] "-> any" "That procedure, which is forgotten, or #f.";
     "get-environment-variable" (1) [] "string -> string-or-false" "The value of an environment variable, or #f.";
     "get-environment-variables" (0) [NEVER_RAISES] "-> list" "Pairs of name and value.";
     "features" (0) [NEVER_RAISES] "-> list" "The feature identifiers that cond-expand knows.";

@@ -7,7 +7,7 @@ use canny_io::port::EncodeOptions;
 use canny_io::process::end_companions;
 use canny_io::{
     Access, Buffering, ByteDevice, DecodeOptions, Handle, IoError, SharedPort, TextInput,
-    TextOutput, Wait, flush_all,
+    TextOutput, Wait, finish_all, flush_all,
 };
 use canny_vm::{Raise, Thread};
 
@@ -123,7 +123,7 @@ impl HostOutput {
 pub fn finish_output(code: i32) -> i32 {
     const INPUT_OUTPUT_ERROR: i32 = 74;
     static WAS_TOLD: AtomicBool = AtomicBool::new(false);
-    let errors: Vec<IoError> = flush_all(Wait::Blocking);
+    let errors: Vec<IoError> = finish_all(Wait::Blocking);
     end_companions();
     delete_temporary_files();
     if !errors.is_empty() && !WAS_TOLD.swap(true, Ordering::Relaxed) {

@@ -1,0 +1,2 @@
+cat inputs/server.log | cat > outputs/server.log
+wc -c < outputs/server.log

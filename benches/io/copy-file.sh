@@ -1,0 +1,2 @@
+cp inputs/server.log outputs/server.log
+wc -c < outputs/server.log

@@ -1,0 +1,1 @@
+gzip -dc inputs/server.log.gz | wc -l

@@ -1,0 +1,2 @@
+gzip -6 -c inputs/records.json > outputs/records.json.gz
+echo done

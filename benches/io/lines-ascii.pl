@@ -1,0 +1,10 @@
+use strict;
+use warnings;
+
+open my $file, "<:encoding(UTF-8)", "inputs/ascii.txt" or die $!;
+my $sum = 0;
+while (my $line = <$file>) {
+    chomp $line;
+    $sum += length $line;
+}
+print "$sum\n";

@@ -1,0 +1,11 @@
+;;; expect: 60000000
+;;; The sum of the lengths of a million lines of ASCII.
+(import (scheme base) (scheme file) (scheme write))
+(define port (open-input-file "inputs/ascii.txt"))
+(define (count sum)
+  (let ((line (read-line port)))
+    (if (eof-object? line)
+        sum
+        (count (+ sum (string-length line))))))
+(display (count 0))
+(newline)

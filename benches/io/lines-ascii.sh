@@ -1,0 +1,1 @@
+wc -lc < inputs/ascii.txt | { read -r lines bytes; echo $((bytes - lines)); }
