@@ -17,6 +17,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "jiffies-per-second" => |_, _| Ok(Value::fixnum(JIFFIES_PER_SECOND));
     "current-second" => current_second;
     "cpu-time" => cpu_time;
+    "%processor-count" => |_, _| {
+        let count = std::thread::available_parallelism().map_or(1, |count| count.get());
+        Ok(Value::fixnum(count as i64))
+    };
     "command-line" => command_line;
     "%exit" => exit;
     "%set-exit-hook!" => |thread, call| {

@@ -13,6 +13,7 @@ rows! {
     "jiffies-per-second" (0) [FOLDABLE PURE NEVER_RAISES] "-> integer" "The number of jiffies in a second.";
     "current-second" (0) [NEVER_RAISES] "-> real" "The current time on the TAI scale, in seconds since 1970.";
     "cpu-time" (0) [NEVER_RAISES] "-> real" "The processor time used by the process, in seconds.";
+    "%processor-count" (0) [NEVER_RAISES] "-> index" "How many processors the process may use at once, limits of its group included.";
     "command-line" (0) [NEVER_RAISES] "-> list" "The program and its arguments.";
     "%live-instances" (1) [ALLOCATES] "record-type -> list" "All records of a type that are alive, after a full collection.";
     "%exit" (0, 1) [NEVER_RETURNS] "[any] -> never" "Ends the process with an exit code made of the object, output flushed, no winders run.";
