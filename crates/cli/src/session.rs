@@ -107,8 +107,12 @@ impl Session {
         }
     }
 
-    /// The end of a run: what was asked to be told about it.
-    pub fn finish(self, options: &Options) {
+    /// The end of a run: what the program wants to be done at its end, and what was asked to be told about it.
+    pub fn finish(mut self, options: &Options) {
+        if let Some(procedure) = canny_lib::host::take_shutdown_procedure(&self.vm) {
+            // The exit code is known already.
+            let _ = self.thread.run(procedure);
+        }
         let Session { vm, thread, .. } = self;
         if options.reports_specializer {
             report::text(&vm.specializer_report());

@@ -7,6 +7,7 @@
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
 //! | `processes`, `watches`, `sockets`, `tls_contexts`, `json_readers`, `regexes` | the rows that make them; the sweep | the rows that use them |
+//! | `signals` | the rows of signals, the host program | the rows; the thread that takes them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
 //! | `conversation` | the machine for macros, once | the rows of transformers |
@@ -34,8 +35,11 @@ use crate::primitives::host_objects::HostTable;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 use crate::primitives::regexp::Expression;
+use crate::primitives::signals::Signals;
 use crate::primitives::tasks::Suspended;
 use crate::primitives::watches::Watch;
+
+pub use crate::primitives::signals::{handle_interrupts, take_shutdown_procedure};
 
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
@@ -96,6 +100,7 @@ pub(crate) struct Host {
     /// A reader is taken out while it is used.
     pub(crate) json_readers: HostTable<Mutex<Option<Box<JsonReader>>>>,
     pub(crate) regexes: HostTable<Expression>,
+    pub(crate) signals: Signals,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
     script_file: OnceLock<Option<String>>,
@@ -118,6 +123,7 @@ impl Host {
             identifiers: Identifiers::default(),
             json_readers: HostTable::default(),
             regexes: HostTable::default(),
+            signals: Signals::default(),
             conversation: OnceLock::new(),
             command_line: OnceLock::new(),
             script_file: OnceLock::new(),

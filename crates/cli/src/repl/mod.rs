@@ -41,24 +41,17 @@ use crate::session::{Failure, Session};
 use input::{Line, Source};
 use prompt::{Outcome, Prompt};
 
-/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded.
+/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded, unless the program
+/// takes it.
 pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
     let machine = Arc::downgrade(vm);
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([signal_hook::consts::SIGINT]) else {
-        return;
+    let interrupt = move || {
+        interrupts.interrupt();
+        if let Some(vm) = machine.upgrade() {
+            crate::session::evaluation_of(&vm).interrupt_macros();
+        }
     };
-    let waiting = std::thread::Builder::new()
-        .name("signals".into())
-        .spawn(move || {
-            for _ in signals.forever() {
-                interrupts.interrupt();
-                if let Some(vm) = machine.upgrade() {
-                    crate::session::evaluation_of(&vm).interrupt_macros();
-                }
-            }
-        });
-    // Without the thread Ctrl-C is lost, which is no reason not to run.
-    drop(waiting);
+    canny_lib::host::handle_interrupts(vm, Box::new(interrupt));
 }
 
 /// Evaluates forms in the interaction environment, one after the other, and prints what has a value.

@@ -26,6 +26,7 @@ pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
+pub(crate) mod signals;
 pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod string_case;
@@ -92,6 +93,7 @@ const TOPICS: &[Implementations] = &[
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     regexp::IMPLEMENTATIONS,
+    signals::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
     string_comparison::IMPLEMENTATIONS,
     string_search::IMPLEMENTATIONS,

@@ -36,6 +36,7 @@ mod ports;
 mod posix;
 mod processes;
 mod records;
+mod signals;
 mod sockets;
 mod strings;
 mod symbols;
@@ -178,6 +179,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     control::ROWS,
     control::DYNAMIC_STATE,
     records::ROWS,
+    signals::ROWS,
     sockets::ROWS,
     errors::ROWS,
     hash_tables::ROWS,

@@ -1,0 +1,212 @@
+//! Signals: where they enter the machine.
+//!
+//! One system thread takes them all. It writes the number of each that a program watches into a pipe, a byte a time; the other
+//! end is a binary input port, so that who waits for signals waits as for any other input, and nothing of the machine runs in a
+//! signal handler. A pipe that nobody reads fills up; then the thread waits, and the system collapses signals as it
+//! always does. A SIGINT that is not watched goes to the host program. Since one thread decides, each goes to one of them.
+//!
+//! | shared state | written by | read by |
+//! |---|---|---|
+//! | `watched`, a bit for each number | the rows | the thread |
+//! | `writer`, the end of the pipe | the row that opens the port | the thread |
+//! | `on_interrupt` | the host program, once | the thread |
+//! | `source` | who starts the thread | the rows |
+//!
+//! A handler of the system's is never taken away. A signal that is not watched any more does what it did: the thread
+//! does it.
+
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use canny_io::Handle;
+use canny_io::process::{name_of_signal, signal_of_name};
+use canny_value::Value;
+use canny_vm::symbols::symbol_name;
+use canny_vm::{PrimitiveFunction, Raise, Thread, Vm};
+use rustix::process::Signal;
+use signal_hook::iterator;
+
+use super::posix::{port_of_kind, refused};
+use crate::arguments::{Call, implementations};
+use crate::host::Host;
+
+/// Name of the root with the procedure that is called at the end of the program.
+const SHUTDOWN: &str = "shutdown procedure";
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%signal-port" => open;
+    "%watch-signal!" => watch;
+    "%unwatch-signal!" => unwatch;
+    "%raise-signal" => raise_signal;
+    "%set-shutdown-procedure!" => |thread, call: Call| {
+        thread.vm().set_root(SHUTDOWN, call.at(0));
+        Ok(Value::UNSPECIFIED)
+    };
+};
+
+/// What the host program does with a SIGINT that the program does not watch.
+type OnInterrupt = Box<dyn Fn() + Send + Sync>;
+
+/// The signals that a machine watches.
+#[derive(Default)]
+pub(crate) struct Signals {
+    shared: Arc<Shared>,
+    source: Mutex<Option<iterator::Handle>>,
+}
+
+/// What the thread sees.
+#[derive(Default)]
+struct Shared {
+    watched: AtomicU64,
+    writer: Mutex<Option<io::PipeWriter>>,
+    on_interrupt: OnceLock<OnInterrupt>,
+}
+
+impl Signals {
+    fn source(&self) -> MutexGuard<'_, Option<iterator::Handle>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the thread take a signal; starts it if there is none.
+    fn take(&self, number: i32) -> io::Result<()> {
+        let mut source = self.source();
+        if let Some(source) = &*source {
+            return source.add_signal(number);
+        }
+        let mut signals = iterator::Signals::new([number])?;
+        let handle = signals.handle();
+        let shared = self.shared.clone();
+        std::thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || {
+                for number in signals.forever() {
+                    shared.deliver(number);
+                }
+            })?;
+        *source = Some(handle);
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn writer(&self) -> MutexGuard<'_, Option<io::PipeWriter>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn deliver(&self, number: i32) {
+        if self.watched.load(Ordering::SeqCst) & bit(number) != 0 {
+            if let Some(writer) = &mut *self.writer() {
+                // Without a reader there is nobody to tell.
+                let _ = writer.write_all(&[number as u8]);
+            }
+            return;
+        }
+        match self.on_interrupt.get() {
+            Some(interrupt) if number == Signal::INT.as_raw() => interrupt(),
+            _ => {
+                let _ = signal_hook::low_level::emulate_default_handler(number);
+            }
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        if let Some(source) = &*self.source() {
+            source.close();
+        }
+    }
+}
+
+fn bit(number: i32) -> u64 {
+    u32::try_from(number)
+        .ok()
+        .and_then(|number| 1_u64.checked_shl(number))
+        .unwrap_or(0)
+}
+
+/// Has a procedure called, on the thread for signals, for each SIGINT that the program does not watch. Only the first
+/// call has an effect.
+pub fn handle_interrupts(vm: &Vm, on_interrupt: OnInterrupt) {
+    let signals = &Host::of_machine(vm).signals;
+    if signals.shared.on_interrupt.set(on_interrupt).is_ok() {
+        // Without the thread Ctrl-C is lost, which is no reason not to run.
+        let _ = signals.take(Signal::INT.as_raw());
+    }
+}
+
+/// What the program wants to be called at its end. Asking takes it.
+pub fn take_shutdown_procedure(vm: &Vm) -> Option<Value> {
+    let procedure = vm.root(SHUTDOWN).filter(|procedure| procedure.is_true())?;
+    vm.set_root(SHUTDOWN, Value::FALSE);
+    Some(procedure)
+}
+
+fn open(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    match io::pipe() {
+        Ok((reader, writer)) => {
+            *Host::of(thread).signals.shared.writer() = Some(writer);
+            let handle = Handle::from_descriptor(OwnedFd::from(reader), "signals");
+            port_of_kind(thread, call, 0, handle)
+        }
+        Err(error) => Err(refused(thread, call, "watch signals", &error)),
+    }
+}
+
+fn watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let name = match call.at(0).as_fixnum() {
+        Some(number) => i32::try_from(number).ok().and_then(name_of_signal),
+        None => symbol_name(call.at(0)),
+    };
+    let Some(signal) = name.as_deref().and_then(signal_of_name) else {
+        return Err(call.range_error(thread, 0, "a signal, such as sigterm"));
+    };
+    let number = signal.as_raw();
+    if signal_hook::consts::FORBIDDEN.contains(&number) {
+        return Err(call.range_error(thread, 0, "a signal that a program can take"));
+    }
+    let signals = &Host::of(thread).signals;
+    // Before the first one can come.
+    signals
+        .shared
+        .watched
+        .fetch_or(bit(number), Ordering::SeqCst);
+    let added = signals.take(number);
+    match added {
+        Ok(()) => Ok(Value::fixnum(i64::from(number))),
+        Err(error) => Err(refused(thread, call, "watch the signal", &error)),
+    }
+}
+
+fn number_of_signal(thread: &mut Thread, call: Call) -> Result<i32, Raise> {
+    let number = i32::try_from(call.index(thread, 0)?).unwrap_or(0);
+    match name_of_signal(number) {
+        Some(_) => Ok(number),
+        None => Err(call.range_error(thread, 0, "the number of a signal")),
+    }
+}
+
+fn unwatch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let number = number_of_signal(thread, call)?;
+    let signals = &Host::of(thread).signals;
+    signals
+        .shared
+        .watched
+        .fetch_and(!bit(number), Ordering::SeqCst);
+    Ok(Value::UNSPECIFIED)
+}
+
+fn raise_signal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let number = number_of_signal(thread, call)?;
+    let signal = name_of_signal(number).as_deref().and_then(signal_of_name);
+    let sent = match signal {
+        Some(signal) => rustix::process::kill_process(rustix::process::getpid(), signal),
+        None => Ok(()),
+    };
+    match sent {
+        Ok(()) => Ok(Value::UNSPECIFIED),
+        Err(errno) => Err(refused(thread, call, "send the signal", &errno.into())),
+    }
+}
