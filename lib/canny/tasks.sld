@@ -150,7 +150,7 @@
             ((eq? (car list) waiter) (cdr list))
             (else (cons (car list) (%remove-waiter waiter (cdr list))))))
 
-    ;; Lets others run first.
+    ;; Lets others run first; a task that was preempted goes on without learning that it was cancelled.
     (define (give-way)
       (let ((task (%current-task))
             (expired (%expired?)))
@@ -163,12 +163,12 @@
                    (set-task-continuation! task continuation)
                    (%make-ready! waiter #t)
                    (%serve))))
-              (%set-expired! expired)
-              (if (eq? (task-cancelled task) 'asked)
-                  (raise-cancelled))))))
+              (%set-expired! expired)))))
 
     (define (yield)
-      (give-way))
+      (give-way)
+      (if (eq? (task-cancelled (%current-task)) 'asked)
+          (raise-cancelled)))
 
     ;; Nanoseconds of a number of seconds, rounded up.
     (define (nanoseconds who position seconds)
@@ -362,8 +362,7 @@
       (%task-counted! -1)
       (%serve))
 
-    ;; Asks a task to end: what it waits for raises in it, or if it runs, the next place where it can be made to give way.
-    ;; #f if it has ended.
+    ;; Asks a task to end: what it waits for, or its next wait, raises in it.  #f if it has ended.
     (define (cancel! task)
       (if (not (task? task))
           (%type-error 'cancel! 1 "task" task))
@@ -372,9 +371,8 @@
                (if (not (task-cancelled task))
                    (set-task-cancelled! task 'asked))
                (current-waiter task))))
-        (if (and (eq? (task-cancelled task) 'asked)
-                 (not (and waiter (%wake! waiter 'cancelled))))
-            (%preempt-all!))
+        (if (and waiter (eq? (task-cancelled task) 'asked))
+            (%wake! waiter 'cancelled))
         (eq? (future-state (task-future task)) 'pending)))
 
     ;; Scopes.
