@@ -136,8 +136,15 @@
           value))
 
     (define (raise-cancelled)
-      (set-task-cancelled! (%current-task) 'told)
-      (raise (%make-condition 'cancelled "the task was cancelled" '() #f)))
+      (let ((notice main-notice))
+        (if (and notice (eq? (%current-task) main-task))
+            (begin
+              (set! main-notice #f)
+              (set-task-cancelled! main-task #f)
+              (raise notice))
+            (begin
+              (set-task-cancelled! (%current-task) 'told)
+              (raise (%make-condition 'cancelled "the task was cancelled" '() #f))))))
 
     (define (cancelled-error? object)
       (condition-of-kind? object 'cancelled))
@@ -553,6 +560,26 @@
     (define (wait-for-operation ticket)
       (%ticket-over! ticket (wait-for-ticket 'io ticket)))
 
+    ;; Texts that say which task waits for what: first the main task, then those that it waits for, up to the one that waits
+    ;; for one of the others again.
+    (define (all-waits)
+      '())
+
+    ;; What the wait of the main task ends with, in place of a cancellation.
+    (define main-notice #f)
+
+    ;; Ends the wait of the main task while its thread is idle; the thread runs no task, and serves afterwards.
+    (define (end-wait-of-main! condition)
+      (set! main-notice condition)
+      (set-task-cancelled! main-task 'asked)
+      (%wake! (current-waiter main-task) 'cancelled)
+      (%serve))
+
+    (%set-idle-procedures!
+     (lambda ()
+       (end-wait-of-main!
+        (%make-condition 'deadlock "all tasks wait for each other" (all-waits) #f)))
+     (lambda () (end-wait-of-main! (%make-condition 'interrupt "interrupted" '() #f))))
     (%begin-tasks! (lambda () (%serve)) wait-for-operation)
     (%set-preempt-procedure! give-way)
     (%set-current-task! main-task)))

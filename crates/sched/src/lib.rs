@@ -21,6 +21,7 @@ mod policy;
 mod poller;
 mod pool;
 mod queues;
+mod quiet;
 mod ready;
 mod statistics;
 mod steward;

@@ -70,6 +70,8 @@ pub enum Idle {
     /// The interrupt flag is set.
     Interrupted,
     TimedOut,
+    /// To the main worker, if that was asked for: nothing is ready, nothing is parked, and every worker is idle.
+    Quiet,
 }
 
 /// What can be set.
@@ -91,6 +93,8 @@ pub struct PoolConfig {
     pub alarms_interrupts: bool,
     /// Descriptors can be waited for.
     pub polls: bool,
+    /// The main worker is told when nothing can happen any more, by [`Idle::Quiet`].
+    pub reports_quiet: bool,
 }
 
 impl Default for PoolConfig {
@@ -105,6 +109,7 @@ impl Default for PoolConfig {
             local_queue: 256,
             alarms_interrupts: false,
             polls: true,
+            reports_quiet: false,
         }
     }
 }

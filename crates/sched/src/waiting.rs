@@ -76,6 +76,7 @@ impl Pool {
             self.clock().saturating_add(patience)
         });
         self.idle.enter(id, worker);
+        self.tell_if_quiet(id);
         loop {
             if self.is_shut.load(Ordering::SeqCst) {
                 self.idle.leave(id, worker, false);
@@ -95,6 +96,10 @@ impl Pool {
             if interrupt.is_some_and(|flag| flag.load(Ordering::Acquire)) {
                 self.give_up(id, worker);
                 return Idle::Interrupted;
+            }
+            if id == WorkerId::MAIN && self.is_quiet() {
+                self.give_up(id, worker);
+                return Idle::Quiet;
             }
             let first = until.into_iter().chain(patience).min();
             if let Some(first) = first

@@ -212,12 +212,9 @@ impl Thread {
 
     /// `throw-stub`: replaces every frame by those of a continuation and returns `value`.
     pub(crate) fn throw(&mut self, continuation: Value, value: Value) -> Next {
-        let code = self.continuation_code;
-        match continuation.as_kind(Kind::Closure) {
-            Some(object) if object.field(CODE) == code => {
-                Ok(self.return_to(Sealed::all_of(object), value))
-            }
-            _ => Err(self.raise_type("%throw", 1, "continuation", continuation)),
+        match self.sealed_of(continuation) {
+            Some(sealed) => Ok(self.return_to(sealed, value)),
+            None => Err(self.raise_type("%throw", 1, "continuation", continuation)),
         }
     }
 
@@ -339,10 +336,19 @@ impl Thread {
         }
     }
 
-    /// Calls `visit` with closure and pc of each frame below the stack, newest first, until it says no.
-    pub(crate) fn each_sealed_frame(&self, visit: &mut dyn FnMut(Value, *const u32) -> bool) {
+    /// What a continuation of a program's holds.
+    pub(crate) fn sealed_of(&self, continuation: Value) -> Option<Sealed> {
+        let object = continuation.as_kind(Kind::Closure)?;
+        (object.field(CODE) == self.continuation_code).then(|| Sealed::all_of(object))
+    }
+
+    /// Calls `visit` with closure and pc of each sealed frame, newest first, until it says no.
+    pub(crate) fn each_sealed_frame(
+        &self,
+        mut sealed: Sealed,
+        visit: &mut dyn FnMut(Value, *const u32) -> bool,
+    ) {
         let trap = self.vm.stubs.trap();
-        let mut sealed = self.sealed;
         while let Some((object, count)) = sealed.newest() {
             let slice = |index: usize| object.field(SLICE + index);
             let (mut end, mut pc) = (count, sealed.pc);

@@ -322,7 +322,7 @@ impl Thread {
             let closure = unsafe { Thread::closure_of(step.fp) };
             self.describe_frame(closure, step.pc, with_tail_calls, &mut newer, &mut frames);
         }
-        self.each_sealed_frame(&mut |closure, pc| {
+        self.each_sealed_frame(self.sealed, &mut |closure, pc| {
             if frames.len() < count_max {
                 let pc = bytecode_of(pc);
                 self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut frames);
@@ -332,6 +332,23 @@ impl Thread {
         frames.truncate(count_max);
         hide_stand_ins(&mut frames);
         frames
+    }
+
+    /// Describes the newest frames of a continuation, as [`Thread::describe_frames`] does; `None` if it is something else.
+    pub fn describe_frames_of(
+        &self,
+        continuation: Value,
+        count_max: usize,
+    ) -> Option<Vec<FrameDescription>> {
+        let sealed = self.sealed_of(continuation)?;
+        let (mut frames, mut newer) = (Vec::new(), None);
+        self.each_sealed_frame(sealed, &mut |closure, pc| {
+            self.describe_frame(closure, bytecode_of(pc), false, &mut newer, &mut frames);
+            frames.len() < count_max
+        });
+        frames.truncate(count_max);
+        hide_stand_ins(&mut frames);
+        Some(frames)
     }
 
     pub(crate) fn describe_frame(

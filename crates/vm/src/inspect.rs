@@ -147,7 +147,7 @@ impl Thread {
             }
             self.read_frame(&step, &mut newer, &mut kept, keep);
         }
-        self.each_sealed_frame(&mut |closure, pc| {
+        self.each_sealed_frame(self.sealed, &mut |closure, pc| {
             if kept.frames.len() < count_max {
                 let pc = bytecode_of(pc);
                 self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut kept.frames);

@@ -7,15 +7,14 @@
 //! *Critical sections* are pieces of library code in which the thread must not be given to another task, since they hold
 //! a lock or are in the middle of a switch. Requests that come meanwhile wait until the last one is left.
 
-use canny_tables::kinds::Kind;
-use canny_tables::layout::continuation::{CODE, HANDLERS, PARAMETERS, WINDERS};
+use canny_tables::layout::continuation::{HANDLERS, PARAMETERS, WINDERS};
 use canny_tables::layout::{code, frame};
 use canny_value::Value;
 
 use crate::code::CodeRef;
 use crate::interrupt::PREEMPT;
 use crate::primitive::Raise;
-use crate::thread::{Sealed, Thread};
+use crate::thread::Thread;
 
 impl Thread {
     /// The task that runs; `#f` while there is none.
@@ -62,18 +61,19 @@ impl Thread {
     /// In place of a primitive's result: drops every frame and goes on with a continuation, to which the value is
     /// returned, in the dynamic state in which it was captured. No winders are run.
     pub fn switch_to(&mut self, continuation: Value, value: Value) -> Raise {
-        match continuation.as_kind(Kind::Closure) {
-            Some(object) if object.field(CODE) == self.continuation_code => {
-                self.dynamic.winders = object.field(WINDERS);
-                self.dynamic.handlers = object.field(HANDLERS);
-                self.dynamic.parameters = object.field(PARAMETERS);
-                self.end_critical();
-                let pc = self.return_to(Sealed::all_of(object), value);
-                self.switch = Some(pc);
-                Raise(())
-            }
-            _ => self.raise_type("%switch", 1, "continuation", continuation),
-        }
+        let Some((sealed, (object, _))) = self
+            .sealed_of(continuation)
+            .and_then(|sealed| Some((sealed, sealed.newest()?)))
+        else {
+            return self.raise_type("%switch", 1, "continuation", continuation);
+        };
+        self.dynamic.winders = object.field(WINDERS);
+        self.dynamic.handlers = object.field(HANDLERS);
+        self.dynamic.parameters = object.field(PARAMETERS);
+        self.end_critical();
+        let pc = self.return_to(sealed, value);
+        self.switch = Some(pc);
+        Raise(())
     }
 
     /// In place of a primitive's result: drops every frame and calls a closure without arguments, with no handlers, no

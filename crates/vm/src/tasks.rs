@@ -22,9 +22,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use canny_heap::{CollectionMode, RootVisitor, Roots};
-use canny_sched::{Deposit, Idle, Lane, Next, Pool, PoolConfig, Ticket, Wake, WorkerId};
+use canny_sched::{
+    Deposit, Idle, Lane, Next, Pool, PoolConfig, PoolStatistics, Ticket, TraceSink, Wake, WorkerId,
+};
 use canny_tables::kinds::Kind;
-use canny_tables::layout::continuation::CODE;
 use canny_value::{ObjectRef, Value};
 
 use crate::condition::ConditionKind;
@@ -59,6 +60,12 @@ pub mod task {
 
 /// Name of the root with the procedure that waits for a ticket.
 const RESUMER: &str = "waiting for a ticket";
+
+/// Name of the root with the procedure that the main thread runs when all tasks wait for each other.
+const STANDSTILL: &str = "all tasks wait";
+
+/// The same when it is interrupted while it is idle.
+const INTERRUPTED: &str = "interrupted while idle";
 
 /// The tasks of a machine.
 pub struct Tasks {
@@ -101,7 +108,11 @@ impl Thread {
         let interrupts = self.interrupts.clone();
         let tasks = vm.tasks.get_or_init(|| {
             let host = Arc::new(host::MachineHost::new(&vm));
-            let pool = Pool::new(PoolConfig::default(), host.clone());
+            let config = PoolConfig {
+                reports_quiet: true,
+                ..PoolConfig::default()
+            };
+            let pool = Pool::new(config, host.clone());
             vm.heap()
                 .add_global_roots(Box::new(PoolRoots(pool.clone())));
             let worker = pool.enter_main();
@@ -127,6 +138,24 @@ impl Thread {
         for (key, name) in host::DEFAULT_PORTS.into_iter().enumerate() {
             self.vm.set_root(name, self.dynamic.default_ports[key]);
         }
+    }
+
+    /// Says what the main thread runs while it is idle: when all tasks wait for each other, and when it is interrupted.
+    /// Both procedures end by serving again.
+    pub fn set_idle_procedures(&mut self, standstill: Value, interrupted: Value) {
+        self.vm.set_root(STANDSTILL, standstill);
+        self.vm.set_root(INTERRUPTED, interrupted);
+    }
+
+    /// Numbers about the pool.
+    pub fn pool_statistics(&mut self) -> PoolStatistics {
+        self.tasks().pool.statistics()
+    }
+
+    /// Tells on standard error, or does not, why workers come and go.
+    pub fn trace_pool(&mut self, is_on: bool) {
+        let sink: TraceSink = Arc::new(|line: &str| eprintln!("canny: pool: {line}"));
+        self.tasks().pool.set_trace(is_on.then_some(sink));
     }
 
     /// The number of the worker that this thread is.
@@ -205,6 +234,7 @@ impl Thread {
             };
             match idle {
                 Idle::Look | Idle::TimedOut => {}
+                Idle::Quiet => return self.tell_main(STANDSTILL),
                 Idle::Retire => {
                     tasks.pool.leave(worker);
                     self.retires = true;
@@ -212,8 +242,7 @@ impl Thread {
                 }
                 Idle::Interrupted => {
                     interrupts.take_interrupt();
-                    let message = "interrupted";
-                    return self.raise(ConditionKind::Interrupt, message, &[], None);
+                    return self.tell_main(INTERRUPTED);
                 }
             }
             if worker == WorkerId::MAIN
@@ -222,6 +251,12 @@ impl Thread {
                 return self.leave(exit);
             }
         }
+    }
+
+    /// Runs, as no task, what is to end the wait of the main task.
+    fn tell_main(&mut self, procedure: &'static str) -> Raise {
+        let procedure = self.vm.root(procedure).unwrap_or(Value::FALSE);
+        self.switch_to_call(procedure, Value::NIL)
     }
 
     /// Goes on with the task of a waiter; `None` if another one was faster to wake it.
@@ -240,10 +275,7 @@ impl Thread {
         let continuation = task.field(task::CONTINUATION);
         self.store(task_value, task::CONTINUATION, Value::FALSE);
         self.task = task_value;
-        let is_continuation = continuation
-            .as_kind(Kind::Closure)
-            .is_some_and(|object| object.field(CODE) == self.continuation_code);
-        Some(if is_continuation {
+        Some(if self.sealed_of(continuation).is_some() {
             self.switch_to(continuation, value)
         } else {
             self.switch_to_call(continuation, task.field(task::PARAMETERS))

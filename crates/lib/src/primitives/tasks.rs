@@ -18,6 +18,17 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         thread.begin_tasks(server.value(), resumer.value());
         Ok(Value::UNSPECIFIED)
     };
+    "%set-idle-procedures!" => |thread, call: Call| {
+        let standstill = call.object(thread, 0, Kind::Closure, "procedure")?;
+        let interrupted = call.object(thread, 1, Kind::Closure, "procedure")?;
+        thread.set_idle_procedures(standstill.value(), interrupted.value());
+        Ok(Value::UNSPECIFIED)
+    };
+    "%pool-statistics" => pool_statistics;
+    "%trace-pool!" => |thread, call: Call| {
+        thread.trace_pool(call.at(0).is_true());
+        Ok(Value::UNSPECIFIED)
+    };
     "%current-task" => |thread, _| Ok(thread.current_task());
     "%set-current-task!" => |thread, call: Call| {
         thread.set_current_task(call.at(0));
@@ -136,6 +147,35 @@ const TIMED_OUT: i64 = 1;
 
 /// The longest time that a timer counts; longer ones never come.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
+
+fn pool_statistics(thread: &mut Thread, _: Call) -> Result<Value, Raise> {
+    let statistics = thread.pool_statistics();
+    let rows = [
+        ("cores", statistics.cores as u64),
+        ("workers", statistics.workers as u64),
+        ("workers-max", statistics.workers_max as u64),
+        ("idle", statistics.idle as u64),
+        ("blocked", statistics.blocked as u64),
+        ("helpers", statistics.helpers as u64),
+        ("ready", statistics.queued as u64),
+        ("parked", statistics.parked as u64),
+        ("taken", statistics.taken),
+        ("stolen", statistics.stolen),
+        ("preempted", statistics.preempted),
+        ("started", statistics.started),
+        ("retired", statistics.retired),
+        ("refused", statistics.refused),
+        ("ticks", statistics.ticks),
+    ];
+    let mut list = Value::NIL;
+    for (name, number) in rows.into_iter().rev() {
+        let number = thread.integer(number as i64);
+        let name = thread.symbol(name);
+        let row = thread.cons(name, number);
+        list = thread.cons(row, list);
+    }
+    Ok(list)
+}
 
 fn arm_timer(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let after = match call.at(0).as_fixnum() {

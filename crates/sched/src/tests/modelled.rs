@@ -72,6 +72,8 @@ mod poller;
 mod pool;
 #[path = "../queues.rs"]
 mod queues;
+#[path = "../quiet.rs"]
+mod quiet;
 #[path = "../ready.rs"]
 mod ready;
 #[path = "../statistics.rs"]
@@ -190,6 +192,51 @@ fn run_without_steward(
         thread.join().unwrap();
     }
     assert_eq!(taken.0.lock().unwrap().len(), words);
+}
+
+#[test]
+fn the_main_worker_learns_that_nothing_can_happen() {
+    check(3_000, || {
+        let config = PoolConfig {
+            reports_quiet: true,
+            ..config()
+        };
+        let pool = Pool::new(config, Arc::new(NoHost));
+        let taken = Arc::new(Taken::default());
+        let main = pool.enter_main();
+        let run = |pool: &Pool, worker: WorkerId, next: Next, taken: &Taken| {
+            taken.add(next.word);
+            if next.word < 10 {
+                pool.push(Some(worker), Lane::General, next.word + 10);
+                pool.push(None, Lane::Pinned(WorkerId::MAIN), next.word + 20);
+            }
+        };
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let worker = pool.workers.claim(WorkerKind::General).unwrap();
+                let (pool, taken) = (Arc::clone(&pool), Arc::clone(&taken));
+                thread::spawn(move || {
+                    serve(&pool, worker, |pool, worker, next| {
+                        run(pool, worker, next, &taken);
+                    });
+                })
+            })
+            .collect();
+        pool.push(Some(main), Lane::General, 1);
+        pool.push(None, Lane::General, 2);
+        loop {
+            if let Some(next) = pool.try_next(main) {
+                run(&pool, main, next, &taken);
+            } else if pool.wait(main, None, None) == Idle::Quiet {
+                break;
+            }
+        }
+        assert_eq!(taken.0.lock().unwrap().len(), 6);
+        pool.shut_down();
+        for thread in others {
+            thread.join().unwrap();
+        }
+    });
 }
 
 #[test]

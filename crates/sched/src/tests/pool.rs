@@ -165,6 +165,33 @@ impl Countdown {
 }
 
 #[test]
+fn a_pool_with_something_parked_is_not_quiet() {
+    let config = PoolConfig {
+        reports_quiet: true,
+        ..config(2)
+    };
+    let (machine, pool) = Machine::new(config);
+    let left = Countdown::new(2);
+    let word = {
+        let left = left.clone();
+        machine.word(move |machine, worker, _| {
+            left.down();
+            let left = left.clone();
+            machine.push(Some(worker), Lane::General, move |_, _, _| left.down());
+        })
+    };
+    pool.park(word, &[], Some(soon(30)), Lane::General).unwrap();
+    loop {
+        if let Some(next) = pool.try_next(WorkerId::MAIN) {
+            machine.run(WorkerId::MAIN, next);
+        } else if pool.wait(WorkerId::MAIN, None, Some(soon(10_000))) == Idle::Quiet {
+            break;
+        }
+    }
+    assert!(left.is_done());
+}
+
+#[test]
 fn the_main_worker_alone_runs_what_is_pushed() {
     let (machine, pool) = Machine::new(config(2));
     let left = Countdown::new(1000);

@@ -26,6 +26,9 @@ rows! {
     /// Tasks, their queues and locks.
     ROWS:
     "%begin-tasks!" (2) [] "procedure procedure -> unspecified" "Says what workers run, a procedure that serves, and what waits for a ticket that an operation needs. Workers begin with the default ports of this thread.";
+    "%set-idle-procedures!" (2) [] "procedure procedure -> unspecified" "Says what the main thread runs, as no task, when all tasks wait for each other, and when it is interrupted while it is idle; both end by serving.";
+    "%pool-statistics" (0) [] "-> list" "Numbers about the workers and what waits for them: pairs of a symbol and an integer.";
+    "%trace-pool!" (1) [] "boolean -> unspecified" "Tells on standard error, or does not, why each worker comes and goes.";
     "%current-task" (0) [NEVER_RAISES] "-> any" "The task that runs; #f if there is none.";
     "%set-current-task!" (1) [NEVER_RAISES] "any -> unspecified" "Says which task runs; #f while the thread must not be given to another.";
     "%enter-critical!" (0) [NEVER_RAISES] "-> unspecified" "Begins a section in which the thread is not given to another task.";

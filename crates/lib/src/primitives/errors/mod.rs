@@ -33,6 +33,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%assertion-failure" => assertion_failure;
     "%contract-violation" => contract_violation;
     "%note-task!" => note_task;
+    "%frames-of" => frames_of;
     "%uncaught" => uncaught;
 };
 
@@ -210,8 +211,6 @@ fn contract_violation(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// `%note-task!`: a condition is about to leave the task that raised it.
 fn note_task(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    /// Frames that are named.
-    const NAMED_MAX: usize = 8;
     let Some(condition) = call.at(0).as_kind(Kind::Condition) else {
         return Ok(Value::UNSPECIFIED);
     };
@@ -222,21 +221,10 @@ fn note_task(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             format!("it was raised in the task {name}")
         }
     };
-    let frames = thread.describe_frames(FRAMES_MAX);
-    let mut separator = ": ";
-    for frame in frames
-        .iter()
-        .filter(|frame| !frame.is_library)
-        .take(NAMED_MAX)
-    {
-        let name = frame.name.as_deref().unwrap_or("a procedure");
-        text.push_str(separator);
-        text.push_str(name);
-        if let Some(position) = &frame.position {
-            let (file, line, column) = (&position.file, position.line, position.column);
-            text.push_str(&format!(" ({file}:{line}:{column})"));
-        }
-        separator = ", ";
+    let frames = frame_texts(&thread.describe_frames(FRAMES_MAX), NAMED_MAX);
+    if !frames.is_empty() {
+        text.push_str(": ");
+        text.push_str(&frames.join(", "));
     }
     let text = thread.string(&text);
     let condition = condition.value();
@@ -252,6 +240,37 @@ fn note_task(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     thread.store(thread.protected(condition_place), field::ORIGIN, list);
     thread.release(condition_place);
     Ok(Value::UNSPECIFIED)
+}
+
+/// Frames of a task that are named.
+const NAMED_MAX: usize = 8;
+
+/// The newest frames but for those of the library: what was called, and where it stands.
+fn frame_texts(frames: &[FrameDescription], count_max: usize) -> Vec<String> {
+    let own = frames.iter().filter(|frame| !frame.is_library);
+    let text = |frame: &FrameDescription| {
+        let name = frame.name.as_deref().unwrap_or("a procedure");
+        match &frame.position {
+            Some(at) => format!("{name} ({}:{}:{})", at.file, at.line, at.column),
+            None => name.to_owned(),
+        }
+    };
+    own.take(count_max).map(text).collect()
+}
+
+/// `%frames-of`: a continuation, and how many frames are wanted.
+fn frames_of(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let count_max = call.index(thread, 1)?;
+    let frames = thread
+        .describe_frames_of(call.at(0), FRAMES_MAX)
+        .unwrap_or_default();
+    let texts = frame_texts(&frames, count_max);
+    let mut list = Value::NIL;
+    for text in texts.iter().rev() {
+        let text = thread.string(text);
+        list = thread.cons(text, list);
+    }
+    Ok(list)
 }
 
 /// What was noted of the tasks that raised a condition.
