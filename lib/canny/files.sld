@@ -13,30 +13,34 @@
   (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny ports))
   (begin
 
-    (define piece-size 65536)
-    (define piece-size-max 16777216)
-
-    ;; What is left of a port, of pieces that a procedure of a size and the port reads. A piece may be twice as large as the
-    ;; one before.
+    ;; What is left of a port, of the pieces that a procedure reads: one, unless it was interrupted or there is very much.
     (define (join read-piece input join-pieces)
-      (let next ((size piece-size) (pieces '()))
-        (let ((piece (read-piece size input)))
-          (cond ((not (eof-object? piece))
-                 (next (min (* 2 size) piece-size-max) (cons piece pieces)))
+      (let next ((pieces '()))
+        (let ((piece (read-piece input)))
+          (cond ((not (eof-object? piece)) (next (cons piece pieces)))
                 ((and (pair? pieces) (null? (cdr pieces))) (car pieces))
                 (else (join-pieces (reverse! pieces)))))))
 
     ;; The rest of the characters of a port.
     (define (port->string . port)
-      (join (lambda (size input) (%read-rest input))
+      (join %read-rest
             (if (pair? port) (car port) (current-input-port))
             string-concatenate))
 
     ;; The rest of the bytes of a binary port.
     (define (port->bytevector . port)
-      (join read-bytevector
+      (join %read-rest-bytes
             (if (pair? port) (car port) (current-input-port))
-            (lambda (pieces) (apply bytevector-append pieces))))
+            bytevector-concatenate))
+
+    (define (bytevector-concatenate pieces)
+      (let ((whole (make-bytevector (apply + (map bytevector-length pieces)))))
+        (let next ((at 0) (pieces pieces))
+          (if (null? pieces)
+              whole
+              (begin
+                (bytevector-copy! whole at (car pieces))
+                (next (+ at (bytevector-length (car pieces))) (cdr pieces)))))))
 
     ;; `(port->list [reader [port]])`: what the reader gives until the end-of-file object. The reader is `read` unless given.
     (define (port->list . arguments)

@@ -479,7 +479,8 @@
             ((eq? object #t) (emit "true"))
             ((eq? object #f) (emit "false"))
             ((string? object) (write-text object emit))
-            (else (emit (number->string object)))))
+            ((exact? object) (emit (number->string object)))
+            (else (emit (%json->string object 0 #f #f 'null)))))
 
     (define (scalar? object)
       (or (eq? object 'null) (boolean? object) (string? object) (json-number? object)))
@@ -529,10 +530,13 @@
         ((object) (json-write object (current-output-port)))
         ((object sink)
          (check-writable object)
-         (call-with-sink 'json-write sink
-           (lambda (emit)
-             (write-object object emit)
-             (void))))))
+         ;; The machine's writer takes more than this library does, but nothing else than this was let through.
+         (if (and (output-port? sink) (textual-port? sink))
+             (%json-write object sink 0 #f #f 'null)
+             (call-with-sink 'json-write sink
+               (lambda (emit)
+                 (write-object object emit)
+                 (void)))))))
 
     ;; The phase is what may come next: start, done, or for the innermost structure
     ;; array-first, array-next, object-first, object-next or object-value.

@@ -52,7 +52,20 @@
   (lines->file '() "a.txt")
   (test "" (file->string "a.txt"))
   (bytevector->file (bytevector 0 255 10) "a.bin")
-  (test (bytevector 0 255 10) (file->bytevector "a.bin")))
+  (test (bytevector 0 255 10) (file->bytevector "a.bin"))
+  ;; Up to what is read at once, and beyond.
+  (for-each (lambda (size)
+              (let ((bytes (make-bytevector size 7)))
+                (if (> size 0) (bytevector-u8-set! bytes (- size 1) 8))
+                (bytevector->file bytes "a.bin")
+                (test #t (equal? bytes (file->bytevector "a.bin")))
+                (test #t (equal? bytes (port->bytevector (open-input-bytevector bytes))))))
+            '(0 1 262143 262144 262145 5000000))
+  (call-with-port (open-binary-input-file "a.bin")
+    (lambda (port)
+      (read-u8 port)
+      (test 4999999 (bytevector-length (port->bytevector port)))
+      (test (bytevector) (port->bytevector port)))))
 
 (test-group "what is wrong"
   (test 'file (kind-of-error (lambda () (file->string "no such file"))))

@@ -83,7 +83,7 @@
   (test "null" (written 'null))
   (test "[true,false,null,1,\"a\",[],{}]" (written '#(#t #f null 1 "a" #() ())))
   (test "{\"a\":1,\"b\":{\"c\":[]}}" (written '((a . 1) (b . ((c . #()))))))
-  (test "[1.5,-0.5,1.0,1.0e+100]" (written '#(1.5 -0.5 1. 1e100)))
+  (test "[1.5,-0.5,1.0,1e100]" (written '#(1.5 -0.5 1. 1e100)))
   (test "\"\\\"\\\\\\n\\r\\t\\b\\f\\u0001é/\"" (written "\"\\\n\r\t\b\xC;\x1;é/"))
   (test '#(1.5 "é\n" ((a . #(null)))) (parse (written '#(1.5 "é\n" ((a . #(null)))))))
   (test "[1]" (let ((text ""))

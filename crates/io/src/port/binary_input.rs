@@ -164,7 +164,7 @@ impl BinaryInput {
     }
 
     /// How many bytes there are up to the end of a regular file, as far as one can know.
-    fn rest_of_file(&self) -> Option<usize> {
+    pub fn rest_of_file(&self) -> Option<usize> {
         let handle = self
             .handle
             .as_ref()

@@ -40,7 +40,7 @@ pub(crate) mod tasks;
 pub(crate) mod text;
 pub(crate) mod vectors;
 pub(crate) mod watches;
-mod whole_text;
+mod whole_ports;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ const TOPICS: &[Implementations] = &[
     text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
     watches::IMPLEMENTATIONS,
-    whole_text::IMPLEMENTATIONS,
+    whole_ports::IMPLEMENTATIONS,
 ];
 
 /// One function for each primitive row, in the order of the rows: what a machine is made with.

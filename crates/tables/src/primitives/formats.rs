@@ -27,4 +27,5 @@ rows! {
     "%regex-search" (6) [] "external string index index index any -> any" "The places of the first match in a range of a string from an index on, or #f: a vector for what is kept of the string, () for nothing, or #f for a test only.";
     "%regex-find-line" (2) [] "external port -> any" "The next line of a port with a match; #f when it has to be called again.";
     "%read-rest" (1) [] "port -> string-or-eof" "All characters of a textual port that are left, or some of them if it was interrupted.";
+    "%read-rest-bytes" (1) [] "port -> bytevector-or-eof" "All bytes of a binary port that are left, or some of them likewise.";
 }
