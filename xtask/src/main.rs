@@ -13,6 +13,7 @@ mod conformance;
 mod differential;
 mod fuzz;
 mod history;
+mod layout;
 mod process;
 mod programs;
 mod site;
@@ -36,6 +37,7 @@ verbs
   site           the documents and the reference as a static site
   bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
   history        measure commit by commit: a table and a chart of time, allocation and memory
+  layout         find out which functions run, for the linker to put them side by side
   warmup         measure how soon programs are fast, and what that costs short ones
   programs       random programs must behave the same with the specializer as without
   fuzz           throw generated input at whatever reads: sources, code, numbers, formats, encodings
@@ -56,6 +58,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("site", site::run),
     ("bench", bench::run),
     ("history", history::run),
+    ("layout", layout::run),
     ("warmup", warmup::run),
     ("programs", programs::run),
     ("fuzz", fuzz::run),

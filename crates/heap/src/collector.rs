@@ -66,7 +66,7 @@ const UNUSED_SHARE_GIVEN_BACK: usize = 8;
 
 /// Blocks that minor collections leave to what native stacks refer to before a full collection frees them: each may hold a
 /// single object that has long died.
-const PINNED_BLOCKS_MIN: usize = 32;
+const PINNED_BLOCKS_MIN: usize = 12;
 /// The same as a part of the old blocks, which a full collection goes through.
 const PINNED_SHARE: usize = 4;
 

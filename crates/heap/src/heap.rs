@@ -41,9 +41,11 @@ impl fmt::Display for HeapExhausted {
 
 impl std::error::Error for HeapExhausted {}
 
-/// Blocks of the first nursery for each thread, 1 MB: a program whose objects die at once needs no more, and it stays in the
-/// caches of one processor.
-const NURSERY_BLOCKS_FIRST: usize = 32;
+/// Blocks of the first nursery, 512 kB: a program whose objects die at once needs no more, and it stays in the caches of one
+/// processor.
+const NURSERY_BLOCKS_FIRST: usize = 16;
+/// Fewest blocks for each of several threads, 1 MB, since all of them stop for a collection.
+const NURSERY_BLOCKS_PER_THREAD: usize = 32;
 /// Blocks up to which a nursery grows if little survives in it, 6 MB: pages of 4 kB of which processors know so many at a time.
 const NURSERY_BLOCKS_USUAL: usize = 192;
 /// A collection looks at the cards of all old blocks, so that nurseries are no less than this part of them, within what is
@@ -221,7 +223,10 @@ impl Heap {
 
     /// Fewest blocks of a nursery while there is room for more.
     pub(crate) fn nursery_blocks_least(&self, state: &HeapState) -> usize {
-        let for_threads = NURSERY_BLOCKS_FIRST * state.mutators.len().max(1);
+        let for_threads = match state.mutators.len() {
+            0 | 1 => NURSERY_BLOCKS_FIRST,
+            threads => NURSERY_BLOCKS_PER_THREAD * threads,
+        };
         let for_old = state.old_bytes / BLOCK_BYTES / OLD_BLOCKS_PER_NURSERY_BLOCK;
         for_threads.max(for_old).min(self.nursery_blocks_usual())
     }

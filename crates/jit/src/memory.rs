@@ -10,6 +10,8 @@
 
 use std::io;
 use std::ops::Range;
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -222,38 +224,15 @@ impl Drop for Region {
     }
 }
 
-/// Maps anonymous memory twice. A file in memory would do as well, but profilers look up names of procedures only in
-/// memory that belongs to no file.
+/// Maps memory twice: anonymous memory, since profilers look up names of procedures only in memory that belongs to no file, or
+/// a file in memory where that cannot be mapped a second time, as under valgrind.
 #[cfg(target_os = "linux")]
 fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
-    let read_write = libc::PROT_READ | libc::PROT_WRITE;
-    let all_bytes = code_bytes + data_bytes;
-    let private = libc::MAP_PRIVATE | libc::MAP_NORESERVE;
-    let executable = map_anonymous(all_bytes, read_write, private)?;
-    let unmap = |address: usize, bytes: usize| {
-        // SAFETY: a mapping made here that nothing refers to.
-        unsafe { libc::munmap(address as *mut libc::c_void, bytes) };
-    };
-    let writable = map_anonymous(
-        code_bytes,
-        read_write,
-        libc::MAP_SHARED | libc::MAP_NORESERVE,
-    )
-    .inspect_err(|_| unmap(executable, all_bytes))?;
-    // SAFETY: an old size of zero makes a second mapping of shared memory, here over the start of the first one, which
-    // nothing refers to yet; then the protection of this mapping changes.
-    let is_mapped = unsafe {
-        let place = executable as *mut libc::c_void;
-        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        let second = libc::mremap(writable as *mut libc::c_void, 0, code_bytes, flags, place);
-        second == place && libc::mprotect(place, code_bytes, libc::PROT_READ | libc::PROT_EXEC) == 0
-    };
-    if !is_mapped {
-        let error = io::Error::last_os_error();
-        unmap(executable, all_bytes);
-        unmap(writable, code_bytes);
-        return Err(error);
-    }
+    let private = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_ANONYMOUS;
+    let executable = map_anywhere(code_bytes + data_bytes, private, -1)?;
+    let writable = second_view(executable, code_bytes)
+        .or_else(|_| views_of_file(executable, code_bytes))
+        .inspect_err(|_| unmap(executable, code_bytes + data_bytes))?;
     let data = executable + code_bytes;
     Ok(Region {
         executable,
@@ -272,16 +251,73 @@ fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
     })
 }
 
+/// Puts anonymous memory in the place of the start of a mapping that nothing refers to, to be executed there; where it can be
+/// written to.
 #[cfg(target_os = "linux")]
-fn map_anonymous(bytes: usize, protection: libc::c_int, flags: libc::c_int) -> io::Result<usize> {
-    let flags = flags | libc::MAP_ANONYMOUS;
+fn second_view(executable: usize, bytes: usize) -> io::Result<usize> {
+    let shared = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_ANONYMOUS;
+    let writable = map_anywhere(bytes, shared, -1)?;
+    // SAFETY: an old size of zero makes a second mapping of shared memory, here over the start of the first one, which
+    // nothing refers to yet; then the protection of this mapping changes.
+    let is_mapped = unsafe {
+        let place = executable as *mut libc::c_void;
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let second = libc::mremap(writable as *mut libc::c_void, 0, bytes, flags, place);
+        second == place && libc::mprotect(place, bytes, libc::PROT_READ | libc::PROT_EXEC) == 0
+    };
+    if is_mapped {
+        return Ok(writable);
+    }
+    let error = io::Error::last_os_error();
+    unmap(writable, bytes);
+    Err(error)
+}
+
+/// The same with a file in memory.
+#[cfg(target_os = "linux")]
+fn views_of_file(executable: usize, bytes: usize) -> io::Result<usize> {
+    // SAFETY: the name is a string of C, and what comes back is a descriptor that nobody else has.
+    let file = unsafe {
+        let descriptor = libc::memfd_create(c"canny code".as_ptr(), libc::MFD_CLOEXEC);
+        if descriptor < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        std::fs::File::from_raw_fd(descriptor)
+    };
+    file.set_len(bytes as u64)?;
+    let writable = map_anywhere(bytes, libc::MAP_SHARED, file.as_raw_fd())?;
+    // SAFETY: nothing refers yet to the mapping that this one replaces the start of.
+    let second = unsafe {
+        let place = executable as *mut libc::c_void;
+        let protection = libc::PROT_READ | libc::PROT_EXEC;
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        libc::mmap(place, bytes, protection, flags, file.as_raw_fd(), 0)
+    };
+    if second == libc::MAP_FAILED {
+        let error = io::Error::last_os_error();
+        unmap(writable, bytes);
+        return Err(error);
+    }
+    Ok(writable)
+}
+
+/// Maps memory that can be read and written.
+#[cfg(target_os = "linux")]
+fn map_anywhere(bytes: usize, flags: libc::c_int, descriptor: libc::c_int) -> io::Result<usize> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: the system chooses the address.
-    let address = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
+    let address = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, descriptor, 0) };
     if address == libc::MAP_FAILED {
         Err(io::Error::last_os_error())
     } else {
         Ok(address as usize)
     }
+}
+
+#[cfg(target_os = "linux")]
+fn unmap(address: usize, bytes: usize) {
+    // SAFETY: a mapping made here that nothing refers to.
+    unsafe { libc::munmap(address as *mut libc::c_void, bytes) };
 }
 
 #[cfg(not(target_os = "linux"))]

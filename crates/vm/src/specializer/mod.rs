@@ -26,6 +26,7 @@ pub mod compiler;
 mod install;
 pub mod ledger;
 pub(crate) mod log;
+mod mapped;
 mod now;
 pub(crate) mod registry;
 mod report;

@@ -39,6 +39,7 @@ pub(super) use account::WorkerAccount;
 
 use super::ledger::Ledger;
 use super::log::LogQuota;
+use super::mapped;
 
 /// Calls and iterations from which on code is worth a snapshot.
 const SNAPSHOT_HITS: u32 = 8;
@@ -719,6 +720,9 @@ impl Worker {
             self.say(&format!("Not compiled, the limit is reached: {title}\n\n"));
             self.note_refusal(plan, "CANNY_SPESH_LIMIT is reached", Duration::ZERO);
             return;
+        }
+        if self.compiled == 0 {
+            mapped::give_back();
         }
         self.compiled += 1;
         let number = self.compiled;
