@@ -101,7 +101,16 @@ impl Thread {
         let interrupts = self.interrupts.clone();
         let tasks = vm.tasks.get_or_init(|| {
             let host = Arc::new(host::MachineHost::new(&vm));
-            let pool = Pool::new(PoolConfig::default(), host.clone());
+            let mut config = PoolConfig {
+                alarms_interrupts: true,
+                ..PoolConfig::default()
+            };
+            let mut pool = Pool::new(config.clone(), host.clone());
+            let alarm = pool.alarm().map(|alarm| interrupts.set_alarm(alarm));
+            if !matches!(alarm, Some(Ok(()))) {
+                config.alarms_interrupts = false;
+                pool = Pool::new(config, host.clone());
+            }
             vm.heap()
                 .add_global_roots(Box::new(PoolRoots(pool.clone())));
             let worker = pool.enter_main();
