@@ -1,7 +1,7 @@
 //! The `canny` command: flags, environment, exit codes.
 //!
 //! Everything runs on one thread with a large native stack, since the expander and the compiler recurse
-//! along the nesting of code. Another thread waits for Ctrl-C.
+//! along the nesting of code. The first thread waits for its end, and for Ctrl-C.
 #![forbid(unsafe_code)]
 
 mod explain;
@@ -95,11 +95,10 @@ fn perform(options: Options) -> u8 {
 
 /// Does the work of the command on a thread with room for nested code; gives the exit code.
 fn on_large_stack(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
-    let worker = std::thread::Builder::new()
+    let thread = std::thread::Builder::new()
         .name("canny".into())
-        .stack_size(STACK_BYTES)
-        .spawn(work);
-    let code = match worker.map(std::thread::JoinHandle::join) {
+        .stack_size(STACK_BYTES);
+    let code = match canny_lib::host::run_beside(thread, work) {
         Ok(Ok(code)) => code,
         Ok(Err(_)) => exit_code::SOFTWARE,
         Err(error) => {

@@ -13,8 +13,11 @@
 //! stub of `loop` takes the place of its handler in the thread's dispatch table. Both are undone by the
 //! thread itself, before it looks at the bits, so that a request that comes in between is not lost.
 
-use std::sync::Mutex;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use canny_heap::SafepointRequest;
 use canny_tables::opcodes::Opcode;
@@ -42,6 +45,8 @@ pub struct InterruptState {
     has_others: AtomicPtr<AtomicU64>,
     /// Set while an interrupt waits, for system calls that should give up.
     waiting: AtomicBool,
+    /// Written to when `waiting` is set, so that nobody who sleeps has to look at it now and then. Set once.
+    alarm: OnceLock<File>,
     lock: Mutex<()>,
 }
 
@@ -69,11 +74,29 @@ impl InterruptState {
             .store(std::ptr::null_mut(), Ordering::Release);
     }
 
-    /// Asks the thread to run the interrupt handler. Only atomic stores: a signal handler may call it
+    /// Asks the thread to run the interrupt handler. Only atomic stores and a write: a signal handler may call it
     /// on the thread itself; from other threads the thread must be kept alive.
     pub fn interrupt(&self) {
-        self.waiting.store(true, Ordering::Relaxed);
+        self.waiting.store(true, Ordering::SeqCst);
         self.notify(INTERRUPT);
+        self.sound_alarm();
+    }
+
+    /// Has eight bytes written to a descriptor whenever an interrupt waits. Only the first call has an effect.
+    pub(crate) fn set_alarm(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        let file = File::from(descriptor.try_clone_to_owned()?);
+        let _ = self.alarm.set(file);
+        if self.waiting.load(Ordering::SeqCst) {
+            self.sound_alarm();
+        }
+        Ok(())
+    }
+
+    fn sound_alarm(&self) {
+        if let Some(mut alarm) = self.alarm.get() {
+            // It cannot be refused: who is told too often to look has not looked yet.
+            let _ = alarm.write(&1_u64.to_ne_bytes());
+        }
     }
 
     /// Whether an interrupt waits to be taken, for blocking calls to look at.
@@ -88,8 +111,9 @@ impl InterruptState {
 
     /// Asks the thread to leave the machine.
     pub(crate) fn ask_to_leave(&self) {
-        self.waiting.store(true, Ordering::Relaxed);
+        self.waiting.store(true, Ordering::SeqCst);
         self.notify_if_alive(QUIT);
+        self.sound_alarm();
     }
 
     pub(crate) fn notify(&self, bit: u32) {

@@ -108,11 +108,17 @@ impl Thread {
         let interrupts = self.interrupts.clone();
         let tasks = vm.tasks.get_or_init(|| {
             let host = Arc::new(host::MachineHost::new(&vm));
-            let config = PoolConfig {
+            let mut config = PoolConfig {
+                alarms_interrupts: true,
                 reports_quiet: true,
                 ..PoolConfig::default()
             };
-            let pool = Pool::new(config, host.clone());
+            let mut pool = Pool::new(config.clone(), host.clone());
+            let alarm = pool.alarm().map(|alarm| interrupts.set_alarm(alarm));
+            if !matches!(alarm, Some(Ok(()))) {
+                config.alarms_interrupts = false;
+                pool = Pool::new(config, host.clone());
+            }
             vm.heap()
                 .add_global_roots(Box::new(PoolRoots(pool.clone())));
             let worker = pool.enter_main();

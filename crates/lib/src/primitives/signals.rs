@@ -11,6 +11,9 @@
 //! | `writer`, the end of the pipe | the row that opens the port | the thread |
 //! | `on_interrupt` | the host program, once | the thread |
 //! | `source` | who starts the thread | the rows |
+//! | `LOAN` | who lends a thread, who borrows it | the same |
+//!
+//! The host program may lend a thread that has nothing to do but to wait, with [`run_beside`]; else one is made.
 //!
 //! A handler of the system's is never taken away. A signal that is not watched any more does what it did: the thread
 //! does it.
@@ -18,6 +21,7 @@
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use canny_io::Handle;
@@ -75,19 +79,93 @@ impl Signals {
         if let Some(source) = &*source {
             return source.add_signal(number);
         }
-        let mut signals = iterator::Signals::new([number])?;
+        let signals = iterator::Signals::new([number])?;
         let handle = signals.handle();
-        let shared = self.shared.clone();
-        std::thread::Builder::new()
-            .name("signals".into())
-            .spawn(move || {
-                for number in signals.forever() {
-                    shared.deliver(number);
-                }
-            })?;
+        let service = Service {
+            signals,
+            shared: self.shared.clone(),
+        };
+        if let Some(service) = borrow_thread(service) {
+            std::thread::Builder::new()
+                .name("signals".into())
+                .spawn(move || service.serve())?;
+        }
         *source = Some(handle);
         Ok(())
     }
+}
+
+/// What a thread does that takes signals.
+struct Service {
+    signals: iterator::Signals,
+    shared: Arc<Shared>,
+}
+
+impl Service {
+    /// Until the handle of the signals is closed.
+    fn serve(mut self) {
+        for number in self.signals.forever() {
+            self.shared.deliver(number);
+        }
+    }
+}
+
+/// A thread that the host program lends.
+enum Loan {
+    /// There is none, or no more.
+    None,
+    /// It waits for something to do.
+    Offered(Sender<Service>),
+    /// It takes signals until this is closed.
+    Taken(iterator::Handle),
+}
+
+static LOAN: Mutex<Loan> = Mutex::new(Loan::None);
+
+fn loan() -> MutexGuard<'static, Loan> {
+    LOAN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives a service to the thread that was lent; gives it back if there is none.
+fn borrow_thread(service: Service) -> Option<Service> {
+    let mut loan = loan();
+    let Loan::Offered(sender) = &*loan else {
+        return Some(service);
+    };
+    let handle = service.signals.handle();
+    if let Err(refused) = sender.send(service) {
+        return Some(refused.0);
+    }
+    *loan = Loan::Taken(handle);
+    None
+}
+
+/// Ends the loan when the thread that is waited for ends, however it does.
+struct EndOfLoan;
+
+impl Drop for EndOfLoan {
+    fn drop(&mut self) {
+        if let Loan::Taken(handle) = std::mem::replace(&mut *loan(), Loan::None) {
+            handle.close();
+        }
+    }
+}
+
+/// Does some work on a thread of its own and waits for its end; meanwhile the calling thread takes signals for the first
+/// machine that wants some. So a program has a thread less.
+pub fn run_beside<T: Send + 'static>(
+    thread: std::thread::Builder,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<std::thread::Result<T>> {
+    let (sender, services) = channel();
+    *loan() = Loan::Offered(sender);
+    let end = EndOfLoan;
+    let worker = thread.spawn(move || {
+        let _end = end;
+        work()
+    })?;
+    services.into_iter().for_each(Service::serve);
+    Ok(worker.join())
 }
 
 impl Shared {
