@@ -99,8 +99,17 @@ impl Roots for PoolRoots {
 }
 
 impl Thread {
+    /// The machine's tasks. The thread has a reference of its own to them, since one that all share would be counted by all
+    /// at every switch.
+    fn tasks(&mut self) -> &Tasks {
+        if self.tasks.is_none() {
+            self.tasks = Some(self.find_tasks());
+        }
+        self.tasks.as_ref().expect("it is there now")
+    }
+
     /// The machine's tasks; the thread that asks first is the main worker.
-    pub fn tasks(&mut self) -> Arc<Tasks> {
+    fn find_tasks(&mut self) -> Arc<Tasks> {
         let vm = self.vm().clone();
         if let Some(tasks) = vm.tasks.get() {
             return tasks.clone();
@@ -192,12 +201,12 @@ impl Thread {
     /// Hands a waiter that was claimed to the workers, behind all others or where it is soon found.
     pub fn make_ready(&mut self, waiter: Value, behind: bool) -> Result<(), Raise> {
         let lane = self.lane_of(waiter)?;
-        let tasks = self.tasks();
-        let worker = self.worker.unwrap_or(WorkerId::MAIN);
+        let worker = self.worker;
+        let pool = &self.tasks().pool;
         if behind {
-            tasks.pool.yield_word(worker, lane, waiter.bits());
+            pool.yield_word(worker.unwrap_or(WorkerId::MAIN), lane, waiter.bits());
         } else {
-            tasks.pool.push(self.worker, lane, waiter.bits());
+            pool.push(worker, lane, waiter.bits());
         }
         Ok(())
     }
@@ -221,7 +230,16 @@ impl Thread {
 
     /// Drops what the thread runs and takes up what waits for a worker; sleeps while there is nothing.
     pub fn serve(&mut self) -> Raise {
-        let tasks = self.tasks();
+        let tasks = match self.tasks.take() {
+            Some(tasks) => tasks,
+            None => self.find_tasks(),
+        };
+        let raise = self.serve_tasks(&tasks);
+        self.tasks = Some(tasks);
+        raise
+    }
+
+    fn serve_tasks(&mut self, tasks: &Tasks) -> Raise {
         let worker = self.worker.unwrap_or(WorkerId::MAIN);
         self.task = Value::FALSE;
         loop {
@@ -233,10 +251,9 @@ impl Thread {
             }
             let interrupts = self.interrupts.clone();
             let flag = (worker == WorkerId::MAIN).then(|| interrupts.interrupt_waiting());
-            let pool = tasks.pool.clone();
             let idle = {
                 let _region = self.mutator().enter_native();
-                pool.wait(worker, flag, None)
+                tasks.pool.wait(worker, flag, None)
             };
             match idle {
                 Idle::Look | Idle::TimedOut => {}
@@ -319,10 +336,9 @@ impl Thread {
 
     /// A ticket for a point in time.
     pub fn arm_timer(&mut self, after: Duration) -> Result<u64, Raise> {
-        let tasks = self.tasks();
         let deadline = Instant::now().checked_add(after);
         let lane = self.lane_of_task(Lane::Timer);
-        match tasks.pool.arm(&[], deadline, lane) {
+        match self.tasks().pool.arm(&[], deadline, lane) {
             Ok(ticket) => Ok(ticket.number()),
             Err(error) => Err(self.raise(ConditionKind::System, &error.to_string(), &[], None)),
         }
@@ -339,12 +355,9 @@ impl Thread {
         if waiter_parts(waiter).is_none() {
             return Err(self.raise_type("%park-ticket!", 2, "waiter", waiter));
         }
-        let tasks = self.tasks();
+        let pool = &self.tasks().pool;
         Ok(
-            match tasks
-                .pool
-                .deposit(Ticket::with_number(ticket), waiter.bits())
-            {
+            match pool.deposit(Ticket::with_number(ticket), waiter.bits()) {
                 Deposit::Parked => None,
                 Deposit::Ready(wake) => Some(wake_number(wake)),
             },

@@ -29,6 +29,7 @@ use crate::primitive::PrimitiveFunction;
 use crate::specializer::log::ThreadLog;
 use crate::specializer::thread::Detour;
 use crate::stack::VmStack;
+use crate::tasks::Tasks;
 
 /// A mutator of the machine.
 #[repr(C)]
@@ -92,6 +93,8 @@ pub struct Thread {
     pub(crate) task: Value,
     /// Nothing else may run on this thread, whatever is asked, while this is not 0.
     pub(crate) critical: u32,
+    /// The machine's tasks, once the thread has to do with them.
+    pub(crate) tasks: Option<Arc<Tasks>>,
     /// The worker that the thread serves as.
     pub(crate) worker: Option<canny_sched::WorkerId>,
     /// What the operation that has just given up would have waited for.
@@ -247,6 +250,7 @@ impl Thread {
             task: Value::FALSE,
             critical: 0,
             deferred: 0,
+            tasks: None,
             worker: None,
             retires: false,
             expired: false,
