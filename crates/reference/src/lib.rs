@@ -59,6 +59,7 @@ const PUBLIC: &[&str] = &[
     "(canny string-interpolation)",
     "(canny sync)",
     "(canny syntax-case)",
+    "(canny tasks)",
     "(canny test differences)",
     "(canny test properties)",
     "(canny test)",
