@@ -20,14 +20,15 @@
           channel-closed-error?
           in-channel channel->generator channel->list
           select channel-select receive-case send-case)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny waiting)
+  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny wait-queues)
+          (canny waiting)
           (only (canny posix) condition-of-kind?))
   (begin
 
     (define-record-type channel
-      (new-channel lock number capacity name count first last senders receivers closed)
+      (new-channel %lock number capacity name count first last senders receivers closed)
       channel?
-      (lock channel-lock)
+      (%lock channel-lock)
       ;; The order in which selects lock.
       (number channel-number)
       ;; #f if there is no limit.
@@ -42,9 +43,9 @@
       (closed channel-closed* set-channel-closed!))
 
     (define-record-type supply
-      (make-supply lock next)
+      (make-supply %lock next)
       supply?
-      (lock supply-lock)
+      (%lock supply-lock)
       (next supply-next set-supply-next!))
 
     (define numbers (make-supply #f 0))

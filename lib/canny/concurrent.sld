@@ -21,23 +21,23 @@
           concurrent-hash-table-keys concurrent-hash-table-values
           make-task-local task-local? task-local-ref task-local-set! task-local-clear!)
   (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (only (canny tasks) %with-lock) (only (canny waiting) bad-option))
+          (only (canny tasks) %with-lock))
   (begin
 
     ;; Queues.  The items are a list whose first pair holds none: who removes changes the front only, who adds the rear.
 
     (define-record-type queue-end
-      (make-queue-end lock pair count)
+      (make-queue-end %lock pair count)
       queue-end?
-      (lock queue-end-lock)
+      (%lock queue-end-lock)
       (pair queue-end-pair set-queue-end-pair!)
       ;; Items that have passed.
       (count queue-end-count set-queue-end-count!))
 
     (define-record-type concurrent-queue
-      (new-concurrent-queue front rear)
+      (new-concurrent-queue %front rear)
       concurrent-queue?
-      (front queue-front)
+      (%front queue-front)
       (rear queue-rear))
 
     (define (make-concurrent-queue)
@@ -85,15 +85,15 @@
     ;; Hash tables: several tables of the machine, each with a lock.
 
     (define-record-type shard
-      (make-shard lock table)
+      (make-shard %lock table)
       shard?
-      (lock shard-lock)
+      (%lock shard-lock)
       (table shard-table))
 
     (define-record-type concurrent-hash-table
-      (new-concurrent-hash-table equivalence shards)
+      (new-concurrent-hash-table %equivalence shards)
       concurrent-hash-table?
-      (equivalence table-equivalence)
+      (%equivalence table-equivalence)
       (shards table-shards))
 
     (define absent (list 'absent))
@@ -280,9 +280,9 @@
     ;; Task-local variables: a table of values that goes by tasks, and keeps none of them alive.
 
     (define-record-type task-local
-      (new-task-local lock table initial)
+      (new-task-local %lock table initial)
       task-local?
-      (lock task-local-lock)
+      (%lock task-local-lock)
       (table task-local-table)
       (initial task-local-initial))
 

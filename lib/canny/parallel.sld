@@ -17,9 +17,9 @@
           parallel-vector-map parallel-vector-for-each
           processor-count)
   (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (only (canny tasks) spawn with-tasks)
+          (only (canny tasks) spawn with-tasks yield)
           (only (canny atomic) make-atomic-fxbox atomic-fxbox-ref atomic-fxbox+/fetch!)
-          (only (canny sorting) list-sort) (only (canny waiting) bad-option))
+          (only (canny sorting) list-sort))
   (begin
 
     ;; How many processors the program may use.
@@ -86,6 +86,7 @@
            (if (not normal?)
                (set-job-stopped! job #t))))))
 
+    ;; Between two chunks others get their turn, and a task that was cancelled ends.
     (define (work-on-chunks job work)
       (let ((count (job-count job)))
         (let loop ((size (or (job-chunk job) 1)) (results '()))
@@ -93,9 +94,10 @@
             (if (or (>= start count) (job-stopped job))
                 results
                 (let* ((began (current-jiffy))
-                       (result (work start (min count (+ start size)) job)))
-                  (loop (next-size job size (- (current-jiffy) began))
-                        (cons result results))))))))
+                       (result (work start (min count (+ start size)) job))
+                       (elapsed (- (current-jiffy) began)))
+                  (yield)
+                  (loop (next-size job size elapsed) (cons result results))))))))
 
     ;; Jiffies that a chunk should take.
     (define pace (quotient (jiffies-per-second) 1000))

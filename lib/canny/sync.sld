@@ -21,7 +21,8 @@
           call-with-read-lock call-with-write-lock
           make-latch latch? latch-count latch-count-down! latch-wait!
           make-once once? once-done? call-once)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny waiting)
+  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny wait-queues)
+          (canny waiting)
           (canny arguments))
   (begin
 
@@ -37,9 +38,9 @@
     ;; Mutexes.
 
     (define-record-type mutex
-      (new-mutex lock name recursive owner depth queue)
+      (new-mutex %lock name recursive owner depth queue)
       mutex?
-      (lock mutex-lock)
+      (%lock mutex-lock)
       (name mutex-name)
       (recursive mutex-recursive)
       ;; The task that has locked it, and how often.
@@ -155,9 +156,9 @@
     ;; waiter, and a signal is noted in the entry.
 
     (define-record-type condition-variable
-      (new-condition-variable lock name queue)
+      (new-condition-variable %lock name queue)
       condition-variable?
-      (lock condition-variable-lock)
+      (%lock condition-variable-lock)
       (name condition-variable-name)
       (queue condition-variable-queue))
 
@@ -255,9 +256,9 @@
     ;; Semaphores.
 
     (define-record-type semaphore
-      (new-semaphore lock name count queue)
+      (new-semaphore %lock name count queue)
       semaphore?
-      (lock semaphore-lock)
+      (%lock semaphore-lock)
       (name semaphore-name)
       (count semaphore-count* set-semaphore-count!)
       (queue semaphore-queue))
@@ -326,19 +327,29 @@
     ;; Barriers.
 
     (define-record-type barrier
-      (new-barrier lock parties arrived queue)
+      (new-barrier %lock parties arrived openings queue)
       barrier?
-      (lock barrier-lock)
+      (%lock barrier-lock)
       (parties barrier-parties)
       (arrived barrier-arrived set-barrier-arrived!)
+      ;; How often it was opened.
+      (openings barrier-openings set-barrier-openings!)
       (queue barrier-queue))
 
     (define (make-barrier parties)
       (check-argument 'make-barrier 1 positive-index? "positive number of tasks" parties)
-      (new-barrier #f parties 0 (make-queue)))
+      (new-barrier #f parties 0 0 (make-queue)))
 
     (define (positive-index? object)
       (and (fixnum? object) (> object 0)))
+
+    ;; Under the lock: lets the tasks in the queue go on if one more makes the number complete; gives a list of them.
+    (define (open-barrier! barrier)
+      (and (last-one? barrier)
+           (begin
+             (set-barrier-arrived! barrier 0)
+             (set-barrier-openings! barrier (+ (barrier-openings barrier) 1))
+             (list (take-all! (barrier-queue barrier))))))
 
     (define (last-one? barrier)
       (= (+ (barrier-arrived barrier) 1) (barrier-parties barrier)))
@@ -346,24 +357,23 @@
     ;; Waits until so many tasks have come; #t in the one that came last.  The next ones begin anew.
     (define* (barrier-wait! barrier #:key (timeout #f))
       (check-argument 'barrier-wait! 1 barrier? "barrier" barrier)
-      (let ((outcome
-             (attempt-or-wait 'barrier-wait! barrier (barrier-queue barrier)
-                              (deadline-of 'barrier-wait! timeout) #f
-                              (lambda ()
-                                (and (last-one? barrier)
+      (let* ((opening #f)
+             (outcome
+              (attempt-or-wait 'barrier-wait! barrier (barrier-queue barrier)
+                               (deadline-of 'barrier-wait! timeout) #f
+                               (lambda () (open-barrier! barrier))
+                               (lambda ()
+                                 (or (last-one? barrier)
                                      (begin
-                                       (set-barrier-arrived! barrier 0)
-                                       (list (take-all! (barrier-queue barrier))))))
-                              (lambda ()
-                                (or (last-one? barrier)
-                                    (begin
-                                      (set-barrier-arrived! barrier (+ (barrier-arrived barrier) 1))
-                                      #f)))
-                              (lambda (was-linked?)
-                                ;; Who left after the barrier was opened had arrived.
-                                (if was-linked?
-                                    (set-barrier-arrived! barrier
-                                                          (- (barrier-arrived barrier) 1)))))))
+                                       (set! opening (barrier-openings barrier))
+                                       (set-barrier-arrived! barrier
+                                                             (+ (barrier-arrived barrier) 1))
+                                       #f)))
+                               ;; Who leaves once the barrier was opened had arrived; the entry may be linked still.
+                               (lambda (was-linked?)
+                                 (if (and was-linked? (eqv? opening (barrier-openings barrier)))
+                                     (set-barrier-arrived! barrier
+                                                           (- (barrier-arrived barrier) 1)))))))
         (if (pair? outcome)
             (begin
               (wake-all! barrier (car outcome) #f)
@@ -373,9 +383,9 @@
     ;; Locks for many readers or one writer.  The tag of an entry is the task of a writer, #f for a reader.
 
     (define-record-type read-write-lock
-      (new-read-write-lock lock name readers writer queue)
+      (new-read-write-lock %lock name readers writer queue)
       read-write-lock?
-      (lock read-write-lock-lock)
+      (%lock read-write-lock-lock)
       (name read-write-lock-name)
       (readers lock-readers set-lock-readers!)
       (writer lock-writer set-lock-writer!)
@@ -515,9 +525,9 @@
     ;; Latches.
 
     (define-record-type latch
-      (new-latch lock count queue)
+      (new-latch %lock count queue)
       latch?
-      (lock latch-lock)
+      (%lock latch-lock)
       (count latch-count* set-latch-count!)
       (queue latch-queue))
 
@@ -554,9 +564,9 @@
     ;; What is done once.
 
     (define-record-type once
-      (new-once lock state value queue)
+      (new-once %lock state value queue)
       once?
-      (lock once-lock)
+      (%lock once-lock)
       ;; `fresh`, the task that does it, or `done`.
       (state once-state set-once-state!)
       (value once-value set-once-value!)

@@ -17,8 +17,10 @@
 ;;; |---|---|---|
 ;;; | waiter | whoever claims it | the claim |
 ;;; | task: continuation | the task that puts itself away, the thread that takes it up | there is one at a time |
-;;; | task: waiter, cancelled | the task, whoever cancels it | the lock of the task |
-;;; | future | the task that settles it, those that wait | the lock of the future |
+;;; | task: waiter, cancelled, interruptions | the task, whoever cancels it | the lock of the task |
+;;; | future, the entries of its queue | the task that settles it, those that wait | the lock of the future |
+;;; | scope, the entries of its tasks | its tasks, the task that has opened it | the lock of the scope |
+;;; | scope: owner, body? | the task that has opened it | the lock of that task |
 ;;;
 ;;; The machine knows the first fields of waiters and tasks; the file of primitive rows `tasks` says which.  While
 ;;; `(%current-task)` is #f, as in the middle of putting a task away, and under a lock, the thread is not given to
@@ -28,55 +30,70 @@
   (export start spawn task? current-task task-name yield sleep
           await await/default future? make-future future-done? future-resolve! future-reject!
           future-then future-map future-all future-any future-race
-          cancel! cancelled-error? with-timeout
+          cancel! cancelled-error? with-timeout call-with-timeout
           with-tasks without-scope
-          deadlock-error?
+          deadlock-error? timeout-error?
           ;; For libraries of other ways to wait.
           %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock)
   (import (canny primitives) (canny syntax) (canny control) (canny lists)
-          (only (canny posix) timeout-error? condition-of-kind?) (canny arguments))
+          (canny wait-queues) (only (canny posix) timeout-error? condition-of-kind?)
+          (canny arguments))
   (begin
 
     (define-record-type waiter
-      (make-waiter state task value)
+      (make-waiter %state task value)
       waiter?
-      (state waiter-state)
+      (%state waiter-state)
       (task waiter-task)
       (value waiter-value set-waiter-value!))
 
     (define-record-type task
-      (make-task lock continuation parameters lane waiter cancelled future name waits-for since)
+      (new-task %lock continuation parameters lane waiter cancelled interruptions future name
+                waits-for since)
       task?
-      (lock task-lock)
+      (%lock task-lock)
       (continuation task-continuation set-task-continuation!)
       (parameters task-parameters)
       (lane task-lane)
       (waiter current-waiter set-current-waiter!)
       ;; #f, `asked`, or `told` once the task has raised it.
       (cancelled task-cancelled set-task-cancelled!)
+      ;; The scopes whose failure is to interrupt what the task waits for, the innermost first.
+      (interruptions task-interruptions set-task-interruptions!)
       (future task-future)
-      (name task-name)
+      (name task-name*)
       (waits-for task-waits-for set-task-waits-for!)
       (since task-since set-task-since!))
 
-    ;; The state is `pending`, `value` or `error`; the waiters are a list of waiters and of procedures.
+    (define (make-task continuation parameters lane future name)
+      (new-task #f continuation parameters lane #f #f '() future name #f #f))
+
+    ;; The state is `pending`, `value` or `error`.  The queue, #f until somebody waits, has entries of waiters, and ones whose
+    ;; tag is a procedure to be called.
     (define-record-type future
-      (make-future-record lock state value waiters)
+      (make-future-record %lock state value queue)
       plain-future?
-      (lock future-lock)
+      (%lock future-lock)
       (state future-state set-future-state!)
       (value future-value set-future-value!)
-      (waiters future-waiters set-future-waiters!))
+      (queue future-queue set-future-queue!))
+
+    (define (make-future)
+      (make-future-record #f 'pending #f #f))
 
     (define (%waiter-task waiter)
       (waiter-task waiter))
 
     ;; The task of the main program, made when this library is loaded.
     (define main-task
-      (make-task #f #f '() (%worker) #f #f (make-future-record #f 'pending #f '()) 'main #f #f))
+      (make-task #f '() (%worker) (make-future) 'main))
 
     (define (current-task)
       (%current-task))
+
+    (define (task-name task)
+      (check-argument 'task-name 1 task? "task" task)
+      (task-name* task))
 
     (define-syntax %with-lock
       (syntax-rules ()
@@ -113,7 +130,7 @@
     ;; Lets those who cancel the task find its waiter.  Whether it was cancelled before.
     (define (announce! task waiter why)
       (%with-lock task
-        (if (eq? (task-cancelled task) 'asked)
+        (if (interrupted? task)
             #t
             (begin
               (set-current-waiter! task waiter)
@@ -129,6 +146,11 @@
             #t)
           #f))
 
+    ;; Whether the next wait of a task is to raise.
+    (define (interrupted? task)
+      (or (eq? (task-cancelled task) 'asked)
+          (pair? (task-interruptions task))))
+
     ;; Ends a wait that was cancelled by raising that in the task.
     (define (%check-cancelled value)
       (if (eq? value 'cancelled)
@@ -136,15 +158,26 @@
           value))
 
     (define (raise-cancelled)
-      (let ((notice main-notice))
-        (if (and notice (eq? (%current-task) main-task))
-            (begin
-              (set! main-notice #f)
-              (set-task-cancelled! main-task #f)
-              (raise notice))
-            (begin
-              (set-task-cancelled! (%current-task) 'told)
-              (raise (%make-condition 'cancelled "the task was cancelled" '() #f))))))
+      (raise (take-interruption!)))
+
+    ;; The condition that the current task is to raise.  It is raised once, so that what is done on the way out can wait.
+    (define (take-interruption!)
+      (let* ((task (%current-task))
+             (scopes (task-interruptions task))
+             (condition
+              (%make-condition 'cancelled
+                               (if (or (eq? (task-cancelled task) 'asked) (null? scopes))
+                                   "the task was cancelled"
+                                   "another task of the scope has failed")
+                               '() #f)))
+        (%with-lock task
+          (cond ((eq? (task-cancelled task) 'asked)
+                 (set-task-cancelled! task 'told)
+                 (set-task-interruptions! task '()))
+                ((pair? (task-interruptions task))
+                 (set-scope-notice! (car (task-interruptions task)) condition)
+                 (set-task-interruptions! task (cdr (task-interruptions task))))))
+        condition))
 
     (define (cancelled-error? object)
       (condition-of-kind? object 'cancelled))
@@ -174,13 +207,19 @@
 
     (define (yield)
       (give-way)
-      (if (eq? (task-cancelled (%current-task)) 'asked)
-          (raise-cancelled)))
+      (if (interrupted? (%current-task))
+          (raise-cancelled))
+      (values))
 
-    ;; Nanoseconds of a number of seconds, rounded up.
+    (define (seconds? object)
+      (and (real? object) (>= object 0)))
+
+    ;; Nanoseconds of a number of seconds that is an argument, rounded up.
     (define (nanoseconds who position seconds)
-      (if (not (and (real? seconds) (>= seconds 0)))
-          (%type-error who position "number of seconds that is not negative" seconds))
+      (check-argument who position seconds? "number of seconds that is not negative" seconds)
+      (whole-nanoseconds seconds))
+
+    (define (whole-nanoseconds seconds)
       (if (< seconds 1000000000)
           (exact (ceiling (* seconds 1000000000)))
           1000000000000000000))
@@ -200,9 +239,6 @@
 
     ;; Futures.
 
-    (define (make-future)
-      (make-future-record #f 'pending #f '()))
-
     (define (future? object)
       (or (task? object) (plain-future? object)))
 
@@ -211,57 +247,72 @@
             ((task? object) (task-future object))
             (else (%type-error who position "future" object))))
 
+    (define (pending? future)
+      (eq? (future-state future) 'pending))
+
     (define (future-done? object)
-      (not (eq? (future-state (future-of 'future-done? 1 object)) 'pending)))
+      (not (pending? (future-of 'future-done? 1 object))))
 
     ;; Gives a future its value, or what is raised for it; whether it had none.
     (define (settle! future state value)
-      (let ((waiters
+      (let ((mine?
              (%with-lock future
-               (if (eq? (future-state future) 'pending)
-                   (let ((waiters (future-waiters future)))
+               (if (pending? future)
+                   (begin
                      (set-future-value! future value)
                      (set-future-state! future state)
-                     (set-future-waiters! future '())
-                     waiters)
+                     #t)
                    #f))))
-        (if waiters
+        ;; Nobody comes any more.
+        (if (and mine? (future-queue future))
             (begin
-              (wake-all! waiters)
-              #t)
-            #f)))
+              (tell-all! future)
+              (set-future-queue! future #f)))
+        mine?))
 
-    ;; Wakes in the order of arrival.
-    (define (wake-all! waiters)
-      (if (pair? waiters)
-          (begin
-            (wake-all! (cdr waiters))
-            (if (waiter? (car waiters))
-                (%wake! (car waiters) 'settled)
-                ((car waiters))))))
+    ;; Tells everybody in the order of arrival.  Those that leave meanwhile do so under the lock.
+    (define (tell-all! future)
+      (let ((queue (future-queue future)))
+        (let loop ()
+          (let ((entry
+                 (%with-lock future
+                   (if (queue-empty? queue)
+                       #f
+                       (let ((entry (queue-first queue)))
+                         (unlink! entry)
+                         entry)))))
+            (if entry
+                (begin
+                  (if (entry-tag entry)
+                      ((entry-tag entry))
+                      (%wake! (entry-waiter entry) 'settled))
+                  (loop)))))))
+
+    (define (check-settleable who future)
+      (check-argument who 1 plain-future? "future made by make-future" future))
 
     (define (future-resolve! future value)
-      (if (not (plain-future? future))
-          (%type-error 'future-resolve! 1 "future made by make-future" future))
+      (check-settleable 'future-resolve! future)
       (settle! future 'value value))
 
     (define (future-reject! future object)
-      (if (not (plain-future? future))
-          (%type-error 'future-reject! 1 "future made by make-future" future))
+      (check-settleable 'future-reject! future)
       (settle! future 'error object))
 
-    ;; Adds a waiter or procedure to a future; #f if it is settled, and then does not.
-    (define (add-waiter! future waiter)
+    ;; Adds an entry to a future; #f if it is settled, and then does not.
+    (define (add-entry! future entry)
       (%with-lock future
-        (if (eq? (future-state future) 'pending)
+        (if (pending? future)
             (begin
-              (set-future-waiters! future (cons waiter (future-waiters future)))
+              (if (not (future-queue future))
+                  (set-future-queue! future (make-queue)))
+              (link! (future-queue future) entry)
               #t)
             #f)))
 
-    (define (drop-waiter! future waiter)
+    (define (drop-entry! future entry)
       (%with-lock future
-        (set-future-waiters! future (%remove-waiter waiter (future-waiters future)))))
+        (withdraw! entry)))
 
     (define (result-of future)
       (if (eq? (future-state future) 'value)
@@ -270,18 +321,20 @@
 
     ;; Waits until a future is settled, or for so many nanoseconds unless #f; whether it is.
     (define (settled-within? future patience)
-      (or (not (eq? (future-state future) 'pending))
+      (or (not (pending? future))
           (let* ((ticket (and patience (%arm-timer patience)))
-                 (mine #f)
+                 (entry (make-entry #f #f))
                  (wake
                   (%park future
                          (lambda (waiter)
-                           (set! mine waiter)
-                           (cond ((not (add-waiter! future waiter)) 'settled)
-                                 (ticket (%park-ticket! ticket waiter))
-                                 (else #f))))))
+                           (set-entry-waiter! entry waiter)
+                           ;; The ticket first, so that who wakes the task cannot have given it up already.
+                           (or (and ticket (%park-ticket! ticket waiter))
+                               (if (add-entry! future entry)
+                                   #f
+                                   'settled))))))
             (if (not (eq? wake 'settled))
-                (drop-waiter! future mine))
+                (drop-entry! future entry))
             (if (and ticket (not (eqv? wake 1)))
                 (%disarm-ticket! ticket))
             (%check-cancelled wake)
@@ -295,7 +348,9 @@
     (define* (await future #:key (timeout #f))
       (check-not-mine 'await future)
       (let ((plain (future-of 'await 1 future)))
-        (if (settled-within? plain (and timeout (nanoseconds 'await "timeout" timeout)))
+        (if (not (or (not timeout) (seconds? timeout)))
+            (bad-option 'await "#:timeout" "a number of seconds that is not negative" timeout))
+        (if (settled-within? plain (and timeout (whole-nanoseconds timeout)))
             (result-of plain)
             (raise
              (%make-condition 'timeout "the future has no value in time" (list future) 'await)))))
@@ -312,29 +367,39 @@
 
     ;; Scopes: the tasks that must have ended when the scope does.
     (define-record-type scope
-      (make-scope lock count failure tasks waiter)
+      (make-scope %lock depth count failure ending tasks waiter owner body? notice)
       scope?
-      (lock scope-lock)
+      (%lock scope-lock)
+      ;; How many scopes are around it.
+      (depth scope-depth)
       (count scope-count set-scope-count!)
+      ;; A list of what the first task to fail has raised, or #f.
       (failure scope-failure set-scope-failure!)
-      (tasks scope-tasks set-scope-tasks!)
-      (waiter scope-waiter set-scope-waiter!))
+      ;; Whether its tasks are cancelled, those included that are still to come.
+      (ending scope-ending set-scope-ending!)
+      ;; A queue of entries whose items are the tasks.
+      (tasks scope-tasks)
+      ;; The waiter of the task that waits for all others.
+      (waiter scope-waiter set-scope-waiter!)
+      ;; The task that runs the body, whether it does so now, and the condition that has interrupted it.
+      (owner scope-owner set-scope-owner!)
+      (body? scope-body? set-scope-body!)
+      (notice scope-notice set-scope-notice!))
 
     (define current-scope (make-parameter #f))
 
     (define* (spawn thunk #:key (name #f))
-      (if (not (procedure? thunk))
-          (%type-error 'spawn 1 "procedure" thunk))
+      (check-procedure 'spawn 1 thunk)
       (start-task thunk name #f (current-scope)))
 
     (define (start-task thunk name lane scope)
-      (let* ((future (make-future))
-             (task (make-task #f #f (%parameters) lane #f #f future name #f #f))
+      (let* ((task (make-task #f (%parameters) lane (make-future) name))
+             (entry (and scope (make-entry task #f)))
              (waiter (make-waiter #t task #f)))
-        (set-task-continuation! task (lambda () (run-task task future thunk scope)))
+        (set-task-continuation! task (lambda () (run-task task thunk scope entry)))
         (%task-counted! 1)
         (if scope
-            (enter-scope! scope task))
+            (enter-scope! scope task entry))
         (%make-ready! waiter #f)
         task))
 
@@ -345,71 +410,131 @@
 
     ;; What a task raises is given to its future by the handlers around everything: when the winders are run, the frames
     ;; of the raise have been noted.
-    (define (run-task task future thunk scope)
-      (let ((failure
-             (call-with-escape-continuation
-              (lambda (return)
-                (with-exception-handler
-                  (lambda (object)
-                    (%note-task! object (task-name task))
-                    (return (list object)))
-                  (lambda ()
-                    (if (eq? (task-cancelled task) 'asked)
-                        (raise-cancelled))
-                    (settle! future 'value (thunk))
-                    #f))))))
+    (define (run-task task thunk scope entry)
+      (let* ((future (task-future task))
+             (failure
+              (call-with-escape-continuation
+               (lambda (return)
+                 (with-exception-handler
+                   (lambda (object)
+                     (%note-task! object (task-name* task))
+                     (return (list object)))
+                   (lambda ()
+                     (if (eq? (task-cancelled task) 'asked)
+                         (raise-cancelled))
+                     (settle! future 'value (thunk))
+                     #f))))))
         (if failure
             (begin
               (settle! future 'error (car failure))
-              (if scope
-                  (scope-failed! scope task (car failure))))))
+              (if (and scope (not (ends-as-cancelled? task (car failure))))
+                  (scope-failed! scope (car failure))))))
       (if scope
-          (leave-scope! scope task))
+          (leave-scope! scope entry))
       (%set-current-task! #f)
       (%task-counted! -1)
       (%serve))
 
-    ;; Asks a task to end: what it waits for, or its next wait, raises in it.  #f if it has ended.
+    ;; Whether a task raises that because it was cancelled, which is no failure of its scope.
+    (define (ends-as-cancelled? task object)
+      (and (eq? (task-cancelled task) 'told)
+           (cancelled-error? object)))
+
+    ;; Asks a task to end: what it waits for, or its next wait, raises in it.  #f if it had ended before.
     (define (cancel! task)
-      (if (not (task? task))
-          (%type-error 'cancel! 1 "task" task))
-      (let ((waiter
-             (%with-lock task
-               (if (not (task-cancelled task))
-                   (set-task-cancelled! task 'asked))
-               (current-waiter task))))
-        (if (and waiter (eq? (task-cancelled task) 'asked))
+      (check-argument 'cancel! 1 task? "task" task)
+      (let* ((running? (pending? (task-future task)))
+             (waiter
+              (%with-lock task
+                (if (task-cancelled task)
+                    #f
+                    (begin
+                      (set-task-cancelled! task 'asked)
+                      (current-waiter task))))))
+        (if waiter
             (%wake! waiter 'cancelled))
-        (eq? (future-state (task-future task)) 'pending)))
+        running?))
 
     ;; Scopes.
 
-    (define (enter-scope! scope task)
-      (%with-lock scope
-        (set-scope-count! scope (+ (scope-count scope) 1))
-        (set-scope-tasks! scope (cons task (scope-tasks scope)))))
+    (define (enter-scope! scope task entry)
+      (if (%with-lock scope
+            (begin
+              (set-scope-count! scope (+ (scope-count scope) 1))
+              (link! (scope-tasks scope) entry)
+              (scope-ending scope)))
+          (cancel! task)))
 
-    (define (leave-scope! scope task)
+    (define (leave-scope! scope entry)
       (let ((waiter
              (%with-lock scope
                (set-scope-count! scope (- (scope-count scope) 1))
-               (set-scope-tasks! scope (%remove-waiter task (scope-tasks scope)))
+               (withdraw! entry)
                (and (= (scope-count scope) 0) (scope-waiter scope)))))
         (if waiter
             (%wake! waiter 'settled))))
 
-    ;; The first failure of a task ends the others.
-    (define (scope-failed! scope task object)
+    ;; The first failure of a task ends the others and the body.
+    (define (scope-failed! scope object)
       (if (%with-lock scope
             (if (scope-failure scope)
                 #f
                 (begin
                   (set-scope-failure! scope (list object))
                   #t)))
-          (cancel-all! (%remove-waiter task (scope-tasks scope)))))
+          (begin
+            (end-tasks! scope)
+            (interrupt-body! scope))))
 
-    (define (cancel-all! tasks)
-      (for-each cancel! tasks))
+    ;; Cancels all tasks of a scope.
+    (define (end-tasks! scope)
+      (for-each cancel!
+                (%with-lock scope
+                  (begin
+                    (set-scope-ending! scope #t)
+                    (queue-items (scope-tasks scope))))))
+
+    ;; Has the task that runs the body raise when it waits, unless it has left the body or ends anyway.
+    (define (interrupt-body! scope)
+      (let* ((task (scope-owner scope))
+             (waiter
+              (%with-lock task
+                (if (and (scope-body? scope) (not (task-cancelled task)))
+                    (begin
+                      (set-task-interruptions! task
+                                               (add-scope scope (task-interruptions task)))
+                      (current-waiter task))
+                    #f))))
+        (if waiter
+            (%wake! waiter 'cancelled))))
+
+    (define (add-scope scope scopes)
+      (if (or (null? scopes) (> (scope-depth scope) (scope-depth (car scopes))))
+          (cons scope scopes)
+          (cons (car scopes) (add-scope scope (cdr scopes)))))
+
+    (define (enter-body! scope)
+      (set-scope-owner! scope (%current-task))
+      (set-scope-body! scope #t))
+
+    ;; From here on the failure of a task interrupts nothing.
+    (define (leave-body! scope)
+      (let ((task (scope-owner scope)))
+        (%with-lock task
+          (set-scope-body! scope #f)
+          (set-task-interruptions! task (%remove-waiter scope (task-interruptions task))))))
+
+    ;; Calls a procedure, and returns as well when the failure of a task interrupts it.
+    (define (call-interruptibly scope thunk)
+      (call-with-escape-continuation
+       (lambda (return)
+         (with-exception-handler
+           (lambda (object)
+             (if (and (scope-notice scope) (eq? object (scope-notice scope)))
+                 (return #f)
+                 (raise-continuable object)))
+           (lambda ()
+             (parameterize ((current-scope scope)) (thunk)))))))
 
     ;; Waits until no task of the scope is left.
     (define (wait-for-scope scope)
@@ -424,19 +549,21 @@
                                   (set-scope-waiter! scope waiter)
                                   #f)))))))
             (if (eq? wake 'cancelled)
-                (begin
-                  (cancel-all! (scope-tasks scope))
-                  (set-task-cancelled! (%current-task) 'told)
+                (let ((condition (take-interruption!)))
+                  (end-tasks! scope)
                   (wait-for-scope scope)
-                  (raise-cancelled))))))
+                  (raise condition))))))
 
     (define (call-with-scope thunk)
-      (let* ((scope (make-scope #f 0 #f '() #f))
+      (let* ((outer (current-scope))
+             (depth (if outer (+ (scope-depth outer) 1) 0))
+             (scope (make-scope #f depth 0 #f #f (make-queue) #f #f #f #f))
              (normal? #f))
         (dynamic-wind
-         (lambda () #f)
+         (lambda () (enter-body! scope))
          (lambda ()
-           (let ((result (parameterize ((current-scope scope)) (thunk))))
+           (let ((result (call-interruptibly scope thunk)))
+             (leave-body! scope)
              (wait-for-scope scope)
              (set! normal? #t)
              (if (scope-failure scope)
@@ -445,11 +572,12 @@
          (lambda ()
            (if (not normal?)
                (begin
-                 (cancel-all! (scope-tasks scope))
+                 (leave-body! scope)
+                 (end-tasks! scope)
                  (wait-for-scope scope)))))))
 
     ;; Evaluates the body and waits for all tasks that were started in it, by whomever.  If one of them raises, the others
-    ;; are cancelled and the form raises the same.
+    ;; are cancelled, what the body waits for as well, and the form raises the same.
     (define-syntax with-tasks
       (syntax-rules ()
         ((_ body0 body ...)
@@ -465,59 +593,88 @@
 
     ;; Calls a procedure in a task of its own; gives its value, or `default` after so many seconds, when the task is
     ;; cancelled.
-    (define* (with-timeout seconds thunk #:key (default no-default))
-      (let* ((patience (nanoseconds 'with-timeout 1 seconds))
-             (task (start-task thunk 'with-timeout #f #f))
-             (future (task-future task)))
-        (dynamic-wind
-         (lambda () #f)
-         (lambda ()
-           (cond ((settled-within? future patience) (result-of future))
-                 ((not (eq? default no-default)) default)
-                 (else
-                  (raise (%make-condition 'timeout "the time is over" (list seconds)
-                                          'with-timeout)))))
-         (lambda () (cancel! task)))))
+    (define* (call-with-timeout seconds thunk #:key (default no-default))
+      (let ((patience (nanoseconds 'call-with-timeout 1 seconds)))
+        (check-procedure 'call-with-timeout 2 thunk)
+        (let* ((task (start-task thunk 'with-timeout #f #f))
+               (future (task-future task)))
+          (dynamic-wind
+           (lambda () #f)
+           (lambda ()
+             (cond ((settled-within? future patience) (result-of future))
+                   ((not (eq? default no-default)) default)
+                   (else
+                    (raise (%make-condition 'timeout "the time is over" (list seconds)
+                                            'with-timeout)))))
+           (lambda () (cancel! task))))))
+
+    (define-syntax with-timeout
+      (syntax-rules ()
+        ((_ seconds body0 body ...)
+         (call-with-timeout seconds (lambda () body0 body ...)))))
 
     ;; Combinations.
 
     ;; A future of what a procedure gives for the value of a future.
     (define (future-then future procedure)
       (future-of 'future-then 1 future)
-      (if (not (procedure? procedure))
-          (%type-error 'future-then 2 "procedure" procedure))
+      (check-procedure 'future-then 2 procedure)
       (spawn (lambda () (procedure (await future)))))
 
+    ;; A future of what a procedure gives for the values of several.
     (define (future-map procedure . futures)
+      (check-procedure 'future-map 1 procedure)
+      (let loop ((rest futures) (position 2))
+        (if (pair? rest)
+            (begin
+              (future-of 'future-map position (car rest))
+              (loop (cdr rest) (+ position 1)))))
       (spawn (lambda () (%apply procedure (map await futures)))))
 
-    ;; Calls `done` with a future once it is settled, in some task or at once.
-    (define (when-settled future done)
-      (if (not (add-waiter! future (lambda () (done future))))
-          (done future)))
+    ;; The plain futures of a list of them.
+    (define (plain-futures who futures)
+      (check-argument who 1 list? "list of futures" futures)
+      (map (lambda (future) (future-of who 1 future)) futures))
+
+    ;; Calls `done` with each future once it is settled, in some task or at once, until a result is: then nothing of this
+    ;; is left in the others.
+    (define (when-each-settled futures result done)
+      (define (tell future)
+        (done future)
+        (if (not (pending? result))
+            (drop-all)))
+      (define entries
+        (map (lambda (future) (make-entry #f (lambda () (tell future)))) futures))
+      (define (drop-all)
+        (for-each drop-entry! futures entries))
+      (for-each (lambda (future entry)
+                  (if (and (pending? result)
+                           (not (add-entry! future entry)))
+                      (tell future)))
+                futures entries)
+      ;; Somebody may have settled the result while entries were added.
+      (if (not (pending? result))
+          (drop-all)))
 
     ;; A future of the list of all values; the first one to be rejected rejects it.
     (define (future-all futures)
-      (let* ((plain (map (lambda (future) (future-of 'future-all 1 future)) futures))
+      (let* ((plain (plain-futures 'future-all futures))
              (result (make-future))
              (left (make-counter #f (length plain))))
         (if (null? plain)
-            (settle! result 'value '())
-            (for-each
-             (lambda (future)
-               (when-settled future
-                             (lambda (future)
-                               (if (eq? (future-state future) 'value)
-                                   (if (= (count-down! left) 0)
-                                       (settle! result 'value (map future-value plain)))
-                                   (settle! result 'error (future-value future))))))
-             plain))
+            (settle! result 'value '()))
+        (when-each-settled plain result
+                           (lambda (future)
+                             (if (eq? (future-state future) 'value)
+                                 (if (= (count-down! left) 0)
+                                     (settle! result 'value (map future-value plain)))
+                                 (settle! result 'error (future-value future)))))
         result))
 
     (define-record-type counter
-      (make-counter lock count)
+      (make-counter %lock count)
       counter?
-      (lock counter-lock)
+      (%lock counter-lock)
       (count counter-count set-counter-count!))
 
     (define (count-down! counter)
@@ -525,35 +682,33 @@
         (set-counter-count! counter (- (counter-count counter) 1))
         (counter-count counter)))
 
+    (define (reject-empty! who futures result)
+      (if (null? futures)
+          (settle! result 'error
+                   (%make-condition 'error "there is no future to wait for" '() who))))
+
     ;; A future of the first value; rejected with the last rejection if there is none.
     (define (future-any futures)
-      (let* ((plain (map (lambda (future) (future-of 'future-any 1 future)) futures))
+      (let* ((plain (plain-futures 'future-any futures))
              (result (make-future))
              (left (make-counter #f (length plain))))
-        (if (null? plain)
-            (settle! result 'error
-                     (%make-condition 'error "there is no future" '() 'future-any))
-            (for-each
-             (lambda (future)
-               (when-settled future
-                             (lambda (future)
-                               (if (eq? (future-state future) 'value)
-                                   (settle! result 'value (future-value future))
-                                   (if (= (count-down! left) 0)
-                                       (settle! result 'error (future-value future)))))))
-             plain))
+        (reject-empty! 'future-any plain result)
+        (when-each-settled plain result
+                           (lambda (future)
+                             (if (eq? (future-state future) 'value)
+                                 (settle! result 'value (future-value future))
+                                 (if (= (count-down! left) 0)
+                                     (settle! result 'error (future-value future))))))
         result))
 
     ;; A future of what the first one to be settled gives or raises.
     (define (future-race futures)
-      (let ((plain (map (lambda (future) (future-of 'future-race 1 future)) futures))
+      (let ((plain (plain-futures 'future-race futures))
             (result (make-future)))
-        (for-each
-         (lambda (future)
-           (when-settled future
-                         (lambda (future)
-                           (settle! result (future-state future) (future-value future)))))
-         plain)
+        (reject-empty! 'future-race plain result)
+        (when-each-settled plain result
+                           (lambda (future)
+                             (settle! result (future-state future) (future-value future))))
         result))
 
     ;; An operation on a port or the like has given up, in place of waiting, for a ticket; it is done again afterwards.

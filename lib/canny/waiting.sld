@@ -1,4 +1,4 @@
-;;; (canny waiting): queues of tasks that wait, for channels and locks.
+;;; (canny waiting): how tasks wait in queues, for channels and locks.
 ;;;
 ;;; Whoever waits stands in a queue with an *entry*; a select has one in the queue of each of its channels, all of them with
 ;;; the same waiter.  Who has something for a queue takes its first entry and tries to wake the waiter with it.  That
@@ -16,71 +16,13 @@
 ;;; Nothing here is called under a lock but what says so.  Those procedures neither raise nor wait.
 
 (define-library (canny waiting)
-  (export make-queue queue-empty? queue-first
-          make-entry entry-item set-entry-item! entry-tag entry-waiter set-entry-waiter!
-          link! withdraw! wake-first! wake-entry! take-all!
-          wait-in-queue check-timeout attempt-or-wait wake-all!
-          raise-timeout bad-option deadline-of patience-left cancelled-condition
-          next-random)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks))
+  (export wake-first! wake-entry! wait-in-queue check-timeout attempt-or-wait wake-all!
+          raise-timeout deadline-of patience-left cancelled-condition next-random)
+  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny wait-queues)
+          (only (canny arguments) bad-option))
   (begin
 
-    ;; An entry of a queue, or the queue itself, which is an entry between the last and the first one.
-    (define-record-type entry
-      (new-entry waiter item tag next previous withdrawn)
-      entry?
-      (waiter entry-waiter set-entry-waiter!)
-      ;; What was given to the entry, or what it has to give.
-      (item entry-item set-entry-item!)
-      ;; For its owner: the index of a clause, the kind of a lock.
-      (tag entry-tag)
-      (next entry-next set-entry-next!)
-      (previous entry-previous set-entry-previous!)
-      (withdrawn entry-withdrawn set-entry-withdrawn!))
-
-    (define (make-queue)
-      (let ((queue (new-entry #f #f #f #f #f #f)))
-        (set-entry-next! queue queue)
-        (set-entry-previous! queue queue)
-        queue))
-
-    (define (make-entry item tag)
-      (new-entry #f item tag #f #f #f))
-
-    ;; To be called under the lock of the queue's owner, all of them.
-
-    (define (queue-empty? queue)
-      (eq? (entry-next queue) queue))
-
-    ;; The first entry; not of an empty queue.
-    (define (queue-first queue)
-      (entry-next queue))
-
-    (define (entry-linked? entry)
-      (if (entry-next entry) #t #f))
-
-    ;; Adds an entry at the end, unless it was withdrawn.
-    (define (link! queue entry)
-      (if (not (entry-withdrawn entry))
-          (let ((last (entry-previous queue)))
-            (set-entry-previous! entry last)
-            (set-entry-next! entry queue)
-            (set-entry-next! last entry)
-            (set-entry-previous! queue entry))))
-
-    (define (unlink! entry)
-      (let ((next (entry-next entry)))
-        (if next
-            (let ((previous (entry-previous entry)))
-              (set-entry-next! previous next)
-              (set-entry-previous! next previous)
-              (set-entry-next! entry #f)
-              (set-entry-previous! entry #f)))))
-
-    ;; Takes an entry out for good.
-    (define (withdraw! entry)
-      (set-entry-withdrawn! entry #t)
-      (unlink! entry))
+    ;; To be called under the lock of the queue's owner, both of them.
 
     ;; Takes an entry out and wakes its waiter with it; whether the wait had not ended yet.
     (define (wake-entry! entry item)
@@ -97,22 +39,6 @@
               (if (wake-entry! entry item)
                   entry
                   (loop))))))
-
-    ;; Moves all entries to a queue of their own, so that those who come meanwhile are not among them.
-    (define (take-all! queue)
-      (let ((all (make-queue)))
-        (if (not (queue-empty? queue))
-            (let ((first (entry-next queue))
-                  (last (entry-previous queue)))
-              (set-entry-next! all first)
-              (set-entry-previous! first all)
-              (set-entry-previous! all last)
-              (set-entry-next! last all)
-              (set-entry-next! queue queue)
-              (set-entry-previous! queue queue)))
-        all))
-
-    ;; The end of what is called under locks.
 
     ;; Wakes everybody in a queue that `take-all!` gave, each under the lock for itself, so that others get their turn.
     (define (wake-all! record all item)
@@ -199,10 +125,6 @@
             ((< seconds 1000000000)
              (+ (nanoseconds-now) (exact (ceiling (* seconds 1000000000)))))
             (else 1000000000000000000)))
-
-    ;; Raises that the value of a keyword is of the wrong kind.
-    (define (bad-option who keyword expected object)
-      (raise (%make-condition 'type (string-append keyword " is not " expected) (list object) who)))
 
     ;; How many nanoseconds are left.
     (define (patience-left deadline)

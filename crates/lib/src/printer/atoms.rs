@@ -75,6 +75,7 @@ fn print_object(text: &mut String, vm: &Vm, object: ObjectRef, for_people: bool)
         Kind::Record => {
             text.push_str("#<");
             print_record_name(text, object.field(0));
+            print_given_name(text, object);
             text.push('>');
         }
         kind => {
@@ -240,17 +241,49 @@ pub(super) fn print_field_name(text: &mut String, record_type: Value, index: usi
     }
 }
 
-/// Whether the content of a record is nobody's business: a promise's.
+/// Whether the content of a record is nobody's business: a promise's, and that of a type whose first field has a name that
+/// begins with `%`.
 pub(super) fn is_opaque_record(record_type: Value) -> bool {
     let Some(record_type) = record_type.as_kind(Kind::RecordType) else {
         return false;
     };
-    let name = record_type.field(record_type::NAME);
-    let Some(name) = name.as_kind(Kind::Symbol) else {
-        return false;
+    has_name(record_type.field(record_type::NAME), |name| {
+        name == "<promise>"
+    }) || field_names(record_type)
+        .next()
+        .is_some_and(|name| has_name(name, |name| name.starts_with('%')))
+}
+
+/// The field `name` of a record, unless that is `#f`, after a space.
+fn print_given_name(text: &mut String, record: ObjectRef) {
+    let Some(record_type) = record.field(0).as_kind(Kind::RecordType) else {
+        return;
     };
-    let Some(name) = name.field(0).as_kind(Kind::String) else {
-        return false;
+    let index = field_names(record_type).position(|name| has_name(name, |name| name == "name"));
+    let Some(name) = index.map(|index| record.field(index + 1)) else {
+        return;
     };
-    string_length(name) == "<promise>".len() && with_text(name, |name| name == "<promise>")
+    if let Some(name) = name.as_kind(Kind::String) {
+        text.push(' ');
+        print_string(text, name, false);
+    } else if let Some(name) = symbol_name(name) {
+        text.push(' ');
+        text.push_str(&name);
+    }
+}
+
+/// The names of all fields of a record type.
+fn field_names(record_type: ObjectRef) -> impl Iterator<Item = Value> {
+    let fields = record_type.field(record_type::FIELDS).as_kind(Kind::Vector);
+    fields
+        .into_iter()
+        .flat_map(|fields| (0..fields.length()).map(move |index| fields.field(index)))
+}
+
+/// Whether an object is a symbol with a name that satisfies a test.
+fn has_name(symbol: Value, test: impl FnOnce(&str) -> bool) -> bool {
+    symbol
+        .as_kind(Kind::Symbol)
+        .and_then(|symbol| symbol.field(0).as_kind(Kind::String))
+        .is_some_and(|name| with_text(name, test))
 }

@@ -205,6 +205,18 @@ rows! { Running:
 "What it would wait for can come from nobody but itself."
 "" => "";
 
+"channel-closed" ["channel-closed"]
+"Something was sent to a channel that is closed"
+"`channel-close!` says that nothing will be sent any more; who sends has to know that, or to take the condition by `guard` with `channel-closed-error?`."
+"(import (scheme base) (canny channels))
+(define c (make-channel 1))
+(channel-close! c)
+(channel-send! c 'late)"
+=> "(import (scheme base) (canny channels))
+(define c (make-channel 1))
+(channel-send! c 'in-time)
+(channel-close! c)";
+
 "other-condition" []
 "A condition of a library's own kind was raised and not handled"
 "The message is that of the library which made the condition."
