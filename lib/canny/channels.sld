@@ -498,4 +498,6 @@
         ((_ cases default timeout clause . clauses)
          (syntax-error
           "select: expected ((variable (channel-receive channel)) body ...), ((channel-send! channel value) body ...), (#:timeout seconds body ...) or (else body ...)"
-          clause))))))
+          clause))))
+
+    (%describe-waits! channel? "a channel" (lambda (channel) #f))))

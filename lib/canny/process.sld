@@ -25,7 +25,8 @@
           (only (canny io) transcode-input transcode-output decode-bytevector encode-string
                 make-decoder decoder-feed! decoder-finish! decoder-read-line
                 decoder-read-available)
-          (only (canny posix) timeout-error? condition-of-kind?))
+          (only (canny posix) timeout-error? condition-of-kind?)
+          (only (canny arguments) bad-option))
   (begin
 
     ;; Commands.
@@ -97,12 +98,6 @@
       (if (not (and (process-input process) (process-output process)))
           (%range-error 'process-port 1 "a process with pipes for input and output" process))
       (%join-ports (process-output process) (process-input process) #f))
-
-    (define (bad-option who option expected object)
-      (raise (%make-condition 'type
-                              (string-append option " is not " expected)
-                              (list object)
-                              who)))
 
     ;; Where a stream of a new process leads.  What is opened here is closed once the process has it, so it comes in a pair
     ;; with #t.

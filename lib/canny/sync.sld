@@ -621,4 +621,16 @@
                                          nothing-left)
                         'mine)
                    (do-once once thunk))
-                  (else (loop)))))))))
+                  (else (loop)))))))
+
+    ;; What others are told of who waits.
+    (define (nobody record)
+      #f)
+
+    (%describe-waits! mutex? "a mutex" mutex-owner*)
+    (%describe-waits! condition-variable? "a condition variable" nobody)
+    (%describe-waits! semaphore? "a semaphore" nobody)
+    (%describe-waits! barrier? "a barrier" nobody)
+    (%describe-waits! read-write-lock? "a read-write lock" nobody)
+    (%describe-waits! latch? "a latch" nobody)
+    (%describe-waits! once? "what another task does once" nobody)))

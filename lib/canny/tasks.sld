@@ -25,6 +25,9 @@
 ;;; The machine knows the first fields of waiters and tasks; the file of primitive rows `tasks` says which.  While
 ;;; `(%current-task)` is #f, as in the middle of putting a task away, and under a lock, the thread is not given to
 ;;; another task.  Under a lock nothing is called that could raise or wait.
+;;;
+;;; A task that is cancelled raises that where it waits.  One that computes is *forced* after a while: it raises when it is
+;;; made to give way, wherever that is.  What must be done to its end even so is in a critical section.
 
 (define-library (canny tasks)
   (export start spawn task? current-task task-name yield sleep
@@ -34,7 +37,11 @@
           with-tasks without-scope
           deadlock-error? timeout-error?
           ;; For libraries of other ways to wait.
-          %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock)
+          %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock %uninterrupted
+          %describe-waits!
+          ;; For those who look at tasks.
+          %all-tasks %task-number %task-label %task-continuation %task-waits? %task-waits-for
+          %describe-wait %task-since)
   (import (canny primitives) (canny syntax) (canny control) (canny lists)
           (canny wait-queues) (only (canny posix) timeout-error? condition-of-kind?)
           (canny arguments))
@@ -48,25 +55,26 @@
       (value waiter-value set-waiter-value!))
 
     (define-record-type task
-      (new-task %lock continuation parameters lane waiter cancelled interruptions future name
-                waits-for since)
+      (new-task %lock continuation parameters lane waiter cancelled interruptions future number
+                name waits-for since)
       task?
       (%lock task-lock)
       (continuation task-continuation set-task-continuation!)
       (parameters task-parameters)
       (lane task-lane)
       (waiter current-waiter set-current-waiter!)
-      ;; #f, `asked`, or `told` once the task has raised it.
+      ;; #f, `asked`, `forced` if it is to raise that wherever it is, or `told` once it has, or will not any more.
       (cancelled task-cancelled set-task-cancelled!)
       ;; The scopes whose failure is to interrupt what the task waits for, the innermost first.
       (interruptions task-interruptions set-task-interruptions!)
       (future task-future)
+      (number task-number)
       (name task-name*)
       (waits-for task-waits-for set-task-waits-for!)
       (since task-since set-task-since!))
 
     (define (make-task continuation parameters lane future name)
-      (new-task #f continuation parameters lane #f #f '() future name #f #f))
+      (new-task #f continuation parameters lane #f #f '() future (%new-task-number) name #f #f))
 
     ;; The state is `pending`, `value` or `error`.  The queue, #f until somebody waits, has entries of waiters, and ones whose
     ;; tag is a procedure to be called.
@@ -104,6 +112,16 @@
              (%unlock! record)
              result)))))
 
+    ;; The thread is not given to another task in the body, which must neither raise nor wait.
+    (define-syntax %uninterrupted
+      (syntax-rules ()
+        ((_ body0 body ...)
+         (begin
+           (%enter-critical!)
+           (let ((result (let () body0 body ...)))
+             (%leave-critical!)
+             result)))))
+
     ;; Waiting.
 
     ;; Puts the current task away and has `(publish waiter)` tell those who may end the wait.  That gives #f, or else what
@@ -135,6 +153,7 @@
             (begin
               (set-current-waiter! task waiter)
               (set-task-waits-for! task why)
+              (set-task-since! task (current-jiffy))
               #f))))
 
     ;; Wakes a waiter with a value, unless somebody else has done so; whether it did.
@@ -146,9 +165,13 @@
             #t)
           #f))
 
+    ;; Whether a task was cancelled and has not raised that yet.
+    (define (is-cancelled? task)
+      (memq (task-cancelled task) '(asked forced)))
+
     ;; Whether the next wait of a task is to raise.
     (define (interrupted? task)
-      (or (eq? (task-cancelled task) 'asked)
+      (or (is-cancelled? task)
           (pair? (task-interruptions task))))
 
     ;; Ends a wait that was cancelled by raising that in the task.
@@ -163,15 +186,24 @@
     ;; The condition that the current task is to raise.  It is raised once, so that what is done on the way out can wait.
     (define (take-interruption!)
       (let* ((task (%current-task))
-             (scopes (task-interruptions task))
+             (notice (and (eq? task main-task) main-notice)))
+        (if notice
+            (begin
+              (set! main-notice #f)
+              (set-task-cancelled! task #f)
+              notice)
+            (take-cancellation! task))))
+
+    (define (take-cancellation! task)
+      (let* ((scopes (task-interruptions task))
              (condition
               (%make-condition 'cancelled
-                               (if (or (eq? (task-cancelled task) 'asked) (null? scopes))
+                               (if (or (is-cancelled? task) (null? scopes))
                                    "the task was cancelled"
                                    "another task of the scope has failed")
                                '() #f)))
         (%with-lock task
-          (cond ((eq? (task-cancelled task) 'asked)
+          (cond ((is-cancelled? task)
                  (set-task-cancelled! task 'told)
                  (set-task-interruptions! task '()))
                 ((pair? (task-interruptions task))
@@ -190,7 +222,7 @@
             ((eq? (car list) waiter) (cdr list))
             (else (cons (car list) (%remove-waiter waiter (cdr list))))))
 
-    ;; Lets others run first; a task that was preempted goes on without learning that it was cancelled.
+    ;; Lets others run first.  It raises only if the task is forced to end, and if somebody takes that.
     (define (give-way)
       (let ((task (%current-task))
             (expired (%expired?)))
@@ -203,7 +235,9 @@
                    (set-task-continuation! task continuation)
                    (%make-ready! waiter #t)
                    (%serve))))
-              (%set-expired! expired)))))
+              (%set-expired! expired)
+              (if (and (eq? (task-cancelled task) 'forced) (pair? (%handlers)))
+                  (raise-cancelled))))))
 
     (define (yield)
       (give-way)
@@ -255,6 +289,9 @@
 
     ;; Gives a future its value, or what is raised for it; whether it had none.
     (define (settle! future state value)
+      (%uninterrupted (settle-now! future state value)))
+
+    (define (settle-now! future state value)
       (let ((mine?
              (%with-lock future
                (if (pending? future)
@@ -420,10 +457,14 @@
                      (%note-task! object (task-name* task))
                      (return (list object)))
                    (lambda ()
-                     (if (eq? (task-cancelled task) 'asked)
+                     (if (is-cancelled? task)
                          (raise-cancelled))
-                     (settle! future 'value (thunk))
-                     #f))))))
+                     (let ((value (thunk)))
+                       ;; It has ended: nothing of what follows may be left out.
+                       (%with-lock task
+                         (set-task-cancelled! task 'told))
+                       (settle! future 'value value)
+                       #f)))))))
         (if failure
             (begin
               (settle! future 'error (car failure))
@@ -440,20 +481,65 @@
       (and (eq? (task-cancelled task) 'told)
            (cancelled-error? object)))
 
-    ;; Asks a task to end: what it waits for, or its next wait, raises in it.  #f if it had ended before.
+    ;; Asks a task to end: what it waits for, or its next wait, raises in it; if it computes for long, whatever it does then.
+    ;; #f if it had ended before.
     (define (cancel! task)
       (check-argument 'cancel! 1 task? "task" task)
       (let* ((running? (pending? (task-future task)))
-             (waiter
+             (asked?
               (%with-lock task
                 (if (task-cancelled task)
                     #f
                     (begin
                       (set-task-cancelled! task 'asked)
-                      (current-waiter task))))))
-        (if waiter
-            (%wake! waiter 'cancelled))
+                      #t))))
+             (waiter (current-waiter task)))
+        (if (and running? asked? (not (and waiter (%wake! waiter 'cancelled))))
+            (force-later! task))
         running?))
+
+    ;; The tasks that were cancelled while they computed, and have not come to a wait yet.
+    (define-record-type forced-tasks
+      (make-forced-tasks %lock tasks)
+      forced-tasks?
+      (%lock forced-tasks-lock)
+      (tasks tasks-to-force set-tasks-to-force!))
+
+    (define cancelled-tasks (make-forced-tasks #f '()))
+
+    ;; Seconds that a task has to come to a wait by itself.
+    (define grace 0.05)
+
+    ;; So often a task that does not end is interrupted; it may be in a foreign procedure, or take the condition and go on.
+    (define attempts 100)
+
+    (define (force-later! task)
+      (if (%with-lock cancelled-tasks
+            (let ((first? (null? (tasks-to-force cancelled-tasks))))
+              (set-tasks-to-force! cancelled-tasks
+                                   (cons (cons task attempts) (tasks-to-force cancelled-tasks)))
+              first?))
+          (start-task reap 'canceller #f #f)))
+
+    (define (reap)
+      (sleep grace)
+      (if (%with-lock cancelled-tasks
+            (begin
+              (set-tasks-to-force! cancelled-tasks (force-all (tasks-to-force cancelled-tasks)))
+              (pair? (tasks-to-force cancelled-tasks))))
+          (begin
+            (%preempt-all!)
+            (reap))))
+
+    ;; Those of the tasks that have still to be forced.
+    (define (force-all entries)
+      (cond ((null? entries) '())
+            ((and (is-cancelled? (caar entries))
+                  (pending? (task-future (caar entries)))
+                  (> (cdar entries) 0))
+             (set-task-cancelled! (caar entries) 'forced)
+             (cons (cons (caar entries) (- (cdar entries) 1)) (force-all (cdr entries))))
+            (else (force-all (cdr entries)))))
 
     ;; Scopes.
 
@@ -715,10 +801,105 @@
     (define (wait-for-operation ticket)
       (%ticket-over! ticket (wait-for-ticket 'io ticket)))
 
-    ;; Texts that say which task waits for what: first the main task, then those that it waits for, up to the one that waits
-    ;; for one of the others again.
-    (define (all-waits)
-      '())
+    ;; Looking at tasks.
+
+    ;; All that have not been forgotten, those that have ended among them.
+    (define (%all-tasks)
+      (%live-instances task))
+
+    (define (%task-number task)
+      (task-number task))
+
+    (define (%task-continuation task)
+      (task-continuation task))
+
+    ;; Whether nobody has ended its wait.
+    (define (%task-waits? task)
+      (let ((waiter (current-waiter task)))
+        (and waiter (task-continuation task) (not (waiter-state waiter)))))
+
+    (define (%task-since task)
+      (task-since task))
+
+    ;; What a task waits for; the task itself where that is its future.
+    (define (%task-waits-for task)
+      (let ((why (task-waits-for task)))
+        (or (and (plain-future? why) (task-of why (%all-tasks))) why)))
+
+    (define (task-of future tasks)
+      (cond ((null? tasks) #f)
+            ((eq? (task-future (car tasks)) future) (car tasks))
+            (else (task-of future (cdr tasks)))))
+
+    (define (%task-label task)
+      (cond ((eq? task main-task) "the main task")
+            ((task-name* task)
+             (string-append "task " (number->string (task-number task)) " ("
+                            (text (task-name* task))
+                            ")"))
+            (else (string-append "task " (number->string (task-number task))))))
+
+    (define (text name)
+      (cond ((symbol? name) (symbol->string name))
+            ((string? name) name)
+            ((number? name) (number->string name))
+            (else "…")))
+
+    ;; What other libraries have tasks wait for: a predicate, what it is called, and a procedure that gives the task that has it,
+    ;; or #f.
+    (define kinds-of-waits '())
+
+    (define (%describe-waits! predicate name owner)
+      (set! kinds-of-waits (cons (vector predicate name owner) kinds-of-waits)))
+
+    (define (kind-of-wait why)
+      (let loop ((kinds kinds-of-waits))
+        (cond ((null? kinds) #f)
+              (((vector-ref (car kinds) 0) why) (car kinds))
+              (else (loop (cdr kinds))))))
+
+    ;; What is waited for, as a text, and the task that could end the wait, or #f.
+    (define (describe-wait why)
+      (cond ((task? why) (cons (%task-label why) why))
+            ((plain-future? why) (cons "a future that is no task's" #f))
+            ((scope? why)
+             (let ((tasks (queue-items (scope-tasks why))))
+               (if (pair? tasks)
+                   (cons (string-append "the tasks of a scope, one of which is "
+                                        (%task-label (car tasks)))
+                         (car tasks))
+                   (cons "the tasks of a scope" #f))))
+            ((kind-of-wait why)
+             => (lambda (kind)
+                  (let ((owner ((vector-ref kind 2) why)))
+                    (cons (if (task? owner)
+                              (string-append (vector-ref kind 1) " that " (%task-label owner)
+                                             " has")
+                              (vector-ref kind 1))
+                          (and (task? owner) owner)))))
+            ((eq? why 'sleep) (cons "a point in time" #f))
+            ((eq? why 'io) (cons "input or output" #f))
+            ((eq? why 'select) (cons "one of several channels" #f))
+            (else (cons "something" #f))))
+
+    ;; What is waited for, as a text.
+    (define (%describe-wait why)
+      (car (describe-wait why)))
+
+    ;; A text that says which task waits for what: from the main task on, up to the one that waits for one of the others again.
+    (define (waits-from task)
+      (let loop ((task task) (seen '()) (so-far ""))
+        (let* ((described (describe-wait (%task-waits-for task)))
+               (now (string-append so-far (%task-label task) " waits for " (car described)))
+               (next (cdr described)))
+          (if (and next (not (memq next (cons task seen))))
+              (loop next (cons task seen) (string-append now ", "))
+              now))))
+
+    (define (deadlock)
+      (%make-condition 'deadlock
+                       (string-append "all tasks wait for each other: " (waits-from main-task))
+                       '() #f))
 
     ;; What the wait of the main task ends with, in place of a cancellation.
     (define main-notice #f)
@@ -731,9 +912,7 @@
       (%serve))
 
     (%set-idle-procedures!
-     (lambda ()
-       (end-wait-of-main!
-        (%make-condition 'deadlock "all tasks wait for each other" (all-waits) #f)))
+     (lambda () (end-wait-of-main! (deadlock)))
      (lambda () (end-wait-of-main! (%make-condition 'interrupt "interrupted" '() #f))))
     (%begin-tasks! (lambda () (%serve)) wait-for-operation)
     (%set-preempt-procedure! give-way)

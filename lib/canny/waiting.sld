@@ -42,10 +42,11 @@
 
     ;; Wakes everybody in a queue that `take-all!` gave, each under the lock for itself, so that others get their turn.
     (define (wake-all! record all item)
-      (let loop ()
-        (if (%with-lock record
-              (wake-first! all item))
-            (loop))))
+      (%uninterrupted
+       (let loop ()
+         (if (%with-lock record
+               (wake-first! all item))
+             (loop)))))
 
     ;; Puts the task away.  `(publish waiter)` lets others know of the waiter; if there turns out to be nothing to wait
     ;; for, it wakes the waiter itself.  It runs in the middle of the switch: it must not raise.  Gives what the wait

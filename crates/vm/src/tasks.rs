@@ -73,6 +73,8 @@ pub struct Tasks {
     host: Arc<host::MachineHost>,
     /// Tasks that were started and have not ended.
     count: AtomicI64,
+    /// The number of the next one.
+    next_number: AtomicI64,
 }
 
 impl Tasks {
@@ -136,6 +138,7 @@ impl Thread {
                 pool,
                 host,
                 count: AtomicI64::new(0),
+                next_number: AtomicI64::new(0),
             })
         });
         if self.worker.is_none() {
@@ -181,6 +184,11 @@ impl Thread {
     /// Counts tasks that begin or, if negative, end; gives how many there are.
     pub fn count_tasks(&mut self, change: i64) -> i64 {
         self.tasks().count.fetch_add(change, Ordering::SeqCst) + change
+    }
+
+    /// A number that no other task has.
+    pub fn new_task_number(&mut self) -> i64 {
+        self.tasks().next_number.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Asks every worker's task to give way.

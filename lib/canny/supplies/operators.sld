@@ -34,12 +34,6 @@
       (if (not (and (real? object) (>= object 0)))
           (%type-error who position "number of seconds that is not negative" object)))
 
-    (define (bad-option who option expected object)
-      (raise (%make-condition 'type
-                              (string-append option " is not " expected)
-                              (list object)
-                              who)))
-
     (define (check-callback who option object)
       (if (not (procedure? object))
           (bad-option who option "a procedure" object)))

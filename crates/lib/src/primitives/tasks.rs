@@ -85,6 +85,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
     "%expired?" => |thread, _| Ok(Value::boolean(thread.take_expired()));
     "%worker" => |thread, _| Ok(Value::fixnum(thread.worker() as i64));
+    "%new-task-number" => |thread, _| Ok(Value::fixnum(thread.new_task_number()));
     "%task-counted!" => |thread, call: Call| {
         let change = call.at(0).as_fixnum().unwrap_or(0);
         Ok(Value::fixnum(thread.count_tasks(change)))

@@ -47,5 +47,6 @@ rows! {
     "%set-expired!" (1) [NEVER_RAISES] "boolean -> unspecified" "Puts back what %expired? gave.";
     "%expired?" (0) [NEVER_RAISES] "-> boolean" "Whether the operation about to be done again has no time left.";
     "%worker" (0) [] "-> index" "The number of the worker that this is.";
+    "%new-task-number" (0) [] "-> index" "A number that no other task has; the first is 0.";
     "%task-counted!" (1) [] "index -> index" "Adds to the number of tasks that have not ended; the sum.";
 }
