@@ -3,13 +3,13 @@
 ;;; (check-argument who position test? expected object)
 ;;;                 raises the error of a primitive that was given `object` as argument `position`,
 ;;;                 unless it satisfies `test?`; `expected` is a string that names the type.
-;;; (bad-option who keyword expected object)
+;;; (raise-bad-option who keyword expected object)
 ;;;                 raises that the value of a keyword, named by a string, is not what is expected.
 ;;; The other procedures do the same as the first for the common types.  `who` is the procedure that the user called.
 
 (define-library (canny arguments)
   (export check-argument check-procedure check-index check-list check-exact-integer check-bounds
-          bad-option)
+          raise-bad-option)
   (import (canny primitives) (canny syntax) (only (canny control) raise))
   (begin
 
@@ -19,7 +19,7 @@
          (if (not (test? object))
              (%type-error who position expected object)))))
 
-    (define (bad-option who keyword expected object)
+    (define (raise-bad-option who keyword expected object)
       (raise (%make-condition 'type (string-append keyword " is not " expected) (list object) who)))
 
     (define (check-procedure who position object)

@@ -112,7 +112,8 @@
     (define* (make-concurrent-hash-table #:optional (same? equal?) #:key (shards 16))
       (let ((equivalence (equivalence-of same?)))
         (if (not (shard-count? shards))
-            (bad-option 'make-concurrent-hash-table "#:shards" "a number from 1 to 4096" shards))
+            (raise-bad-option 'make-concurrent-hash-table "#:shards" "a number from 1 to 4096"
+                              shards))
         (let ((all (make-vector shards #f)))
           (let loop ((index 0))
             (if (< index shards)

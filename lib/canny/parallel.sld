@@ -39,7 +39,7 @@
 
     (define (check-option who keyword test? expected object)
       (if (not (test? object))
-          (bad-option who keyword expected object)))
+          (raise-bad-option who keyword expected object)))
 
     (define (positive-index? object)
       (and (fixnum? object) (> object 0)))

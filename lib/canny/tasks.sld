@@ -386,7 +386,8 @@
       (check-not-mine 'await future)
       (let ((plain (future-of 'await 1 future)))
         (if (not (or (not timeout) (seconds? timeout)))
-            (bad-option 'await "#:timeout" "a number of seconds that is not negative" timeout))
+            (raise-bad-option 'await "#:timeout" "a number of seconds that is not negative"
+                              timeout))
         (if (settled-within? plain (and timeout (whole-nanoseconds timeout)))
             (result-of plain)
             (raise

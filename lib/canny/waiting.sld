@@ -19,7 +19,7 @@
   (export wake-first! wake-entry! wait-in-queue check-timeout attempt-or-wait wake-all!
           raise-timeout deadline-of patience-left cancelled-condition next-random)
   (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny wait-queues)
-          (only (canny arguments) bad-option))
+          (only (canny arguments) raise-bad-option))
   (begin
 
     ;; To be called under the lock of the queue's owner, both of them.
@@ -122,7 +122,7 @@
     (define (deadline-of who seconds)
       (cond ((not seconds) #f)
             ((not (and (real? seconds) (>= seconds 0)))
-             (bad-option who "#:timeout" "a number of seconds that is not negative" seconds))
+             (raise-bad-option who "#:timeout" "a number of seconds that is not negative" seconds))
             ((< seconds 1000000000)
              (+ (nanoseconds-now) (exact (ceiling (* seconds 1000000000)))))
             (else 1000000000000000000)))

@@ -1,6 +1,7 @@
 ;; (canny tasks): starting, awaiting, futures, cancellation, time limits, scopes.
 
-(import (scheme base) (scheme write) (canny tasks) (canny sync) (canny channels) (canny test)
+(import (scheme base) (scheme write) (canny tasks) (canny syntax-case) (canny sync) (canny channels)
+        (canny test)
         (only (canny base) condition-kind) (only (srfi 1) iota filter)
         (only (srfi 132) list-sort vector-sort!))
 
@@ -377,6 +378,17 @@
                 (cons (call/cc (lambda (return) (return (await (start (* i k)))))) found)))))
   (test '((0 1 2) (0 10 20))
         (map await (list (start (each-with-wait 1)) (start (each-with-wait 10))))))
+
+;; In a transformer, which runs before the program.
+(define-syntax awaited
+  (lambda (form)
+    (syntax-case form ()
+      ((_ expression)
+       (let ((value (await (start (sleep 0.001) 42) #:timeout 1000)))
+         #`(+ expression #,value))))))
+
+(test-group "awaiting in a transformer"
+  (test 43 (awaited 1)))
 
 (test-group "waiting for oneself"
   (test 'deadlock (failure (await (current-task))))
