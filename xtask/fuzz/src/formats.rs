@@ -1,13 +1,10 @@
-//! Formats of data and encodings of text beside the crates that others made for them: generators and oracles.
+//! JSON and CSV beside the crates that others made for them: generators and oracles.
 //!
 //! What is read is the same as there, and does not depend on how the input was cut into pieces.
 
 use canny_formats::csv::{self, Dialect, RowReader};
 use canny_formats::json::{self, Decimals, Event, Reader, Tape};
-use canny_io::encoding::{Encoding, by_name};
-use canny_io::{ByteOrderMark, CodingPolicy, DecodeOptions, IoError, Pull, StreamingDecoder};
 use serde_json::Value;
-use std::sync::Arc;
 
 use crate::corpus::Corpus;
 use crate::generate::mutated;
@@ -303,112 +300,6 @@ fn csv_rows(text: &str, piece_bytes: usize) -> Result<Vec<Vec<String>>, csv::Fau
             }
             csv::Progress::End => return Ok(rows),
             csv::Progress::Fault(fault) => return Err(fault),
-        }
-    }
-}
-
-const ENCODINGS: &[&str] = &[
-    "utf-8",
-    "utf-16le",
-    "utf-16be",
-    "ibm866",
-    "iso-8859-2",
-    "iso-8859-7",
-    "iso-8859-8-i",
-    "koi8-r",
-    "koi8-u",
-    "macintosh",
-    "windows-874",
-    "windows-1250",
-    "windows-1251",
-    "windows-1252",
-    "windows-1255",
-    "x-mac-cyrillic",
-    "gbk",
-    "gb18030",
-    "big5",
-    "euc-jp",
-    "iso-2022-jp",
-    "shift_jis",
-    "euc-kr",
-    "x-user-defined",
-];
-
-/// The number of an encoding, and bytes that may be text in it.
-pub fn encoded_text(random: &mut Random, _: &Corpus) -> Vec<u8> {
-    let which = random.below(ENCODINGS.len());
-    let mut bytes = vec![which as u8];
-    let characters = [
-        'a', ' ', '\n', 'é', 'ß', 'Ж', 'λ', '中', '本', 'か', 'ﾊ', '한', '😀', '€', '\u{feff}',
-    ];
-    if let Some(encoding) = encoding_rs::Encoding::for_label(ENCODINGS[which].as_bytes()) {
-        for _ in 0..random.below(12) {
-            let character = random.choose(&characters).to_string();
-            // Those of UTF-16 are decoded only.
-            match ENCODINGS[which] {
-                "utf-16le" => bytes.extend(character.encode_utf16().flat_map(u16::to_le_bytes)),
-                "utf-16be" => bytes.extend(character.encode_utf16().flat_map(u16::to_be_bytes)),
-                _ => bytes.extend_from_slice(&encoding.encode(&character).0),
-            }
-        }
-    }
-    for _ in 0..random.below(6) {
-        let at = 1 + random.below(bytes.len());
-        let byte = match random.below(3) {
-            0 => *random.choose(b"\x1b$B(J\x0e\x80\x81\xff\xd8\xdc\x30"),
-            _ => random.next() as u8,
-        };
-        match random.below(3) {
-            0 => bytes.insert(at, byte),
-            1 if at < bytes.len() => drop(bytes.remove(at)),
-            _ if at < bytes.len() => bytes[at] = byte,
-            _ => bytes.push(byte),
-        }
-    }
-    bytes
-}
-
-/// What is malformed is replaced as in `encoding_rs`, wherever the source is cut in two.
-pub fn decoder(bytes: &[u8]) -> Result<(), String> {
-    let Some((&which, bytes)) = bytes.split_first() else {
-        return Ok(());
-    };
-    let name = ENCODINGS[usize::from(which) % ENCODINGS.len()];
-    let reference = encoding_rs::Encoding::for_label(name.as_bytes());
-    let (Some(encoding), Some(reference)) = (by_name(name), reference) else {
-        return Err(format!("there is no encoding {name}"));
-    };
-    let (theirs, _) = reference.decode_without_bom_handling(bytes);
-    let each: Vec<&[u8]> = bytes.chunks(1).collect();
-    let cuts = (0..=bytes.len()).map(|cut| vec![&bytes[..cut], &bytes[cut..]]);
-    for pieces in cuts.chain([each]) {
-        let ours = decoded(&encoding, &pieces).map_err(|error| error.to_string())?;
-        if ours != theirs {
-            return Err(format!(
-                "{name} {pieces:x?}: {ours:?}, the reference {theirs:?}"
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn decoded(encoding: &Arc<dyn Encoding>, pieces: &[&[u8]]) -> Result<String, IoError> {
-    let mut decoder = StreamingDecoder::new(DecodeOptions {
-        encoding: encoding.clone(),
-        malformed: CodingPolicy::Replace,
-        byte_order_mark: ByteOrderMark::Keep,
-        ..DecodeOptions::default()
-    });
-    let mut text = String::new();
-    let mut left = pieces.iter();
-    loop {
-        match decoder.take_char()? {
-            Pull::Item(character) => text.push(character),
-            Pull::NeedsMore => match left.next() {
-                Some(piece) => decoder.feed(piece),
-                None => decoder.finish(),
-            },
-            Pull::End => return Ok(text),
         }
     }
 }

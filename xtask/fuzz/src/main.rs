@@ -1,13 +1,14 @@
 //! The fuzzer: `cargo xtask fuzz`.
 //!
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the code
-//! under test; oracles ([`oracle`]) know nothing of where an input came from. Those of [`formats`] stand beside each
-//! other. A case is a function of
-//! the seed and its number, so that a finding is repeated by `--seed S --first N --cases 1`. A panic,
-//! a broken promise or a case that does not end is a finding; its input is kept in a file.
+//! under test; oracles ([`oracle`]) know nothing of where an input came from. Those of [`formats`] and [`encodings`]
+//! stand beside each other. A case is a function of the seed and its number, so that a finding is repeated by
+//! `--seed S --first N --cases 1`. A panic, a broken promise or a case that does not end is a finding; its input is kept
+//! in a file.
 #![forbid(unsafe_code)]
 
 mod corpus;
+mod encodings;
 mod formats;
 mod generate;
 mod oracle;
@@ -25,7 +26,7 @@ use random::Random;
 const HELP: &str = "\
 usage: cargo xtask fuzz [OPTION…] [TARGET|all]
 
-targets: reader, expander, bytecode, number, json, csv, decoder
+targets: reader, expander, bytecode, number, json, csv, decoder, lines
 
   --seconds N   time for each target (20)
   --seed N      where the random numbers start (from the clock)
@@ -78,8 +79,13 @@ const TARGETS: &[Target] = &[
     },
     Target {
         name: "decoder",
-        generate: formats::encoded_text,
-        check: formats::decoder,
+        generate: encodings::encoded_text,
+        check: encodings::decoder,
+    },
+    Target {
+        name: "lines",
+        generate: encodings::lines_text,
+        check: encodings::lines,
     },
 ];
 
