@@ -26,7 +26,7 @@
                 make-decoder decoder-feed! decoder-finish! decoder-read-line
                 decoder-read-available)
           (only (canny posix) timeout-error? condition-of-kind?)
-          (only (canny arguments) bad-option))
+          (only (canny arguments) raise-bad-option))
   (begin
 
     ;; Commands.
@@ -119,13 +119,13 @@
                   (%port-duplicable? object))
              (cons (%port-side object (and output? #t)) #f))
             (output?
-             (bad-option who (if (eq? output? 'error) "#:error" "#:output")
-                         "inherit, null, pipe, the name of a file, or an output port of a file"
-                         object))
+             (raise-bad-option who (if (eq? output? 'error) "#:error" "#:output")
+                               "inherit, null, pipe, the name of a file, or an output port of a file"
+                               object))
             (else
-             (bad-option who "#:input"
-                         "inherit, null, pipe, the name of a file, or an input port of a file"
-                         object))))
+             (raise-bad-option who "#:input"
+                               "inherit, null, pipe, the name of a file, or an input port of a file"
+                               object))))
 
     (define (close-setting setting)
       (if (cdr setting) (close-port (car setting))))
@@ -140,8 +140,8 @@
                                    (variable? (car entry))
                                    (values (cdr entry))))
                             list)))
-            (bad-option who "#:environment or #:variables"
-                        "a list of pairs of names and values" list)))
+            (raise-bad-option who "#:environment or #:variables"
+                              "a list of pairs of names and values" list)))
       (if (not (eq? environment 'inherit))
           (check environment string?))
       (check changes (lambda (value) (or (not value) (string? value))))
@@ -175,7 +175,7 @@
     ;; Starts the processes of a pipeline; `group` is #f or #t.
     (define (start who parts input output error variables directory group pty binary)
       (if (not (or (not directory) (string? directory)))
-          (bad-option who "#:directory" "a name or #f" directory))
+          (raise-bad-option who "#:directory" "a name or #f" directory))
       (let ((pipe (pipe-kind binary))
             (several? (pair? (cdr parts)))
             (settings '())
@@ -252,7 +252,7 @@
                   (exact-nonnegative-integer? (car pty))
                   (exact-nonnegative-integer? (cdr pty)))
              pty)
-            (else (bad-option who "#:pty" "true, false or a pair of rows and columns" pty))))
+            (else (raise-bad-option who "#:pty" "true, false or a pair of rows and columns" pty))))
 
     ;; Starts a program, or the programs of a pipeline, and returns at once.
     ;;
@@ -351,7 +351,7 @@
       (cond ((not seconds) #f)
             ((and (real? seconds) (>= seconds 0) (< seconds 1e9))
              (+ (%clock-nanoseconds 1) (exact (floor (* seconds 1000000000)))))
-            (else (bad-option who "#:timeout" "a number of seconds or #f" seconds))))
+            (else (raise-bad-option who "#:timeout" "a number of seconds or #f" seconds))))
 
     ;; The seconds until then.
     (define (time-left end)
@@ -519,9 +519,9 @@
                        ((bytevector? piece) piece)
                        ((string? piece) (encode piece))
                        (else
-                        (bad-option who "what the procedure for #:input gave"
-                                    "a string, a bytevector or an end-of-file object"
-                                    piece))))))
+                        (raise-bad-option who "what the procedure for #:input gave"
+                                          "a string, a bytevector or an end-of-file object"
+                                          piece))))))
             ((binary-port? input)
              (lambda ()
                (let ((piece (read-bytevector 65536 input)))
@@ -555,9 +555,9 @@
             ((or (string? input) (bytevector? input) (procedure? input))
              (values 'pipe (make-feed who input encoding)))
             (else
-             (bad-option who "#:input"
-                         "a string, bytes, an input port, a procedure, inherit, null or (file NAME)"
-                         input))))
+             (raise-bad-option who "#:input"
+                               "a string, bytes, an input port, a procedure, inherit, null or (file NAME)"
+                               input))))
 
     ;; The same for output.
     (define (output-plan who output encoding)
@@ -571,9 +571,9 @@
                  (values output #f)
                  (values 'pipe (make-sink output encoding))))
             (else
-             (bad-option who "#:output or #:error"
-                         "an output port, a procedure, inherit, null, (file NAME) or (append NAME)"
-                         output))))
+             (raise-bad-option who "#:output or #:error"
+                               "an output port, a procedure, inherit, null, (file NAME) or (append NAME)"
+                               output))))
 
     ;; Runs a command to its end, feeding and taking what the plans say.  Gives the process and its status.
     (define (run-through who command input output error environment variables directory group

@@ -52,6 +52,10 @@ pub const ENVIRONMENT: &[Row] = &[
         "write bytes allocated, collections and pauses to FILE at the end",
     ),
     (
+        "CANNY_POOL_CORES=N, CANNY_POOL_THREADS=N, CANNY_POOL_TRACE=1",
+        "threads that compute at once, threads at most, tell why each comes and goes",
+    ),
+    (
         "CANNY_GC_STRESS=N, CANNY_GC_VERIFY=1, CANNY_GC_POISON=1, CANNY_NURSERY=BYTES",
         "test modes of the collector",
     ),

@@ -10,7 +10,7 @@ use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
 use canny_vm::specializer::compiler::Compiler;
 use canny_vm::specializer::worker::WorkerOptions;
-use canny_vm::{Exit, Thread, Vm, VmConfig, VmStack};
+use canny_vm::{Exit, TasksConfig, Thread, Vm, VmConfig, VmStack};
 
 use crate::exit_code;
 use crate::options::{Action, Options, Source};
@@ -64,6 +64,7 @@ impl Session {
                 .stack_limit_bytes
                 .unwrap_or(VmStack::DEFAULT_FRAME_BYTES),
             compiles: options.compiles && std::env::var_os("CANNY_JIT").is_none_or(|on| on != "0"),
+            tasks: tasks_config()?,
         };
         let vm = Vm::new(
             config,
@@ -272,17 +273,28 @@ pub fn cache_directory() -> Option<PathBuf> {
     Some(base.join("canny"))
 }
 
+/// A number in the environment.
+fn number(name: &str) -> Result<Option<usize>, String> {
+    match std::env::var(name) {
+        Ok(text) if !text.is_empty() => text
+            .parse()
+            .map(Some)
+            .map_err(|_| format!("{name} wants a number, not '{text}'")),
+        _ => Ok(None),
+    }
+}
+
+/// The settings of tasks from the environment.
+fn tasks_config() -> Result<TasksConfig, String> {
+    Ok(TasksConfig {
+        cores: number("CANNY_POOL_CORES")?,
+        threads_max: number("CANNY_POOL_THREADS")?,
+        is_traced: number("CANNY_POOL_TRACE")?.is_some_and(|on| on != 0),
+    })
+}
+
 /// The heap's settings from the options and the environment.
 fn heap_config(options: &Options) -> Result<HeapConfig, String> {
-    let number = |name: &str| -> Result<Option<usize>, String> {
-        match std::env::var(name) {
-            Ok(text) if !text.is_empty() => text
-                .parse()
-                .map(Some)
-                .map_err(|_| format!("{name} wants a number, not '{text}'")),
-            _ => Ok(None),
-        }
-    };
     let mut config = HeapConfig {
         limit: options.heap_limit_bytes,
         ..HeapConfig::default()

@@ -62,6 +62,7 @@ const PUBLIC: &[&str] = &[
     "(canny supplies)",
     "(canny sync)",
     "(canny syntax-case)",
+    "(canny tasks monitor)",
     "(canny tasks)",
     "(canny test differences)",
     "(canny test properties)",

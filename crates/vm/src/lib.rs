@@ -61,5 +61,6 @@ pub use numbers::{Numeric, numeric};
 pub use primitive::{Arguments, PrimitiveFunction, Raise};
 pub use stack::VmStack;
 pub use strings::{TextBuilder, string_text};
+pub use tasks::TasksConfig;
 pub use thread::{Exit, Protected, Thread};
 pub use vm::{Vm, VmConfig};

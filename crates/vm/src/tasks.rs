@@ -58,6 +58,17 @@ pub mod task {
     pub const WORDS: usize = 5;
 }
 
+/// What can be set of the threads that run tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TasksConfig {
+    /// How many threads compute at once, unless the number of processors.
+    pub cores: Option<usize>,
+    /// How many threads there may be when others are blocked, unless 64 or eight for each processor.
+    pub threads_max: Option<usize>,
+    /// Tells on standard error why each thread comes and goes.
+    pub is_traced: bool,
+}
+
 /// Name of the root with the procedure that waits for a ticket.
 const RESUMER: &str = "waiting for a ticket";
 
@@ -119,16 +130,24 @@ impl Thread {
         let interrupts = self.interrupts.clone();
         let tasks = vm.tasks.get_or_init(|| {
             let host = Arc::new(host::MachineHost::new(&vm));
+            let wanted = vm.tasks_config;
+            let usual = PoolConfig::default();
             let mut config = PoolConfig {
                 alarms_interrupts: true,
                 reports_quiet: true,
-                ..PoolConfig::default()
+                cores: wanted.cores.unwrap_or(usual.cores).max(1),
+                limit: wanted.threads_max.unwrap_or(usual.limit).max(1),
+                limit_stuck: wanted.threads_max.unwrap_or(usual.limit_stuck).max(1),
+                ..usual
             };
             let mut pool = Pool::new(config.clone(), host.clone());
             let alarm = pool.alarm().map(|alarm| interrupts.set_alarm(alarm));
             if !matches!(alarm, Some(Ok(()))) {
                 config.alarms_interrupts = false;
                 pool = Pool::new(config, host.clone());
+            }
+            if wanted.is_traced {
+                pool.set_trace(Some(trace_sink()));
             }
             vm.heap()
                 .add_global_roots(Box::new(PoolRoots(pool.clone())));
@@ -172,8 +191,7 @@ impl Thread {
 
     /// Tells on standard error, or does not, why workers come and go.
     pub fn trace_pool(&mut self, is_on: bool) {
-        let sink: TraceSink = Arc::new(|line: &str| eprintln!("canny: pool: {line}"));
-        self.tasks().pool.set_trace(is_on.then_some(sink));
+        self.tasks().pool.set_trace(is_on.then(trace_sink));
     }
 
     /// The number of the worker that this thread is.
@@ -376,6 +394,10 @@ impl Thread {
     pub fn disarm_ticket(&mut self, ticket: u64) {
         self.tasks().pool.disarm(Ticket::with_number(ticket));
     }
+}
+
+fn trace_sink() -> TraceSink {
+    Arc::new(|line: &str| eprintln!("canny: pool: {line}"))
 }
 
 /// What a ticket gives, as a number.

@@ -20,7 +20,7 @@ use crate::specializer::worker::{Compile, LogWorker, WorkerOptions};
 use crate::stack::VmStack;
 use crate::stubs::Stubs;
 use crate::symbols::{SymbolTable, SymbolTableHandle};
-use crate::tasks::Tasks;
+use crate::tasks::{Tasks, TasksConfig};
 use crate::thread::Thread;
 use crate::units::{Units, UnitsHandle};
 
@@ -33,6 +33,8 @@ pub struct VmConfig {
     pub stack_bytes: usize,
     /// Whether code that runs often is compiled.
     pub compiles: bool,
+    /// The settings of tasks.
+    pub tasks: TasksConfig,
 }
 
 impl Default for VmConfig {
@@ -41,6 +43,7 @@ impl Default for VmConfig {
             heap: HeapConfig::default(),
             stack_bytes: VmStack::DEFAULT_FRAME_BYTES,
             compiles: true,
+            tasks: TasksConfig::default(),
         }
     }
 }
@@ -58,6 +61,7 @@ pub struct Vm {
     pub(crate) specializer: Arc<Specializer>,
     pub(crate) log_worker: LogWorker,
     pub(crate) tasks: OnceLock<Arc<Tasks>>,
+    pub(crate) tasks_config: TasksConfig,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
     primitives: Arc<[PrimitiveFunction]>,
     config: VmConfig,
@@ -110,6 +114,7 @@ impl Vm {
             specializer,
             log_worker: LogWorker::default(),
             tasks: OnceLock::new(),
+            tasks_config: config.tasks,
             host: Default::default(),
             primitives,
             config,

@@ -36,7 +36,7 @@
 
     (define (check-callback who option object)
       (if (not (procedure? object))
-          (bad-option who option "a procedure" object)))
+          (raise-bad-option who option "a procedure" object)))
 
     ;; Sources.
 
@@ -416,9 +416,9 @@
     (define* (supply-batch supply #:key (count #f) (seconds #f))
       (check-supply 'supply-batch 1 supply)
       (if (not (or (not count) (and (exact-nonnegative-integer? count) (> count 0))))
-          (bad-option 'supply-batch "#:count" "a positive integer or #f" count))
+          (raise-bad-option 'supply-batch "#:count" "a positive integer or #f" count))
       (if (not (or (not seconds) (and (real? seconds) (>= seconds 0))))
-          (bad-option 'supply-batch "#:seconds" "a number of seconds or #f" seconds))
+          (raise-bad-option 'supply-batch "#:seconds" "a number of seconds or #f" seconds))
       (if (not (or count seconds))
           (raise (%make-condition 'range "there is neither #:count nor #:seconds" '()
                                   'supply-batch)))
@@ -487,7 +487,8 @@
       (check-supply 'supply-buffer 1 supply)
       (check-count 'supply-buffer 2 size)
       (if (not (memq policy '(wait drop-oldest drop-newest error)))
-          (bad-option 'supply-buffer "#:policy" "wait, drop-oldest, drop-newest or error" policy))
+          (raise-bad-option 'supply-buffer "#:policy" "wait, drop-oldest, drop-newest or error"
+                            policy))
       (make-supply
        (lambda (down)
          (let* ((pipe (make-pipe size policy))

@@ -37,3 +37,5 @@
 ,pp
 ,exp 'x
 ,trace
+,tasks
+,tasks some

@@ -80,6 +80,7 @@ commands! {
     FAILURES: "error-message" ["error"] "" "what went wrong" => |prompt, _| Reply::Text(frames::message(prompt));
     SYSTEM: "gc" [] "" "collect garbage" => system::collect;
     SYSTEM: "statistics" ["stat"] "" "what the heap did" => system::statistics;
+    SYSTEM: "tasks" [] "[all]" "the tasks, and what they wait for; with all, where they stand" => modules::tasks;
     SYSTEM: "option" ["o"] "[NAME [VALUE]]" "see or change: width, length" => system::option;
     SYSTEM: "quit" ["q" "continue" "cont"] "" "leave the level of the last failure, or the prompt" => |prompt, _| quit(prompt);
 }

@@ -74,6 +74,18 @@ pub(super) fn inside(prompt: &mut Prompt, rest: &str) -> Reply {
     }
 }
 
+/// `,tasks [all]`
+pub(super) fn tasks(prompt: &mut Prompt, rest: &str) -> Reply {
+    match rest {
+        "" => inside(prompt, "(canny tasks monitor) (write-tasks)"),
+        "all" => inside(
+            prompt,
+            "(canny tasks monitor) (write-tasks #:backtraces #t)",
+        ),
+        _ => Reply::Usage,
+    }
+}
+
 /// `,import SET ...`
 pub(super) fn import(prompt: &mut Prompt, rest: &str) -> Reply {
     reply(forms_of(prompt, rest).and_then(|sets| {
