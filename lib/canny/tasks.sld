@@ -32,7 +32,7 @@
           with-tasks without-scope
           deadlock-error?
           ;; For libraries of other ways to wait.
-          %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock)
+          %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock %observe!)
   (import (canny primitives) (canny syntax) (canny control) (canny lists)
           (only (canny posix) timeout-error? condition-of-kind?) (canny arguments))
   (begin
@@ -59,21 +59,23 @@
       (waits-for task-waits-for set-task-waits-for!)
       (since task-since set-task-since!))
 
-    ;; The state is `pending`, `value` or `error`; the waiters are a list of waiters and of procedures.
+    ;; The state is `pending`, `value` or `error`; the waiters are a list of waiters and of procedures.  It is observed once
+    ;; somebody got to know of its failure.
     (define-record-type future
-      (make-future-record lock state value waiters)
+      (make-future-record lock state value waiters observed)
       plain-future?
       (lock future-lock)
       (state future-state set-future-state!)
       (value future-value set-future-value!)
-      (waiters future-waiters set-future-waiters!))
+      (waiters future-waiters set-future-waiters!)
+      (observed future-observed set-future-observed!))
 
     (define (%waiter-task waiter)
       (waiter-task waiter))
 
     ;; The task of the main program, made when this library is loaded.
     (define main-task
-      (make-task #f #f '() (%worker) #f #f (make-future-record #f 'pending #f '()) 'main #f #f))
+      (make-task #f #f '() (%worker) #f #f (make-future-record #f 'pending #f '() #f) 'main #f #f))
 
     (define (current-task)
       (%current-task))
@@ -194,7 +196,7 @@
     ;; Futures.
 
     (define (make-future)
-      (make-future-record #f 'pending #f '()))
+      (make-future-record #f 'pending #f '() #f))
 
     (define (future? object)
       (or (task? object) (plain-future? object)))
@@ -216,6 +218,8 @@
                      (set-future-value! future value)
                      (set-future-state! future state)
                      (set-future-waiters! future '())
+                     (if (pair? waiters)
+                         (set-future-observed! future #t))
                      waiters)
                    #f))))
         (if waiters
@@ -259,7 +263,9 @@
     (define (result-of future)
       (if (eq? (future-state future) 'value)
           (future-value future)
-          (raise (future-value future))))
+          (begin
+            (set-future-observed! future #t)
+            (raise (future-value future)))))
 
     ;; Waits until a future is settled, or for so many nanoseconds unless #f; whether it is.
     (define (settled-within? future patience)
@@ -353,14 +359,89 @@
                     #f))))))
         (if failure
             (begin
-              (settle! future 'error (car failure))
+              (if (or scope (cancelled-error? (car failure)))
+                  (settle! future 'error (car failure))
+                  (settle-failure! future (car failure)))
               (if scope
                   (scope-failed! scope task (car failure))))))
       (if scope
           (leave-scope! scope task))
+      (report-lost-failures)
       (%set-current-task! #f)
       (%task-counted! -1)
       (%serve))
+
+    ;; Failures that nobody waits for.  A guardian gives the futures that nobody can wait for any more; the list of weak pairs has
+    ;; all, for the end of the program.
+
+    (define-record-type register
+      (make-register lock guardian futures)
+      register?
+      (lock register-lock)
+      (guardian register-guardian)
+      (futures register-futures set-register-futures!))
+
+    (define failures (make-register #f (%make-guardian) '()))
+
+    (define (keep-failure! future)
+      (%with-lock failures
+        (%guardian-register! (register-guardian failures) future)
+        (set-register-futures! failures (cons (weak-cons future #f) (register-futures failures)))
+        #t)
+      (report-lost-failures))
+
+    ;; Before it is settled, so that whoever sees its end and ends the program has it told; unless somebody waits, who may
+    ;; give up just now.
+    (define (settle-failure! future object)
+      (let ((alone? (null? (future-waiters future))))
+        (if (and alone? (not (future-observed future)))
+            (keep-failure! future))
+        (settle! future 'error object)
+        (if (not (or alone? (future-observed future)))
+            (keep-failure! future))))
+
+    ;; Somebody takes care of what a task may raise.
+    (define (%observe! task)
+      (set-future-observed! (task-future task) #t))
+
+    ;; Tells of the failures that nobody can wait for any more.
+    (define (report-lost-failures)
+      (if (pair? (register-futures failures))
+          (let loop ((found? #f))
+            (let ((future (%with-lock failures
+                            (%guardian-next (register-guardian failures) #f))))
+              (cond (future
+                     (report-failure future)
+                     (loop #t))
+                    (found?
+                     (%with-lock failures
+                       (set-register-futures! failures
+                                              (unobserved (register-futures failures))))))))))
+
+    (define (report-failure future)
+      (if (and (eq? (future-state future) 'error) (not (future-observed future)))
+          (begin
+            (set-future-observed! future #t)
+            (%report-failure (future-value future)))))
+
+    (define (unobserved pairs)
+      (let loop ((pairs pairs) (kept '()))
+        (if (null? pairs)
+            (reverse kept)
+            (let ((future (weak-car (car pairs))))
+              (loop (cdr pairs)
+                    (if (and future (not (future-observed future)))
+                        (cons (car pairs) kept)
+                        kept))))))
+
+    ;; At the end of the program: in the order in which the tasks failed.
+    (define (report-failures)
+      (let loop ((pairs (%with-lock failures (register-futures failures))))
+        (if (pair? pairs)
+            (let ((future (weak-car (car pairs))))
+              (loop (cdr pairs))
+              (if future
+                  (report-failure future))))))
 
     ;; Asks a task to end: what it waits for, or its next wait, raises in it.  #f if it has ended.
     (define (cancel! task)
@@ -487,7 +568,9 @@
     ;; Calls `done` with a future once it is settled, in some task or at once.
     (define (when-settled future done)
       (if (not (add-waiter! future (lambda () (done future))))
-          (done future)))
+          (begin
+            (set-future-observed! future #t)
+            (done future))))
 
     ;; A future of the list of all values; the first one to be rejected rejects it.
     (define (future-all futures)
@@ -554,5 +637,6 @@
       (%ticket-over! ticket (wait-for-ticket 'io ticket)))
 
     (%begin-tasks! (lambda () (%serve)) wait-for-operation)
+    (%set-failure-procedure! report-failures)
     (%set-preempt-procedure! give-way)
     (%set-current-task! main-task)))

@@ -43,5 +43,7 @@ rows! {
     "%set-expired!" (1) [NEVER_RAISES] "boolean -> unspecified" "Puts back what %expired? gave.";
     "%expired?" (0) [NEVER_RAISES] "-> boolean" "Whether the operation about to be done again has no time left.";
     "%worker" (0) [] "-> index" "The number of the worker that this is.";
+    "%set-failure-procedure!" (1) [] "procedure -> unspecified" "Says what reports, at the end of the program, failures of tasks that nobody waited for.";
+    "%report-failure" (1) [] "any -> unspecified" "Reports an object that a task raised and that nobody waits for.";
     "%task-counted!" (1) [] "index -> index" "Adds to the number of tasks that have not ended; the sum.";
 }
