@@ -38,7 +38,7 @@
           deadlock-error? timeout-error?
           ;; For libraries of other ways to wait.
           %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock %uninterrupted
-          %describe-waits!
+          %describe-waits! %observe!
           ;; For those who look at tasks.
           %all-tasks %task-number %task-label %task-continuation %task-waits? %task-waits-for
           %describe-wait %task-since)
@@ -78,16 +78,18 @@
 
     ;; The state is `pending`, `value` or `error`.  The queue, #f until somebody waits, has entries of waiters, and ones whose
     ;; tag is a procedure to be called.
+    ;; It is observed once somebody got to know of its failure.
     (define-record-type future
-      (make-future-record %lock state value queue)
+      (make-future-record %lock state value queue observed)
       plain-future?
       (%lock future-lock)
       (state future-state set-future-state!)
       (value future-value set-future-value!)
-      (queue future-queue set-future-queue!))
+      (queue future-queue set-future-queue!)
+      (observed future-observed set-future-observed!))
 
     (define (make-future)
-      (make-future-record #f 'pending #f #f))
+      (make-future-record #f 'pending #f #f #f))
 
     (define (%waiter-task waiter)
       (waiter-task waiter))
@@ -287,6 +289,11 @@
     (define (future-done? object)
       (not (pending? (future-of 'future-done? 1 object))))
 
+    ;; Whether nobody waits for a future.
+    (define (alone? future)
+      (or (not (future-queue future))
+          (queue-empty? (future-queue future))))
+
     ;; Gives a future its value, or what is raised for it; whether it had none.
     (define (settle! future state value)
       (%uninterrupted (settle-now! future state value)))
@@ -298,6 +305,8 @@
                    (begin
                      (set-future-value! future value)
                      (set-future-state! future state)
+                     (if (not (alone? future))
+                         (set-future-observed! future #t))
                      #t)
                    #f))))
         ;; Nobody comes any more.
@@ -354,7 +363,9 @@
     (define (result-of future)
       (if (eq? (future-state future) 'value)
           (future-value future)
-          (raise (future-value future))))
+          (begin
+            (set-future-observed! future #t)
+            (raise (future-value future)))))
 
     ;; Waits until a future is settled, or for so many nanoseconds unless #f; whether it is.
     (define (settled-within? future patience)
@@ -468,11 +479,14 @@
                        #f)))))))
         (if failure
             (begin
-              (settle! future 'error (car failure))
+              (if (or scope (cancelled-error? (car failure)))
+                  (settle! future 'error (car failure))
+                  (%uninterrupted (settle-failure! future (car failure))))
               (if (and scope (not (ends-as-cancelled? task (car failure))))
                   (scope-failed! scope (car failure))))))
       (if scope
           (leave-scope! scope entry))
+      (%uninterrupted (report-lost-failures))
       (%set-current-task! #f)
       (%task-counted! -1)
       (%serve))
@@ -481,6 +495,78 @@
     (define (ends-as-cancelled? task object)
       (and (eq? (task-cancelled task) 'told)
            (cancelled-error? object)))
+
+    ;; Failures that nobody waits for.  A guardian gives the futures that nobody can wait for any more; the list of weak pairs has
+    ;; all, for the end of the program.
+
+    (define-record-type register
+      (make-register %lock guardian futures)
+      register?
+      (%lock register-lock)
+      (guardian register-guardian)
+      (futures register-futures set-register-futures!))
+
+    (define failures (make-register #f (%make-guardian) '()))
+
+    (define (keep-failure! future)
+      (%with-lock failures
+        (%guardian-register! (register-guardian failures) future)
+        (set-register-futures! failures (cons (weak-cons future #f) (register-futures failures)))
+        #t)
+      (report-lost-failures))
+
+    ;; Before it is settled, so that whoever sees its end and ends the program has it told; unless somebody waits, who may
+    ;; give up just now.
+    (define (settle-failure! future object)
+      (let ((alone? (alone? future)))
+        (if (and alone? (not (future-observed future)))
+            (keep-failure! future))
+        (settle! future 'error object)
+        (if (not (or alone? (future-observed future)))
+            (keep-failure! future))))
+
+    ;; Somebody takes care of what a task may raise.
+    (define (%observe! task)
+      (set-future-observed! (task-future task) #t))
+
+    ;; Tells of the failures that nobody can wait for any more.
+    (define (report-lost-failures)
+      (if (pair? (register-futures failures))
+          (let loop ((found? #f))
+            (let ((future (%with-lock failures
+                            (%guardian-next (register-guardian failures) #f))))
+              (cond (future
+                     (report-failure future)
+                     (loop #t))
+                    (found?
+                     (%with-lock failures
+                       (set-register-futures! failures
+                                              (unobserved (register-futures failures))))))))))
+
+    (define (report-failure future)
+      (if (and (eq? (future-state future) 'error) (not (future-observed future)))
+          (begin
+            (set-future-observed! future #t)
+            (%report-failure (future-value future)))))
+
+    (define (unobserved pairs)
+      (let loop ((pairs pairs) (kept '()))
+        (if (null? pairs)
+            (reverse kept)
+            (let ((future (weak-car (car pairs))))
+              (loop (cdr pairs)
+                    (if (and future (not (future-observed future)))
+                        (cons (car pairs) kept)
+                        kept))))))
+
+    ;; At the end of the program: in the order in which the tasks failed.
+    (define (report-failures)
+      (let loop ((pairs (%with-lock failures (register-futures failures))))
+        (if (pair? pairs)
+            (let ((future (weak-car (car pairs))))
+              (loop (cdr pairs))
+              (if future
+                  (report-failure future))))))
 
     ;; Asks a task to end: what it waits for, or its next wait, raises in it; if it computes for long, whatever it does then.
     ;; #f if it had ended before.
@@ -734,6 +820,8 @@
         (map (lambda (future) (make-entry #f (lambda () (tell future)))) futures))
       (define (drop-all)
         (for-each drop-entry! futures entries))
+      ;; What becomes of those that come too late is of no interest.
+      (for-each (lambda (future) (set-future-observed! future #t)) futures)
       (for-each (lambda (future entry)
                   (if (and (pending? result)
                            (not (add-entry! future entry)))
@@ -916,5 +1004,6 @@
      (lambda () (end-wait-of-main! (deadlock)))
      (lambda () (end-wait-of-main! (%make-condition 'interrupt "interrupted" '() #f))))
     (%begin-tasks! (lambda () (%serve)) wait-for-operation)
+    (%set-failure-procedure! report-failures)
     (%set-preempt-procedure! give-way)
     (%set-current-task! main-task)))

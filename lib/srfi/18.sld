@@ -120,13 +120,15 @@
     ;; The state is `new`, `started`, `value`, `exception` or `terminated`; `end` is a future that is settled when
     ;; the thread has ended.
     (define-record-type thread
-      (new-thread lock state thunk name specific task result mutexes end leave)
+      (new-thread lock state thunk name specific parameters task result mutexes end leave)
       thread?
       (lock thread-lock)
       (state thread-state set-thread-state!)
       (thunk thread-thunk)
       (name %thread-name)
       (specific %thread-specific set-thread-specific!)
+      ;; Those of where it was made.
+      (parameters thread-parameters)
       (task thread-task set-thread-task!)
       (result thread-result set-thread-result!)
       (mutexes thread-mutexes set-thread-mutexes!)
@@ -153,7 +155,8 @@
         (if (and thread (eq? (thread-task thread) task))
             thread
             (or (%with-lock others (%hash-table-ref (register-table others) task #f))
-                (let ((thread (new-thread #f 'started #f (task-name task) (void) task #f '()
+                (let ((thread (new-thread #f 'started #f (task-name task) (void) '() task
+                                          #f '()
                                           (make-future) #f)))
                   (%with-lock others
                     (let ((known (%hash-table-ref (register-table others) task #f)))
@@ -164,9 +167,8 @@
 
     (define (make-thread thunk . name)
       (check-procedure 'make-thread 1 thunk)
-      (new-thread #f 'new thunk (if (pair? name) (car name) (void)) (void) #f #f '()
-                  (make-future)
-                  #f))
+      (new-thread #f 'new thunk (if (pair? name) (car name) (void)) (void) (%parameters) #f #f
+                  '() (make-future) #f))
 
     (define (thread-name thread)
       (check-thread 'thread-name thread)
@@ -194,6 +196,7 @@
       thread)
 
     (define (run-thread thread)
+      (%set-parameters! (thread-parameters thread))
       ;; Who terminates the thread before this finds no task, and then it finds its state.
       (%with-lock thread
         (set-thread-task! thread (current-task)))
@@ -201,10 +204,17 @@
        (lambda (leave)
          (set-thread-leave! thread leave)
          (if (eq? (thread-state thread) 'started)
-             (guard (object (else (end-thread! thread 'exception object)))
-               (let ((result (parameterize ((own-thread thread))
-                               ((thread-thunk thread)))))
-                 (end-thread! thread 'value result)))))))
+             (let ((failure
+                    (guard (object (else
+                                    (end-thread! thread 'exception object)
+                                    (list object)))
+                      (let ((result (parameterize ((own-thread thread))
+                                      (without-scope ((thread-thunk thread))))))
+                        (end-thread! thread 'value result)
+                        #f))))
+               ;; It is told if nobody joins the thread.
+               (if failure
+                   (raise (car failure))))))))
 
     (define (ended? thread)
       (memq (thread-state thread) '(value exception terminated)))
@@ -271,7 +281,9 @@
         (cond (in-time?
                (case (thread-state thread)
                  ((value) (thread-result thread))
-                 ((exception) (raise-exception 'uncaught (thread-result thread)))
+                 ((exception)
+                  (%observe! (thread-task thread))
+                  (raise-exception 'uncaught (thread-result thread)))
                  (else (raise-exception 'terminated-thread thread))))
               ((and (pair? options) (pair? (cdr options))) (cadr options))
               (else (raise-exception 'join-timeout thread)))))
@@ -440,24 +452,32 @@
       (check-condition 'condition-variable-specific-set! condition)
       (set-condition-specific! condition object))
 
+    ;; Claimed by who unlocks the mutex of a wait: the wait, or who was cancelled before it.
+    (define-record-type turn
+      (make-turn claimed)
+      turn?
+      (claimed turn-claimed))
+
     ;; Whoever signals after the mutex was unlocked finds the waiter.
     (define (wait-for-signal mutex condition patience)
-      (wait-for-turn condition patience
-                     (lambda (waiter)
-                       (%with-lock condition
-                         (set-condition-waiters! condition
-                                                 (append (condition-waiters condition)
-                                                         (list waiter))))
-                       (release! mutex))
-                     (lambda (waiter)
-                       ;; Without a waiter the thread was cancelled before it could unlock the mutex.
-                       (if waiter
-                           (%with-lock condition
-                             (set-condition-waiters! condition
-                                                     (%remove-waiter
-                                                      waiter
-                                                      (condition-waiters condition))))
-                           (release! mutex)))))
+      (let ((turn (make-turn #f)))
+        (wait-for-turn condition patience
+                       (lambda (waiter)
+                         (if (%claim! turn)
+                             (begin
+                               (%with-lock condition
+                                 (set-condition-waiters! condition
+                                                         (append (condition-waiters condition)
+                                                                 (list waiter))))
+                               (release! mutex))))
+                       (lambda (waiter)
+                         (if (%claim! turn)
+                             (release! mutex)
+                             (%with-lock condition
+                               (set-condition-waiters! condition
+                                                       (%remove-waiter
+                                                        waiter
+                                                        (condition-waiters condition)))))))))
 
     ;; Wakes the first one that still waits, whether there was one.
     (define (wake-first! condition)

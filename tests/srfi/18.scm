@@ -49,6 +49,20 @@
   (test-error (thread-join! 5))
   (test-error (make-thread 5))
   (test-error (in-thread (thread-join! (current-thread))))
+  ;; The dynamic environment is that of where the thread was made.
+  (let* ((parameter (make-parameter 'outside))
+         (thread (parameterize ((parameter 'made)) (make-thread (lambda () (parameter))))))
+    (test 'made (parameterize ((parameter 'started)) (thread-join! (thread-start! thread)))))
+  ;; Two that wait for each other without giving way run at the same time.
+  (let* ((flags (vector #f #f))
+         (meet (lambda (mine other)
+                 (lambda ()
+                   (vector-set! flags mine #t)
+                   (let loop ((turns 0))
+                     (if (vector-ref flags other) 'met (loop (+ turns 1)))))))
+         (threads (list (thread-start! (make-thread (meet 0 1)))
+                        (thread-start! (make-thread (meet 1 0))))))
+    (test '(met met) (map thread-join! threads)))
   ;; Many at once.
   (test 4950 (apply + (map thread-join!
                            (map (lambda (i) (thread-start! (make-thread (lambda () i))))
@@ -70,6 +84,25 @@
     (test 'value (thread-join! thread))
     (thread-terminate! thread)
     (test 'value (thread-join! thread)))
+  ;; Its mutexes are abandoned, whatever it is at.
+  (let* ((mutex (make-mutex))
+         (entered (make-mutex))
+         (never (make-mutex))
+         (thread (make-thread (lambda ()
+                                (mutex-lock! mutex)
+                                (mutex-unlock! entered)
+                                (mutex-lock! never)))))
+    (mutex-lock! entered #f #f)
+    (mutex-lock! never #f #f)
+    (thread-start! thread)
+    (mutex-lock! entered #f #f)
+    (thread-terminate! thread)
+    (test 'abandoned (mutex-state mutex))
+    (test 'abandoned-mutex (exception (mutex-lock! mutex 1)))
+    (test-true (eq? (mutex-state mutex) (current-thread)))
+    ;; It does not wait any more.
+    (mutex-unlock! never)
+    (test 'not-abandoned (mutex-state never)))
   ;; The after procedures are run.
   (let* ((entered (make-mutex))
          (left '())

@@ -114,6 +114,9 @@ impl Session {
             // The exit code is known already.
             let _ = self.thread.run(procedure);
         }
+        if let Some(procedure) = canny_lib::host::take_failure_procedure(&self.vm) {
+            let _ = self.thread.run(procedure);
+        }
         let Session { vm, thread, .. } = self;
         if options.reports_specializer {
             report::text(&vm.specializer_report());

@@ -41,6 +41,8 @@ use crate::primitives::watches::Watch;
 
 pub use crate::primitives::signals::{handle_interrupts, run_beside, take_shutdown_procedure};
 
+pub use crate::primitives::tasks::take_failure_procedure;
+
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use canny_io::IoError;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
-use canny_vm::{PrimitiveFunction, Raise, Thread};
+use canny_vm::{PrimitiveFunction, Raise, Thread, Vm};
 
 use super::ports::failed;
 use crate::arguments::{Call, implementations};
@@ -86,11 +86,26 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%expired?" => |thread, _| Ok(Value::boolean(thread.take_expired()));
     "%worker" => |thread, _| Ok(Value::fixnum(thread.worker() as i64));
     "%new-task-number" => |thread, _| Ok(Value::fixnum(thread.new_task_number()));
+    "%set-failure-procedure!" => |thread, call: Call| {
+        thread.vm().set_root(FAILURES, call.at(0));
+        Ok(Value::UNSPECIFIED)
+    };
+    "%report-failure" => super::errors::report_failure;
     "%task-counted!" => |thread, call: Call| {
         let change = call.at(0).as_fixnum().unwrap_or(0);
         Ok(Value::fixnum(thread.count_tasks(change)))
     };
 };
+
+/// Name of the root with the procedure that reports failures.
+const FAILURES: &str = "failures of tasks";
+
+/// What reports failures of tasks that nobody waited for, if there are tasks. Asking takes it.
+pub fn take_failure_procedure(vm: &Vm) -> Option<Value> {
+    let procedure = vm.root(FAILURES).filter(|procedure| procedure.is_true())?;
+    vm.set_root(FAILURES, Value::FALSE);
+    Some(procedure)
+}
 
 /// The first argument: a record with a field.
 fn record(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

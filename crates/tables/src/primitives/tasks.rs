@@ -48,5 +48,7 @@ rows! {
     "%expired?" (0) [NEVER_RAISES] "-> boolean" "Whether the operation about to be done again has no time left.";
     "%worker" (0) [] "-> index" "The number of the worker that this is.";
     "%new-task-number" (0) [] "-> index" "A number that no other task has; the first is 0.";
+    "%set-failure-procedure!" (1) [] "procedure -> unspecified" "Says what reports, at the end of the program, failures of tasks that nobody waited for.";
+    "%report-failure" (1) [] "any -> unspecified" "Reports an object that a task raised and that nobody waits for.";
     "%task-counted!" (1) [] "index -> index" "Adds to the number of tasks that have not ended; the sum.";
 }

@@ -289,9 +289,27 @@ const VALUE_BYTES_MAX: usize = 60;
 
 fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let object = call.at(0);
+    let mut report = report_of(thread, object);
+    report.frames = frames_with_values(thread);
+    report.is_continuable = call.at(1).is_true();
+    Host::of(thread).report(&report);
+    crate::failure::keep(thread, &report, object);
+    Err(thread.leave(Exit::Uncaught))
+}
+
+/// `%report-failure`: what a task raised, which goes on.
+pub(crate) fn report_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mut report = report_of(thread, call.at(0));
+    report.notes.push("nobody waited for the task".to_owned());
+    Host::of(thread).report(&report);
+    Ok(Value::UNSPECIFIED)
+}
+
+/// What there is to tell about an object that was raised, without frames.
+fn report_of(thread: &mut Thread, object: Value) -> Uncaught {
     let kind = object.as_kind(Kind::Condition).and_then(kind_of);
     let (similar_name, note) = hints_of(thread, object).unwrap_or_default();
-    let report = Uncaught {
+    Uncaught {
         code: code_of_raised(kind.as_deref()),
         kind,
         message: text_of_raised(thread, object),
@@ -301,12 +319,9 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         procedure: procedure_of(thread, object),
         similar_name,
         notes: note.into_iter().chain(origins_of(object)).collect(),
-        frames: frames_with_values(thread),
-        is_continuable: call.at(1).is_true(),
-    };
-    Host::of(thread).report(&report);
-    crate::failure::keep(thread, &report, object);
-    Err(thread.leave(Exit::Uncaught))
+        frames: Vec::new(),
+        is_continuable: false,
+    }
 }
 
 /// The newest frames, the first with the values of their variables.
