@@ -123,13 +123,15 @@ fn waiting_throughout<R>(
     })
 }
 
+type Attempt<'a, R> = dyn Fn() -> Result<R, IoError> + 'a;
+
 /// Runs work that `outside` takes out of the heap, once more if descriptors ran out.
 fn attempted<R>(
     thread: &mut Thread,
     call: Call,
     deadline: Option<Instant>,
     work: &dyn Fn(Wait<'_>) -> Result<R, IoError>,
-    outside: fn(&mut Thread, &dyn Fn() -> Result<R, IoError>) -> Result<R, IoError>,
+    outside: fn(&mut Thread, &Attempt<'_, R>) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
     let interrupts = thread.interrupts();
     let attempt = || {
