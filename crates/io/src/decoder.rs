@@ -196,9 +196,9 @@ impl StreamingDecoder {
             )
     }
 
-    /// Takes the next line if it is there as a whole with what ends it, is not longer than so many bytes and is all ASCII.
+    /// Takes the next line if it is there as a whole with what ends it and is not longer than so many bytes.
     #[inline]
-    pub(crate) fn take_ascii_line(&mut self, length_max: usize) -> Option<&[u8]> {
+    pub(crate) fn take_short_line(&mut self, length_max: usize) -> Option<Text<'_>> {
         if self.awaits_linefeed {
             return None;
         }
@@ -222,7 +222,7 @@ impl StreamingDecoder {
         if start > length_max {
             return None;
         }
-        self.window.take_ascii(start, end)
+        Some(self.window.take(start, end))
     }
 
     /// As [`StreamingDecoder::find_line`], but the separator belongs to the line. So a carriage return that is the last
@@ -400,7 +400,7 @@ impl StreamingDecoder {
             let ended = self.ended;
             let decoded = self
                 .window
-                .append(|text| decoder.decode(source, ended, text));
+                .append(|text| decoder.decode_measured(source, ended, text));
             consumed += decoded.consumed;
             self.raw_offset += decoded.consumed as u64;
             // A decoder that is wrong about lengths must not break the bookkeeping.

@@ -14,6 +14,8 @@ mod wide;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::text::ascii_prefix_length;
+
 pub use latin1::{Ascii, Latin1};
 pub use utf8::Utf8;
 pub use whatwg::Whatwg;
@@ -52,8 +54,26 @@ pub trait Decoder: Send {
     /// more behind them.
     fn decode(&mut self, source: &[u8], end: bool, target: &mut String) -> Decoded;
 
+    /// The same, and how many bytes at the start of what was appended are known to be ASCII.
+    fn decode_measured(
+        &mut self,
+        source: &[u8],
+        end: bool,
+        target: &mut String,
+    ) -> (Decoded, usize) {
+        let start = target.len();
+        let decoded = self.decode(source, end, target);
+        let appended = target.as_bytes().get(start..).unwrap_or_default();
+        (decoded, ascii_prefix_length(appended))
+    }
+
     /// The number of source bytes that well-formed `text`, just decoded, came from.
     fn source_length(&self, text: &str) -> usize;
+
+    /// Each ASCII character came from one byte, wherever it stood.
+    fn has_ascii_bytes(&self) -> bool {
+        false
+    }
 }
 
 /// How far a call of [`Decoder::decode`] came.

@@ -38,8 +38,7 @@ use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use memchr::memchr2;
-
+use crate::line_end;
 use crate::port::TextOutput;
 
 /// Times that a loan is taken from another thread before there are no more.
@@ -279,7 +278,7 @@ impl<P: Lender> SharedPort<P> {
         // SAFETY: the port lent the bytes from the cursor up to the limit to this borrower, whose flag is up: until it is down
         // they stay where they are, and nobody writes to them.
         let lent = unsafe { std::slice::from_raw_parts(start, length) };
-        let end = memchr2(b'\n', b'\r', lent)?;
+        let end = line_end::find(lent)?;
         // What ends with a carriage return, and may go on with a line feed, is for who holds the lock.
         (lent[end] == b'\n').then(|| (&lent[..end], cursor + end as u64 + 1))
     }

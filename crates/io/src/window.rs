@@ -5,8 +5,8 @@
 //!           mark      position            ascii_end       len
 //! ```
 //!
-//! Invariants: `mark <= position <= text.len()`, `position <= ascii_end <= text.len()`, all on character
-//! boundaries, and `text[position..ascii_end]` is ASCII, so that reading a character there is one load
+//! Invariants: `mark <= position <= text.len()`, `position <= ascii_end <= text.len()`, `ascii_start <= ascii_end`, all on character
+//! boundaries, and both `text[position..ascii_end]` and `text[ascii_start..ascii_end]` are ASCII, so that reading a character there is one load
 //! and one addition. Nothing is counted while reading: the location is worked out when someone asks for it,
 //! and for text that is about to be dropped, at the speed of a newline search.
 
@@ -53,6 +53,8 @@ const KEPT_BYTES_MAX: usize = 256 * 1024;
 pub(crate) struct TextWindow {
     text: String,
     position: usize,
+    /// From here up to `ascii_end` all is ASCII.
+    ascii_start: usize,
     ascii_end: usize,
     mark: usize,
     mark_location: Location,
@@ -71,6 +73,7 @@ impl TextWindow {
         TextWindow {
             text,
             position: 0,
+            ascii_start: 0,
             ascii_end,
             mark: 0,
             mark_location: Location::START,
@@ -94,7 +97,7 @@ impl TextWindow {
     pub(crate) fn give_back(&mut self) {
         if let Some((position, location)) = self.held.take() {
             self.position = position;
-            self.ascii_end = position;
+            (self.ascii_start, self.ascii_end) = (position, position);
             self.mark = position;
             self.mark_location = location;
         }
@@ -110,7 +113,7 @@ impl TextWindow {
             return false;
         }
         self.position = position;
-        self.ascii_end = position;
+        (self.ascii_start, self.ascii_end) = (position, position);
         self.mark = position;
         self.mark_location = Location {
             byte_offset,
@@ -186,7 +189,9 @@ impl TextWindow {
     pub(crate) fn skip(&mut self, length: usize) {
         self.position += length;
         debug_assert!(self.text.is_char_boundary(self.position));
-        self.ascii_end = self.ascii_end.max(self.position);
+        if self.position > self.ascii_end {
+            (self.ascii_start, self.ascii_end) = (self.position, self.position);
+        }
     }
 
     /// Takes as many bytes of `unread` as `measure` says.
@@ -196,18 +201,6 @@ impl TextWindow {
         let length = measure(self.unread());
         self.skip(length);
         &self.text[start..start + length]
-    }
-
-    /// Takes `text_length` bytes and steps over `length` of them and what follows, if the former are ASCII.
-    #[inline]
-    pub(crate) fn take_ascii(&mut self, text_length: usize, length: usize) -> Option<&[u8]> {
-        let start = self.position;
-        let end = start + text_length;
-        if end > self.ascii_end && !self.text.as_bytes()[start..end].is_ascii() {
-            return None;
-        }
-        self.skip(length);
-        Some(&self.text.as_bytes()[start..end])
     }
 
     /// Takes `text_length` bytes as text and steps over `length` of them and what follows.
@@ -241,19 +234,21 @@ impl TextWindow {
         }
         self.position -= removed;
         self.mark -= removed;
+        self.ascii_start = self.ascii_start.saturating_sub(removed);
         self.ascii_end -= removed;
         for irregularity in &mut self.irregularities {
             irregularity.start -= removed;
         }
     }
 
-    /// Lets `decode` append text.
-    pub(crate) fn append<R>(&mut self, decode: impl FnOnce(&mut String) -> R) -> R {
+    /// Lets `decode` append text and tell how much of it, from its start, is known to be ASCII.
+    pub(crate) fn append<R>(&mut self, decode: impl FnOnce(&mut String) -> (R, usize)) -> R {
         let old_length = self.text.len();
-        let result = decode(&mut self.text);
+        let (result, ascii) = decode(&mut self.text);
         debug_assert!(self.text.len() >= old_length, "a decoder removed text");
         if self.ascii_end == old_length {
-            self.ascii_end += ascii_prefix_length(&self.text.as_bytes()[old_length..]);
+            self.ascii_end = (old_length + ascii).min(self.text.len());
+            debug_assert!(self.text.as_bytes()[old_length..self.ascii_end].is_ascii());
         }
         result
     }
@@ -261,7 +256,10 @@ impl TextWindow {
     /// Appends the replacement of `source_length` bytes.
     pub(crate) fn append_irregular(&mut self, replacement: &str, source_length: usize) {
         let start = self.text.len();
-        self.append(|text| text.push_str(replacement));
+        self.append(|text| {
+            text.push_str(replacement);
+            ((), ascii_prefix_length(replacement.as_bytes()))
+        });
         let text_length = replacement.len();
         self.irregularities.push_back(Irregularity {
             start,
@@ -289,7 +287,7 @@ impl TextWindow {
         self.irregularities.clear();
         self.held = None;
         self.position = 0;
-        self.ascii_end = 0;
+        (self.ascii_start, self.ascii_end) = (0, 0);
         self.mark = 0;
     }
 
@@ -310,7 +308,12 @@ impl TextWindow {
     }
 
     fn count_regular(&mut self, end: usize, decoder: &dyn Decoder) {
-        self.mark_location.byte_offset += decoder.source_length(&self.text[self.mark..end]) as u64;
+        let is_ascii = self.mark >= self.ascii_start && end <= self.ascii_end;
+        let length = match is_ascii && decoder.has_ascii_bytes() {
+            true => end - self.mark,
+            false => decoder.source_length(&self.text[self.mark..end]),
+        };
+        self.mark_location.byte_offset += length as u64;
         self.count_text(end);
     }
 

@@ -24,6 +24,8 @@ const WORDS_MAX: usize = 1 << 10;
 
 /// Bytes of a string that a leaf function makes at most.
 const BYTES_MAX: usize = 1 << 12;
+/// Characters of a string that is not ASCII and that a leaf function makes at most.
+const CHARACTERS_MAX: usize = 1 << 11;
 
 /// A thread that must not collect.
 #[repr(transparent)]
@@ -109,6 +111,34 @@ impl InPlace {
         let mutator = self.0.mutator();
         let data = mutator.copy_in_place(Kind::String8, FLAG_ASCII, text);
         let length = Value::fixnum(text.len() as i64);
+        Some(mutator.fields_in_place(Kind::String, strings::fields(length, data)))
+    }
+
+    /// A fresh string of so many characters, all of them Latin-1 where it is narrow, not all of them ASCII. None for a long one.
+    pub fn string_of(
+        &mut self,
+        is_narrow: bool,
+        length: usize,
+        characters: impl Iterator<Item = char>,
+    ) -> Option<Value> {
+        if length > CHARACTERS_MAX {
+            return None;
+        }
+        let kind = if is_narrow {
+            Kind::String8
+        } else {
+            Kind::String32
+        };
+        let mutator = self.0.mutator();
+        let data = mutator.leaf_in_place(kind, 0, length);
+        let object = data.as_object()?;
+        for (index, character) in characters.take(length).enumerate() {
+            match is_narrow {
+                true => object.set_byte(index, u32::from(character) as u8),
+                false => object.set_utf32(index, u32::from(character)),
+            }
+        }
+        let length = Value::fixnum(length as i64);
         Some(mutator.fields_in_place(Kind::String, strings::fields(length, data)))
     }
 

@@ -54,10 +54,21 @@ impl Encoding for Ascii {
 struct Latin1Decoder;
 
 impl Decoder for Latin1Decoder {
-    fn decode(&mut self, source: &[u8], _end: bool, target: &mut String) -> Decoded {
+    fn decode(&mut self, source: &[u8], end: bool, target: &mut String) -> Decoded {
+        self.decode_measured(source, end, target).0
+    }
+
+    fn decode_measured(
+        &mut self,
+        source: &[u8],
+        _end: bool,
+        target: &mut String,
+    ) -> (Decoded, usize) {
         let mut rest = source;
+        let mut first_ascii = None;
         while !rest.is_empty() {
             let ascii = push_ascii_prefix(rest, target);
+            first_ascii.get_or_insert(ascii);
             let high = rest[ascii..]
                 .iter()
                 .take_while(|byte| !byte.is_ascii())
@@ -69,21 +80,35 @@ impl Decoder for Latin1Decoder {
             );
             rest = &rest[ascii + high..];
         }
-        Decoded {
+        let decoded = Decoded {
             consumed: source.len(),
             stop: DecodeStop::NeedsMore,
-        }
+        };
+        (decoded, first_ascii.unwrap_or(0))
     }
 
     fn source_length(&self, text: &str) -> usize {
         text.chars().count()
+    }
+
+    fn has_ascii_bytes(&self) -> bool {
+        true
     }
 }
 
 struct AsciiDecoder;
 
 impl Decoder for AsciiDecoder {
-    fn decode(&mut self, source: &[u8], _end: bool, target: &mut String) -> Decoded {
+    fn decode(&mut self, source: &[u8], end: bool, target: &mut String) -> Decoded {
+        self.decode_measured(source, end, target).0
+    }
+
+    fn decode_measured(
+        &mut self,
+        source: &[u8],
+        _end: bool,
+        target: &mut String,
+    ) -> (Decoded, usize) {
         let consumed = push_ascii_prefix(source, target);
         let is_complete = consumed == source.len();
         let stop = if is_complete {
@@ -91,19 +116,24 @@ impl Decoder for AsciiDecoder {
         } else {
             DecodeStop::Malformed { length: 1 }
         };
-        Decoded { consumed, stop }
+        (Decoded { consumed, stop }, consumed)
     }
 
     fn source_length(&self, text: &str) -> usize {
         text.len()
     }
+
+    fn has_ascii_bytes(&self) -> bool {
+        true
+    }
 }
 
 /// Appends the longest ASCII prefix and returns its length.
+#[expect(unsafe_code, reason = "the bytes have been looked at already")]
 fn push_ascii_prefix(source: &[u8], target: &mut String) -> usize {
     let length = ascii_prefix_length(source);
-    // ASCII is always valid UTF-8, so that no other case exists.
-    target.push_str(std::str::from_utf8(&source[..length]).unwrap_or_default());
+    // SAFETY: each of these bytes is ASCII, as was just seen, and ASCII is UTF-8.
+    target.push_str(unsafe { std::str::from_utf8_unchecked(&source[..length]) });
     length
 }
 

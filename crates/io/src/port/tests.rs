@@ -313,9 +313,9 @@ proptest! {
         let mut lines = Vec::new();
         let mut pieces = pieces.iter();
         loop {
-            if let Some(line) = input.read_ascii_line(length_max) {
-                prop_assert!(line.is_ascii() && line.len() <= length_max);
-                lines.push(String::from_utf8(line.to_vec()).unwrap());
+            if let Some(line) = input.read_short_line(length_max) {
+                prop_assert!(line.as_str().len() <= length_max);
+                lines.push(line.as_str().to_owned());
                 continue;
             }
             match input.read_line(Wait::NonBlocking) {

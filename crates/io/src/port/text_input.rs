@@ -177,13 +177,13 @@ impl TextInput {
         Ok(self.take(extent))
     }
 
-    /// Takes the next line if it has arrived as a whole, is not longer than so many bytes and is all ASCII; else does nothing.
+    /// Takes the next line if it has arrived as a whole and is not longer than so many bytes; else does nothing.
     #[inline]
-    pub fn read_ascii_line(&mut self, length_max: usize) -> Option<&[u8]> {
+    pub fn read_short_line(&mut self, length_max: usize) -> Option<Text<'_>> {
         if self.closed {
             return None;
         }
-        self.decoder.take_ascii_line(length_max)
+        self.decoder.take_short_line(length_max)
     }
 
     /// As [`TextInput::read_line`], but the separator belongs to the line.

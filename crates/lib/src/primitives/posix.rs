@@ -7,8 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::Path;
 use std::sync::Arc;
 
-use canny_io::port::EncodeOptions;
-use canny_io::{BinaryInput, BinaryOutput, DecodeOptions, Handle, TextInput, TextOutput};
+use canny_io::Handle;
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
@@ -17,8 +16,8 @@ use rustix::time::{ClockId, clock_gettime};
 use super::file_names::{path, path_string, text_of_name};
 use super::ports::open::{is_out_of_descriptors, with_descriptors};
 use super::ports::sides::port_of_both;
-use super::ports::table::{HostPort, make_port};
-use super::ports::{flag, on_binary_input, on_binary_output, on_text_input, on_text_output};
+use super::ports::table::{port_over, with_port};
+use super::ports::{failed, flag, id_of};
 use crate::arguments::{Call, implementations};
 use crate::host::Host;
 
@@ -541,27 +540,14 @@ pub(crate) fn port_of_kind(
     kind: usize,
     handle: Arc<Handle>,
 ) -> Result<Value, Raise> {
-    let name = handle.name().to_owned();
-    let (port, flags) = match kind {
-        0 => (
-            HostPort::binary_input(BinaryInput::new(handle)),
-            flag::BINARY | flag::INPUT,
-        ),
-        1 => (
-            HostPort::text_input(TextInput::new(handle, DecodeOptions::default())),
-            flag::TEXTUAL | flag::INPUT,
-        ),
-        2 => (
-            HostPort::binary_output(BinaryOutput::new(handle)),
-            flag::BINARY | flag::OUTPUT,
-        ),
-        3 => (
-            HostPort::text_output(TextOutput::new(handle, EncodeOptions::default())),
-            flag::TEXTUAL | flag::OUTPUT,
-        ),
+    let flags = match kind {
+        0 => flag::BINARY | flag::INPUT,
+        1 => flag::TEXTUAL | flag::INPUT,
+        2 => flag::BINARY | flag::OUTPUT,
+        3 => flag::TEXTUAL | flag::OUTPUT,
         _ => return Err(call.range_error(thread, 1, "a kind of port, 0 to 3")),
     };
-    make_port(thread, port, flags, &name)
+    port_over(thread, handle, flags)
 }
 
 /// The handle of a port, if it has one.
@@ -571,17 +557,11 @@ pub(crate) fn handle_of_port(
     port: Value,
 ) -> Result<Option<Arc<Handle>>, Raise> {
     let port = super::ports::sides::for_questions(port, thread);
-    let flags = super::ports::flags_of(port);
-    match (flags & flag::TEXTUAL != 0, flags & flag::INPUT != 0) {
-        (true, true) => on_text_input(thread, call, port, |port, _| {
-            Ok(port.text.handle().cloned())
-        }),
-        (true, false) => on_text_output(thread, call, port, |port, _| Ok(port.handle().cloned())),
-        (false, true) => on_binary_input(thread, call, port, |port, _| Ok(port.handle().cloned())),
-        (false, false) => {
-            on_binary_output(thread, call, port, |port, _| Ok(port.handle().cloned()))
-        }
-    }
+    let id = id_of(thread, port);
+    let handle = with_port(thread, id, |thread, host_port| {
+        Ok(thread.outside_heap(|| host_port.handle()))
+    });
+    handle.map_err(|error| failed(thread, call.who, Some(port), &error))
 }
 
 fn is_terminal(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -21,7 +21,7 @@ use super::file_names::name_of_text;
 use super::host_objects::{deadline, make_object, number_of};
 use super::ports::open::{is_out_of_descriptors, with_descriptors};
 use super::ports::standard::flush_standard_output;
-use super::ports::{failed, flag, flags_of, keep_ticket, on_binary_output, on_text_output};
+use super::ports::{failed, flag, flags_of, on_binary_output, on_text_output, put_off};
 use super::posix::{handle_of_port, port_of_kind};
 use super::system::variables;
 use super::tasks::suspend;
@@ -386,7 +386,7 @@ fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
     let deadline = deadline(thread, call, 5)?;
     let interrupts = thread.interrupts();
-    let (outcome, ticket) = thread.wait_outside_heap(|| {
+    let outcome = put_off(thread, || {
         exchange(
             target.as_ref().map(|target| (target, part.as_slice())),
             &[output.as_ref(), error.as_ref()],
@@ -400,8 +400,7 @@ fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Ok(Exchanged::Read(index, bytes)) if bytes.is_empty() => (1 + index as i64, Value::EOF),
         Ok(Exchanged::Read(index, bytes)) => (1 + index as i64, thread.bytevector(&bytes)?),
         Ok(Exchanged::TimedOut) => return Ok(Value::FALSE),
-        Err(error @ IoError::Parked(_)) => {
-            keep_ticket::<()>(thread, ticket, &Err(error));
+        Err(IoError::Parked(_)) => {
             let ticket = thread.take_ticket().unwrap_or_default();
             return Err(suspend(thread, call.who, ticket, None));
         }

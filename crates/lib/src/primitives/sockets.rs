@@ -11,7 +11,7 @@ use canny_io::socket::{
     Address, DATAGRAM_BYTES_MAX, Family, ListenOptions, OptionName, OptionValue, Shutdown, Socket,
     resolve,
 };
-use canny_io::{BinaryInput, BinaryOutput, Handle, IoError, Wait};
+use canny_io::{Handle, IoError, Wait};
 use canny_tables::kinds::Kind;
 use canny_tls::{ClientOptions, ContextError, Identity, TlsContext, Trust};
 use canny_value::Value;
@@ -19,9 +19,9 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use super::host_objects::{deadline, host_object, number_of_value};
-use super::ports::open::with_descriptors;
-use super::ports::table::{HostPort, is_open as is_open_port, make_port};
-use super::ports::{failed, flag, keep_ticket, on_binary_input, on_binary_output, required_port};
+use super::ports::open::collecting_descriptors;
+use super::ports::table::{is_open as is_open_port, port_over};
+use super::ports::{failed, flag, on_binary_input, on_binary_output, put_off, required_port};
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
 
@@ -106,30 +106,9 @@ fn waiting<R>(
     deadline: Option<Instant>,
     work: impl Fn(Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
-    let interrupts = thread.interrupts();
-    let attempt = || {
-        let wait = Wait::Interruptible(interrupts.interrupt_waiting());
-        work(match deadline {
-            Some(deadline) => wait.with_deadline(deadline),
-            None => wait,
-        })
-    };
-    let mut outcome = put_off(thread, attempt);
-    if outcome.as_ref().is_err_and(IoError::is_out_of_descriptors) {
-        thread.collect_garbage(true);
-        sweep_dead(thread);
-        outcome = put_off(thread, attempt);
-    }
-    outcome.map_err(|error| failed(thread, call.who, None, &error))
-}
-
-fn put_off<R>(
-    thread: &mut Thread,
-    work: impl FnOnce() -> Result<R, IoError>,
-) -> Result<R, IoError> {
-    let (outcome, ticket) = thread.wait_outside_heap(work);
-    keep_ticket(thread, ticket, &outcome);
-    outcome
+    attempted(thread, call, deadline, &work, |thread, attempt| {
+        put_off(thread, attempt)
+    })
 }
 
 /// Runs what begins something that would be lost if it were done again, and may wait for it until a deadline.
@@ -139,6 +118,21 @@ fn waiting_throughout<R>(
     deadline: Option<Instant>,
     work: impl Fn(Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
+    attempted(thread, call, deadline, &work, |thread, attempt| {
+        thread.outside_heap(attempt)
+    })
+}
+
+type Attempt<'a, R> = dyn Fn() -> Result<R, IoError> + 'a;
+
+/// Runs work that `outside` takes out of the heap, once more if descriptors ran out.
+fn attempted<R>(
+    thread: &mut Thread,
+    call: Call,
+    deadline: Option<Instant>,
+    work: &dyn Fn(Wait<'_>) -> Result<R, IoError>,
+    outside: fn(&mut Thread, &Attempt<'_, R>) -> Result<R, IoError>,
+) -> Result<R, Raise> {
     let interrupts = thread.interrupts();
     let attempt = || {
         let wait = Wait::Interruptible(interrupts.interrupt_waiting());
@@ -147,7 +141,9 @@ fn waiting_throughout<R>(
             None => wait,
         })
     };
-    let outcome = with_descriptors(thread, IoError::is_out_of_descriptors, attempt);
+    let outcome = collecting_descriptors(thread, IoError::is_out_of_descriptors, |thread| {
+        outside(thread, &attempt)
+    });
     outcome.map_err(|error| failed(thread, call.who, None, &error))
 }
 
@@ -243,11 +239,8 @@ fn ports(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// Two ports for two handles, as a pair.
 fn port_pair(thread: &mut Thread, input: Arc<Handle>, output: Arc<Handle>) -> Result<Value, Raise> {
-    let name = input.name().to_owned();
-    let input = HostPort::binary_input(BinaryInput::new(input));
-    let input = make_port(thread, input, flag::BINARY | flag::INPUT, &name)?;
-    let output = HostPort::binary_output(BinaryOutput::new(output));
-    let output = make_port(thread, output, flag::BINARY | flag::OUTPUT, &name)?;
+    let input = port_over(thread, input, flag::BINARY | flag::INPUT)?;
+    let output = port_over(thread, output, flag::BINARY | flag::OUTPUT)?;
     Ok(thread.cons(input, output))
 }
 

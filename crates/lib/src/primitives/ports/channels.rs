@@ -5,7 +5,7 @@
 //! with `Unserved`; what it raises makes the machine call the procedure, which runs like any other, and then do the
 //! operation again. The procedure uses the rows below; it gets the number of a `canny_io::Service`.
 
-use canny_io::{BinaryInput, BinaryOutput, Handle, IoError, Wait};
+use canny_io::{Handle, IoError, Wait};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
 use canny_value::Value;
@@ -13,7 +13,7 @@ use canny_vm::strings::string_length;
 use canny_vm::{PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
 
 use super::input::{copy, string_or_end};
-use super::table::{HostPort, make_port, unsupported, with_port};
+use super::table::{port_over, unsupported, with_port};
 use super::{
     flag, flags_of, id_of, key, on_binary_input, on_binary_output, on_text_input, on_text_output,
     port_argument, port_failure, required_port,
@@ -40,18 +40,12 @@ fn open_channel(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     } else {
         Handle::channel(&name)
     };
-    let (port, flags) = if call.at(2).is_true() {
-        (
-            HostPort::binary_input(BinaryInput::new(handle)),
-            flag::INPUT,
-        )
+    let direction = if call.at(2).is_true() {
+        flag::INPUT
     } else {
-        (
-            HostPort::binary_output(BinaryOutput::new(handle)),
-            flag::OUTPUT,
-        )
+        flag::OUTPUT
     };
-    let port = make_port(thread, port, flag::BINARY | flags, &name)?;
+    let port = port_over(thread, handle, flag::BINARY | direction)?;
     thread.store(port, field::SERVICE, call.at(1));
     Ok(port)
 }

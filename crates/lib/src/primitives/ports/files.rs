@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use canny_io::file::{open_input, open_output};
-use canny_io::{BinaryInput, BinaryOutput, FileLock, Handle, IoError, Operation, Wait};
+use canny_io::{FileLock, Handle, IoError, Operation, Wait};
 use canny_tables::layout::port_sides;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use super::open::open;
 use super::sides::{for_direction, for_questions, sides};
-use super::table::{HostPort, is_open, make_port, unsupported, with_port};
+use super::table::{is_open, port_over, unsupported, with_port};
 use super::{
     flag, flags_of, id_of, on_binary_input, on_binary_output, on_text_input, on_text_output,
     output_mode, port_failure, required_port,
@@ -37,9 +37,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 
 fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let handle = open(thread, call, open_input)?;
-    let name = handle.name().to_owned();
-    let port = HostPort::binary_input(BinaryInput::new(handle));
-    make_port(thread, port, flag::BINARY | flag::INPUT, &name)
+    port_over(thread, handle, flag::BINARY | flag::INPUT)
 }
 
 fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -47,9 +45,7 @@ fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let handle = open(thread, call, |path: &Path, wait: Wait<'_>| {
         open_output(path, mode, wait)
     })?;
-    let name = handle.name().to_owned();
-    let port = HostPort::binary_output(BinaryOutput::new(handle));
-    make_port(thread, port, flag::BINARY | flag::OUTPUT, &name)
+    port_over(thread, handle, flag::BINARY | flag::OUTPUT)
 }
 
 /// Does something with the handle of a port, outside of the heap. A port for both directions has one for each.

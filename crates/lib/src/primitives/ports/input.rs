@@ -84,8 +84,8 @@ pub(super) fn string_or_end(
 /// Longer lines are made with a check of the heap limit.
 const SHORT_LINE_BYTES: usize = 2048;
 
-/// The next line of a port, if it is in the port's buffer as a whole, short and of ASCII only, and the port is at hand:
-/// copied from there straight into a string. Else nothing was done. The string is made, which does not collect, while the line is lent
+/// The next line of a port, if it is in the port's buffer as a whole and short, and the port is at hand: copied from there straight
+/// into a string. Else nothing was done. The string is made, which does not collect, while the line is lent
 /// to the thread, or while the port's lock is held, which then lends the lines to come.
 #[inline]
 pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> {
@@ -114,10 +114,13 @@ pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> 
 #[inline(never)]
 fn locked_line_in_place(thread: &mut InPlace, shared: &SharedPort<TextSource>) -> Option<Value> {
     let mut source = shared.try_lock()?;
-    let line = source.text.read_ascii_line(SHORT_LINE_BYTES)?;
-    let line = thread.ascii_string_of(line);
+    let line = source.text.read_short_line(SHORT_LINE_BYTES)?;
+    let string = match line.width() {
+        Width::Ascii => thread.ascii_string_of(line.as_str().as_bytes()),
+        width => thread.string_of(width == Width::Latin1, line.length(), line.chars()),
+    };
     source.release_to(thread.loan_flag());
-    line
+    string
 }
 
 fn read_line(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -192,31 +192,28 @@ fn run_blocking<P: Lender, R>(
     mut operation: impl FnMut(&mut P, Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, IoError> {
     let interrupts = thread.interrupts();
-    let (outcome, ticket) = thread.wait_outside_heap(|| {
+    put_off(thread, || {
         let mut port = port.lock();
         operation(
             &mut port,
             Wait::Interruptible(interrupts.interrupt_waiting()),
         )
-    });
-    keep_ticket(thread, ticket, &outcome);
-    outcome
+    })
 }
 
-/// Keeps the ticket of an operation that was put off, and gives up that of one that was done in another way after all.
-pub(crate) fn keep_ticket<R>(
+/// Does outside of the heap what may wait. In a task it is put off instead: the thread keeps the ticket until the operation
+/// is done again; the ticket of one that was done in another way after all is given up.
+pub(crate) fn put_off<R>(
     thread: &mut Thread,
-    ticket: Option<u64>,
-    outcome: &Result<R, IoError>,
-) {
-    match outcome {
-        Err(IoError::Parked(_)) => thread.set_ticket(ticket),
-        _ => {
-            if let Some(ticket) = ticket {
-                thread.disarm_ticket(ticket);
-            }
-        }
+    work: impl FnOnce() -> Result<R, IoError>,
+) -> Result<R, IoError> {
+    let (outcome, ticket) = thread.wait_outside_heap(work);
+    match (&outcome, ticket) {
+        (Err(IoError::Parked(_)), ticket) => thread.set_ticket(ticket),
+        (_, Some(ticket)) => thread.disarm_ticket(ticket),
+        (_, None) => {}
     }
+    outcome
 }
 
 /// The condition for a failed operation on a port.

@@ -3,14 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use canny_io::file::{delete_file, file_exists, open_input, open_output};
-use canny_io::port::EncodeOptions;
-use canny_io::{
-    BinaryInput, BinaryOutput, DecodeOptions, IoError, OutputMode, TextInput, TextOutput, Wait,
-};
+use canny_io::{BinaryInput, BinaryOutput, IoError, OutputMode, TextInput, Wait};
 use canny_value::Value;
 use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
 
-use super::table::{HostPort, make_port};
+use super::table::{HostPort, make_port, port_over};
 use super::{failed, flag, heap_text, on_binary_output, on_text_output, required_port};
 use crate::arguments::{Call, implementations};
 use crate::host::sweep_dead;
@@ -42,13 +39,24 @@ pub(crate) fn with_descriptors<R, E>(
     is_out_of_descriptors: impl Fn(&E) -> bool,
     mut attempt: impl FnMut() -> Result<R, E>,
 ) -> Result<R, E> {
-    let mut outcome = thread.outside_heap(&mut attempt);
-    if outcome.as_ref().is_err_and(is_out_of_descriptors) {
-        thread.collect_garbage(true);
-        sweep_dead(thread);
-        outcome = thread.outside_heap(attempt);
+    collecting_descriptors(thread, is_out_of_descriptors, |thread| {
+        thread.outside_heap(&mut attempt)
+    })
+}
+
+/// The same for what leaves the heap by itself.
+pub(crate) fn collecting_descriptors<R, E>(
+    thread: &mut Thread,
+    is_out_of_descriptors: impl Fn(&E) -> bool,
+    mut attempt: impl FnMut(&mut Thread) -> Result<R, E>,
+) -> Result<R, E> {
+    let outcome = attempt(thread);
+    if !outcome.as_ref().is_err_and(is_out_of_descriptors) {
+        return outcome;
     }
-    outcome
+    thread.collect_garbage(true);
+    sweep_dead(thread);
+    attempt(thread)
 }
 
 /// Whether the system has no more descriptors to give.
@@ -76,32 +84,24 @@ pub(super) fn open<R>(
 
 fn open_text_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let handle = open(thread, call, open_input)?;
-    let name = handle.name().to_owned();
-    let port = HostPort::text_input(TextInput::new(handle, DecodeOptions::default()));
-    make_port(thread, port, flag::TEXTUAL | flag::INPUT, &name)
+    port_over(thread, handle, flag::TEXTUAL | flag::INPUT)
 }
 
 fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let handle = open(thread, call, open_input)?;
-    let name = handle.name().to_owned();
-    let port = HostPort::binary_input(BinaryInput::new(handle));
-    make_port(thread, port, flag::BINARY | flag::INPUT, &name)
+    port_over(thread, handle, flag::BINARY | flag::INPUT)
 }
 
 fn open_text_output(thread: &mut Thread, call: Call, mode: OutputMode) -> Result<Value, Raise> {
     let handle = open(thread, call, |path, wait| open_output(path, mode, wait))?;
-    let name = handle.name().to_owned();
-    let port = HostPort::text_output(TextOutput::new(handle, EncodeOptions::default()));
-    make_port(thread, port, flag::TEXTUAL | flag::OUTPUT, &name)
+    port_over(thread, handle, flag::TEXTUAL | flag::OUTPUT)
 }
 
 fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let handle = open(thread, call, |path, wait| {
         open_output(path, OutputMode::Truncate, wait)
     })?;
-    let name = handle.name().to_owned();
-    let port = HostPort::binary_output(BinaryOutput::new(handle));
-    make_port(thread, port, flag::BINARY | flag::OUTPUT, &name)
+    port_over(thread, handle, flag::BINARY | flag::OUTPUT)
 }
 
 fn open_input_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

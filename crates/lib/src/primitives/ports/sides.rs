@@ -10,14 +10,14 @@
 use std::sync::Arc;
 
 use canny_io::file::open_pair;
-use canny_io::{BinaryInput, BinaryOutput, Handle, IoError};
+use canny_io::{BinaryInput, Handle, IoError};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{port as field, port_sides as side};
 use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 
 use super::open::open;
-use super::table::{HostPort, bare_object, is_open, make_port};
+use super::table::{HostPort, bare_object, is_open, make_port, port_over};
 use super::{
     flag, flags_of, name_of, on_binary_input, on_binary_output, on_text_input, on_text_output,
     output_mode, port_failure, required_port,
@@ -260,8 +260,7 @@ pub(crate) fn port_of_both(
     let input = HostPort::binary_input(reader);
     let input = make_port(thread, input, flag::BINARY | flag::INPUT, &name)?;
     let input = thread.protect(input);
-    let output = HostPort::binary_output(BinaryOutput::new(output));
-    let output = make_port(thread, output, flag::BINARY | flag::OUTPUT, &name);
+    let output = port_over(thread, output, flag::BINARY | flag::OUTPUT);
     let reader = thread.protected(input);
     thread.release(input);
     joined(thread, reader, output?, shares_position)

@@ -13,16 +13,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_io::error::SystemFailure;
 use canny_io::lending::Borrower;
+use canny_io::port::EncodeOptions;
 use canny_io::{
-    BinaryInput, BinaryOutput, Handle, IoError, Lender, Loan, Operation, SharedPort, TextInput,
-    TextOutput, Wait,
+    BinaryInput, BinaryOutput, DecodeOptions, Handle, IoError, Lender, Loan, Operation, SharedPort,
+    TextInput, TextOutput, Wait,
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{loan, port as field};
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
-use super::id_of;
+use super::{flag, id_of};
 use crate::host::{Host, external, sweep_dead};
 
 /// With this variable in the environment, ports that were left open are told of.
@@ -315,6 +316,22 @@ pub(crate) fn make_port(
     let object = bare_object(thread, flags, name)?;
     give_object(thread, object, port);
     Ok(object)
+}
+
+/// Makes a port over a handle with the usual options; the flags say which kind of port.
+pub(crate) fn port_over(
+    thread: &mut Thread,
+    handle: Arc<Handle>,
+    flags: i64,
+) -> Result<Value, Raise> {
+    let name = handle.name().to_owned();
+    let port = match (flags & flag::TEXTUAL != 0, flags & flag::OUTPUT != 0) {
+        (false, false) => HostPort::binary_input(BinaryInput::new(handle)),
+        (false, true) => HostPort::binary_output(BinaryOutput::new(handle)),
+        (true, false) => HostPort::text_input(TextInput::new(handle, DecodeOptions::default())),
+        (true, true) => HostPort::text_output(TextOutput::new(handle, EncodeOptions::default())),
+    };
+    make_port(thread, port, flags, &name)
 }
 
 /// A port object with nothing behind it.
