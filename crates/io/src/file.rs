@@ -41,6 +41,12 @@ pub fn file_exists(path: &Path) -> bool {
     path.exists()
 }
 
+/// Whether it is a pipe that has a name: opening one waits until somebody opens its other end.
+pub fn is_named_pipe(path: &Path) -> bool {
+    rustix::fs::stat(path)
+        .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Fifo)
+}
+
 /// Deletes a file, but not a directory.
 pub fn delete_file(path: &Path) -> Result<(), IoError> {
     rustix::fs::unlink(path).map_err(|errno| {

@@ -39,7 +39,11 @@ fn read_rest(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                 Ok(Some(text)) => gathered.add(text),
                 Ok(None) => break,
                 // What was read is not in the port any more; the caller comes again.
-                Err(IoError::Interrupted | IoError::Unserved(_)) if gathered.length > 0 => break,
+                Err(IoError::Interrupted | IoError::Parked(_) | IoError::Unserved(_))
+                    if gathered.length > 0 =>
+                {
+                    break;
+                }
                 Err(error) => return Err(error),
             }
         }

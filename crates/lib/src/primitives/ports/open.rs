@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use canny_io::file::{delete_file, file_exists, open_input, open_output};
+use canny_io::file::{delete_file, file_exists, is_named_pipe, open_input, open_output};
 use canny_io::port::EncodeOptions;
 use canny_io::{
     BinaryInput, BinaryOutput, DecodeOptions, IoError, OutputMode, TextInput, TextOutput, Wait,
@@ -44,11 +44,30 @@ pub(crate) fn with_descriptors<R, E>(
 ) -> Result<R, E> {
     let mut outcome = thread.outside_heap(&mut attempt);
     if outcome.as_ref().is_err_and(is_out_of_descriptors) {
-        thread.collect_garbage(true);
-        sweep_dead(thread);
+        free_descriptors(thread);
         outcome = thread.outside_heap(attempt);
     }
     outcome
+}
+
+/// The same for what may hold up its system thread for long.
+pub(crate) fn with_descriptors_for_long<R, E>(
+    thread: &mut Thread,
+    is_out_of_descriptors: impl Fn(&E) -> bool,
+    mut attempt: impl FnMut() -> Result<R, E>,
+) -> Result<R, E> {
+    let mut outcome = thread.block_outside_heap(&mut attempt);
+    if outcome.as_ref().is_err_and(is_out_of_descriptors) {
+        free_descriptors(thread);
+        outcome = thread.block_outside_heap(attempt);
+    }
+    outcome
+}
+
+/// Closes what nobody can reach any more.
+pub(crate) fn free_descriptors(thread: &mut Thread) {
+    thread.collect_garbage(true);
+    sweep_dead(thread);
 }
 
 /// Whether the system has no more descriptors to give.
@@ -68,9 +87,14 @@ pub(super) fn open<R>(
 ) -> Result<R, Raise> {
     let name = path(thread, call)?;
     let interrupts = thread.interrupts();
-    let outcome = with_descriptors(thread, IoError::is_out_of_descriptors, || {
-        open(&name, Wait::Interruptible(interrupts.interrupt_waiting()))
-    });
+    let attempt = || open(&name, Wait::Interruptible(interrupts.interrupt_waiting()));
+    let is_out = IoError::is_out_of_descriptors;
+    // A named pipe is opened when somebody opens its other end.
+    let outcome = if thread.has_other_tasks() && thread.outside_heap(|| is_named_pipe(&name)) {
+        with_descriptors_for_long(thread, is_out, attempt)
+    } else {
+        with_descriptors(thread, is_out, attempt)
+    };
     outcome.map_err(|error| failed(thread, call.who, None, &error))
 }
 
