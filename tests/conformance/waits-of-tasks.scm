@@ -1,7 +1,7 @@
-;;; Waits of tasks that are put off: connections, look-ups of names, locks of files, changes of files. While they wait
-;;; another task goes on, and there are few system threads.
+;;; Waits of tasks that are put off: connections, look-ups of names, locks of files, named pipes, changes of files. While they
+;;; wait another task goes on, and there are few system threads.
 
-(import (scheme base) (scheme file) (scheme read) (only (canny base) condition-kind)
+(import (scheme base) (scheme file) (scheme read) (only (canny base) condition-kind) (canny files)
         (canny fs) (canny io) (canny net) (canny tasks)
         (canny test) (only (srfi 1) count every iota))
 
@@ -166,6 +166,30 @@
       (close-port holder)
       (for-each await others)
       (test 20 (length order)))))
+
+(test-group "named pipes and rests of ports"
+  (call-with-temporary-directory
+    (lambda (directory)
+      (define name (path-join directory "pipe"))
+      (create-fifo name)
+      (define reader
+        (start (let* ((port (open-input-file name))
+                      (text (port->string port)))
+                 (close-port port)
+                 text)))
+      (test "one two three "
+            (beside-ticks
+             (lambda ()
+               (sleep 0.02)
+               (let ((port (open-output-file name)))
+                 (for-each (lambda (word)
+                             (write-string word port)
+                             (write-string " " port)
+                             (flush-output-port port)
+                             (sleep 0.01))
+                           '("one" "two" "three"))
+                 (close-port port)
+                 (await reader))))))))
 
 (test-group "changes of files"
   (call-with-temporary-directory

@@ -4,16 +4,14 @@
 //! | shared state | touched by | condition |
 //! |---|---|---|
 //! | `Questions` | who asks adds; the resolvers take | under its lock |
-//! | `Answer` | one resolver fills it, who asked takes it | under its lock; the notice is given afterwards |
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use canny_sched::{Interest, Notice, Wake};
-
 use super::Address;
+use crate::answer::Answer;
 use crate::error::{IoError, Operation};
 use crate::wait::Wait;
 
@@ -39,23 +37,13 @@ impl Family {
     }
 }
 
-#[derive(Debug, Default)]
-struct Answer {
-    found: Mutex<Option<io::Result<Vec<SocketAddr>>>>,
-    notice: Notice,
-}
-
-impl Answer {
-    fn lock(&self) -> MutexGuard<'_, Option<io::Result<Vec<SocketAddr>>>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+type Found = io::Result<Vec<SocketAddr>>;
 
 struct Question {
     host: String,
     port: u16,
     /// Nobody holds it any more who has given up waiting.
-    answer: Weak<Answer>,
+    answer: Weak<Answer<Found>>,
 }
 
 struct Questions {
@@ -103,8 +91,7 @@ fn answer_questions() {
         }
         let found = (question.host, question.port).to_socket_addrs();
         if let Some(answer) = question.answer.upgrade() {
-            *answer.lock() = Some(found.map(Iterator::collect));
-            answer.notice.give();
+            answer.give(found.map(Iterator::collect));
         }
     }
 }
@@ -116,7 +103,7 @@ pub struct Resolving {
     host: Box<str>,
     port: u16,
     family: Family,
-    answer: Arc<Answer>,
+    answer: Arc<Answer<Found>>,
 }
 
 impl Resolving {
@@ -124,7 +111,7 @@ impl Resolving {
     pub fn begin(host: &str, port: u16, family: Family) -> Result<Resolving, IoError> {
         let answer = Arc::new(Answer::default());
         if let Ok(ip) = host.parse() {
-            *answer.lock() = Some(Ok(vec![SocketAddr::new(ip, port)]));
+            answer.give(Ok(vec![SocketAddr::new(ip, port)]));
         } else {
             let question = Question {
                 host: host.to_owned(),
@@ -148,7 +135,9 @@ impl Resolving {
 
     /// The addresses of the host, in the order in which they should be tried: at least one. They are given once.
     pub fn proceed(&mut self, wait: Wait<'_>) -> Result<Vec<Address>, IoError> {
-        let found = self.wait(wait)?;
+        let found = self.answer.take(wait, Operation::Resolve, &self.host)?;
+        let found = found
+            .map_err(|error| IoError::from_system(Operation::Resolve, &self.host, plain(error)))?;
         let wanted: Vec<Address> = found
             .into_iter()
             .filter(|address| self.family.includes(address))
@@ -159,28 +148,6 @@ impl Resolving {
             return Err(IoError::from_system(Operation::Resolve, &self.host, error));
         }
         Ok(wanted)
-    }
-
-    fn wait(&self, wait: Wait<'_>) -> Result<Vec<SocketAddr>, IoError> {
-        let Answer { notice, .. } = &*self.answer;
-        loop {
-            let given = Interest::Notice(notice, notice.look());
-            let found = self.answer.lock().take();
-            if let Some(found) = found {
-                return found.map_err(|error| {
-                    IoError::from_system(Operation::Resolve, &self.host, plain(error))
-                });
-            }
-            if wait.is_non_blocking() {
-                return Err(IoError::WouldBlock);
-            }
-            match canny_sched::wait(&[given], wait.deadline(), wait.interrupt()) {
-                Wake::Ready(_) => {}
-                Wake::TimedOut => return Err(IoError::timed_out(Operation::Resolve, &self.host)),
-                Wake::Interrupted => return Err(IoError::Interrupted),
-                Wake::Parked => return Err(IoError::parked(Operation::Resolve, &self.host)),
-            }
-        }
     }
 }
 

@@ -45,7 +45,7 @@ fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mode = output_mode(thread, call, 1)?;
-    let handle = open(thread, call, |path: &Path, wait: Wait<'_>| {
+    let handle = open(thread, call, move |path: &Path, wait: Wait<'_>| {
         open_output(path, mode, wait)
     })?;
     let name = handle.name().to_owned();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use canny_io::file::{delete_file, file_exists, is_named_pipe, open_input, open_output};
+use canny_io::file::{Opening, delete_file, file_exists, is_named_pipe, open_input, open_output};
 use canny_io::port::EncodeOptions;
 use canny_io::{
     BinaryInput, BinaryOutput, DecodeOptions, IoError, OutputMode, TextInput, TextOutput, Wait,
@@ -14,6 +14,7 @@ use super::table::{HostPort, make_port};
 use super::{failed, flag, heap_text, on_binary_output, on_text_output, required_port};
 use crate::arguments::{Call, implementations};
 use crate::host::sweep_dead;
+use crate::primitives::tasks::resumable;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "open-input-file" => open_text_input;
@@ -78,23 +79,28 @@ pub(crate) fn is_out_of_descriptors(error: &std::io::Error) -> bool {
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Opens the file that argument 0 names. When there are too many open files, those that nobody can
+/// Opens the file that argument 0 names, a named pipe without holding up other tasks. When there are too many open files, those that nobody can
 /// reach any more are closed first.
-pub(super) fn open<R>(
+pub(super) fn open<R: Send + 'static>(
     thread: &mut Thread,
     call: Call,
-    open: impl Fn(&Path, Wait<'_>) -> Result<R, IoError>,
+    open: impl Fn(&Path, Wait<'_>) -> Result<R, IoError> + Copy + Send + 'static,
 ) -> Result<R, Raise> {
     let name = path(thread, call)?;
     let interrupts = thread.interrupts();
-    let attempt = || open(&name, Wait::Interruptible(interrupts.interrupt_waiting()));
-    let is_out = IoError::is_out_of_descriptors;
-    // A named pipe is opened when somebody opens its other end.
-    let outcome = if thread.has_other_tasks() && thread.outside_heap(|| is_named_pipe(&name)) {
-        with_descriptors_for_long(thread, is_out, attempt)
-    } else {
-        with_descriptors(thread, is_out, attempt)
-    };
+    if thread.has_other_tasks() && thread.outside_heap(|| is_named_pipe(&name)) {
+        return resumable(
+            thread,
+            call,
+            None,
+            |opening: &Opening<R>| opening.is_of(&name),
+            || Opening::begin(&name, open),
+            Opening::proceed,
+        );
+    }
+    let outcome = with_descriptors(thread, IoError::is_out_of_descriptors, || {
+        open(&name, Wait::Interruptible(interrupts.interrupt_waiting()))
+    });
     outcome.map_err(|error| failed(thread, call.who, None, &error))
 }
 
@@ -113,7 +119,9 @@ fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn open_text_output(thread: &mut Thread, call: Call, mode: OutputMode) -> Result<Value, Raise> {
-    let handle = open(thread, call, |path, wait| open_output(path, mode, wait))?;
+    let handle = open(thread, call, move |path, wait| {
+        open_output(path, mode, wait)
+    })?;
     let name = handle.name().to_owned();
     let port = HostPort::text_output(TextOutput::new(handle, EncodeOptions::default()));
     make_port(thread, port, flag::TEXTUAL | flag::OUTPUT, &name)
