@@ -235,3 +235,73 @@ fn papers_are_checked() {
         .exits_with(70)
         .complains("argument 1 is not a name of a file: 5");
 }
+
+/// A server whose clients are slow: each handshake waits for a task that sleeps first. Meanwhile another task counts.
+const SLOW: &str = "
+(import (scheme base) (scheme write) (scheme process-context) (canny net) (canny tasks)
+        (only (srfi 1) iota every))
+(define arguments (command-line))
+(define client (tls-client-context #:trust (list-ref arguments 1)))
+(define server (tls-server-context (list-ref arguments 2) (list-ref arguments 3)))
+(define listener (tcp-listen \"127.0.0.1\" 0))
+(define port (address-port (listener-address listener)))
+(define ticks 0)
+(define ticker (start (let loop () (set! ticks (+ ticks 1)) (sleep 0.002) (loop))))
+(define (serve connection)
+  (sleep 0.05)
+  (connection-start-tls! connection server #:timeout 60)
+  (let ((byte (read-u8 (connection-input connection))))
+    (write-u8 (+ byte 1) (connection-output connection))
+    (flush-output-port (connection-output connection))
+    (close-connection connection)))
+(define acceptor
+  (start (let loop ()
+           (let ((connection (accept-connection listener)))
+             (start (serve connection))
+             (loop)))))
+(define (ask i)
+  (let ((connection (tls-connect \"127.0.0.1\" port #:context client #:server-name \"localhost\"
+                                 #:timeout 60)))
+    (write-u8 i (connection-output connection))
+    (flush-output-port (connection-output connection))
+    (let ((answer (read-u8 (connection-input connection))))
+      (close-connection connection)
+      (= answer (+ i 1)))))
+(write (every await (map (lambda (i) (start (ask i))) (iota 60))))
+(newline)
+(cancel! acceptor)
+(write (guard (e ((cancelled-error? e) 'cancelled)) (await acceptor)))
+(newline)
+;; Nobody answers: the time is over, or the task is cancelled. The other side sees the end.
+(define (end-of-silence outcome)
+  (let* ((task (start (guard (e ((timeout-error? e) 'timeout))
+                        (tls-connect \"127.0.0.1\" port #:context client
+                                     #:server-name \"localhost\"
+                                     #:timeout (if (eq? outcome 'timeout) 0.05 60)))))
+         (far (accept-connection listener)))
+    (read-u8 (connection-input far))
+    (if (eq? outcome 'cancelled) (cancel! task))
+    (write (guard (e ((cancelled-error? e) 'cancelled)) (await task)))
+    (newline)
+    (let loop ()
+      (if (not (eof-object? (read-u8 (connection-input far)))) (loop)))
+    (close-connection far)))
+(end-of-silence 'timeout)
+(end-of-silence 'cancelled)
+(write (> ticks 0))
+(newline)
+";
+
+#[test]
+fn handshakes_of_tasks_hold_up_nobody() {
+    for stress in ["0", "200"] {
+        let [authority, certificate, key] = papers();
+        let outcome = canny(&["slow.scm", &authority, &certificate, &key])
+            .file("slow.scm", SLOW)
+            .environment("CANNY_GC_STRESS", stress)
+            .run();
+        outcome
+            .exits_with(0)
+            .prints("#t\ncancelled\ntimeout\ncancelled\n#t\n");
+    }
+}

@@ -188,7 +188,7 @@ impl IoError {
     }
 
     /// The wait was put off.
-    pub(crate) fn parked(operation: Operation, name: &str) -> IoError {
+    pub fn parked(operation: Operation, name: &str) -> IoError {
         IoError::Parked(Refusal::new(operation, name))
     }
 

@@ -1,12 +1,13 @@
 //! Files by name.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::answer::Answer;
 use crate::error::{IoError, Operation};
 use crate::handle::Handle;
 use crate::wait::Wait;
@@ -39,6 +40,58 @@ impl OutputMode {
 /// nowhere does not count.
 pub fn file_exists(path: &Path) -> bool {
     path.exists()
+}
+
+/// Whether it is a pipe that has a name: opening one waits until somebody opens its other end.
+pub fn is_named_pipe(path: &Path) -> bool {
+    rustix::fs::stat(path)
+        .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Fifo)
+}
+
+/// A named pipe that is being opened, by a thread that goes when somebody opens the other end, even if nobody wants the
+/// outcome any more. [`Opening::proceed`] may end with `Parked`, `WouldBlock` or `Interrupted` and be called again.
+#[derive(Debug)]
+pub struct Opening<R> {
+    path: PathBuf,
+    answer: Arc<Answer<Result<R, IoError>>>,
+}
+
+impl<R: Send + 'static> Opening<R> {
+    /// Begins to open the file in the way that `open` does.
+    pub fn begin(
+        path: &Path,
+        open: impl FnOnce(&Path, Wait<'_>) -> Result<R, IoError> + Send + 'static,
+    ) -> Result<Opening<R>, IoError> {
+        let answer = Arc::new(Answer::default());
+        let (given, path) = (Arc::downgrade(&answer), path.to_owned());
+        let name = path.clone();
+        let opener = std::thread::Builder::new().name("opener".to_owned());
+        let started = opener.spawn(move || {
+            let opened = open(&name, Wait::Blocking);
+            if let Some(answer) = given.upgrade() {
+                answer.give(opened);
+            }
+        });
+        match started {
+            Ok(_) => Ok(Opening { path, answer }),
+            Err(error) => Err(IoError::from_system(
+                Operation::Open,
+                &path.to_string_lossy(),
+                error,
+            )),
+        }
+    }
+
+    /// Whether this file is being opened.
+    pub fn is_of(&self, path: &Path) -> bool {
+        self.path == path
+    }
+
+    /// What opening gives, when it has. It is given once.
+    pub fn proceed(&mut self, wait: Wait<'_>) -> Result<R, IoError> {
+        let name = self.path.to_string_lossy();
+        self.answer.take(wait, Operation::Open, &name)?
+    }
 }
 
 /// Deletes a file, but not a directory.

@@ -19,7 +19,8 @@
 
 #![deny(unsafe_code)]
 
-pub mod decoder;
+pub mod answer;
+mod decoder;
 pub mod device;
 pub mod encoding;
 pub mod error;

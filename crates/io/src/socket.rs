@@ -13,15 +13,14 @@
 //! | `closed` | any operation | given by `close` |
 
 mod address;
+mod connect;
 mod options;
 mod resolve;
 #[cfg(test)]
 mod tests;
 
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
 
 use canny_sched::{Interest, Notice, Wake};
 use rustix::io::Errno;
@@ -32,12 +31,10 @@ use crate::handle::{Access, Handle};
 use crate::wait::Wait;
 
 pub use address::{Address, NoAddress, UnixName};
+pub use connect::Connecting;
 pub use options::{OptionName, OptionValue};
-pub use resolve::{Family, resolve};
+pub use resolve::{Family, Resolving, resolve};
 pub use rustix::net::Shutdown;
-
-/// How long one address of several is tried before the next one is tried beside it (RFC 8305).
-const NEXT_ATTEMPT: Duration = Duration::from_millis(250);
 
 /// The greatest datagram that there is.
 pub const DATAGRAM_BYTES_MAX: usize = 65_535;
@@ -101,80 +98,13 @@ impl Socket {
         }
     }
 
-    /// A connection to the first of these addresses that takes one. They are tried in their order; one that does not answer
-    /// soon is tried on while the next one is tried too.
+    /// A connection to the first of these addresses that takes one; see [`Connecting`].
     pub fn connect(
         addresses: &[Address],
         local: Option<&Address>,
         wait: Wait<'_>,
     ) -> Result<Socket, IoError> {
-        let mut untried = addresses.iter();
-        let mut attempts: Vec<(OwnedFd, &Address)> = Vec::new();
-        let mut failure = None;
-        let mut next_at = None;
-        loop {
-            let now = Instant::now();
-            if attempts.is_empty() || next_at.is_some_and(|next_at| now >= next_at) {
-                next_at = None;
-                if let Some(address) = untried.next() {
-                    match begin_connection(address, local) {
-                        Ok((descriptor, true)) => return Ok(connected(descriptor, address)),
-                        Ok((descriptor, false)) => attempts.push((descriptor, address)),
-                        Err(errno) => failure = Some((errno, address)),
-                    }
-                    if untried.len() > 0 {
-                        next_at = Some(now + NEXT_ATTEMPT);
-                    }
-                }
-            }
-            if attempts.is_empty() {
-                if untried.len() > 0 {
-                    continue;
-                }
-                return Err(match failure {
-                    Some((errno, address)) => {
-                        IoError::from_system(Operation::Connect, &address.to_string(), errno.into())
-                    }
-                    None => {
-                        let error = io::ErrorKind::InvalidInput.into();
-                        IoError::from_system(Operation::Connect, "no address", error)
-                    }
-                });
-            }
-            if wait.is_non_blocking() {
-                return Err(IoError::WouldBlock);
-            }
-            let interests: Vec<Interest<'_>> = attempts
-                .iter()
-                .map(|(descriptor, _)| Interest::Writable(descriptor.as_fd()))
-                .collect();
-            let deadline = [wait.deadline(), next_at].into_iter().flatten().min();
-            match canny_sched::wait(&interests, deadline, wait.interrupt()) {
-                Wake::Ready(index) => {
-                    let (descriptor, address) = attempts.swap_remove(index);
-                    match rustix::net::sockopt::socket_error(&descriptor) {
-                        Ok(Ok(())) => return Ok(connected(descriptor, address)),
-                        Ok(Err(errno)) | Err(errno) => failure = Some((errno, address)),
-                    }
-                    // The next address need not wait for its time.
-                    next_at = next_at.map(|_| now);
-                }
-                Wake::TimedOut => {
-                    let is_over = wait
-                        .deadline()
-                        .is_some_and(|deadline| Instant::now() >= deadline);
-                    if is_over {
-                        let name = addresses
-                            .first()
-                            .map(Address::to_string)
-                            .unwrap_or_default();
-                        return Err(IoError::timed_out(Operation::Connect, &name));
-                    }
-                }
-                // What was begun here cannot be put off.
-                Wake::Interrupted | Wake::Parked => return Err(IoError::Interrupted),
-            }
-        }
+        Connecting::new(addresses.to_vec(), local.cloned()).proceed(wait)
     }
 
     /// Listens for connections at an address. Port 0 takes any that is free.
@@ -475,29 +405,4 @@ fn open(family: AddressFamily, kind: SocketType) -> rustix::io::Result<OwnedFd> 
 fn local_address(descriptor: &impl AsFd) -> Option<Address> {
     let local = rustix::net::getsockname(descriptor).ok()?;
     Address::from_any(&local)
-}
-
-/// Begins to connect; says whether that is done already.
-fn begin_connection(
-    address: &Address,
-    local: Option<&Address>,
-) -> rustix::io::Result<(OwnedFd, bool)> {
-    let descriptor = open(address.family(), SocketType::STREAM)?;
-    if let Some(local) = local {
-        local.bind(&descriptor)?;
-    }
-    match address.connect(descriptor.as_fd()) {
-        Ok(()) => Ok((descriptor, true)),
-        Err(Errno::INPROGRESS | Errno::INTR) => Ok((descriptor, false)),
-        Err(errno) => Err(errno),
-    }
-}
-
-/// A connection that is there. What is written is sent at once: ports have buffers of their own.
-fn connected(descriptor: OwnedFd, address: &Address) -> Socket {
-    if matches!(address, Address::Inet(_)) {
-        // A connection without it is slower, not wrong.
-        let _ = rustix::net::sockopt::set_tcp_nodelay(&descriptor, true);
-    }
-    Socket::new(descriptor, address.to_string())
 }

@@ -20,4 +20,4 @@ mod session;
 mod tests;
 
 pub use context::{ClientOptions, ContextError, Identity, TlsContext, Trust};
-pub use session::{TlsSession, wrap};
+pub use session::{Handshake, TlsSession, wrap};

@@ -94,98 +94,133 @@ pub struct TlsSession {
     pub peer_certificate: Option<Vec<u8>>,
 }
 
-/// Makes a session over a connection, which is taken over: its own handles must not have been taken. A client names the
-/// server that it wants to talk to.
+/// A handshake that was begun. [`Handshake::proceed`] may end with `Parked`, `WouldBlock`, `TimedOut` or `Interrupted` and be
+/// called again; dropping it ends the connection.
+#[derive(Debug)]
+pub struct Handshake {
+    shared: Arc<Shared>,
+    name: Box<str>,
+}
+
+impl Handshake {
+    /// Takes a connection over, whose own handles must not have been taken. A client names the server that it wants to talk
+    /// to.
+    pub fn begin(
+        socket: &Socket,
+        context: &TlsContext,
+        server_name: &str,
+    ) -> Result<Handshake, IoError> {
+        let failed = |error| failed(socket.name(), error);
+        let connection = match context {
+            TlsContext::Client(config) => {
+                let name = ServerName::try_from(server_name.to_owned())
+                    .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+                ClientConnection::new(config.clone(), name).map(Connection::from)
+            }
+            TlsContext::Server(config) => {
+                ServerConnection::new(config.clone()).map(Connection::from)
+            }
+        };
+        let connection = connection.map_err(|error| failed(io::Error::other(error)))?;
+        Ok(Handshake {
+            shared: Arc::new(Shared {
+                descriptor: socket.take_descriptor()?,
+                connection: Mutex::new(connection),
+            }),
+            name: socket.name().into(),
+        })
+    }
+
+    /// Goes on until both sides agree, or as far as it is possible without waiting longer than wanted.
+    pub fn proceed(&mut self, wait: Wait<'_>) -> Result<TlsSession, IoError> {
+        loop {
+            let Some(interest) = self.step()? else {
+                return Ok(self.session());
+            };
+            if wait.is_interrupted() {
+                return Err(IoError::Interrupted);
+            }
+            if matches!(wait, Wait::NonBlocking) {
+                return Err(IoError::WouldBlock);
+            }
+            match canny_sched::wait(&[interest], wait.deadline(), wait.interrupt()) {
+                Wake::Ready(_) => {}
+                Wake::TimedOut => return Err(IoError::timed_out(Operation::Secure, &self.name)),
+                Wake::Interrupted => return Err(IoError::Interrupted),
+                Wake::Parked => return Err(IoError::parked(Operation::Secure, &self.name)),
+            }
+        }
+    }
+
+    /// Sends and receives what is possible at once; what is to be waited for, or nothing when the handshake is done.
+    fn step(&self) -> Result<Option<Interest<'_>>, IoError> {
+        let failed = |error| failed(&self.name, error);
+        let descriptor = self.shared.descriptor.as_fd();
+        let mut connection = self.shared.lock();
+        loop {
+            if !self.shared.send(&mut connection).map_err(failed)? {
+                return Ok(Some(Interest::Writable(descriptor)));
+            }
+            if !connection.is_handshaking() {
+                return Ok(None);
+            }
+            match self.shared.receive(&mut connection) {
+                Ok(true) => {}
+                Ok(false) if connection.is_handshaking() => {
+                    return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+                }
+                Ok(false) => return Ok(None),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Some(Interest::Readable(descriptor)));
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
+    fn session(&self) -> TlsSession {
+        let (protocol, version, peer_certificate) = {
+            let connection = self.shared.lock();
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (
+                connection.alpn_protocol().map(text),
+                connection
+                    .protocol_version()
+                    .and_then(|version| version.as_str())
+                    .unwrap_or_default()
+                    .replace('_', "."),
+                connection
+                    .peer_certificates()
+                    .and_then(|chain| chain.first())
+                    .map(|certificate| certificate.to_vec()),
+            )
+        };
+        let input = Box::new(InputDevice::new(self.shared.clone()));
+        let output = Box::new(OutputDevice::new(self.shared.clone()));
+        TlsSession {
+            input: Handle::from_device(input, &self.name, Access::Read),
+            output: Handle::from_device(output, &self.name, Access::Write),
+            protocol,
+            version,
+            peer_certificate,
+        }
+    }
+}
+
+/// Makes a session over a connection, which is taken over; see [`Handshake`].
 pub fn wrap(
     socket: &Socket,
     context: &TlsContext,
     server_name: &str,
     wait: Wait<'_>,
 ) -> Result<TlsSession, IoError> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => IoError::Interrupted,
-        _ => IoError::from_system(Operation::Secure, socket.name(), plain(error)),
-    };
-    let connection = match context {
-        TlsContext::Client(config) => {
-            let name = ServerName::try_from(server_name.to_owned())
-                .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
-            ClientConnection::new(config.clone(), name).map(Connection::from)
-        }
-        TlsContext::Server(config) => ServerConnection::new(config.clone()).map(Connection::from),
-    };
-    let connection = connection.map_err(|error| failed(io::Error::other(error)))?;
-    let shared = Arc::new(Shared {
-        descriptor: socket.take_descriptor()?,
-        connection: Mutex::new(connection),
-    });
-    shake_hands(&shared, socket.name(), wait, failed)?;
-    let (protocol, version, peer_certificate) = {
-        let connection = shared.lock();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (
-            connection.alpn_protocol().map(text),
-            connection
-                .protocol_version()
-                .and_then(|version| version.as_str())
-                .unwrap_or_default()
-                .replace('_', "."),
-            connection
-                .peer_certificates()
-                .and_then(|chain| chain.first())
-                .map(|certificate| certificate.to_vec()),
-        )
-    };
-    let input = Box::new(InputDevice::new(shared.clone()));
-    let output = Box::new(OutputDevice::new(shared));
-    Ok(TlsSession {
-        input: Handle::from_device(input, socket.name(), Access::Read),
-        output: Handle::from_device(output, socket.name(), Access::Write),
-        protocol,
-        version,
-        peer_certificate,
-    })
+    Handshake::begin(socket, context, server_name)?.proceed(wait)
 }
 
-fn shake_hands(
-    shared: &Shared,
-    name: &str,
-    wait: Wait<'_>,
-    failed: impl Fn(io::Error) -> IoError,
-) -> Result<(), IoError> {
-    loop {
-        let mut connection = shared.lock();
-        let all_sent = shared.send(&mut connection).map_err(&failed)?;
-        if all_sent && !connection.is_handshaking() {
-            return Ok(());
-        }
-        if all_sent {
-            match shared.receive(&mut connection) {
-                Ok(true) => continue,
-                Ok(false) if connection.is_handshaking() => {
-                    return Err(failed(io::ErrorKind::UnexpectedEof.into()));
-                }
-                Ok(false) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(failed(error)),
-            }
-        }
-        drop(connection);
-        if wait.is_interrupted() {
-            return Err(IoError::Interrupted);
-        }
-        let descriptor = shared.descriptor.as_fd();
-        let interest = if all_sent {
-            Interest::Readable(descriptor)
-        } else {
-            Interest::Writable(descriptor)
-        };
-        match canny_sched::wait(&[interest], wait.deadline(), wait.interrupt()) {
-            Wake::Ready(_) => {}
-            Wake::TimedOut => return Err(IoError::timed_out(Operation::Secure, name)),
-            // The handshake would begin again.
-            Wake::Interrupted | Wake::Parked => return Err(IoError::Interrupted),
-        }
+fn failed(name: &str, error: io::Error) -> IoError {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => IoError::Interrupted,
+        _ => IoError::from_system(Operation::Secure, name, plain(error)),
     }
 }
 

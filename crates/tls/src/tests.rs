@@ -155,6 +155,43 @@ fn reading_waits_no_longer_than_wanted() {
 }
 
 #[test]
+fn a_handshake_that_is_put_off_goes_on() {
+    let papers = papers();
+    let server = TlsContext::server(&papers.identity, None, &[]).unwrap();
+    let client = client(Trust::File(papers.authority.clone()));
+    let (near, far) = connection();
+    let mut near = Handshake::begin(&near, &client, "localhost").unwrap();
+    let mut far = Handshake::begin(&far, &server, "").unwrap();
+    let soon = Wait::Until(Instant::now() + Duration::from_millis(20), None);
+    let outcome = near.proceed(soon);
+    assert!(matches!(outcome, Err(IoError::TimedOut(_))), "{outcome:?}");
+    let (mut near_session, mut far_session) = (None, None);
+    let step = |handshake: &mut Handshake| match handshake.proceed(Wait::NonBlocking) {
+        Ok(session) => Some(session),
+        Err(IoError::WouldBlock) => None,
+        outcome => panic!("{outcome:?}"),
+    };
+    while near_session.is_none() || far_session.is_none() {
+        far_session = far_session.or_else(|| step(&mut far));
+        near_session = near_session.or_else(|| step(&mut near));
+    }
+    let (near, far) = (near_session.unwrap(), far_session.unwrap());
+    write_all(&near.output, b"hello");
+    near.output.close().unwrap();
+    assert_eq!(read_to_end(&far.input).unwrap(), b"hello");
+}
+
+#[test]
+fn a_handshake_that_is_given_up_ends_the_connection() {
+    let (near, far) = connection();
+    let handshake = Handshake::begin(&near, &client(Trust::Anybody), "localhost").unwrap();
+    drop(handshake);
+    assert!(near.is_closed());
+    let (input, _) = far.handles().unwrap();
+    assert!(read_to_end(&input).unwrap().is_empty());
+}
+
+#[test]
 fn a_connection_that_is_cut_is_no_end() {
     let papers = papers();
     let server = TlsContext::server(&papers.identity, None, &[]).unwrap();

@@ -99,8 +99,8 @@ pub struct Thread {
     pub(crate) worker: Option<canny_sched::WorkerId>,
     /// What the operation that has just given up would have waited for.
     pub(crate) ticket: Option<u64>,
-    /// The operation that is done again has no time left.
-    pub(crate) expired: bool,
+    /// The ticket, now over, of the operation that is about to be done again, if it had begun something.
+    pub(crate) resumption: Option<u64>,
     /// The worker is about to end.
     pub(crate) retires: bool,
     /// Requests that came while it was not.
@@ -253,7 +253,7 @@ impl Thread {
             tasks: None,
             worker: None,
             retires: false,
-            expired: false,
+            resumption: None,
             ticket: None,
             switch: None,
             code_was_retired: false,

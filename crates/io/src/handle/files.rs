@@ -96,14 +96,16 @@ impl Handle {
             if self.is_closed() {
                 return Err(IoError::closed(Operation::Lock, &self.name));
             }
-            let soon = Instant::now() + LOCK_SLICE;
+            let now = Instant::now();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                return Err(IoError::timed_out(Operation::Lock, &self.name));
+            }
+            let soon = now + LOCK_SLICE;
+            let soon = deadline.map_or(soon, |deadline| deadline.min(soon));
             match canny_sched::sleep_until(soon, wait.interrupt()) {
                 Wake::Interrupted => return Err(IoError::Interrupted),
                 Wake::Parked => return Err(IoError::parked(Operation::Lock, &self.name)),
-                _ if deadline.is_some_and(|deadline| deadline <= soon) => {
-                    return Err(IoError::timed_out(Operation::Lock, &self.name));
-                }
-                _ => {}
+                Wake::Ready(_) | Wake::TimedOut => {}
             }
         }
     }

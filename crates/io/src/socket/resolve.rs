@@ -1,15 +1,23 @@
-//! Addresses of hosts by name. The system's resolver blocks, so that it runs on a thread of its own, which nobody waits for
-//! longer than wanted.
+//! Addresses of hosts by name. The system's resolver blocks, so that it runs on threads of its own, which nobody waits for
+//! longer than wanted. There are only so many of them; further questions wait for one.
+//!
+//! | shared state | touched by | condition |
+//! |---|---|---|
+//! | `Questions` | who asks adds; the resolvers take | under its lock |
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use canny_sched::{Interest, Notice, Wake};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::Address;
+use crate::answer::Answer;
 use crate::error::{IoError, Operation};
 use crate::wait::Wait;
+
+/// At most so many names are looked up at the same time. A name server that does not answer holds a thread for some ten
+/// seconds, so that a few would hold up all others.
+const RESOLVERS_MAX: usize = 16;
 
 /// Which addresses are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,76 +37,128 @@ impl Family {
     }
 }
 
-#[derive(Default)]
-struct Answer {
-    found: Mutex<Option<io::Result<Vec<SocketAddr>>>>,
-    notice: Notice,
+type Found = io::Result<Vec<SocketAddr>>;
+
+struct Question {
+    host: String,
+    port: u16,
+    /// Nobody holds it any more who has given up waiting.
+    answer: Weak<Answer<Found>>,
 }
 
-/// The addresses of a host, in the order in which they should be tried: at least one.
+struct Questions {
+    waiting: VecDeque<Question>,
+    resolvers: usize,
+}
+
+static QUESTIONS: Mutex<Questions> = Mutex::new(Questions {
+    waiting: VecDeque::new(),
+    resolvers: 0,
+});
+
+fn questions() -> MutexGuard<'static, Questions> {
+    QUESTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives a question to the resolvers. It fails if there is none and the system has no thread for one.
+fn ask(question: Question) -> io::Result<()> {
+    let mut questions = questions();
+    if questions.resolvers < RESOLVERS_MAX {
+        let resolver = std::thread::Builder::new().name("resolver".to_owned());
+        match resolver.spawn(answer_questions) {
+            Ok(_) => questions.resolvers += 1,
+            Err(error) if questions.resolvers == 0 => return Err(error),
+            Err(_) => {}
+        }
+    }
+    questions.waiting.push_back(question);
+    Ok(())
+}
+
+/// Answers questions until none is left.
+fn answer_questions() {
+    loop {
+        let question = {
+            let mut questions = questions();
+            let Some(question) = questions.waiting.pop_front() else {
+                questions.resolvers -= 1;
+                return;
+            };
+            question
+        };
+        if question.answer.strong_count() == 0 {
+            continue;
+        }
+        let found = (question.host, question.port).to_socket_addrs();
+        if let Some(answer) = question.answer.upgrade() {
+            answer.give(found.map(Iterator::collect));
+        }
+    }
+}
+
+/// A look-up that was begun. [`Resolving::proceed`] may end with `Parked`, `WouldBlock`, `TimedOut` or `Interrupted` and be
+/// called again.
+#[derive(Debug)]
+pub struct Resolving {
+    host: Box<str>,
+    port: u16,
+    family: Family,
+    answer: Arc<Answer<Found>>,
+}
+
+impl Resolving {
+    /// Begins to look up the addresses of a host.
+    pub fn begin(host: &str, port: u16, family: Family) -> Result<Resolving, IoError> {
+        let answer = Arc::new(Answer::default());
+        if let Ok(ip) = host.parse() {
+            answer.give(Ok(vec![SocketAddr::new(ip, port)]));
+        } else {
+            let question = Question {
+                host: host.to_owned(),
+                port,
+                answer: Arc::downgrade(&answer),
+            };
+            ask(question).map_err(|error| IoError::from_system(Operation::Resolve, host, error))?;
+        }
+        Ok(Resolving {
+            host: host.into(),
+            port,
+            family,
+            answer,
+        })
+    }
+
+    /// Whether it is a look-up for this.
+    pub fn is_for(&self, host: &str, port: u16, family: Family) -> bool {
+        (&*self.host, self.port, self.family) == (host, port, family)
+    }
+
+    /// The addresses of the host, in the order in which they should be tried: at least one. They are given once.
+    pub fn proceed(&mut self, wait: Wait<'_>) -> Result<Vec<Address>, IoError> {
+        let found = self.answer.take(wait, Operation::Resolve, &self.host)?;
+        let found = found
+            .map_err(|error| IoError::from_system(Operation::Resolve, &self.host, plain(error)))?;
+        let wanted: Vec<Address> = found
+            .into_iter()
+            .filter(|address| self.family.includes(address))
+            .map(Address::Inet)
+            .collect();
+        if wanted.is_empty() {
+            let error = io::Error::new(io::ErrorKind::NotFound, "no address of that family");
+            return Err(IoError::from_system(Operation::Resolve, &self.host, error));
+        }
+        Ok(wanted)
+    }
+}
+
+/// The addresses of a host; see [`Resolving`].
 pub fn resolve(
     host: &str,
     port: u16,
     family: Family,
     wait: Wait<'_>,
 ) -> Result<Vec<Address>, IoError> {
-    let found = match host.parse() {
-        Ok(ip) => vec![SocketAddr::new(ip, port)],
-        Err(_) => look_up(host, port, wait)?,
-    };
-    let wanted: Vec<Address> = found
-        .into_iter()
-        .filter(|address| family.includes(address))
-        .map(Address::Inet)
-        .collect();
-    if wanted.is_empty() {
-        let error = io::Error::new(io::ErrorKind::NotFound, "no address of that family");
-        return Err(IoError::from_system(Operation::Resolve, host, error));
-    }
-    Ok(wanted)
-}
-
-fn look_up(host: &str, port: u16, wait: Wait<'_>) -> Result<Vec<SocketAddr>, IoError> {
-    let answer = Arc::new(Answer::default());
-    let question = (host.to_owned(), port);
-    let for_thread = answer.clone();
-    let started = std::thread::Builder::new()
-        .name("resolver".to_owned())
-        .spawn(move || {
-            let found = question.to_socket_addrs().map(Iterator::collect);
-            *for_thread
-                .found
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Some(found);
-            for_thread.notice.give();
-        });
-    if let Err(error) = started {
-        return Err(IoError::from_system(Operation::Resolve, host, error));
-    }
-    loop {
-        let given = Interest::Notice(&answer.notice, answer.notice.look());
-        let found = answer
-            .found
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        match found {
-            Some(Ok(found)) => return Ok(found),
-            Some(Err(error)) => {
-                return Err(IoError::from_system(Operation::Resolve, host, plain(error)));
-            }
-            None => {}
-        }
-        if wait.is_non_blocking() {
-            return Err(IoError::WouldBlock);
-        }
-        match canny_sched::wait(&[given], wait.deadline(), wait.interrupt()) {
-            Wake::Ready(_) => {}
-            Wake::TimedOut => return Err(IoError::timed_out(Operation::Resolve, host)),
-            // The answer would be lost.
-            Wake::Interrupted | Wake::Parked => return Err(IoError::Interrupted),
-        }
-    }
+    Resolving::begin(host, port, family)?.proceed(wait)
 }
 
 /// The resolver's own words, without those of the standard library before them.

@@ -1,3 +1,4 @@
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -167,6 +168,68 @@ fn refused_addresses_give_way_to_the_next() {
     assert_eq!(*failure.name, *refused.to_string());
     assert_eq!(failure.error.kind(), io::ErrorKind::ConnectionRefused);
     assert!(Socket::connect(&[], None, long()).is_err());
+}
+
+/// Proceeds without waiting until there is an outcome.
+fn by_steps<R>(mut step: impl FnMut(Wait<'static>) -> Result<R, IoError>) -> Result<R, IoError> {
+    loop {
+        match step(Wait::NonBlocking) {
+            Err(IoError::WouldBlock) => std::thread::yield_now(),
+            outcome => return outcome,
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_is_put_off_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
+    let address = Address::Unix(UnixName::Path(path));
+    let options = ListenOptions {
+        backlog: 0,
+        ..ListenOptions::default()
+    };
+    let listener = Socket::listen(&address, options).unwrap();
+    let first = Socket::connect(std::slice::from_ref(&address), None, long()).unwrap();
+    // The listener has no more room until somebody accepts.
+    let mut connecting = Connecting::new(vec![address.clone()], None);
+    assert!(connecting.is_to(&[address], None) && !connecting.is_to(&[], None));
+    let outcome = connecting.proceed(Wait::NonBlocking);
+    assert!(matches!(outcome, Err(IoError::WouldBlock)), "{outcome:?}");
+    let outcome = connecting.proceed(soon());
+    assert!(matches!(outcome, Err(IoError::TimedOut(_))), "{outcome:?}");
+    listener.accept(long()).unwrap();
+    let second = by_steps(|wait| connecting.proceed(wait)).unwrap();
+    let far = listener.accept(long()).unwrap();
+    let (far_in, _) = far.handles().unwrap();
+    drop((first, second));
+    assert!(read_to_end(&far_in).unwrap().is_empty());
+}
+
+#[test]
+fn a_connection_that_is_given_up_is_closed() {
+    let (listener, address) = listener();
+    let mut connecting = Connecting::new(vec![address], None);
+    // It is there when its socket is closed, or the outcome is known at once.
+    let outcome = connecting.proceed(Wait::NonBlocking);
+    let far = listener.accept(long()).unwrap();
+    drop((outcome, connecting));
+    let (far_in, _) = far.handles().unwrap();
+    assert!(read_to_end(&far_in).unwrap().is_empty());
+}
+
+#[test]
+fn look_ups_that_are_put_off_go_on() {
+    let mut many: Vec<Resolving> = (0..100)
+        .map(|port| Resolving::begin("localhost", port, Family::Any).unwrap())
+        .collect();
+    // Nobody waits for half of the answers.
+    many.truncate(50);
+    for (port, resolving) in many.iter_mut().enumerate() {
+        assert!(resolving.is_for("localhost", port as u16, Family::Any));
+        let found = by_steps(|wait| resolving.proceed(wait)).unwrap();
+        assert!(!found.is_empty());
+    }
 }
 
 #[test]

@@ -226,7 +226,7 @@ fn open_source(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     sweep_dead(thread);
     let name = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let environment = environment_at(thread, call, 1)?;
-    let bytes = match thread.outside_heap(|| std::fs::read(Path::new(&name))) {
+    let bytes = match thread.block_outside_heap(|| std::fs::read(Path::new(&name))) {
         Ok(bytes) => bytes,
         Err(error) => {
             let error = canny_io::IoError::from_system(canny_io::Operation::Open, &name, error);

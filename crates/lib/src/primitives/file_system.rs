@@ -14,7 +14,7 @@ use rustix::fs::{Access, OFlags};
 use rustix::io::Errno;
 
 use super::file_names::{name_of_text, path, path_string, text_of_name};
-use super::posix::{count, integers, on_file, on_two_files};
+use super::posix::{count, integers, long_on_file, on_file};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -22,10 +22,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%file-access?" => is_accessible;
     "%directory-list" => directory_entries;
     "%copy-file" => copy_file;
-    "%sync-file" => |thread, call| on_file(thread, call, "sync the file", |path| {
+    "%sync-file" => |thread, call| long_on_file(thread, call, "sync the file", |path| {
         File::open(path)?.sync_all()
     });
-    "%delete-tree" => |thread, call| on_file(thread, call, "delete the directory", delete_tree);
+    "%delete-tree" => |thread, call| long_on_file(thread, call, "delete the directory", delete_tree);
     "%disk-space" => disk_space;
     "%delete-at-exit" => delete_at_exit;
     "%name->bytevector" => name_to_bytevector;
@@ -74,7 +74,7 @@ fn bits_of_kind(entry: &fs::DirEntry) -> i64 {
 
 fn directory_entries(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut entries = Vec::new();
-    on_file(thread, call, "read the directory", |path| {
+    long_on_file(thread, call, "read the directory", |path| {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
             entries.push((entry.file_name(), bits_of_kind(&entry)));
@@ -99,8 +99,9 @@ const CHUNK_BYTES: usize = 128 << 10;
 fn copy_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let replace = call.at(2) != Value::FALSE;
     let interrupts = thread.interrupts();
-    on_two_files(thread, call, "copy the file", |from, to| {
-        copy(from, to, replace, interrupts.interrupt_waiting())
+    let to = path(thread, call, 1)?;
+    long_on_file(thread, call, "copy the file", |from| {
+        copy(from, &to, replace, interrupts.interrupt_waiting())
     })
 }
 

@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps
 use rustix::time::{ClockId, clock_gettime};
 
 use super::file_names::{path, path_string, text_of_name};
-use super::ports::open::{is_out_of_descriptors, with_descriptors};
+use super::ports::open::{is_out_of_descriptors, with_descriptors, with_descriptors_for_long};
 use super::ports::sides::port_of_both;
 use super::ports::table::{port_over, with_port};
 use super::ports::{failed, flag, id_of};
@@ -117,6 +117,20 @@ pub(crate) fn on_file(
 ) -> Result<Value, Raise> {
     let path = path(thread, call, 0)?;
     match with_descriptors(thread, is_out_of_descriptors, || operation(&path)) {
+        Ok(()) => Ok(Value::UNSPECIFIED),
+        Err(error) => Err(refused(thread, call, what, &error)),
+    }
+}
+
+/// The same with something that may take long.
+pub(crate) fn long_on_file(
+    thread: &mut Thread,
+    call: Call,
+    what: &str,
+    mut operation: impl FnMut(&Path) -> io::Result<()>,
+) -> Result<Value, Raise> {
+    let path = path(thread, call, 0)?;
+    match with_descriptors_for_long(thread, is_out_of_descriptors, || operation(&path)) {
         Ok(()) => Ok(Value::UNSPECIFIED),
         Err(error) => Err(refused(thread, call, what, &error)),
     }

@@ -11,7 +11,7 @@ use canny_io::process::{
     Ending, Group, Process, Start, Started, Stream, end_with_program, name_of_signal,
     signal_of_name, start,
 };
-use canny_io::{Handle, IoError, Wait};
+use canny_io::{Handle, IoError, Operation};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
@@ -21,10 +21,10 @@ use super::file_names::name_of_text;
 use super::host_objects::{deadline, make_object, number_of};
 use super::ports::open::{is_out_of_descriptors, with_descriptors};
 use super::ports::standard::flush_standard_output;
-use super::ports::{failed, flag, flags_of, on_binary_output, on_text_output, put_off};
+use super::ports::{failed, flag, flags_of, on_binary_output, on_text_output};
 use super::posix::{handle_of_port, port_of_kind};
 use super::system::variables;
-use super::tasks::suspend;
+use super::tasks::resumable;
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
 
@@ -198,7 +198,7 @@ fn start_process(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         if terminal {
             kinds = [kinds[0].or(Some(true)), kinds[1].or(Some(true)), None];
         }
-        match thread.outside_heap(|| start(settings)) {
+        match thread.block_outside_heap(|| start(settings)) {
             Ok(started) => break (started, kinds),
             // Descriptors of what nobody can reach any more are still open.
             Err(error) if !tried && is_out_of_descriptors(&error) => {
@@ -279,28 +279,20 @@ fn ending(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn wait(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let process = process(thread, call)?;
-    if thread.take_expired() {
-        return ending(thread, call);
-    }
     let deadline = deadline(thread, call, 1)?;
-    let interrupts = thread.interrupts();
-    let (outcome, ticket) = thread.wait_outside_heap(|| {
-        process.wait(
-            deadline,
-            Wait::Interruptible(interrupts.interrupt_waiting()),
-        )
-    });
-    match (outcome, ticket) {
-        (Err(_), Some(ticket)) => Err(suspend(thread, call.who, ticket, None)),
-        (outcome, _) => finish_wait(thread, call, outcome),
-    }
-}
-
-fn finish_wait(
-    thread: &mut Thread,
-    call: Call,
-    outcome: io::Result<Option<Ending>>,
-) -> Result<Value, Raise> {
+    let outcome = resumable(
+        thread,
+        call,
+        deadline,
+        |()| true,
+        || Ok(()),
+        |(), wait| match process.wait(wait.deadline(), wait) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(IoError::parked(Operation::Read, "process"))
+            }
+            outcome => Ok(outcome),
+        },
+    )?;
     match outcome {
         Ok(ending) => Ok(ending_value(ending)),
         Err(error) => Err(system_failure(thread, call, "wait for the process", &error)),
@@ -381,30 +373,28 @@ fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     });
     let output = handle_at(thread, call, 3)?;
     let error = handle_at(thread, call, 4)?;
-    if thread.take_expired() {
-        return Ok(Value::FALSE);
-    }
     let deadline = deadline(thread, call, 5)?;
-    let interrupts = thread.interrupts();
-    let outcome = put_off(thread, || {
-        exchange(
-            target.as_ref().map(|target| (target, part.as_slice())),
-            &[output.as_ref(), error.as_ref()],
-            deadline,
-            Wait::Interruptible(interrupts.interrupt_waiting()),
-        )
-    });
+    let outcome = resumable(
+        thread,
+        call,
+        deadline,
+        |()| true,
+        || Ok(()),
+        |(), wait| {
+            exchange(
+                target.as_ref().map(|target| (target, part.as_slice())),
+                &[output.as_ref(), error.as_ref()],
+                wait.deadline(),
+                wait,
+            )
+        },
+    )?;
     let (which, what) = match outcome {
-        Ok(Exchanged::Written(count)) => (0, Value::fixnum(count as i64)),
-        Ok(Exchanged::Refused) => (0, Value::FALSE),
-        Ok(Exchanged::Read(index, bytes)) if bytes.is_empty() => (1 + index as i64, Value::EOF),
-        Ok(Exchanged::Read(index, bytes)) => (1 + index as i64, thread.bytevector(&bytes)?),
-        Ok(Exchanged::TimedOut) => return Ok(Value::FALSE),
-        Err(IoError::Parked(_)) => {
-            let ticket = thread.take_ticket().unwrap_or_default();
-            return Err(suspend(thread, call.who, ticket, None));
-        }
-        Err(error) => return Err(failed(thread, call.who, None, &error)),
+        Exchanged::Written(count) => (0, Value::fixnum(count as i64)),
+        Exchanged::Refused => (0, Value::FALSE),
+        Exchanged::Read(index, bytes) if bytes.is_empty() => (1 + index as i64, Value::EOF),
+        Exchanged::Read(index, bytes) => (1 + index as i64, thread.bytevector(&bytes)?),
+        Exchanged::TimedOut => return Ok(Value::FALSE),
     };
     Ok(thread.cons(Value::fixnum(which), what))
 }

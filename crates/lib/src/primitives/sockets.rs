@@ -8,20 +8,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use canny_io::socket::{
-    Address, DATAGRAM_BYTES_MAX, Family, ListenOptions, OptionName, OptionValue, Shutdown, Socket,
-    resolve,
+    Address, Connecting, DATAGRAM_BYTES_MAX, Family, ListenOptions, OptionName, OptionValue,
+    Resolving, Shutdown, Socket,
 };
 use canny_io::{Handle, IoError, Wait};
 use canny_tables::kinds::Kind;
-use canny_tls::{ClientOptions, ContextError, Identity, TlsContext, Trust};
+use canny_tls::{ClientOptions, ContextError, Handshake, Identity, TlsContext, Trust};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use super::host_objects::{deadline, host_object, number_of_value};
-use super::ports::open::collecting_descriptors;
+use super::ports::open::with_descriptors;
 use super::ports::table::{is_open as is_open_port, port_over};
-use super::ports::{failed, flag, on_binary_input, on_binary_output, put_off, required_port};
+use super::ports::{failed, flag, on_binary_input, on_binary_output, required_port};
+use super::tasks::resumable;
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, external, sweep_dead};
 
@@ -99,52 +100,35 @@ fn address_value(thread: &mut Thread, address: Option<Address>) -> Value {
     }
 }
 
-/// Runs what may wait until a deadline, outside of the heap; in a task it is put off instead, and done again.
+/// Runs what may wait until a deadline and can be done again from its beginning, outside of the heap; in a task it is put off
+/// instead.
 fn waiting<R>(
     thread: &mut Thread,
     call: Call,
     deadline: Option<Instant>,
     work: impl Fn(Wait<'_>) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
-    attempted(thread, call, deadline, &work, |thread, attempt| {
-        put_off(thread, attempt)
-    })
+    let begin = || Ok(());
+    resumable(
+        thread,
+        call,
+        deadline,
+        |()| true,
+        begin,
+        |(), wait| work(wait),
+    )
 }
 
-/// Runs what begins something that would be lost if it were done again, and may wait for it until a deadline.
-fn waiting_throughout<R>(
+/// Makes a socket without waiting.
+fn making(
     thread: &mut Thread,
     call: Call,
-    deadline: Option<Instant>,
-    work: impl Fn(Wait<'_>) -> Result<R, IoError>,
-) -> Result<R, Raise> {
-    attempted(thread, call, deadline, &work, |thread, attempt| {
-        thread.outside_heap(attempt)
-    })
-}
-
-type Attempt<'a, R> = dyn Fn() -> Result<R, IoError> + 'a;
-
-/// Runs work that `outside` takes out of the heap, once more if descriptors ran out.
-fn attempted<R>(
-    thread: &mut Thread,
-    call: Call,
-    deadline: Option<Instant>,
-    work: &dyn Fn(Wait<'_>) -> Result<R, IoError>,
-    outside: fn(&mut Thread, &Attempt<'_, R>) -> Result<R, IoError>,
-) -> Result<R, Raise> {
-    let interrupts = thread.interrupts();
-    let attempt = || {
-        let wait = Wait::Interruptible(interrupts.interrupt_waiting());
-        work(match deadline {
-            Some(deadline) => wait.with_deadline(deadline),
-            None => wait,
-        })
-    };
-    let outcome = collecting_descriptors(thread, IoError::is_out_of_descriptors, |thread| {
-        outside(thread, &attempt)
-    });
-    outcome.map_err(|error| failed(thread, call.who, None, &error))
+    make: impl Fn() -> Result<Socket, IoError>,
+) -> Result<Value, Raise> {
+    match with_descriptors(thread, IoError::is_out_of_descriptors, make) {
+        Ok(socket) => socket_object(thread, socket),
+        Err(error) => Err(failed(thread, call.who, None, &error)),
+    }
 }
 
 /// Does with a socket what never waits.
@@ -180,9 +164,14 @@ fn resolve_host(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = port_number(thread, call, 1)?;
     let family = family(thread, call, 2)?;
     let deadline = deadline(thread, call, 3)?;
-    let found = waiting_throughout(thread, call, deadline, |wait| {
-        resolve(&host, port, family, wait)
-    })?;
+    let found = resumable(
+        thread,
+        call,
+        deadline,
+        |resolving: &Resolving| resolving.is_for(&host, port, family),
+        || Resolving::begin(&host, port, family),
+        Resolving::proceed,
+    )?;
     let mut list = Value::NIL;
     for address in found.iter().rev() {
         let text = thread.string(&address.to_string());
@@ -206,9 +195,14 @@ fn connect(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
     let local = optional_address(thread, call, 1)?;
     let deadline = deadline(thread, call, 2)?;
-    let socket = waiting_throughout(thread, call, deadline, |wait| {
-        Socket::connect(&addresses, local.as_ref(), wait)
-    })?;
+    let socket = resumable(
+        thread,
+        call,
+        deadline,
+        |connecting: &Connecting| connecting.is_to(&addresses, local.as_ref()),
+        || Ok(Connecting::new(addresses.clone(), local.clone())),
+        Connecting::proceed,
+    )?;
     socket_object(thread, socket)
 }
 
@@ -221,8 +215,7 @@ fn listen(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         reuses_port: call.at(3).is_true(),
         ipv6_only: call.at(4).is_true(),
     };
-    let socket = waiting_throughout(thread, call, None, |_| Socket::listen(&address, options))?;
-    socket_object(thread, socket)
+    making(thread, call, || Socket::listen(&address, options))
 }
 
 fn accept(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -340,9 +333,19 @@ fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         .ok_or_else(|| call.type_error(thread, 1, "context of TLS"))?;
     let server_name = optional_text(thread, call, 2)?.unwrap_or_default();
     let deadline = deadline(thread, call, 3)?;
-    let session = waiting_throughout(thread, call, deadline, |wait| {
-        canny_tls::wrap(&socket, &context, &server_name, wait)
-    })?;
+    let session = resumable(
+        thread,
+        call,
+        deadline,
+        |(begun, _): &(Arc<Socket>, Handshake)| Arc::ptr_eq(begun, &socket),
+        || {
+            Ok((
+                socket.clone(),
+                Handshake::begin(&socket, &context, &server_name)?,
+            ))
+        },
+        |(_, handshake), wait| handshake.proceed(wait),
+    )?;
     let ports = port_pair(thread, session.input, session.output)?;
     let certificate = match &session.peer_certificate {
         Some(certificate) => thread.bytevector(certificate)?,
@@ -397,10 +400,7 @@ fn shut_down(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn datagram_socket(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let local = optional_address(thread, call, 0)?;
     let family = family(thread, call, 1)?;
-    let socket = waiting_throughout(thread, call, None, |_| {
-        Socket::datagram(family, local.as_ref())
-    })?;
-    socket_object(thread, socket)
+    making(thread, call, || Socket::datagram(family, local.as_ref()))
 }
 
 fn connect_datagrams(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -1,13 +1,15 @@
 //! Tasks: the machine's side of `(canny tasks)`.
 
-use std::time::Duration;
+use std::any::Any;
+use std::time::{Duration, Instant};
 
-use canny_io::IoError;
+use canny_io::{IoError, Wait};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread, Vm};
 
 use super::ports::failed;
+use super::ports::open::free_descriptors;
 use crate::arguments::{Call, implementations};
 use crate::host::Host;
 
@@ -75,15 +77,19 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%disarm-ticket!" => |thread, call: Call| {
         let ticket = call.index(thread, 0)?;
         thread.disarm_ticket(ticket as u64);
-        Host::of(thread).suspended().remove(&(ticket as u64));
+        forget(thread, ticket as u64);
         Ok(Value::UNSPECIFIED)
     };
     "%ticket-over!" => ticket_over;
     "%set-expired!" => |thread, call: Call| {
-        thread.set_expired(call.at(0).is_true());
+        let ticket = call.at(0).as_index();
+        thread.set_resumption(ticket.map(|ticket| ticket as u64));
         Ok(Value::UNSPECIFIED)
     };
-    "%expired?" => |thread, _| Ok(Value::boolean(thread.take_expired()));
+    "%expired?" => |thread, _| {
+        let ticket = thread.take_resumption();
+        Ok(ticket.map_or(Value::FALSE, |ticket| Value::fixnum(ticket as i64)))
+    };
     "%worker" => |thread, _| Ok(Value::fixnum(thread.worker() as i64));
     "%new-task-number" => |thread, _| Ok(Value::fixnum(thread.new_task_number()));
     "%set-failure-procedure!" => |thread, call: Call| {
@@ -125,35 +131,110 @@ fn compare_and_swap(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// An operation that gave up for a ticket.
 pub(crate) struct Suspended {
     who: &'static str,
-    /// What it raises when the time is over; `None`: it is done again and told so.
-    error: Option<IoError>,
+    then: Then,
 }
 
-/// Has a primitive called again once a ticket is over. With an error, the time being over raises that; without one the
-/// primitive finds it by [`Thread::take_expired`].
-pub(crate) fn suspend(
-    thread: &mut Thread,
-    who: &'static str,
-    ticket: u64,
-    error: Option<IoError>,
-) -> Raise {
-    let suspended = Suspended { who, error };
+/// What becomes of such an operation when the ticket is over.
+pub(crate) enum Then {
+    /// It is done again from its beginning; the time being over raises this.
+    Repeat(Option<IoError>),
+    /// It is done again and goes on with this, which it takes by [`resume`].
+    Resume(Box<dyn Any + Send>),
+}
+
+/// Has a primitive called again once a ticket is over.
+pub(crate) fn suspend(thread: &mut Thread, who: &'static str, ticket: u64, then: Then) -> Raise {
+    let suspended = Suspended { who, then };
     Host::of(thread).suspended().insert(ticket, suspended);
     thread.repeat_after_ticket(ticket)
+}
+
+/// What a primitive that is done again has begun, if it has.
+pub(crate) fn resume<S: 'static>(thread: &mut Thread, who: &'static str) -> Option<S> {
+    let ticket = thread.take_resumption()?;
+    let suspended = forget(thread, ticket).filter(|suspended| suspended.who == who)?;
+    match suspended.then {
+        Then::Resume(state) => state.downcast().ok().map(|state| *state),
+        Then::Repeat(_) => None,
+    }
+}
+
+/// Takes the operation that a ticket was for, whose end may be the end of what it had begun.
+fn forget(thread: &mut Thread, ticket: u64) -> Option<Suspended> {
+    Host::of(thread).suspended().remove(&ticket)
 }
 
 fn ticket_over(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let ticket = call.index(thread, 0)? as u64;
     let is_timed_out = call.at(1) == Value::fixnum(TIMED_OUT);
-    let suspended = Host::of(thread).suspended().remove(&ticket);
-    match suspended {
+    let then_resumes = Host::of(thread)
+        .suspended()
+        .get(&ticket)
+        .is_some_and(|suspended| matches!(suspended.then, Then::Resume(_)));
+    thread.set_resumption(then_resumes.then_some(ticket));
+    if then_resumes {
+        return Ok(Value::UNSPECIFIED);
+    }
+    match forget(thread, ticket) {
         Some(Suspended {
             who,
-            error: Some(error),
+            then: Then::Repeat(Some(error)),
         }) if is_timed_out => Err(failed(thread, who, None, &error)),
-        _ => {
-            thread.set_expired(is_timed_out);
-            Ok(Value::UNSPECIFIED)
+        _ => Ok(Value::UNSPECIFIED),
+    }
+}
+
+/// An operation that had begun something, and when its time is over.
+struct Begun<S> {
+    state: S,
+    deadline: Option<Instant>,
+}
+
+/// Runs what begins something that would be lost if it were begun again, and may wait until a deadline. In a task it gives up
+/// instead of waiting and goes on later with what it has begun, if `is_same` says that this is what the arguments ask for.
+pub(crate) fn resumable<S: Send + 'static, R>(
+    thread: &mut Thread,
+    call: Call,
+    deadline: Option<Instant>,
+    is_same: impl FnOnce(&S) -> bool,
+    begin: impl Fn() -> Result<S, IoError>,
+    proceed: impl Fn(&mut S, Wait<'_>) -> Result<R, IoError>,
+) -> Result<R, Raise> {
+    let interrupts = thread.interrupts();
+    let wait = Wait::Interruptible(interrupts.interrupt_waiting());
+    let begin = |thread: &mut Thread| {
+        let begun = thread.outside_heap(&begin);
+        begun.map_err(|error| failed(thread, call.who, None, &error))
+    };
+    let mut begun = match resume::<Begun<S>>(thread, call.who) {
+        Some(begun) if is_same(&begun.state) => begun,
+        _ => Begun {
+            state: begin(thread)?,
+            deadline,
+        },
+    };
+    let wait = match begun.deadline {
+        Some(deadline) => wait.with_deadline(deadline),
+        None => wait,
+    };
+    let mut is_first = true;
+    loop {
+        let (outcome, ticket) = thread.wait_outside_heap(|| proceed(&mut begun.state, wait));
+        if let (Err(IoError::Parked(_)), Some(ticket)) = (&outcome, ticket) {
+            let then = Then::Resume(Box::new(begun));
+            return Err(suspend(thread, call.who, ticket, then));
+        }
+        if let Some(ticket) = ticket {
+            thread.disarm_ticket(ticket);
+        }
+        match outcome {
+            // Descriptors of what nobody can reach any more are still open.
+            Err(error) if is_first && error.is_out_of_descriptors() => {
+                is_first = false;
+                free_descriptors(thread);
+                begun.state = begin(thread)?;
+            }
+            outcome => return outcome.map_err(|error| failed(thread, call.who, None, &error)),
         }
     }
 }

@@ -11,11 +11,12 @@ mod linux {
     use std::mem::MaybeUninit;
     use std::os::fd::{AsFd, OwnedFd};
     use std::os::unix::ffi::OsStrExt;
-    use std::sync::{Arc, Mutex, PoisonError};
+    use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-    use canny_sched::{Interest, Wake};
+    use canny_io::{IoError, Operation};
+    use canny_sched::{Interest, Notice, Wake};
     use canny_value::Value;
-    use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
+    use canny_vm::{PrimitiveFunction, Raise, Thread};
     use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
     use rustix::io::Errno;
 
@@ -24,6 +25,7 @@ mod linux {
     use crate::primitives::file_names::text_of_name;
     use crate::primitives::host_objects::{deadline, make_object, number_of};
     use crate::primitives::posix::refused;
+    use crate::primitives::tasks::resumable;
 
     pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
         "%watch-open" => open;
@@ -35,14 +37,14 @@ mod linux {
 
     /// A queue of the system's, until it is closed.
     #[derive(Default)]
-    pub(crate) struct Watch(Mutex<Option<Arc<OwnedFd>>>);
+    pub(crate) struct Watch {
+        queue: Mutex<Option<Arc<OwnedFd>>>,
+        closed: Notice,
+    }
 
     impl Watch {
-        fn queue(&self) -> Option<Arc<OwnedFd>> {
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone()
+        fn lock(&self) -> MutexGuard<'_, Option<Arc<OwnedFd>>> {
+            self.queue.lock().unwrap_or_else(PoisonError::into_inner)
         }
     }
 
@@ -52,19 +54,26 @@ mod linux {
     fn open(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
             .map_err(|errno| refused(thread, call, "watch files", &errno.into()))?;
-        let watch = Watch(Mutex::new(Some(Arc::new(queue))));
+        let watch = Watch {
+            queue: Mutex::new(Some(Arc::new(queue))),
+            closed: Notice::new(),
+        };
         let number = Host::of(thread).watches.insert(watch);
         make_object(thread, external::WATCH, number, "watch")
     }
 
-    /// The queue of the watch that argument 0 is.
-    fn queue(thread: &mut Thread, call: Call) -> Result<Arc<OwnedFd>, Raise> {
+    fn watch(thread: &mut Thread, call: Call) -> Result<Arc<Watch>, Raise> {
         let number = number_of(thread, call, 0, "watch")?;
-        let watch = Host::of(thread).watches.find(number);
-        match watch.and_then(|watch| watch.queue()) {
-            Some(queue) => Ok(queue),
+        match Host::of(thread).watches.find(number) {
+            Some(watch) => Ok(watch),
             None => Err(call.range_error(thread, 0, "an open watch")),
         }
+    }
+
+    /// The queue of the watch that argument 0 is.
+    fn queue(thread: &mut Thread, call: Call) -> Result<Arc<OwnedFd>, Raise> {
+        let queue = watch(thread, call)?.lock().clone();
+        queue.ok_or_else(|| call.range_error(thread, 0, "an open watch"))
     }
 
     fn add(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -118,25 +127,30 @@ mod linux {
     }
 
     fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+        let watch = watch(thread, call)?;
+        let seen = watch.closed.look();
         let queue = queue(thread, call)?;
         let deadline = deadline(thread, call, 1)?;
-        let interrupts = thread.interrupts();
-        let outcome: io::Result<Option<Vec<Event>>> = thread.outside_heap(|| {
-            let interests = [Interest::Readable(queue.as_fd())];
-            match canny_sched::wait(&interests, deadline, Some(interrupts.interrupt_waiting())) {
-                Wake::Ready(_) => Ok(Some(pending(&queue)?)),
-                Wake::TimedOut => Ok(None),
-                Wake::Interrupted | Wake::Parked => Err(io::ErrorKind::Interrupted.into()),
-            }
-        });
+        let outcome = resumable(
+            thread,
+            call,
+            deadline,
+            |()| true,
+            || Ok(()),
+            |(), wait| {
+                let closed = Interest::Notice(&watch.closed, seen);
+                let interests = [Interest::Readable(queue.as_fd()), closed];
+                match canny_sched::wait(&interests, wait.deadline(), wait.interrupt()) {
+                    Wake::Ready(_) => Ok(pending(&queue).map(Some)),
+                    Wake::TimedOut => Ok(Ok(None)),
+                    Wake::Interrupted => Err(IoError::Interrupted),
+                    Wake::Parked => Err(IoError::parked(Operation::Read, "watch")),
+                }
+            },
+        )?;
         let events = match outcome {
             Ok(Some(events)) => events,
             Ok(None) => return Ok(Value::FALSE),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                interrupts.take_interrupt();
-                let who = Some(call.who);
-                return Err(thread.raise(ConditionKind::Interrupt, "interrupted", &[], who));
-            }
             Err(error) => return Err(refused(thread, call, "watch files", &error)),
         };
         let mut list = Value::NIL;
@@ -154,11 +168,8 @@ mod linux {
     fn close(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let number = number_of(thread, call, 0, "watch")?;
         if let Some(watch) = Host::of(thread).watches.remove(number) {
-            watch
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
+            watch.lock().take();
+            watch.closed.give();
         }
         Ok(Value::UNSPECIFIED)
     }

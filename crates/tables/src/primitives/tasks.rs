@@ -44,8 +44,8 @@ rows! {
     "%park-ticket!" (2) [] "index record -> any" "Has a ticket wake a waiter; gives #f, or at once what the ticket gives.";
     "%disarm-ticket!" (1) [] "index -> unspecified" "Gives a ticket up.";
     "%ticket-over!" (2) [] "index index -> unspecified" "An operation can be done again, since its ticket gave the second number; raises if there was a time and it is over.";
-    "%set-expired!" (1) [NEVER_RAISES] "boolean -> unspecified" "Puts back what %expired? gave.";
-    "%expired?" (0) [NEVER_RAISES] "-> boolean" "Whether the operation about to be done again has no time left.";
+    "%set-expired!" (1) [NEVER_RAISES] "any -> unspecified" "Puts back what %expired? gave.";
+    "%expired?" (0) [NEVER_RAISES] "-> any" "The ticket of the operation about to be done again, which is over and has kept what was begun; #f if there is none.";
     "%worker" (0) [] "-> index" "The number of the worker that this is.";
     "%new-task-number" (0) [] "-> index" "A number that no other task has; the first is 0.";
     "%set-failure-procedure!" (1) [] "procedure -> unspecified" "Says what reports, at the end of the program, failures of tasks that nobody waited for.";

@@ -1,4 +1,5 @@
-//! Operations that would wait: in a task they arm a ticket of the pool instead, and are done again once that is over.
+//! Operations that would wait: in a task they arm a ticket of the pool instead, and are done again once that is over. What
+//! blocks the system thread after all says so to the pool.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,7 +8,7 @@ use std::time::Instant;
 
 use canny_sched::Interest;
 use canny_sched::hook::{Parking, with_parking};
-use canny_sched::{Lane, Pool, Ticket};
+use canny_sched::{Lane, Pool, Ticket, WorkerId};
 
 use crate::thread::Thread;
 
@@ -16,50 +17,85 @@ struct TaskParking {
     pool: Arc<Pool>,
     lane: Lane,
     ticket: Cell<Option<Ticket>>,
+    /// The pool cannot watch for what the operation waits for.
+    is_refused: Cell<bool>,
 }
 
 impl Parking for TaskParking {
     fn park(&self, interests: &[Interest<'_>], deadline: Option<Instant>) -> bool {
-        if self.ticket.get().is_some() {
+        if self.ticket.get().is_some() || self.is_refused.get() {
             return false;
         }
         match self.pool.arm(interests, deadline, self.lane) {
-            Ok(ticket) => {
-                self.ticket.set(Some(ticket));
-                true
-            }
-            // What the pool cannot watch is waited for by sleeping.
-            Err(_) => false,
+            Ok(ticket) => self.ticket.set(Some(ticket)),
+            // The operation gives up all the same: how it waits then must be known before the heap is left.
+            Err(_) => self.is_refused.set(true),
         }
+        true
+    }
+}
+
+/// A worker that blocks its thread, until this is dropped.
+struct Blocking {
+    pool: Arc<Pool>,
+    worker: WorkerId,
+}
+
+impl Drop for Blocking {
+    fn drop(&mut self) {
+        self.pool.end_blocking(self.worker);
     }
 }
 
 impl Thread {
     /// Runs an operation that may wait, outside of the heap. If a task runs, and there are others, the operation is made
-    /// to give up instead of waiting; the second result is then the ticket for what it would have waited for.
-    pub fn wait_outside_heap<R>(&mut self, work: impl FnOnce() -> R) -> (R, Option<u64>) {
-        let Some(parking) = self.task_parking() else {
-            return (self.outside_heap(work), None);
-        };
-        let outcome = {
-            let parking = parking.clone();
-            self.outside_heap(|| with_parking(parking, work))
-        };
-        (outcome, parking.ticket.get().map(|ticket| ticket.number()))
+    /// to give up instead of waiting; the second result is then the ticket for what it would have waited for. An operation
+    /// that gives up is run once more if nobody can tell when to do it again; it waits then.
+    pub fn wait_outside_heap<R>(&mut self, mut work: impl FnMut() -> R) -> (R, Option<u64>) {
+        if let Some(parking) = self.task_parking() {
+            let outcome = {
+                let parking = parking.clone();
+                self.outside_heap(|| with_parking(parking, &mut work))
+            };
+            if !parking.is_refused.get() {
+                return (outcome, parking.ticket.get().map(|ticket| ticket.number()));
+            }
+        }
+        (self.block_outside_heap(work), None)
+    }
+
+    /// Runs what may hold up its system thread for long, outside of the heap. The pool gives the core to somebody else
+    /// meanwhile.
+    pub fn block_outside_heap<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        // It moves words, which must not happen while a collector looks for them.
+        let _blocking = self.begin_blocking();
+        self.outside_heap(work)
+    }
+
+    /// Whether there are tasks that could run while the one of this thread waits.
+    pub fn has_other_tasks(&self) -> bool {
+        let tasks = self.vm.tasks.get();
+        self.worker.is_some() && tasks.is_some_and(|tasks| tasks.are_there_others(self))
+    }
+
+    fn begin_blocking(&self) -> Option<Blocking> {
+        let worker = self.worker.filter(|_| self.has_other_tasks())?;
+        let tasks = self.vm.tasks.get()?;
+        let pool = tasks.pool.clone();
+        pool.begin_blocking(worker);
+        Some(Blocking { pool, worker })
     }
 
     fn task_parking(&self) -> Option<Rc<TaskParking>> {
-        if !self.task.is_true() || self.is_critical() {
+        if !self.task.is_true() || self.is_critical() || !self.has_other_tasks() {
             return None;
         }
         let tasks = self.vm.tasks.get()?;
-        if !tasks.are_there_others(self) {
-            return None;
-        }
         Some(Rc::new(TaskParking {
             pool: tasks.pool.clone(),
             lane: self.lane_of_task(Lane::General),
             ticket: Cell::new(None),
+            is_refused: Cell::new(false),
         }))
     }
 
@@ -73,13 +109,13 @@ impl Thread {
         self.ticket.take()
     }
 
-    /// Notes that the operation that gave up for a ticket is done again after that was over in vain.
-    pub fn set_expired(&mut self, expired: bool) {
-        self.expired = expired;
+    /// Notes that the operation which gave up for a ticket is about to be done again, and goes on with what it had begun.
+    pub fn set_resumption(&mut self, ticket: Option<u64>) {
+        self.resumption = ticket;
     }
 
-    /// Whether the operation is done again although its time is over; it is asked once.
-    pub fn take_expired(&mut self) -> bool {
-        std::mem::take(&mut self.expired)
+    /// That ticket; it is asked for once.
+    pub fn take_resumption(&mut self) -> Option<u64> {
+        self.resumption.take()
     }
 }

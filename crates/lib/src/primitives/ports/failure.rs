@@ -6,7 +6,7 @@ use canny_tables::layout::port as field;
 use canny_value::Value;
 use canny_vm::{ConditionKind, Raise, Thread};
 
-use crate::primitives::tasks::suspend;
+use crate::primitives::tasks::{Then, suspend};
 
 /// The condition for a failed operation of the procedure `who`, on a port if there is one yet.
 pub(crate) fn failed(
@@ -22,7 +22,8 @@ pub(crate) fn failed(
         }
         IoError::Parked(_) => {
             let ticket = thread.take_ticket().unwrap_or_default();
-            return suspend(thread, who, ticket, error.timed_out_later());
+            let then = Then::Repeat(error.timed_out_later());
+            return suspend(thread, who, ticket, then);
         }
         IoError::Unserved(service) => {
             let port = port.and_then(|port| port.as_kind(Kind::Port));

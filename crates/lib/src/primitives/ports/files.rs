@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use canny_io::file::{open_input, open_output};
 use canny_io::{FileLock, Handle, IoError, Operation, Wait};
@@ -18,6 +18,7 @@ use super::{
     output_mode, port_failure, required_port,
 };
 use crate::arguments::{Call, implementations};
+use crate::primitives::tasks::resumable;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%open-input" => open_binary_input;
@@ -42,29 +43,51 @@ fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mode = output_mode(thread, call, 1)?;
-    let handle = open(thread, call, |path: &Path, wait: Wait<'_>| {
+    let handle = open(thread, call, move |path: &Path, wait: Wait<'_>| {
         open_output(path, mode, wait)
     })?;
     port_over(thread, handle, flag::BINARY | flag::OUTPUT)
 }
 
-/// Does something with the handle of a port, outside of the heap. A port for both directions has one for each.
+/// The handle of a port. A port for both directions has one for each.
+fn handle_of(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+    operation: Operation,
+) -> Result<Arc<Handle>, Raise> {
+    let port = for_questions(port, thread);
+    let id = id_of(thread, port);
+    let handle = with_port(thread, id, |thread, host_port| {
+        let handle = thread.outside_heap(|| host_port.handle());
+        handle.ok_or_else(|| unsupported(operation))
+    });
+    handle.map_err(|error| port_failure(thread, call, port, &error))
+}
+
+/// Does something with the handle of a port, outside of the heap.
 fn on_handle<R>(
     thread: &mut Thread,
     call: Call,
     port: Value,
     operation: Operation,
-    work: impl FnOnce(&Handle, Wait<'_>) -> Result<R, IoError>,
+    work: impl FnOnce(&Handle) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
-    let port = for_questions(port, thread);
-    let id = id_of(thread, port);
-    let outcome = with_port(thread, id, |thread, host_port| {
-        let interrupts = thread.interrupts();
-        thread.outside_heap(|| {
-            let handle: Arc<Handle> = host_port.handle().ok_or_else(|| unsupported(operation))?;
-            work(&handle, Wait::Interruptible(interrupts.interrupt_waiting()))
-        })
-    });
+    let handle = handle_of(thread, call, port, operation)?;
+    let outcome = thread.outside_heap(|| work(&handle));
+    outcome.map_err(|error| port_failure(thread, call, port, &error))
+}
+
+/// The same with something that may take long.
+fn long_on_handle<R>(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+    operation: Operation,
+    work: impl FnOnce(&Handle) -> Result<R, IoError>,
+) -> Result<R, Raise> {
+    let handle = handle_of(thread, call, port, operation)?;
+    let outcome = thread.block_outside_heap(|| work(&handle));
     outcome.map_err(|error| port_failure(thread, call, port, &error))
 }
 
@@ -117,7 +140,7 @@ fn is_seekable(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if in_memory {
         return Ok(Value::boolean(flags & flag::INPUT != 0));
     }
-    let outcome = on_handle(thread, call, port, Operation::Seek, |handle, _| {
+    let outcome = on_handle(thread, call, port, Operation::Seek, |handle| {
         Ok(handle.seek(std::io::SeekFrom::Current(0)).is_ok())
     })?;
     Ok(Value::boolean(outcome))
@@ -144,7 +167,7 @@ fn truncate(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flag::OUTPUT)?;
     let length = call.index(thread, 1)? as u64;
     flush_first(thread, call, port)?;
-    on_handle(thread, call, port, Operation::Truncate, |handle, _| {
+    long_on_handle(thread, call, port, Operation::Truncate, |handle| {
         handle.truncate(length)
     })?;
     Ok(Value::UNSPECIFIED)
@@ -154,7 +177,7 @@ fn sync(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flag::OUTPUT)?;
     let data_only = call.at(1).is_true();
     flush_first(thread, call, port)?;
-    on_handle(thread, call, port, Operation::Sync, |handle, _| {
+    long_on_handle(thread, call, port, Operation::Sync, |handle| {
         handle.sync(data_only)
     })?;
     Ok(Value::UNSPECIFIED)
@@ -168,21 +191,36 @@ fn lock(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         FileLock::Shared
     };
     let waits = call.at(2).is_true();
-    let is_locked = on_handle(thread, call, port, Operation::Lock, |handle, wait| {
-        let wait = if waits { wait } else { Wait::NonBlocking };
-        match handle.lock_file(kind, wait) {
-            Ok(()) => Ok(true),
-            Err(IoError::WouldBlock) => Ok(false),
-            Err(error) => Err(error),
-        }
-    })?;
-    Ok(Value::boolean(is_locked))
+    let handle = handle_of(thread, call, port, Operation::Lock)?;
+    let deadline = handle
+        .timeout()
+        .and_then(|timeout| Instant::now().checked_add(timeout));
+    let is_locked = resumable(
+        thread,
+        call,
+        deadline,
+        |()| true,
+        || Ok(()),
+        |(), wait| {
+            let wait = if waits { wait } else { Wait::NonBlocking };
+            match handle.lock_file(kind, wait) {
+                Ok(()) => Ok(Ok(true)),
+                Err(IoError::WouldBlock) => Ok(Ok(false)),
+                Err(error @ IoError::Parked(_)) => Err(error),
+                Err(error) => Ok(Err(error)),
+            }
+        },
+    )?;
+    match is_locked {
+        Ok(is_locked) => Ok(Value::boolean(is_locked)),
+        Err(error) => Err(port_failure(thread, call, port, &error)),
+    }
 }
 
 fn unlock(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, 0)?;
     flush_first(thread, call, port)?;
-    on_handle(thread, call, port, Operation::Lock, |handle, _| {
+    on_handle(thread, call, port, Operation::Lock, |handle| {
         handle.unlock_file()
     })?;
     Ok(Value::UNSPECIFIED)
@@ -195,7 +233,7 @@ fn read_at(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flag::INPUT)?;
     let offset = call.index(thread, 1)? as u64;
     let count = call.index(thread, 2)?;
-    let bytes = on_handle(thread, call, port, Operation::Read, |handle, _| {
+    let bytes = long_on_handle(thread, call, port, Operation::Read, |handle| {
         let mut bytes = Vec::new();
         while bytes.len() < count {
             let start = bytes.len();
@@ -218,7 +256,7 @@ fn read_at(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn file_length(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, 0)?;
     flush_first(thread, call, port)?;
-    let length = on_handle(thread, call, port, Operation::Seek, |handle, _| {
+    let length = on_handle(thread, call, port, Operation::Seek, |handle| {
         handle.length()
     })?;
     Ok(index(thread, length))
@@ -226,7 +264,7 @@ fn file_length(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn timeout(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, 0)?;
-    let timeout = on_handle(thread, call, port, Operation::Read, |handle, _| {
+    let timeout = on_handle(thread, call, port, Operation::Read, |handle| {
         Ok(handle.timeout())
     })?;
     Ok(match timeout {
@@ -248,7 +286,7 @@ fn set_timeout(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         None => [port; 2],
     };
     for port in ports {
-        on_handle(thread, call, port, Operation::Read, |handle, _| {
+        on_handle(thread, call, port, Operation::Read, |handle| {
             handle.set_timeout(timeout);
             Ok(())
         })?;

@@ -205,7 +205,7 @@ fn run_blocking<P: Lender, R>(
 /// is done again; the ticket of one that was done in another way after all is given up.
 pub(crate) fn put_off<R>(
     thread: &mut Thread,
-    work: impl FnOnce() -> Result<R, IoError>,
+    work: impl FnMut() -> Result<R, IoError>,
 ) -> Result<R, IoError> {
     let (outcome, ticket) = thread.wait_outside_heap(work);
     match (&outcome, ticket) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use canny_io::file::{delete_file, file_exists, open_input, open_output};
+use canny_io::file::{Opening, delete_file, file_exists, is_named_pipe, open_input, open_output};
 use canny_io::{BinaryInput, BinaryOutput, IoError, OutputMode, TextInput, Wait};
 use canny_value::Value;
 use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
@@ -11,6 +11,7 @@ use super::table::{HostPort, make_port, port_over};
 use super::{failed, flag, heap_text, on_binary_output, on_text_output, required_port};
 use crate::arguments::{Call, implementations};
 use crate::host::sweep_dead;
+use crate::primitives::tasks::resumable;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "open-input-file" => open_text_input;
@@ -54,9 +55,25 @@ pub(crate) fn collecting_descriptors<R, E>(
     if !outcome.as_ref().is_err_and(is_out_of_descriptors) {
         return outcome;
     }
+    free_descriptors(thread);
+    attempt(thread)
+}
+
+/// The same for what may hold up its system thread for long.
+pub(crate) fn with_descriptors_for_long<R, E>(
+    thread: &mut Thread,
+    is_out_of_descriptors: impl Fn(&E) -> bool,
+    mut attempt: impl FnMut() -> Result<R, E>,
+) -> Result<R, E> {
+    collecting_descriptors(thread, is_out_of_descriptors, |thread| {
+        thread.block_outside_heap(&mut attempt)
+    })
+}
+
+/// Closes what nobody can reach any more.
+pub(crate) fn free_descriptors(thread: &mut Thread) {
     thread.collect_garbage(true);
     sweep_dead(thread);
-    attempt(thread)
 }
 
 /// Whether the system has no more descriptors to give.
@@ -67,15 +84,25 @@ pub(crate) fn is_out_of_descriptors(error: &std::io::Error) -> bool {
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Opens the file that argument 0 names. When there are too many open files, those that nobody can
+/// Opens the file that argument 0 names, a named pipe without holding up other tasks. When there are too many open files, those that nobody can
 /// reach any more are closed first.
-pub(super) fn open<R>(
+pub(super) fn open<R: Send + 'static>(
     thread: &mut Thread,
     call: Call,
-    open: impl Fn(&Path, Wait<'_>) -> Result<R, IoError>,
+    open: impl Fn(&Path, Wait<'_>) -> Result<R, IoError> + Copy + Send + 'static,
 ) -> Result<R, Raise> {
     let name = path(thread, call)?;
     let interrupts = thread.interrupts();
+    if thread.has_other_tasks() && thread.outside_heap(|| is_named_pipe(&name)) {
+        return resumable(
+            thread,
+            call,
+            None,
+            |opening: &Opening<R>| opening.is_of(&name),
+            || Opening::begin(&name, open),
+            Opening::proceed,
+        );
+    }
     let outcome = with_descriptors(thread, IoError::is_out_of_descriptors, || {
         open(&name, Wait::Interruptible(interrupts.interrupt_waiting()))
     });
@@ -93,7 +120,9 @@ fn open_binary_input(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn open_text_output(thread: &mut Thread, call: Call, mode: OutputMode) -> Result<Value, Raise> {
-    let handle = open(thread, call, |path, wait| open_output(path, mode, wait))?;
+    let handle = open(thread, call, move |path, wait| {
+        open_output(path, mode, wait)
+    })?;
     port_over(thread, handle, flag::TEXTUAL | flag::OUTPUT)
 }
 

@@ -235,7 +235,7 @@ fn turns(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn open_both(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mode = output_mode(thread, call, 1)?;
-    let handles = open(thread, call, |path, wait| open_pair(path, mode, wait))?;
+    let handles = open(thread, call, move |path, wait| open_pair(path, mode, wait))?;
     port_of_both(thread, call, handles)
 }
 
