@@ -1,18 +1,36 @@
 //! Objects above half a block: each has blocks of its own and never moves.
 
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+
 use crate::block::{BLOCK_BYTES, Block, state};
-use crate::heap::{Heap, HeapState};
+use crate::heap::{Heap, HeapExhausted, HeapState};
+use crate::mutator::Mutator;
+use crate::shape;
 
 /// A large object of at most so many blocks is committed at once when it is allocated; of a larger one
 /// the program may never touch much.
 const COMMITTED_BLOCKS_MAX: usize = 256;
 
-/// Commits all of a large object that is filled next, of any size: one system call takes half as long as the faults.
-pub(crate) fn commit(heap: &Heap, address: usize, bytes: usize) {
-    let blocks = blocks_for(bytes);
-    if blocks > COMMITTED_BLOCKS_MAX {
-        let first = heap.space.block_of(address);
-        heap.space.populate(first, blocks);
+impl Mutator {
+    /// A leaf as [`Mutator::leaf`] makes it, all of which is written next: its memory is committed at once, whatever its size, which
+    /// takes half as long as the faults would.
+    ///
+    /// # Panics
+    /// If the kind is not a leaf.
+    pub fn leaf_to_fill(
+        &mut self,
+        kind: Kind,
+        flags: u8,
+        length: usize,
+    ) -> Result<Value, HeapExhausted> {
+        let leaf = self.leaf(kind, flags, length)?;
+        let blocks = blocks_for(shape::object_bytes(kind, length).unwrap_or(0));
+        if blocks > COMMITTED_BLOCKS_MAX {
+            let space = &self.heap().space;
+            space.populate(space.block_of(leaf.address()), blocks);
+        }
+        Ok(leaf)
     }
 }
 

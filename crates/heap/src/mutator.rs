@@ -220,24 +220,6 @@ impl Mutator {
         Ok(unsafe { init_leaf(at, Header::new(kind, flags, length), bytes, zeroed) })
     }
 
-    /// The same for an object all of which is written next.
-    ///
-    /// # Panics
-    /// If the kind is not a leaf.
-    pub fn leaf_to_fill(
-        &mut self,
-        kind: Kind,
-        flags: u8,
-        length: usize,
-    ) -> Result<Value, HeapExhausted> {
-        let leaf = self.leaf(kind, flags, length)?;
-        let bytes = shape::object_bytes(kind, length).unwrap_or(0);
-        if bytes > LARGE_ABOVE_BYTES {
-            large::commit(&self.heap, leaf.address(), bytes);
-        }
-        Ok(leaf)
-    }
-
     /// A code object with so many bytes of payload, zeroed. It never moves. The host fills the
     /// payload as `layout::code` says, before the next allocation or safepoint; tagged words that it
     /// stores later go through [`Mutator::store_code_pool`] or are followed by
