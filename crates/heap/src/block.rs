@@ -331,12 +331,6 @@ impl Space {
         self.reservation
             .populate(self.start_of(block), blocks << BLOCK_SHIFT);
     }
-
-    /// Asks for large pages where the memory of `blocks` blocks is not committed yet.
-    pub(crate) fn prefer_large_pages(&self, block: Block, blocks: usize) {
-        self.reservation
-            .prefer_large_pages(self.start_of(block), blocks << BLOCK_SHIFT);
-    }
 }
 
 /// Words that may look like references are tested for alignment to this.

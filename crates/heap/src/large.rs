@@ -1,15 +1,38 @@
 //! Objects above half a block: each has blocks of its own and never moves.
 
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+
 use crate::block::{BLOCK_BYTES, Block, state};
-use crate::heap::{Heap, HeapState};
+use crate::heap::{Heap, HeapExhausted, HeapState};
+use crate::mutator::Mutator;
+use crate::shape;
 
 /// A large object of at most so many blocks is committed at once when it is allocated; of a larger one
 /// the program may never touch much.
 const COMMITTED_BLOCKS_MAX: usize = 256;
 
-/// From so many blocks on, twice what a large page has, an object gets such pages. It is mostly filled at once, and a fault for
-/// each small page would take longer than filling it.
-const LARGE_PAGES_BLOCKS_MIN: usize = (4 << 20) / BLOCK_BYTES;
+impl Mutator {
+    /// A leaf as [`Mutator::leaf`] makes it, all of which is written next: its memory is committed at once, whatever its size, which
+    /// takes half as long as the faults would.
+    ///
+    /// # Panics
+    /// If the kind is not a leaf.
+    pub fn leaf_to_fill(
+        &mut self,
+        kind: Kind,
+        flags: u8,
+        length: usize,
+    ) -> Result<Value, HeapExhausted> {
+        let leaf = self.leaf(kind, flags, length)?;
+        let blocks = blocks_for(shape::object_bytes(kind, length).unwrap_or(0));
+        if blocks > COMMITTED_BLOCKS_MAX {
+            let space = &self.heap().space;
+            space.populate(space.block_of(leaf.address()), blocks);
+        }
+        Ok(leaf)
+    }
+}
 
 /// Blocks that a large object of so many bytes takes.
 pub(crate) fn blocks_for(bytes: usize) -> usize {
@@ -35,13 +58,8 @@ pub(crate) fn allocate(
         }
     };
     let first = run.first;
-    if run.is_zero {
-        if blocks >= LARGE_PAGES_BLOCKS_MIN {
-            space.prefer_large_pages(first, blocks);
-        }
-        if blocks <= COMMITTED_BLOCKS_MAX {
-            space.populate(first, blocks);
-        }
+    if run.is_zero && blocks <= COMMITTED_BLOCKS_MAX {
+        space.populate(first, blocks);
     }
     let birth = if content == state::CODE {
         // Code is old from birth.

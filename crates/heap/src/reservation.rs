@@ -57,16 +57,6 @@ impl Reservation {
             libc::madvise(start as *mut libc::c_void, bytes, libc::MADV_POPULATE_WRITE);
         }
     }
-
-    /// Asks for large pages where a page-aligned range is not committed yet, which saves most of the faults that filling it
-    /// takes. A kernel that has none changes nothing.
-    pub(crate) fn prefer_large_pages(&self, start: usize, bytes: usize) {
-        assert!(start >= self.start && start + bytes <= self.start + self.bytes);
-        // SAFETY: the range lies in this mapping; the advice changes no content.
-        unsafe {
-            libc::madvise(start as *mut libc::c_void, bytes, libc::MADV_HUGEPAGE);
-        }
-    }
 }
 
 impl Drop for Reservation {

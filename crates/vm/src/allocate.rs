@@ -87,6 +87,21 @@ impl Thread {
             .map_err(|exhausted| self.raise_memory(exhausted.requested_bytes))
     }
 
+    /// The same for an object all of which is written next.
+    pub fn try_leaf_to_fill(
+        &mut self,
+        kind: Kind,
+        flags: u8,
+        length: usize,
+    ) -> Result<Value, Raise> {
+        if length > Header::LENGTH_MAX {
+            return Err(self.raise_memory(length));
+        }
+        self.mutator()
+            .leaf_to_fill(kind, flags, length)
+            .map_err(|exhausted| self.raise_memory(exhausted.requested_bytes))
+    }
+
     fn raise_memory(&mut self, bytes: usize) -> Raise {
         let irritant = self.integer(bytes.min(i64::MAX as usize) as i64);
         self.raise(
@@ -149,7 +164,7 @@ impl Thread {
 
     /// A bytevector with these bytes.
     pub fn bytevector(&mut self, bytes: &[u8]) -> Result<Value, Raise> {
-        let object = self.try_leaf(Kind::Bytevector, 0, bytes.len())?;
+        let object = self.try_leaf_to_fill(Kind::Bytevector, 0, bytes.len())?;
         object.as_object().expect("a leaf").copy_bytes_in(0, bytes);
         Ok(object)
     }

@@ -93,7 +93,7 @@ impl Thread {
     /// A fresh string of Latin-1 characters.
     pub fn string_from_latin1(&mut self, bytes: &[u8]) -> Result<Value, Raise> {
         let flags = if bytes.is_ascii() { FLAG_ASCII } else { 0 };
-        let data = self.try_leaf(Kind::String8, flags, bytes.len())?;
+        let data = self.try_leaf_to_fill(Kind::String8, flags, bytes.len())?;
         data.as_object()
             .expect("a leaf is an object")
             .copy_bytes_in(0, bytes);
@@ -259,7 +259,7 @@ impl TextBuilder {
         if self.wide.is_empty() {
             return thread.string_from_latin1(&self.narrow);
         }
-        let data = thread.try_leaf(Kind::String32, 0, self.wide.len())?;
+        let data = thread.try_leaf_to_fill(Kind::String32, 0, self.wide.len())?;
         let object = data.as_object().expect("a leaf");
         object.copy_utf32_in(0, &self.wide);
         Ok(thread.string_of_data(data, self.wide.len(), 0))

@@ -34,7 +34,7 @@ fn encode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?;
     let (alphabet, padded) = (alphabet(call, 1), call.at(2).is_true());
     let length = encoded_length(bytes.length(), padded);
-    let data = thread.try_leaf(Kind::String8, FLAG_ASCII, length)?;
+    let data = thread.try_leaf_to_fill(Kind::String8, FLAG_ASCII, length)?;
     if let Some(text) = data.as_object() {
         bytes.with_bytes(|bytes| {
             let mut buffer = [0; 4 * (PIECE / 3)];
@@ -78,7 +78,7 @@ fn decode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     };
     let (alphabet, skips_space) = (alphabet(call, 1), call.at(3).is_true());
     let length = with_characters(thread, call, |text| decoded_length(text, skips_space))?;
-    let bytes = thread.try_leaf(Kind::Bytevector, 0, length)?;
+    let bytes = thread.try_leaf_to_fill(Kind::Bytevector, 0, length)?;
     let decoded = with_characters(thread, call, |text| {
         let mut at = 0;
         decode_pieces(text, alphabet, padding, skips_space, |piece| {

@@ -90,7 +90,7 @@ fn read_rest_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// So many bytes of a file, or those that there are.
 fn read_file(thread: &mut Thread, call: Call, port: Value, length: usize) -> Result<Value, Raise> {
-    let bytes = thread.try_leaf(Kind::Bytevector, 0, length)?;
+    let bytes = thread.try_leaf_to_fill(Kind::Bytevector, 0, length)?;
     let Some(object) = bytes.as_object() else {
         return Ok(Value::EOF);
     };
@@ -136,7 +136,7 @@ impl Gathered {
             true => Kind::String32,
             false => Kind::String8,
         };
-        let data = thread.try_leaf(kind, 0, self.length)?;
+        let data = thread.try_leaf_to_fill(kind, 0, self.length)?;
         if let Some(object) = data.as_object() {
             let (mut narrow, mut wide) = ([0; BLOCK], [0; BLOCK]);
             let (mut rest, mut at) = (self.utf8.as_str(), 0);
