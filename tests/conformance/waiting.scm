@@ -47,17 +47,21 @@
   (syntax-rules ()
     ((_ wait) (leaves-no-task? (lambda () wait)))))
 
+;; The stacks of threads may hold some old word that keeps a list of tasks alive: what is left behind is so every time.
 (define (leaves-no-task? wait)
-  (let ((before (live-tasks)))
-    (let ((tasks (map (lambda (i) (spawn wait)) (iota 500))))
-      (sleep 0.002)
-      (for-each cancel! tasks)
-      (for-each outcome tasks))
-    (few-tasks? (+ before 100))))
+  (let again ((left 4))
+    (let ((before (live-tasks)))
+      (let ((tasks (map (lambda (i) (spawn wait)) (iota 500))))
+        (sleep 0.002)
+        (for-each cancel! tasks)
+        (for-each outcome tasks))
+      (or (few-tasks? (+ before 100))
+          (and (> left 0)
+               (again (- left 1)))))))
 
 ;; A task may be about to end when its future is settled already.
 (define (few-tasks? count)
-  (let again ((left 1000))
+  (let again ((left 50))
     (or (< (live-tasks) count)
         (and (> left 0)
              (begin
@@ -260,16 +264,12 @@
   ;; A select that takes from one channel stands in no other one's queue any more.
   (define busy (make-channel 1))
   (test #t
-        (let ((before (live-tasks)))
-          (for-each await
-                    (map (lambda (i)
-                           (start (select
-                                   ((x (channel-receive busy)) x)
-                                   ((x (channel-receive empty)) x))))
-                         (begin
-                           (start (times 500 (lambda (i) (channel-send! busy i))))
-                           (iota 500))))
-          (few-tasks? (+ before 100))))
+        (leaves-no-task?
+         (lambda ()
+           (channel-try-send! busy 1)
+           (select
+            ((x (channel-receive busy)) x)
+            ((x (channel-receive empty)) x)))))
   (test #f (channel-try-send! empty 1))
   ;; Thousands that wait, in the order of their arrival as far as one task starts them.
   (define many (make-channel))
