@@ -224,10 +224,12 @@
             ((eq? (car list) waiter) (cdr list))
             (else (cons (car list) (%remove-waiter waiter (cdr list))))))
 
-    ;; Lets others run first.  It raises only if the task is forced to end, and if somebody takes that.
+    ;; Lets others run first.  It raises only if the task is forced to end, somebody takes that, and no procedure of the
+    ;; library was interrupted, which may be in the middle of something.
     (define (give-way)
-      (let ((task (%current-task))
-            (expired (%expired?)))
+      (let* ((in-library? (%preempted-in-library?))
+             (task (%current-task))
+             (expired (%expired?)))
         (if task
             (begin
               (call-with-current-continuation
@@ -238,7 +240,9 @@
                    (%make-ready! waiter #t)
                    (%serve))))
               (%set-expired! expired)
-              (if (and (eq? (task-cancelled task) 'forced) (pair? (%handlers)))
+              (if (and (eq? (task-cancelled task) 'forced)
+                       (not in-library?)
+                       (pair? (%handlers)))
                   (raise-cancelled))))))
 
     (define (yield)
@@ -597,7 +601,7 @@
     ;; Seconds that a task has to come to a wait by itself.
     (define grace 0.05)
 
-    ;; So often a task that does not end is interrupted; it may be in a foreign procedure, or take the condition and go on.
+    ;; So often a task that does not end is interrupted; it may be in a procedure of the library each time, or a foreign one.
     (define attempts 100)
 
     (define (force-later! task)

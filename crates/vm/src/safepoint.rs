@@ -61,6 +61,7 @@ impl Thread {
                 && self.task.is_true()
                 && let Some(handler) = self.machine_procedure("%preempt-handler")
             {
+                self.preempted_in_library = self.is_in_library();
                 // SAFETY: slow stubs save pc behind the first word of the instruction.
                 let resume = unsafe { self.pc.sub(1) };
                 return Ok(Some(self.trap_call(resume, handler, &[])));
@@ -76,6 +77,18 @@ impl Thread {
             return Err(self.raise_stack_overflow());
         }
         Ok(None)
+    }
+
+    /// Whether what runs is a procedure of the standard library.
+    fn is_in_library(&self) -> bool {
+        let frames = self.describe_frames(1);
+        frames.first().is_none_or(|frame| frame.is_library)
+    }
+
+    /// Whether the preempt procedure was called in the middle of a procedure of the standard library. Asked once: other calls of
+    /// that procedure are no interruptions.
+    pub fn take_preempted_in_library(&mut self) -> bool {
+        std::mem::take(&mut self.preempted_in_library)
     }
 
     /// Whether a frame of so many words does not fit above fp.

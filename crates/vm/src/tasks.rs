@@ -290,6 +290,9 @@ impl Thread {
                     return self.leave(Exit::Uncaught);
                 }
                 Idle::Interrupted => {
+                    if let Some(exit) = tasks.host.exit() {
+                        return self.leave(exit);
+                    }
                     interrupts.take_interrupt();
                     return self.tell_main(INTERRUPTED);
                 }

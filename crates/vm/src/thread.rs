@@ -101,6 +101,8 @@ pub struct Thread {
     pub(crate) ticket: Option<u64>,
     /// The ticket, now over, of the operation that is about to be done again, if it had begun something.
     pub(crate) resumption: Option<u64>,
+    /// The preempt procedure was called in the middle of a procedure of the standard library.
+    pub(crate) preempted_in_library: bool,
     /// The worker is about to end.
     pub(crate) retires: bool,
     /// Requests that came while it was not.
@@ -252,6 +254,7 @@ impl Thread {
             deferred: 0,
             tasks: None,
             worker: None,
+            preempted_in_library: false,
             retires: false,
             resumption: None,
             ticket: None,

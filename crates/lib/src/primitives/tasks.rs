@@ -64,6 +64,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         Ok(Value::UNSPECIFIED)
     };
     "%serve" => |thread, _| Err(thread.serve());
+    "%preempted-in-library?" => |thread, _| {
+        Ok(Value::boolean(thread.take_preempted_in_library()))
+    };
     "%preempt-all!" => |thread, _| {
         thread.preempt_workers();
         Ok(Value::UNSPECIFIED)

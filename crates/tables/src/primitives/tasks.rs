@@ -39,6 +39,7 @@ rows! {
     "%compare-and-swap!" (4) [] "record index any any -> any" "Stores the last object in a field if that holds the one before it, as one step; what the field held.";
     "%make-ready!" (2) [] "record boolean -> unspecified" "Hands a claimed waiter to the workers, behind all others if the flag says so.";
     "%serve" (0) [NEVER_RETURNS] "-> never" "Drops what the thread runs, and serves tasks from then on.";
+    "%preempted-in-library?" (0) [NEVER_RAISES] "-> boolean" "Whether the preempt procedure was called in the middle of a procedure of the standard library; asked once.";
     "%preempt-all!" (0) [] "-> unspecified" "Has every worker that runs a task run the preempt procedure soon.";
     "%arm-timer" (1) [] "integer -> index" "A ticket for so many nanoseconds from now on.";
     "%park-ticket!" (2) [] "index record -> any" "Has a ticket wake a waiter; gives #f, or at once what the ticket gives.";

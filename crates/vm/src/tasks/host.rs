@@ -102,9 +102,9 @@ fn serve(vm: &Arc<Vm>, worker: WorkerId) {
     tasks.host.enter(worker, thread.interrupts());
     let server = vm.root(SERVER).unwrap_or(Value::FALSE);
     let outcome = thread.run(server);
-    if !thread.retires
-        && let Err(exit) = outcome
-    {
+    if !thread.retires {
+        // It returns if a task has gone on with the continuation of the program, and the program has come to its end there.
+        let exit = outcome.err().unwrap_or(Exit::Code(0));
         tasks.host.ask_for_exit(exit);
     }
     tasks.host.workers().remove(&worker);
