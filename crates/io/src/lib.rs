@@ -38,7 +38,7 @@ pub mod text;
 pub mod wait;
 mod window;
 
-pub use decoder::{DecodeOptions, Pull, StreamingDecoder};
+pub use decoder::{DecodeOptions, Progress, Pull, StreamingDecoder};
 pub use device::{Awaited, ByteDevice};
 pub use encoding::{ByteOrderMark, CodingPolicy, Encoding};
 pub use error::{IoError, Operation, Service};

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use canny_io::decoder::Progress;
+use canny_io::Progress;
 use canny_io::encoding::{Encoding, by_name};
 use canny_io::{
     ByteOrderMark, CodingPolicy, DecodeOptions, IoError, LineSeparator, Pull, StreamingDecoder,
