@@ -36,6 +36,7 @@ const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
                 "The language",
                 &[
                     "language.md",
+                    "guide/concurrency.md",
                     "guide/match.md",
                     "guide/loops.md",
                     "guide/macros.md",
