@@ -43,6 +43,15 @@ fn processes_one_after_the_other_leave_nothing_behind() {
 }
 
 #[test]
+fn threads_that_are_blocked_keep_nobody_from_the_others() {
+    for count in ["8", "63", "64", "500"] {
+        let outcome = run("blocked-threads.scm", count, &[]);
+        let ended: u64 = count.parse().expect("a number");
+        assert_eq!(number(&outcome.output, "ended"), 2 * ended);
+    }
+}
+
+#[test]
 fn timers_tick_while_a_child_floods_the_program() {
     let outcome = run("swamped-timers.scm", "2", &[]);
     let count = |key: &str| {

@@ -1,7 +1,8 @@
 //! How many workers there should be: a pure function of what the steward sees, so that any number of cores can be tried
 //! under a clock of the test's own.
 //!
-//! - Below the number of cores workers are added freely: the first one at once, others when work has waited for a tick.
+//! - Below the number of cores workers are added freely: the first one when work has waited for a moment, so that a
+//!   program with little to do needs none beside the main one, others when work has waited for a tick.
 //!   A worker in a blocking region is none, so that its core is given away at once.
 //! - Beyond the cores only without progress: work waits, some workers have been at the same item for long although they
 //!   were asked to give way, and the process uses less processor time than the cores it should keep busy. Then those
@@ -18,6 +19,9 @@ const STUCK: Duration = Duration::from_millis(250);
 
 /// How long a timer may wait before it gets a worker of its own.
 const TIMERS_WAIT: Duration = Duration::from_millis(1);
+
+/// How long work waits before the first worker comes: what the main one soon takes needs none.
+pub(crate) const FIRST_WAIT: Duration = Duration::from_millis(1);
 
 /// A thread that was made and has not come after so long is not waited for.
 const STARTING_MAX: Duration = Duration::from_secs(1);
@@ -174,6 +178,9 @@ impl Policy {
         self.watched = None;
         let room = seen.cores.saturating_sub(seen.running).max(1);
         let reason = if seen.general == 0 {
+            if seen.now.saturating_sub(waits_since) < FIRST_WAIT {
+                return (0, Reason::Enough);
+            }
             Reason::First
         } else if seen.blocked > 0 {
             Reason::Blocked

@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use super::Host;
-use super::policy::{Decision, Observation, Policy, Reason};
+use super::policy::{Decision, FIRST_WAIT, Observation, Policy, Reason};
 use super::pool::Pool;
 use super::statistics::{count, read};
 use super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -108,6 +108,8 @@ struct Round {
     policy: Policy,
     workers: Vec<Seen>,
     calm: u32,
+    /// Work waits, and there is no worker beside the main one.
+    wants_first: bool,
     polls: bool,
     role_turns: u64,
 }
@@ -118,6 +120,7 @@ impl Round {
             policy: Policy::new(),
             workers: Vec::new(),
             calm: 0,
+            wants_first: false,
             polls: false,
             role_turns: 0,
         }
@@ -129,6 +132,7 @@ impl Round {
             let seen = self.look_around(pool);
             let decision = self.policy.tick(&seen);
             carry_out(pool, &seen, decision);
+            self.wants_first = seen.general == 0 && seen.queued > 0 && decision.start == 0;
             let is_eager = seen.general == 0 && seen.refused == 0 && decision.start == 0;
             pool.steward.is_eager.store(is_eager, Ordering::SeqCst);
             if has_demand(pool) || seen.starting > 0 {
@@ -235,7 +239,9 @@ impl Round {
             }
         }
         let now = pool.clock();
-        let tick = if pool.timed.len() > 0 {
+        let tick = if self.wants_first {
+            FIRST_WAIT
+        } else if pool.timed.len() > 0 {
             TIMER_TICK
         } else {
             TICK

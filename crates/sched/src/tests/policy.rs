@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::policy::FIRST_WAIT;
 use crate::{Decision, Observation, Policy, Reason};
 
 const TICK: Duration = Duration::from_millis(10);
@@ -205,6 +206,8 @@ fn refused_threads_are_asked_for_again_after_a_while() {
         running: 1,
         ..Observation::default()
     };
+    assert_eq!(policy.tick(&seen).start, 0);
+    seen.now += FIRST_WAIT;
     assert_eq!(policy.tick(&seen).reason, Reason::First);
     seen.refused = 1;
     let mut asked = 0;
@@ -216,6 +219,23 @@ fn refused_threads_are_asked_for_again_after_a_while() {
     seen.now += TICK;
     seen.refused = 2;
     assert_eq!(policy.tick(&seen).start, 0);
+}
+
+#[test]
+fn what_the_main_worker_soon_takes_brings_no_other() {
+    let mut policy = Policy::new();
+    let mut seen = Observation {
+        cores: 2,
+        limit: 64,
+        limit_stuck: 1024,
+        running: 1,
+        ..Observation::default()
+    };
+    for round in 0..1000 {
+        seen.now += FIRST_WAIT / 2;
+        seen.queued = round % 2;
+        assert_eq!(policy.tick(&seen).start, 0);
+    }
 }
 
 #[test]

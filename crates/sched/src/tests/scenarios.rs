@@ -271,9 +271,11 @@ fn refused_threads_are_told_and_the_main_worker_goes_on() {
             left.down()
         });
     }
-    while pool.statistics().refused == 0 {
+    // It is counted first and told then.
+    while lines.lock().unwrap().is_empty() {
         thread::yield_now();
     }
+    assert!(pool.statistics().refused > 0);
     machine.serve_until(&pool, WorkerId::MAIN, || left.is_done());
     assert_eq!(pool.statistics().started, 0);
     assert!(lines.lock().unwrap()[0].contains("no worker comes"));
