@@ -12,8 +12,8 @@
 (define (play)
   (let ((ping (make-channel)) (pong (make-channel)))
     (start
-      (do ((i 0 (+ i 1))) ((= i times))
-        (channel-send! pong (+ 1 (channel-receive ping)))))
+     (do ((i 0 (+ i 1))) ((= i times))
+       (channel-send! pong (+ 1 (channel-receive ping)))))
     (let loop ((i 0) (number 0))
       (if (< i times)
           (begin
