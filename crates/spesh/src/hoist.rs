@@ -8,7 +8,8 @@
 //! In a loop with a call nothing that was computed before is at hand behind it, except for what has a slot. There only checks
 //! of values that were there before move: what passed is the value itself.
 //!
-//! A loop whose variables all stay as they are can end only because another thread stores something: what it loads stays in it.
+//! Where a loop may end by a condition that none of its variables decides, it waits for what another thread stores: what
+//! such a condition loads stays in the loop.
 //!
 //! That an operation may stand before the loop has to follow from its operands, since the branches that lead to it
 //! are left out: a load from a pair needs a value that is known to be one in itself. What is only known because of an
@@ -157,8 +158,8 @@ struct Hoister<'a> {
     /// Blocks through which each iteration goes.
     always: FastSet<u32>,
     has_safepoint: bool,
-    /// No variable of the loop changes: it waits for what another thread stores.
-    waits: bool,
+    /// What conditions ask by which the loop may end, where no variable of the loop decides them.
+    awaited: FastSet<NodeId>,
     stored: Vec<Memory>,
     /// What is asked of a value by guards; nothing if they differ.
     tests: FastMap<NodeId, Option<Test>>,
@@ -185,14 +186,14 @@ impl<'a> Hoister<'a> {
             replaced,
             inside: FastSet::default(),
             has_safepoint: false,
-            waits: false,
+            awaited: FastSet::default(),
             stored: Vec::new(),
             tests: FastMap::default(),
             asked: FastSet::default(),
             indices: FastSet::default(),
         };
         hoister.look_around();
-        hoister.waits = hoister.changes_nothing();
+        hoister.awaited = hoister.awaited();
         hoister
     }
 
@@ -236,16 +237,80 @@ impl<'a> Hoister<'a> {
         }
     }
 
-    /// Whether each iteration begins with the same values as the one before.
-    fn changes_nothing(&self) -> bool {
-        let parameters = &self.graph.blocks[self.one.head].parameters;
+    /// What the conditions are computed from by which the loop ends, without those that its variables decide.
+    fn awaited(&self) -> FastSet<NodeId> {
+        let steady = self.steady_variables();
+        let mut awaited = FastSet::default();
+        for &block in &self.one.body {
+            let terminator = &self.graph.blocks[block].terminator;
+            let Terminator::Branch { condition, .. } = terminator else {
+                continue;
+            };
+            let mut edges = terminator.edges();
+            if edges.any(|edge| !self.one.body.contains(&edge.target.index())) {
+                awaited.extend(self.sources(*condition, &steady).into_iter().flatten());
+            }
+        }
+        awaited
+    }
+
+    /// The loop's variables that have the same value in each iteration.
+    fn steady_variables(&self) -> FastSet<NodeId> {
         let head = self.one.head;
-        let mut latches = self.one.latches.iter();
-        latches.all(|latch| {
-            let edges = self.graph.blocks[*latch].terminator.edges();
-            let mut back = edges.filter(|edge| edge.target.index() == head);
-            back.all(|edge| edge.arguments == *parameters)
-        })
+        let parameters = &self.graph.blocks[head].parameters;
+        let mut steady: FastSet<NodeId> = parameters.iter().copied().collect();
+        for latch in &self.one.latches {
+            for edge in self.graph.blocks[*latch].terminator.edges() {
+                if edge.target.index() == head {
+                    for (parameter, argument) in parameters.iter().zip(&edge.arguments) {
+                        if parameter != argument {
+                            steady.remove(parameter);
+                        }
+                    }
+                }
+            }
+        }
+        steady
+    }
+
+    /// The nodes in the loop from which a condition is computed; nothing if a variable that changes is among them.
+    fn sources(
+        &self,
+        mut condition: Condition,
+        steady: &FastSet<NodeId>,
+    ) -> Option<FastSet<NodeId>> {
+        let mut work = Vec::new();
+        condition.map_inputs(&mut |id| work.push(*id));
+        let mut sources = FastSet::default();
+        while let Some(id) = work.pop() {
+            if !self.inside.contains(&id) || !sources.insert(id) || steady.contains(&id) {
+                continue;
+            }
+            let mut op = self.graph.node(id).op.clone();
+            if matches!(op, Op::BlockParameter(_)) {
+                work.extend(self.arguments_inside(id)?);
+            }
+            op.map_inputs(|input| {
+                work.push(input);
+                input
+            });
+        }
+        Some(sources)
+    }
+
+    /// What a parameter of a block may be; nothing for a variable of the loop.
+    fn arguments_inside(&self, parameter: NodeId) -> Option<Vec<NodeId>> {
+        let blocks = self.one.body.iter().skip(1);
+        let (block, index) = blocks.copied().find_map(|block| {
+            let parameters = &self.graph.blocks[block].parameters;
+            let index = parameters.iter().position(|id| *id == parameter)?;
+            Some((block, index))
+        })?;
+        let edges = self.predecessors[block]
+            .iter()
+            .flat_map(|from| self.graph.blocks[*from].terminator.edges());
+        let here = edges.filter(|edge| edge.target.index() == block);
+        Some(here.map(|edge| edge.arguments[index]).collect())
     }
 
     fn run(mut self) {
@@ -271,7 +336,7 @@ impl<'a> Hoister<'a> {
             is_inside |= self.inside.contains(&input);
             input
         });
-        if is_inside || !self.may_move(&op, is_always) {
+        if is_inside || !self.may_move(id, &op, is_always) {
             self.note_question(&op);
             return false;
         }
@@ -308,7 +373,7 @@ impl<'a> Hoister<'a> {
     }
 
     /// Whether an operation on values from before the loop can be done before it.
-    fn may_move(&self, op: &Op, is_always: bool) -> bool {
+    fn may_move(&self, id: NodeId, op: &Op, is_always: bool) -> bool {
         let ty = |id: NodeId| self.graph.node(id).ty;
         // A check that not every iteration makes might fail for a value that the loop does not use.
         let leaves = self.state.is_some() && is_always;
@@ -338,12 +403,13 @@ impl<'a> Hoister<'a> {
                     Memory::Cell | Memory::Constant => true,
                     Memory::Vector => false,
                 };
-                let may_change = self.waits && *memory != Memory::Constant;
+                let may_change = self.awaited.contains(&id) && *memory != Memory::Constant;
                 keeps && is_safe && !may_change && !self.stored.contains(memory)
             }
             Op::LoadElement(x, index) => {
                 let is_safe = ty(*x).is(Type::VECTOR) && !self.indices.contains(index);
-                let may_change = self.waits || self.stored.contains(&Memory::Vector);
+                let may_change =
+                    self.awaited.contains(&id) || self.stored.contains(&Memory::Vector);
                 keeps && is_always && is_safe && !may_change
             }
             Op::Unbox(x) => keeps && ty(*x).is(Type::FLONUM),
