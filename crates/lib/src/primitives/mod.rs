@@ -13,6 +13,7 @@ pub(crate) mod file_names;
 pub(crate) mod file_system;
 pub(crate) mod hash_tables;
 pub(crate) mod host_objects;
+pub(crate) mod http;
 mod inquiry;
 pub(crate) mod json;
 pub(crate) mod lists;
@@ -65,6 +66,7 @@ const TOPICS: &[Implementations] = &[
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
     file_system::IMPLEMENTATIONS,
+    http::IMPLEMENTATIONS,
     inquiry::IMPLEMENTATIONS,
     json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
