@@ -71,7 +71,9 @@ const PUBLIC: &[&str] = &[
     "(canny timers)",
     "(canny trace)",
     "(canny web headers)",
+    "(canny web message)",
     "(canny web multipart)",
+    "(canny web server)",
     "(canny web structured-fields)",
     "(canny web uri)",
 ];
