@@ -16,6 +16,7 @@ pub(crate) mod host_objects;
 mod inquiry;
 pub(crate) mod json;
 pub(crate) mod lists;
+mod markup;
 pub(crate) mod memory;
 pub(crate) mod numbers;
 pub(crate) mod numeric_vectors;
@@ -68,6 +69,7 @@ const TOPICS: &[Implementations] = &[
     inquiry::IMPLEMENTATIONS,
     json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
+    markup::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
     numbers::arithmetic::IMPLEMENTATIONS,
     numbers::bitwise::IMPLEMENTATIONS,
