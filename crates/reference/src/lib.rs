@@ -73,6 +73,10 @@ const PUBLIC: &[&str] = &[
     "(canny text)",
     "(canny timers)",
     "(canny trace)",
+    "(canny web headers)",
+    "(canny web multipart)",
+    "(canny web structured-fields)",
+    "(canny web uri)",
 ];
 
 /// Words and numbers in a name, so that numbers are in their order.
