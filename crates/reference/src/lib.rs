@@ -35,6 +35,7 @@ pub fn is_internal(name: &str) -> bool {
 /// The `(canny …)` libraries that are for people.
 const PUBLIC: &[&str] = &[
     "(canny applicable)",
+    "(canny atom)",
     "(canny atomic)",
     "(canny base)",
     "(canny base64)",
@@ -46,6 +47,7 @@ const PUBLIC: &[&str] = &[
     "(canny files)",
     "(canny fs)",
     "(canny generic)",
+    "(canny html)",
     "(canny io)",
     "(canny json)",
     "(canny loop)",
@@ -60,6 +62,7 @@ const PUBLIC: &[&str] = &[
     "(canny signals)",
     "(canny string-interpolation)",
     "(canny supplies)",
+    "(canny sxml)",
     "(canny sync)",
     "(canny syntax-case)",
     "(canny tasks monitor)",

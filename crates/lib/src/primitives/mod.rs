@@ -17,6 +17,7 @@ pub(crate) mod http;
 mod inquiry;
 pub(crate) mod json;
 pub(crate) mod lists;
+mod markup;
 pub(crate) mod memory;
 pub(crate) mod numbers;
 pub(crate) mod numeric_vectors;
@@ -70,6 +71,7 @@ const TOPICS: &[Implementations] = &[
     inquiry::IMPLEMENTATIONS,
     json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
+    markup::IMPLEMENTATIONS,
     memory::IMPLEMENTATIONS,
     numbers::arithmetic::IMPLEMENTATIONS,
     numbers::bitwise::IMPLEMENTATIONS,

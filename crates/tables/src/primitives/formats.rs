@@ -1,4 +1,4 @@
-//! Formats of data: JSON, CSV, base64, compressed bytes; and regular expressions. The libraries `(canny json)` and so
+//! Formats of data: JSON, CSV, base64, markup, compressed bytes; and regular expressions. The libraries `(canny json)` and so
 //! on have the procedures for people.
 
 use super::rows;
@@ -18,6 +18,10 @@ rows! {
     "%base64-decode" (4) [] "string any index any -> bytevector" "The bytes of base 64: whether for URLs, padding (0 required, 1 optional, 2 refused), whether white space is passed over.";
     "%hex-encode" (2) [] "bytevector any -> string" "Two digits for each byte: whether letters are capitals.";
     "%hex-decode" (2) [] "string any -> bytevector" "The bytes of hexadecimal digits: whether white space is passed over.";
+    "%sxml->html" (3) [] "any string any -> any" "SXML as HTML behind a text: a string, or a bytevector of UTF-8 if the flag is set.";
+    "%sxml->xml" (3) [] "any string any -> any" "The same as XML.";
+    "%html->sxml" (4) [] "string any any any -> list" "A page of HTML, or the content of an element of that name, as SXML: greatest depth or #f, whether errors are raised.";
+    "%xml->sxml" (5) [] "string any any any any -> list" "A document of XML as SXML: prefixes and namespaces in turn or #f, greatest depth, greatest size of entities, whether white space between tags is dropped.";
     "%open-decompressor" (3) [] "port symbol any -> port" "A port that reads what another binary port has, decompressed; as text if the flag is set.";
     "%open-compressor" (5) [] "port symbol any any any -> port" "A port that writes compressed bytes to another binary port: level or #f, whether it takes text, whether closing it closes the other one.";
     "%compress" (3) [] "bytevector symbol any -> bytevector" "Compressed bytes: level or #f.";
