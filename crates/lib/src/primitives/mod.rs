@@ -29,6 +29,7 @@ pub(crate) mod regexp;
 pub(crate) mod signals;
 pub(crate) mod sockets;
 mod sorting;
+pub(crate) mod sqlite;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
 pub(crate) mod string_search;
@@ -102,6 +103,7 @@ const TOPICS: &[Implementations] = &[
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
     sockets::IMPLEMENTATIONS,
+    sqlite::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
     tasks::IMPLEMENTATIONS,
     text::IMPLEMENTATIONS,
