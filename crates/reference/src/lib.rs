@@ -60,6 +60,7 @@ const PUBLIC: &[&str] = &[
     "(canny prompts)",
     "(canny regexp)",
     "(canny signals)",
+    "(canny sqlite)",
     "(canny string-interpolation)",
     "(canny supplies)",
     "(canny sxml)",

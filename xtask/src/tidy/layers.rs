@@ -38,12 +38,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tls", &["sched", "io"]),
     ("formats", &["io"]),
     ("http", &["io"]),
+    ("sqlite", &[]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
-            "io", "tls", "formats", "http",
+            "io", "tls", "formats", "http", "sqlite",
         ],
     ),
     (
