@@ -305,3 +305,59 @@ fn handshakes_of_tasks_hold_up_nobody() {
             .prints("#t\ncancelled\ntimeout\ncancelled\n#t\n");
     }
 }
+
+#[test]
+fn a_web_server_over_tls() {
+    let server = "
+(import (scheme base) (scheme write) (scheme process-context) (canny web server) (canny web message)
+        (canny net) (canny tasks))
+(define arguments (cdr (command-line)))
+(define done (make-future))
+(define server
+  (start-server
+   (lambda (request body)
+     (if body
+         (values '((content-type . (application/octet-stream))) (read-request-body request))
+         (begin
+           (future-resolve! done #t)
+           (if (request-secure? request) \"over TLS\" \"in the clear\"))))
+   #:port 0 #:tls (tls-server-context (cadr arguments) (list-ref arguments 2))))
+(display (address-port (car (server-addresses server))))
+(newline)
+(flush-output-port)
+(await done)
+(stop-server! server)
+";
+    let client = format!(
+        "{PRELUDE}
+        (define context (tls-client-context #:trust authority))
+        (define connection
+          (tls-connect \"127.0.0.1\" port #:server-name \"localhost\" #:context context #:timeout 20))
+        (define input (connection-input connection))
+        (define output (connection-output connection))
+        (define (say text)
+          (write-bytevector (string->utf8 text) output)
+          (flush-output-port output))
+        (define (head)
+          (let loop ((last 0))
+            (let ((byte (read-u8 input)))
+              (if (not (and (= last 10) (= byte 13)))
+                  (loop byte)
+                  (read-u8 input)))))
+        (define bytes (make-bytevector 500000 7))
+        (say \"POST / HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 500000\\r\\n\\r\\n\")
+        (write-bytevector bytes output)
+        (flush-output-port output)
+        (head)
+        (write (equal? bytes (read-bytevector 500000 input)))
+        (say \"GET / HTTP/1.0\\r\\n\\r\\n\")
+        (head)
+        (write (utf8->string (read-bytevector 100 input)))
+        (write (eof-object? (read-u8 input)))
+        (close-connection connection)"
+    );
+    let (client, server) = between(server, &client);
+    client.exits_with(0);
+    assert_eq!(client.output, "#t\"over TLS\"#t");
+    server.exits_with(0);
+}

@@ -37,7 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("io", &["sched"]),
     ("tls", &["sched", "io"]),
     ("formats", &["io"]),
-    ("http", &["io"]),
+    ("http", &["io", "tls"]),
     ("sqlite", &[]),
     (
         // Its tests read logs of the specializer.
