@@ -28,7 +28,9 @@
           datagram-send
           datagram-receive join-group! leave-group! close-datagram-socket
           socket-option set-socket-option!
-          network-error? timeout-error?)
+          network-error? timeout-error?
+          ;; For servers of the machine.
+          %listener-socket)
   (import (canny primitives) (canny syntax) (only (canny control) dynamic-wind error)
           (only (canny posix) timeout-error?) (canny arguments))
   (begin
@@ -329,6 +331,9 @@
       (make-listener socket)
       listener?
       (socket listener-socket))
+
+    (define (%listener-socket listener)
+      (listener-socket listener))
 
     (define (check-listener who object)
       (check-argument who 1 listener? "listener" object))

@@ -249,6 +249,13 @@ impl Socket {
         Ok(descriptor)
     }
 
+    /// Another descriptor for the same socket.
+    pub fn duplicate(&self) -> Result<OwnedFd, IoError> {
+        let descriptor = self.descriptor(Operation::Configure)?;
+        let copy = descriptor.as_fd().try_clone_to_owned();
+        copy.map_err(|error| IoError::from_system(Operation::Configure, &self.name, error))
+    }
+
     /// Ends a direction of a connection, or both.
     pub fn shut_down(&self, direction: Shutdown) -> Result<(), IoError> {
         self.configure(Operation::Close, |descriptor| {

@@ -6,7 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
-//! | `processes`, `watches`, `sockets`, `tls_contexts`, `json_readers`, `regexes` | the rows that make them; the sweep | the rows that use them |
+//! | `processes`, `watches`, `sockets`, `http_servers`, `tls_contexts`, `json_readers`, `regexes` | the rows that make them; the sweep | the rows that use them |
 //! | `signals` | the rows of signals, the host program | the rows; the thread that takes them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
@@ -32,6 +32,7 @@ use crate::macros::Conversation;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::Loaders;
 use crate::primitives::host_objects::HostTable;
+use crate::primitives::http::HttpServer;
 use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 use crate::primitives::regexp::Expression;
@@ -96,6 +97,7 @@ pub(crate) struct Host {
     pub(crate) processes: HostTable<Process>,
     pub(crate) watches: HostTable<Watch>,
     pub(crate) sockets: HostTable<Socket>,
+    pub(crate) http_servers: HostTable<HttpServer>,
     pub(crate) tls_contexts: HostTable<TlsContext>,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
@@ -120,6 +122,7 @@ impl Host {
             processes: HostTable::default(),
             watches: HostTable::default(),
             sockets: HostTable::default(),
+            http_servers: HostTable::default(),
             tls_contexts: HostTable::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
@@ -239,6 +242,7 @@ pub(crate) mod external {
     pub(crate) const TLS_CONTEXT: u64 = 6 << 60;
     pub(crate) const JSON_READER: u64 = 7 << 60;
     pub(crate) const REGEX: u64 = 8 << 60;
+    pub(crate) const HTTP_SERVER: u64 = 9 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -263,6 +267,7 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
             external::TLS_CONTEXT => drop(Host::of(thread).tls_contexts.remove(number)),
             external::JSON_READER => drop(Host::of(thread).json_readers.remove(number)),
             external::REGEX => drop(Host::of(thread).regexes.remove(number)),
+            external::HTTP_SERVER => drop(Host::of(thread).http_servers.remove(number)),
             _ => {}
         }
     }

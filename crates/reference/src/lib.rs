@@ -75,6 +75,8 @@ const PUBLIC: &[&str] = &[
     "(canny trace)",
     "(canny web headers)",
     "(canny web multipart)",
+    "(canny web password)",
+    "(canny web router)",
     "(canny web structured-fields)",
     "(canny web uri)",
 ];

@@ -237,6 +237,19 @@ impl Thread {
         Ok(())
     }
 
+    /// Makes a waiter that was claimed what this worker takes up next, as soon as what runs there waits. If that does not
+    /// happen for long others have it.
+    pub fn hand_over(&mut self, waiter: Value) -> Result<(), Raise> {
+        let lane = self.lane_of(waiter)?;
+        let worker = self.worker;
+        let pool = &self.tasks().pool;
+        match worker {
+            Some(worker) if lane == Lane::General => pool.hand_over(worker, waiter.bits()),
+            _ => pool.push(worker, lane, waiter.bits()),
+        }
+        Ok(())
+    }
+
     fn lane_of(&mut self, waiter: Value) -> Result<Lane, Raise> {
         let Some((_, task)) = waiter_parts(waiter) else {
             return Err(self.raise_type("%make-ready!", 1, "waiter", waiter));

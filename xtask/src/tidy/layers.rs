@@ -37,12 +37,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("io", &["sched"]),
     ("tls", &["sched", "io"]),
     ("formats", &["io"]),
+    ("secrets", &[]),
+    ("http", &["io"]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
-            "io", "tls", "formats",
+            "io", "tls", "formats", "secrets", "http",
         ],
     ),
     (

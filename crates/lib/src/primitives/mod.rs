@@ -13,6 +13,7 @@ pub(crate) mod file_names;
 pub(crate) mod file_system;
 pub(crate) mod hash_tables;
 pub(crate) mod host_objects;
+pub(crate) mod http;
 mod inquiry;
 pub(crate) mod json;
 pub(crate) mod lists;
@@ -27,6 +28,7 @@ pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
+mod secrets;
 pub(crate) mod signals;
 pub(crate) mod sockets;
 mod sorting;
@@ -66,6 +68,7 @@ const TOPICS: &[Implementations] = &[
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
     file_system::IMPLEMENTATIONS,
+    http::IMPLEMENTATIONS,
     inquiry::IMPLEMENTATIONS,
     json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
@@ -95,6 +98,7 @@ const TOPICS: &[Implementations] = &[
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     regexp::IMPLEMENTATIONS,
+    secrets::IMPLEMENTATIONS,
     signals::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
     string_comparison::IMPLEMENTATIONS,

@@ -63,6 +63,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         thread.make_ready(call.at(0), call.at(1).is_true())?;
         Ok(Value::UNSPECIFIED)
     };
+    "%hand-over!" => |thread, call: Call| {
+        thread.hand_over(call.at(0))?;
+        Ok(Value::UNSPECIFIED)
+    };
     "%serve" => |thread, _| Err(thread.serve());
     "%preempted-in-library?" => |thread, _| {
         Ok(Value::boolean(thread.take_preempted_in_library()))

@@ -28,6 +28,7 @@ mod errors;
 mod file_system;
 mod formats;
 mod hash_tables;
+mod http;
 mod lists;
 mod numbers;
 mod numeric_vectors;
@@ -183,6 +184,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     sockets::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
+    http::ROWS,
     numeric_vectors::ROWS,
     ports::ROWS,
     system::ROWS,

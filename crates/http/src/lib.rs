@@ -1,0 +1,24 @@
+//! HTTP/1.1 without Scheme: heads of messages, how long bodies are, chunks, and a server's connections.
+//!
+//! A head is read strictly: whatever two readers might understand in different ways is refused, since that is how requests
+//! are smuggled. Nothing is parsed of a field but what framing needs; the rest is found by [`HeadIndex`] when somebody asks.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `head` | the start line and the fields, with limits |
+//! | `framing` | where the body ends, whether the connection goes on |
+//! | `chunked` | the chunked coding, reading and writing |
+//! | `response` | heads of responses as bytes, status codes, dates |
+//! | `server` | sockets that listen, connections, which of them have a request (Linux) |
+//!
+//! Boundaries, stated as absences: nothing here knows ports, values of Scheme or tasks, and nothing waits.
+
+#![forbid(unsafe_code)]
+
+pub mod chunked;
+pub mod date;
+pub mod framing;
+pub mod head;
+pub mod response;
+#[cfg(target_os = "linux")]
+pub mod server;

@@ -1,0 +1,646 @@
+//! The connections of a server: which have a request, and what becomes of their responses.
+//!
+//! One `epoll` belongs to the server, and is a descriptor itself: who has nothing to do waits for that. [`Server::next`]
+//! gives the next request that is whole but for its body; a connection without one costs neither a task nor a buffer. A
+//! response is sent as far as the other side takes it; the rest goes out when there is room, without its sender.
+//!
+//! | shared state | touched | condition |
+//! |---|---|---|
+//! | `slots` | anyone | under its lock, for moments |
+//! | `ready` | anyone | the same; connections in it are `QUEUED` |
+//! | [`Connection`]'s `inner` | who works at the connection, ports of its bodies | under its lock, never while waiting |
+//! | [`Connection`]'s `state` | anyone | by compare-and-swap; see there |
+//!
+//! Nobody waits in here, and no lock is held while another is taken, but `inner` before `slots` or `ready`.
+
+mod body;
+mod connection;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use canny_io::Handle;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use rustix::net::SocketFlags;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::framing::Framing;
+use crate::head::{HEAD_BYTES_MAX, HeadLimits, RequestHead};
+use connection::{Advance, Connection};
+
+/// What a server takes.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerOptions {
+    /// How much of a head.
+    pub head: HeadLimits,
+    /// Bytes of a request's body; `None` is no limit.
+    pub body_max: Option<u64>,
+    /// Connections at once. Others wait to be accepted.
+    pub connections_max: usize,
+    /// Connections at once from one address of the Internet; others are closed.
+    pub connections_per_client: Option<usize>,
+    /// How long a connection may wait for its next request.
+    pub idle: Duration,
+    /// How long a head may take.
+    pub head_time: Duration,
+    /// How long nothing of a body may come or go.
+    pub body_time: Duration,
+}
+
+impl Default for ServerOptions {
+    fn default() -> ServerOptions {
+        ServerOptions {
+            head: HeadLimits::default(),
+            body_max: Some(16 * 1024 * 1024),
+            connections_max: 65_536,
+            connections_per_client: None,
+            idle: Duration::from_secs(75),
+            head_time: Duration::from_secs(20),
+            body_time: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Counts since the server was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerStatistics {
+    /// Connections now.
+    pub connections: usize,
+    /// Connections that were accepted.
+    pub accepted: u64,
+    /// Requests that were given to somebody.
+    pub requests: u64,
+    /// Heads that were refused.
+    pub refused: u64,
+    /// Connections that ended because they took too long.
+    pub timed_out: u64,
+    /// Connections that were closed at once, since their client has too many.
+    pub turned_away: u64,
+    /// Bytes that were read.
+    pub bytes_in: u64,
+    /// Bytes that were written.
+    pub bytes_out: u64,
+}
+
+/// What the connections know of their server.
+#[derive(Debug)]
+struct Common {
+    options: ServerOptions,
+    is_stopping: AtomicBool,
+    counters: Counters,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    accepted: AtomicU64,
+    requests: AtomicU64,
+    refused: AtomicU64,
+    timed_out: AtomicU64,
+    turned_away: AtomicU64,
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+}
+
+/// A request whose head was read. Its bytes are in the [`Scratch`] until the next one.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The connection's number, which nothing else has while the connection is open.
+    pub id: u64,
+    /// Which of the connection's requests it is.
+    pub serial: u32,
+    /// The head, as ranges of the scratch's bytes.
+    pub head: RequestHead,
+    /// Where the body ends, and whether the connection goes on.
+    pub framing: Framing,
+}
+
+/// A buffer of a thread, in which heads are read.
+#[derive(Debug)]
+pub struct Scratch {
+    bytes: Box<[u8]>,
+}
+
+impl Default for Scratch {
+    fn default() -> Scratch {
+        Scratch {
+            bytes: vec![0; HEAD_BYTES_MAX].into_boxed_slice(),
+        }
+    }
+}
+
+impl Scratch {
+    /// The bytes of the last request's head.
+    pub fn bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.bytes[range]
+    }
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u32,
+    connection: Option<Arc<Connection>>,
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    clients: HashMap<IpAddr, usize>,
+}
+
+/// Sockets that listen, and their connections.
+#[derive(Debug)]
+pub struct Server {
+    common: Arc<Common>,
+    epoll: OwnedFd,
+    bell: OwnedFd,
+    listeners: Mutex<Vec<OwnedFd>>,
+    /// Connections may be waiting to be accepted although the system will not say so again.
+    may_accept: AtomicBool,
+    connections: AtomicUsize,
+    slots: Mutex<Slots>,
+    ready: Mutex<VecDeque<Arc<Connection>>>,
+    /// Somebody waits until something happens.
+    has_waiter: AtomicBool,
+}
+
+const LISTENER: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
+
+/// So many are told at once.
+const EVENTS_MAX: usize = 128;
+
+/// So many connections are accepted before anything else is done.
+const ACCEPT_MAX: usize = 128;
+
+const GENERATION_BITS: u32 = 28;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Milliseconds of a clock that never goes back.
+fn clock() -> u64 {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+}
+
+impl Server {
+    /// A server that listens nowhere yet.
+    pub fn new(options: ServerOptions) -> io::Result<Server> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(&epoll, &bell, EventData::new_u64(BELL), flags)?;
+        Ok(Server {
+            common: Arc::new(Common {
+                options,
+                is_stopping: AtomicBool::new(false),
+                counters: Counters::default(),
+            }),
+            epoll,
+            bell,
+            listeners: Mutex::default(),
+            may_accept: AtomicBool::new(false),
+            connections: AtomicUsize::new(0),
+            slots: Mutex::default(),
+            ready: Mutex::default(),
+            has_waiter: AtomicBool::new(false),
+        })
+    }
+
+    /// What it takes.
+    pub fn options(&self) -> &ServerOptions {
+        &self.common.options
+    }
+
+    /// Accepts connections from a socket that listens and does not block.
+    pub fn listen(&self, listener: OwnedFd) -> io::Result<()> {
+        // What is accepted has the options of the listener. Sockets in the file system have no such option.
+        let _ = rustix::net::sockopt::set_tcp_nodelay(&listener, true);
+        rustix::io::ioctl_fionbio(&listener, true)?;
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(&self.epoll, &listener, EventData::new_u64(LISTENER), flags)?;
+        lock(&self.listeners).push(listener);
+        self.may_accept.store(true, Ordering::SeqCst);
+        self.ring();
+        Ok(())
+    }
+
+    /// What becomes readable when [`Server::next`] should be tried again.
+    pub fn readiness(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    /// Whether the caller is now the one who waits for [`Server::readiness`]: one is enough.
+    pub fn begin_to_wait(&self) -> bool {
+        !self.has_waiter.swap(true, Ordering::SeqCst)
+    }
+
+    /// Who waited does not wait any more.
+    pub fn end_waiting(&self) {
+        self.has_waiter.store(false, Ordering::SeqCst);
+    }
+
+    /// The next request, if there is one.
+    pub fn next(&self, scratch: &mut Scratch) -> Option<Request> {
+        loop {
+            let connection = lock(&self.ready).pop_front();
+            let Some(connection) = connection else {
+                if self.poll() {
+                    continue;
+                }
+                return None;
+            };
+            if let Some(request) = self.advance(&connection, scratch) {
+                self.common
+                    .counters
+                    .requests
+                    .fetch_add(1, Ordering::Relaxed);
+                return Some(request);
+            }
+        }
+    }
+
+    /// Asks the system what has happened; whether there is something to look at.
+    fn poll(&self) -> bool {
+        let mut buffer = [const { MaybeUninit::<Event>::uninit() }; EVENTS_MAX];
+        let nothing = rustix::event::Timespec::default();
+        let Ok((events, _)) = epoll::wait(&self.epoll, &mut buffer, Some(&nothing)) else {
+            return false;
+        };
+        let mut accepts = self.may_accept.load(Ordering::Relaxed);
+        let mut queued = Vec::new();
+        if !events.is_empty() {
+            let slots = lock(&self.slots);
+            for event in events.iter() {
+                let (data, flags) = (event.data, event.flags);
+                match data.u64() {
+                    LISTENER => accepts = true,
+                    BELL => {}
+                    id => {
+                        let Some(connection) = slots.find(id) else {
+                            continue;
+                        };
+                        let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+                        if connection.has_event(flags.intersects(ended)) {
+                            queued.push(connection.clone());
+                        }
+                    }
+                }
+            }
+        }
+        if accepts {
+            self.accept(&mut queued);
+        }
+        let is_any = !queued.is_empty();
+        lock(&self.ready).extend(queued);
+        is_any
+    }
+
+    fn accept(&self, queued: &mut Vec<Arc<Connection>>) {
+        self.may_accept.store(false, Ordering::SeqCst);
+        let listeners = lock(&self.listeners);
+        for listener in listeners.iter() {
+            for turn in 0.. {
+                let count = self.connections.load(Ordering::Relaxed);
+                if turn == ACCEPT_MAX || count >= self.common.options.connections_max {
+                    self.may_accept.store(true, Ordering::SeqCst);
+                    // Otherwise the end of a connection rings.
+                    if turn == ACCEPT_MAX {
+                        self.ring();
+                    }
+                    break;
+                }
+                let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+                match rustix::net::acceptfrom_with(listener, flags) {
+                    Ok((descriptor, peer)) => {
+                        let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+                        queued.extend(self.admit(descriptor, peer));
+                    }
+                    Err(Errno::AGAIN) => break,
+                    // What concerns one connection only.
+                    Err(Errno::CONNABORTED | Errno::INTR | Errno::PERM | Errno::PROTO) => {}
+                    Err(_) => {
+                        // Out of descriptors or memory: tried again when a connection ends or time passes.
+                        self.may_accept.store(true, Ordering::SeqCst);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn admit(&self, descriptor: OwnedFd, peer: Option<SocketAddr>) -> Option<Arc<Connection>> {
+        let mut slots = lock(&self.slots);
+        if let (Some(limit), Some(peer)) = (self.common.options.connections_per_client, peer) {
+            let count = slots.clients.entry(peer.ip()).or_default();
+            if *count >= limit {
+                self.common
+                    .counters
+                    .turned_away
+                    .fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+            *count += 1;
+        }
+        let deadline = clock() + self.common.options.head_time.as_millis() as u64;
+        let connection =
+            slots.insert(|id| Connection::new(id, descriptor, peer, deadline, self.common.clone()));
+        drop(slots);
+        self.connections.fetch_add(1, Ordering::SeqCst);
+        self.common
+            .counters
+            .accepted
+            .fetch_add(1, Ordering::Relaxed);
+        let data = EventData::new_u64(connection.id());
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        if epoll::add(&self.epoll, connection.descriptor(), data, flags).is_err() {
+            self.close(&connection);
+            return None;
+        }
+        // Most often the first request is there already.
+        Some(connection)
+    }
+
+    /// Does for a connection what can be done without anybody: gives a request if that has come.
+    fn advance(&self, connection: &Arc<Connection>, scratch: &mut Scratch) -> Option<Request> {
+        match connection.advance(scratch) {
+            Advance::Request(request) => Some(request),
+            Advance::Close => {
+                self.close(connection);
+                None
+            }
+            Advance::Rest => {
+                self.rest(connection);
+                None
+            }
+        }
+    }
+
+    /// Nobody works at the connection until something happens.
+    fn rest(&self, connection: &Arc<Connection>) {
+        if !connection.rest() {
+            lock(&self.ready).push_back(connection.clone());
+        }
+    }
+
+    fn close(&self, connection: &Connection) {
+        let mut slots = lock(&self.slots);
+        if !slots.remove(connection.id()) {
+            return;
+        }
+        if let Some(peer) = connection.peer()
+            && self.common.options.connections_per_client.is_some()
+            && let Some(count) = slots.clients.get_mut(&peer.ip())
+        {
+            *count -= 1;
+            if *count == 0 {
+                slots.clients.remove(&peer.ip());
+            }
+        }
+        drop(slots);
+        self.connections.fetch_sub(1, Ordering::SeqCst);
+        connection.shut_down();
+        if self.may_accept.load(Ordering::SeqCst) || self.common.is_stopping.load(Ordering::SeqCst)
+        {
+            self.ring();
+        }
+    }
+
+    fn ring(&self) {
+        // It fails only when it was rung 2^64 times.
+        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+    }
+
+    /// Has those who wait for requests look again.
+    pub fn wake(&self) {
+        self.ring();
+    }
+
+    fn find(&self, id: u64) -> Option<Arc<Connection>> {
+        lock(&self.slots).find(id).cloned()
+    }
+
+    /// Sends a whole response, or what is left of one. Whether the connection goes on is up to the request, and to
+    /// `closes`. `false` if the connection has ended, or this is not its present request.
+    pub fn respond(&self, id: u64, serial: u32, bytes: &[u8], closes: bool) -> bool {
+        let Some(connection) = self.find(id) else {
+            return false;
+        };
+        let closes = closes || self.common.is_stopping.load(Ordering::Relaxed);
+        match connection.respond(serial, bytes, closes) {
+            None => return false,
+            Some(Advance::Close) => self.close(&connection),
+            Some(_) => self.rest(&connection),
+        }
+        true
+    }
+
+    /// Sends the head of a response whose body is written to the handle that this gives.
+    pub fn respond_with_body(
+        &self,
+        id: u64,
+        serial: u32,
+        head: &[u8],
+        coding: BodyCoding,
+        closes: bool,
+    ) -> Option<Arc<Handle>> {
+        let connection = self.find(id)?;
+        connection.begin_response(serial, head, coding, closes)?;
+        let patience = self.common.options.body_time;
+        Some(body::writer(connection, serial, patience))
+    }
+
+    /// Completes a response whose body was written. `false` if that is not possible; the connection has then ended.
+    pub fn end_response(&self, id: u64, serial: u32) -> bool {
+        let Some(connection) = self.find(id) else {
+            return false;
+        };
+        match connection.last_bytes(serial) {
+            Some(bytes) => self.respond(id, serial, bytes, false),
+            None => {
+                self.abort(id, serial);
+                false
+            }
+        }
+    }
+
+    /// Where the body of a request is read.
+    pub fn body(&self, id: u64, serial: u32) -> Option<Arc<Handle>> {
+        let connection = self.find(id)?;
+        Some(body::reader(
+            connection,
+            serial,
+            self.common.options.body_time,
+        ))
+    }
+
+    /// Takes the connection of a request out of the server, for another protocol: what is read from it and written to it.
+    /// What was to be sent before is sent first.
+    pub fn detach(&self, id: u64, serial: u32) -> Option<(Arc<Handle>, Arc<Handle>)> {
+        let connection = self.find(id)?;
+        connection.detach(serial)?;
+        // It is counted until its handles are closed, but not looked at any more.
+        let _ = epoll::delete(&self.epoll, connection.descriptor());
+        lock(&self.slots).remove(id);
+        self.connections.fetch_sub(1, Ordering::SeqCst);
+        Some(body::whole(connection))
+    }
+
+    /// Ends a connection whose response cannot be completed.
+    pub fn abort(&self, id: u64, serial: u32) {
+        if let Some(connection) = self.find(id)
+            && connection.is_at(serial)
+        {
+            self.close(&connection);
+        }
+    }
+
+    /// Why the body of a request could not be read: the status to answer with.
+    pub fn fault(&self, id: u64, serial: u32) -> Option<u16> {
+        self.find(id)?.fault(serial)
+    }
+
+    /// Whether a response was begun.
+    pub fn has_begun(&self, id: u64, serial: u32) -> bool {
+        self.find(id)
+            .is_none_or(|connection| connection.has_begun(serial))
+    }
+
+    /// Who made a request, unless that is not of the Internet.
+    pub fn peer(&self, id: u64) -> Option<SocketAddr> {
+        self.find(id)?.peer()
+    }
+
+    /// Ends what has taken too long. To be called about once in a second while there are connections.
+    pub fn sweep(&self) {
+        let now = clock();
+        let is_stopping = self.common.is_stopping.load(Ordering::SeqCst);
+        let overdue: Vec<Arc<Connection>> = lock(&self.slots)
+            .slots
+            .iter()
+            .filter_map(|slot| slot.connection.as_ref())
+            .filter(|connection| connection.is_overdue(now, is_stopping))
+            .cloned()
+            .collect();
+        let mut is_any = false;
+        for connection in overdue {
+            if connection.expire() {
+                is_any = true;
+                lock(&self.ready).push_back(connection);
+            }
+        }
+        if is_any || self.may_accept.load(Ordering::SeqCst) {
+            self.ring();
+        }
+    }
+
+    /// Stops accepting; connections end when they have answered what they are at.
+    pub fn stop(&self) {
+        // What the system has accepted already is answered.
+        let mut queued = Vec::new();
+        self.accept(&mut queued);
+        lock(&self.ready).extend(queued);
+        self.common.is_stopping.store(true, Ordering::SeqCst);
+        for listener in lock(&self.listeners).drain(..) {
+            let _ = epoll::delete(&self.epoll, &listener);
+        }
+        self.sweep();
+        self.ring();
+    }
+
+    /// Whether [`Server::stop`] was called.
+    pub fn is_stopping(&self) -> bool {
+        self.common.is_stopping.load(Ordering::SeqCst)
+    }
+
+    /// Whether that was called and nothing is left.
+    pub fn has_stopped(&self) -> bool {
+        self.is_stopping() && self.connections.load(Ordering::SeqCst) == 0
+    }
+
+    /// Closes all connections.
+    pub fn close_all(&self) {
+        let all: Vec<Arc<Connection>> = lock(&self.slots)
+            .slots
+            .iter()
+            .filter_map(|slot| slot.connection.clone())
+            .collect();
+        for connection in all {
+            self.close(&connection);
+        }
+    }
+
+    /// Numbers about the server.
+    pub fn statistics(&self) -> ServerStatistics {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ServerStatistics {
+            connections: self.connections.load(Ordering::Relaxed),
+            accepted: read(&self.common.counters.accepted),
+            requests: read(&self.common.counters.requests),
+            refused: read(&self.common.counters.refused),
+            timed_out: read(&self.common.counters.timed_out),
+            turned_away: read(&self.common.counters.turned_away),
+            bytes_in: read(&self.common.counters.bytes_in),
+            bytes_out: read(&self.common.counters.bytes_out),
+        }
+    }
+}
+
+/// How the body of a response is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyCoding {
+    /// In chunks.
+    Chunked,
+    /// So many bytes; more are an error, fewer end the connection.
+    Known(u64),
+    /// Until the connection ends.
+    UntilEnd,
+    /// Not at all: the request was for the head only.
+    Ignored,
+}
+
+impl Slots {
+    fn insert(&mut self, make: impl FnOnce(u64) -> Connection) -> Arc<Connection> {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            (self.slots.len() - 1) as u32
+        });
+        let slot = &mut self.slots[index as usize];
+        let id = u64::from(slot.generation) << 32 | u64::from(index);
+        let connection = Arc::new(make(id));
+        slot.connection = Some(connection.clone());
+        connection
+    }
+
+    fn find(&self, id: u64) -> Option<&Arc<Connection>> {
+        let slot = self.slots.get((id & 0xFFFF_FFFF) as usize)?;
+        slot.connection
+            .as_ref()
+            .filter(|_| u64::from(slot.generation) == id >> 32)
+    }
+
+    fn remove(&mut self, id: u64) -> bool {
+        if self.find(id).is_none() {
+            return false;
+        }
+        let index = (id & 0xFFFF_FFFF) as u32;
+        let slot = &mut self.slots[index as usize];
+        slot.connection = None;
+        slot.generation = (slot.generation + 1) & ((1 << GENERATION_BITS) - 1);
+        self.free.push(index);
+        true
+    }
+}

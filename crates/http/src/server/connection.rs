@@ -1,0 +1,859 @@
+//! One connection: who works at it, and what it is at.
+//!
+//! | state | means | an event |
+//! |---|---|---|
+//! | `IDLE` | nobody works at it | makes it `QUEUED` |
+//! | `QUEUED` | it waits to be looked at | changes nothing |
+//! | `BUSY` | somebody works at it, or has its request | makes it `DIRTY` |
+//! | `DIRTY` | the same, and it is to be looked at afterwards | changes nothing |
+//!
+//! Events come at edges: who reads less than there was room for has read everything, and the next bytes are another event.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+
+use super::{BodyCoding, Common, Request, Scratch, clock, lock};
+use crate::chunked::{ChunkReader, LAST_CHUNK, Piece, push_chunk};
+use crate::framing::{BodyLength, Framing};
+use crate::head::{EndSearch, Fault, Malformed, read_request};
+use crate::response::plain_response;
+
+const IDLE: u8 = 0;
+const QUEUED: u8 = 1;
+const BUSY: u8 = 2;
+const DIRTY: u8 = 3;
+
+/// So much of a body that nobody has read is read and thrown away, so that the connection can go on.
+const DISCARD_MAX: u64 = 256 * 1024;
+
+/// How long a connection that was refused is read from, so that the answer is not lost.
+const LINGER: u64 = 2000;
+
+/// Tells a client that it may send the body.
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// Bytes read at once from bodies.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// What a connection is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Reading a head.
+    Head,
+    /// Somebody has the request.
+    Handling,
+    /// The response is complete and goes out.
+    Writing,
+    /// The rest of the request's body is thrown away.
+    Discarding,
+    /// The last response is out; what still comes is thrown away until the other side closes.
+    Lingering,
+    /// It belongs to somebody else.
+    Detached,
+}
+
+/// Where a request's body stands.
+#[derive(Clone, Debug)]
+enum Body {
+    Known(u64),
+    Chunked(ChunkReader),
+}
+
+impl Body {
+    fn has_ended(&self) -> bool {
+        match self {
+            Body::Known(left) => *left == 0,
+            Body::Chunked(reader) => reader.has_ended(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Inner {
+    phase: Phase,
+    serial: u32,
+    /// Read and not consumed.
+    input: Vec<u8>,
+    consumed: usize,
+    search: EndSearch,
+    /// To be written, from `written` on.
+    output: Vec<u8>,
+    written: usize,
+    body: Body,
+    body_bytes: u64,
+    fault: Option<Fault>,
+    /// The client waits to be told that it may send the body.
+    expects_continue: bool,
+    keeps_alive: bool,
+    /// Something of the response was given.
+    has_begun: bool,
+    /// How its body is written.
+    coding: BodyCoding,
+}
+
+pub(super) struct Connection {
+    id: u64,
+    descriptor: Arc<OwnedFd>,
+    peer: Option<SocketAddr>,
+    state: AtomicU8,
+    /// The other side has ended its direction, or everything.
+    has_ended: AtomicBool,
+    /// When what it is at takes too long, in milliseconds of [`clock`]; 0 is never.
+    deadline: AtomicU64,
+    has_expired: AtomicBool,
+    inner: Mutex<Inner>,
+    common: Arc<Common>,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Connection")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What comes of working at a connection.
+pub(super) enum Advance {
+    /// There is a request; its bearer is at the connection now.
+    Request(Request),
+    /// Nothing to do until something happens.
+    Rest,
+    /// It is over.
+    Close,
+}
+
+/// How an attempt to write ended.
+enum Sent {
+    All,
+    Some,
+    Failed,
+}
+
+impl Inner {
+    fn unread(&self) -> &[u8] {
+        &self.input[self.consumed..]
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.consumed += count;
+        if self.consumed == self.input.len() {
+            // A connection that rests has no buffer.
+            self.input = Vec::new();
+            self.consumed = 0;
+        }
+    }
+
+    fn has_output(&self) -> bool {
+        self.written < self.output.len()
+    }
+}
+
+impl Connection {
+    pub(super) fn new(
+        id: u64,
+        descriptor: OwnedFd,
+        peer: Option<SocketAddr>,
+        deadline: u64,
+        common: Arc<Common>,
+    ) -> Connection {
+        Connection {
+            id,
+            descriptor: Arc::new(descriptor),
+            peer,
+            state: AtomicU8::new(QUEUED),
+            has_ended: AtomicBool::new(false),
+            deadline: AtomicU64::new(deadline),
+            has_expired: AtomicBool::new(false),
+            common,
+            inner: Mutex::new(Inner {
+                phase: Phase::Head,
+                serial: 0,
+                input: Vec::new(),
+                consumed: 0,
+                search: EndSearch::default(),
+                output: Vec::new(),
+                written: 0,
+                body: Body::Known(0),
+                body_bytes: 0,
+                fault: None,
+                expects_continue: false,
+                keeps_alive: true,
+                has_begun: false,
+                coding: BodyCoding::Ignored,
+            }),
+        }
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    pub(super) fn descriptor(&self) -> &Arc<OwnedFd> {
+        &self.descriptor
+    }
+
+    /// Something has happened; whether the connection is to be queued for it.
+    pub(super) fn has_event(&self, has_ended: bool) -> bool {
+        if has_ended {
+            self.has_ended.store(true, Ordering::SeqCst);
+        }
+        self.mark()
+    }
+
+    fn mark(&self) -> bool {
+        let mark = |state| match state {
+            IDLE => Some(QUEUED),
+            BUSY => Some(DIRTY),
+            _ => None,
+        };
+        let update = self
+            .state
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, mark);
+        update == Ok(IDLE)
+    }
+
+    /// Nobody works at it any more. If it is to be looked at again it is `QUEUED`, and this is `false`.
+    pub(super) fn rest(&self) -> bool {
+        let rested = self
+            .state
+            .compare_exchange(BUSY, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+        if rested.is_err() {
+            self.state.store(QUEUED, Ordering::SeqCst);
+        }
+        rested.is_ok()
+    }
+
+    pub(super) fn is_overdue(&self, now: u64, is_stopping: bool) -> bool {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        let is_late = deadline != 0 && deadline <= now;
+        (is_late || is_stopping) && self.state.load(Ordering::SeqCst) == IDLE
+    }
+
+    /// Has it looked at because its time is over; whether it is to be queued for that.
+    pub(super) fn expire(&self) -> bool {
+        self.has_expired.store(true, Ordering::SeqCst);
+        self.mark()
+    }
+
+    fn body_time(&self) -> u64 {
+        self.common.options.body_time.as_millis() as u64
+    }
+
+    fn set_deadline(&self, after: u64) {
+        self.deadline.store(clock() + after, Ordering::Relaxed);
+    }
+
+    /// No handle that is still held reaches the other side.
+    pub(super) fn shut_down(&self) {
+        if Arc::strong_count(&self.descriptor) > 1 || lock(&self.inner).phase == Phase::Handling {
+            let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Both);
+        }
+    }
+
+    pub(super) fn advance(&self, scratch: &mut Scratch) -> Advance {
+        self.state.store(BUSY, Ordering::SeqCst);
+        let mut inner = lock(&self.inner);
+        if self.has_expired.swap(false, Ordering::SeqCst) && self.ends_by_time(&mut inner) {
+            return Advance::Close;
+        }
+        loop {
+            let next = match inner.phase {
+                Phase::Head => self.read_head(&mut inner, scratch),
+                Phase::Writing => match self.send(&mut inner) {
+                    Sent::All => self.end_of_response(&mut inner),
+                    Sent::Some => {
+                        // It is read, however slowly.
+                        self.set_deadline(self.body_time());
+                        Some(Advance::Rest)
+                    }
+                    Sent::Failed => Some(Advance::Close),
+                },
+                Phase::Discarding => self.discard(&mut inner, scratch),
+                Phase::Lingering => self.linger(scratch),
+                // Its bearer goes on.
+                Phase::Handling | Phase::Detached => Some(Advance::Rest),
+            };
+            if let Some(next) = next {
+                return next;
+            }
+        }
+    }
+
+    /// What becomes of a connection that took too long, or is to end anyway; whether it ends at once.
+    fn ends_by_time(&self, inner: &mut Inner) -> bool {
+        let is_late = self.deadline.load(Ordering::Relaxed) <= clock();
+        match inner.phase {
+            Phase::Handling | Phase::Detached => false,
+            Phase::Writing | Phase::Discarding if !is_late => false,
+            Phase::Head if !inner.unread().is_empty() => {
+                if is_late {
+                    self.common
+                        .counters
+                        .timed_out
+                        .fetch_add(1, Ordering::Relaxed);
+                    self.refuse(
+                        inner,
+                        Malformed {
+                            fault: Fault::Slow,
+                            position: 0,
+                        },
+                    );
+                }
+                false
+            }
+            // It was accepted and may be about to send its first request.
+            Phase::Head if !is_late && inner.serial == 0 => false,
+            // Bytes may have come just now.
+            Phase::Head if !is_late => {
+                let mut byte = [0];
+                let waits = rustix::net::recv(&*self.descriptor, &mut byte, RecvFlags::PEEK);
+                !matches!(waits, Ok((count, _)) if count > 0)
+            }
+            _ => {
+                self.common
+                    .counters
+                    .timed_out
+                    .fetch_add(1, Ordering::Relaxed);
+                true
+            }
+        }
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> rustix::io::Result<usize> {
+        loop {
+            match rustix::net::recv(&*self.descriptor, &mut *buffer, RecvFlags::empty()) {
+                Err(Errno::INTR) => {}
+                Ok((count, _)) => {
+                    self.common
+                        .counters
+                        .bytes_in
+                        .fetch_add(count as u64, Ordering::Relaxed);
+                    return Ok(count);
+                }
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    /// Reads until there is a head. `None` if the phase has changed.
+    fn read_head(&self, inner: &mut Inner, scratch: &mut Scratch) -> Option<Advance> {
+        let limits = &self.common.options.head;
+        if !inner.unread().is_empty() {
+            // What came with the request before, or a part of this one.
+            let unread = inner.unread();
+            let count = unread.len().min(scratch.bytes.len());
+            scratch.bytes[..count].copy_from_slice(&unread[..count]);
+            if inner.search.may_have_ended(&scratch.bytes[..count]) || count >= limits.bytes {
+                match self.take_head(inner, scratch, count) {
+                    Ok(None) => {}
+                    Ok(Some(request)) => return Some(Advance::Request(request)),
+                    Err(malformed) => {
+                        self.refuse(inner, malformed);
+                        return None;
+                    }
+                }
+            }
+        }
+        let before = inner.unread().len();
+        let room = limits.bytes.min(scratch.bytes.len());
+        let count = match self.receive(&mut scratch.bytes[before..room]) {
+            Ok(0) => return Some(Advance::Close),
+            Ok(count) => count,
+            Err(Errno::AGAIN) => return Some(Advance::Rest),
+            Err(_) => return Some(Advance::Close),
+        };
+        if before + count == room {
+            // There may be more.
+            self.mark();
+        }
+        if before == 0 {
+            inner.search = EndSearch::default();
+            if inner.serial > 0 {
+                self.set_deadline(self.common.options.head_time.as_millis() as u64);
+            }
+        }
+        let read = before + count;
+        let may_have_ended = before == 0 || inner.search.may_have_ended(&scratch.bytes[..read]);
+        let taken = if may_have_ended || read >= room {
+            self.take_head(inner, scratch, read)
+        } else {
+            Ok(None)
+        };
+        match taken {
+            Ok(Some(request)) => Some(Advance::Request(request)),
+            Ok(None) => {
+                if before == 0 {
+                    inner.search.may_have_ended(&scratch.bytes[..read]);
+                }
+                inner.consumed = 0;
+                inner.input.clear();
+                inner.input.extend_from_slice(&scratch.bytes[..read]);
+                Some(Advance::Rest)
+            }
+            Err(malformed) => {
+                self.refuse(inner, malformed);
+                None
+            }
+        }
+    }
+
+    /// Takes the head at the start of the scratch, if it is whole. What follows it is kept.
+    fn take_head(
+        &self,
+        inner: &mut Inner,
+        scratch: &mut Scratch,
+        count: usize,
+    ) -> Result<Option<Request>, Malformed> {
+        let bytes = &scratch.bytes[..count];
+        let Some(head) = read_request(bytes, &self.common.options.head)? else {
+            return Ok(None);
+        };
+        let framing = Framing::of_request(bytes, &head)?;
+        if let (BodyLength::Known(length), Some(limit)) =
+            (framing.body, self.common.options.body_max)
+            && length > limit
+        {
+            return Err(Malformed {
+                fault: Fault::BodyLength,
+                position: head.length,
+            });
+        }
+        if inner.unread().is_empty() {
+            inner.consumed = 0;
+            inner.input = bytes[head.length..].to_vec();
+        } else if inner.unread().len() == count {
+            inner.consume(head.length);
+        } else {
+            // A part was there before, and the rest has just been read.
+            inner.consumed = 0;
+            inner.input.clear();
+            inner.input.extend_from_slice(&bytes[head.length..]);
+        }
+        inner.phase = Phase::Handling;
+        inner.serial = inner.serial.wrapping_add(1) & 0x0FFF_FFFF;
+        inner.search = EndSearch::default();
+        inner.body = match framing.body {
+            BodyLength::Chunked => Body::Chunked(ChunkReader::default()),
+            BodyLength::Known(length) => Body::Known(length),
+            BodyLength::UntilEnd => Body::Known(0),
+        };
+        inner.body_bytes = 0;
+        inner.fault = None;
+        inner.expects_continue = framing.expects_continue;
+        inner.keeps_alive = framing.keeps_alive;
+        inner.has_begun = false;
+        self.deadline.store(0, Ordering::Relaxed);
+        Ok(Some(Request {
+            id: self.id,
+            serial: inner.serial,
+            head,
+            framing,
+        }))
+    }
+
+    /// Answers what is no request; the connection ends.
+    fn refuse(&self, inner: &mut Inner, malformed: Malformed) {
+        self.common.counters.refused.fetch_add(1, Ordering::Relaxed);
+        let status = malformed.fault.status();
+        inner.output = plain_response(status, &format!("{malformed}\n"));
+        inner.written = 0;
+        inner.keeps_alive = false;
+        inner.body = Body::Known(0);
+        inner.input = Vec::new();
+        inner.consumed = 0;
+        inner.phase = Phase::Writing;
+        // What else comes is no request.
+        inner.fault = Some(malformed.fault);
+        self.set_deadline(self.body_time());
+    }
+
+    fn send(&self, inner: &mut Inner) -> Sent {
+        while inner.has_output() {
+            let rest = &inner.output[inner.written..];
+            match rustix::net::send(&*self.descriptor, rest, SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    self.common
+                        .counters
+                        .bytes_out
+                        .fetch_add(count as u64, Ordering::Relaxed);
+                    inner.written += count;
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Sent::Some,
+                Err(_) => return Sent::Failed,
+            }
+        }
+        inner.output = Vec::new();
+        inner.written = 0;
+        Sent::All
+    }
+
+    /// The response is out: what comes next on the connection. `None` to go on with the new phase.
+    fn end_of_response(&self, inner: &mut Inner) -> Option<Advance> {
+        if !inner.keeps_alive {
+            let is_clean =
+                inner.fault.is_none() && inner.body.has_ended() && inner.unread().is_empty();
+            if is_clean {
+                return Some(Advance::Close);
+            }
+            let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Write);
+            inner.input = Vec::new();
+            inner.consumed = 0;
+            inner.phase = Phase::Lingering;
+            self.set_deadline(LINGER);
+            return None;
+        }
+        if !inner.body.has_ended() {
+            inner.phase = Phase::Discarding;
+            self.set_deadline(self.body_time());
+            return None;
+        }
+        inner.phase = Phase::Head;
+        self.set_deadline(self.common.options.idle.as_millis() as u64);
+        if inner.unread().is_empty() {
+            // The end of the other side came with the last request, and there will be no further event.
+            if self.has_ended.load(Ordering::SeqCst)
+                || self.common.is_stopping.load(Ordering::SeqCst)
+            {
+                self.mark();
+            }
+            return Some(Advance::Rest);
+        }
+        // Others have their turn first.
+        self.mark();
+        Some(Advance::Rest)
+    }
+
+    fn discard(&self, inner: &mut Inner, scratch: &mut Scratch) -> Option<Advance> {
+        let is_known_too_long = matches!(inner.body, Body::Known(left) if left > DISCARD_MAX);
+        if inner.expects_continue || is_known_too_long {
+            // Who waits to be told may send a body or not: what follows cannot be told apart.
+            inner.keeps_alive = false;
+            return self.end_of_response(inner);
+        }
+        loop {
+            match self.read_body(inner, &mut scratch.bytes[..CHUNK_BYTES]) {
+                Ok(0) => return self.end_of_response(inner),
+                Ok(_) if inner.body_bytes > DISCARD_MAX => {
+                    inner.keeps_alive = false;
+                    return self.end_of_response(inner);
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Some(Advance::Rest);
+                }
+                Err(_) => return Some(Advance::Close),
+            }
+        }
+    }
+
+    fn linger(&self, scratch: &mut Scratch) -> Option<Advance> {
+        // So much is certainly no mistake.
+        for _ in 0..64 {
+            let buffer = &mut scratch.bytes[..CHUNK_BYTES];
+            match rustix::net::recv(&*self.descriptor, &mut *buffer, RecvFlags::empty()) {
+                Ok((0, _)) => return Some(Advance::Close),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Some(Advance::Rest),
+                Err(_) => return Some(Advance::Close),
+            }
+        }
+        Some(Advance::Close)
+    }
+
+    /// Reads of the request's body; 0 is its end.
+    fn read_body(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if inner.body.has_ended() || buffer.is_empty() {
+                return Ok(0);
+            }
+            if inner.unread().is_empty()
+                && let Body::Known(left) = &mut inner.body
+            {
+                // Straight to where it is wanted.
+                let room = buffer
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX));
+                let count = self.receive(&mut buffer[..room])?;
+                if count == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                *left -= count as u64;
+                inner.body_bytes += count as u64;
+                return Ok(count);
+            }
+            match self.take_piece(inner, buffer)? {
+                Some(count) => return Ok(count),
+                None if inner.body.has_ended() => {}
+                None => self.fill(inner)?,
+            }
+        }
+    }
+
+    /// Reads of the body for the bearer of a request.
+    pub(super) fn read_body_of(&self, serial: u32, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut inner = lock(&self.inner);
+        if inner.phase == Phase::Detached {
+            return self.read_raw(&mut inner, buffer);
+        }
+        if !Connection::is_current(&inner, serial) {
+            return Err(io::Error::other("the request is over"));
+        }
+        if inner.expects_continue {
+            inner.expects_continue = false;
+            inner.output.extend_from_slice(CONTINUE);
+            if matches!(self.send(&mut inner), Sent::Failed) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        }
+        let count = self.read_body(&mut inner, buffer)?;
+        let limit = self.common.options.body_max;
+        if limit.is_some_and(|limit| inner.body_bytes > limit) {
+            inner.fault = Some(Fault::BodyLength);
+            inner.keeps_alive = false;
+            return Err(io::Error::other(Fault::BodyLength.text()));
+        }
+        Ok(count)
+    }
+
+    /// Reads what comes, of another protocol.
+    fn read_raw(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<usize> {
+        if inner.unread().is_empty() {
+            return Ok(self.receive(buffer)?);
+        }
+        let count = inner.unread().len().min(buffer.len());
+        buffer[..count].copy_from_slice(&inner.unread()[..count]);
+        inner.consume(count);
+        Ok(count)
+    }
+
+    /// Writes of the body for the bearer of a request, as its coding wants it; nothing new while the other side has not
+    /// taken what was written before.
+    pub(super) fn write_body_of(&self, serial: u32, bytes: &[u8]) -> io::Result<usize> {
+        let mut inner = lock(&self.inner);
+        let is_raw = inner.phase == Phase::Detached;
+        if !(is_raw || Connection::is_current(&inner, serial) && inner.has_begun) {
+            return Err(io::Error::other("the response is over"));
+        }
+        match self.send(&mut inner) {
+            Sent::All => {}
+            Sent::Some => return Err(io::ErrorKind::WouldBlock.into()),
+            Sent::Failed => return Err(io::ErrorKind::BrokenPipe.into()),
+        }
+        let mut bytes = bytes;
+        match &mut inner.coding {
+            _ if is_raw => inner.output.extend_from_slice(bytes),
+            BodyCoding::Ignored => {}
+            BodyCoding::Chunked => push_chunk(&mut inner.output, bytes),
+            BodyCoding::UntilEnd => inner.output.extend_from_slice(bytes),
+            BodyCoding::Known(0) if !bytes.is_empty() => {
+                return Err(io::Error::other(
+                    "the body is longer than its Content-Length",
+                ));
+            }
+            BodyCoding::Known(left) => {
+                bytes = &bytes[..bytes
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX))];
+                *left -= bytes.len() as u64;
+                inner.output.extend_from_slice(bytes);
+            }
+        }
+        // What is not taken now goes before what comes next.
+        match self.send(&mut inner) {
+            Sent::Failed => Err(io::ErrorKind::BrokenPipe.into()),
+            Sent::All | Sent::Some => Ok(bytes.len()),
+        }
+    }
+
+    /// What is still to be sent of a response whose body was written; `None` if the body is shorter than was said.
+    pub(super) fn last_bytes(&self, serial: u32) -> Option<&'static [u8]> {
+        let inner = lock(&self.inner);
+        match inner.coding {
+            _ if !(Connection::is_current(&inner, serial) && inner.has_begun) => None,
+            BodyCoding::Chunked => Some(LAST_CHUNK),
+            BodyCoding::Known(0) | BodyCoding::UntilEnd | BodyCoding::Ignored => Some(b""),
+            BodyCoding::Known(_) => None,
+        }
+    }
+
+    /// Ends what belongs to another protocol: the writing, or both directions.
+    pub(super) fn end_raw(&self, direction: Shutdown) {
+        if lock(&self.inner).phase == Phase::Detached {
+            let _ = rustix::net::shutdown(&self.descriptor, direction);
+        }
+    }
+
+    /// Appends what has come to what was read.
+    fn fill(&self, inner: &mut Inner) -> io::Result<()> {
+        inner.input.drain(..inner.consumed);
+        inner.consumed = 0;
+        let before = inner.input.len();
+        inner.input.resize(before + CHUNK_BYTES, 0);
+        let outcome = self.receive(&mut inner.input[before..]);
+        inner
+            .input
+            .truncate(before + outcome.as_ref().copied().unwrap_or(0));
+        match outcome {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Takes bytes of the body from what was read; `None` if more has to be read first, or it has ended.
+    fn take_piece(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            let unread = &inner.input[inner.consumed..];
+            let piece = match &mut inner.body {
+                Body::Known(left) => {
+                    let room = buffer
+                        .len()
+                        .min(usize::try_from(*left).unwrap_or(usize::MAX));
+                    let count = room.min(unread.len());
+                    *left -= count as u64;
+                    Piece::Data(count)
+                }
+                Body::Chunked(reader) => {
+                    let limits = &self.common.options.head;
+                    match reader.next(unread, buffer.len(), limits) {
+                        Ok(piece) => piece,
+                        Err(malformed) => {
+                            inner.fault = Some(malformed.fault);
+                            inner.keeps_alive = false;
+                            return Err(io::Error::other(malformed.fault.text()));
+                        }
+                    }
+                }
+            };
+            match piece {
+                Piece::Data(0) | Piece::More => return Ok(None),
+                Piece::Data(count) => {
+                    buffer[..count].copy_from_slice(&unread[..count]);
+                    inner.consume(count);
+                    inner.body_bytes += count as u64;
+                    return Ok(Some(count));
+                }
+                Piece::Skip(count) => inner.consume(count),
+                Piece::End(count) => {
+                    inner.consume(count);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    fn is_current(inner: &Inner, serial: u32) -> bool {
+        inner.phase == Phase::Handling && inner.serial == serial
+    }
+
+    pub(super) fn is_at(&self, serial: u32) -> bool {
+        Connection::is_current(&lock(&self.inner), serial)
+    }
+
+    pub(super) fn fault(&self, serial: u32) -> Option<u16> {
+        let inner = lock(&self.inner);
+        let fault = inner
+            .fault
+            .filter(|_| Connection::is_current(&inner, serial))?;
+        Some(fault.status())
+    }
+
+    pub(super) fn has_begun(&self, serial: u32) -> bool {
+        let inner = lock(&self.inner);
+        inner.has_begun || !Connection::is_current(&inner, serial)
+    }
+
+    /// Completes the response with these bytes. `None` if this is not the present request.
+    pub(super) fn respond(&self, serial: u32, bytes: &[u8], closes: bool) -> Option<Advance> {
+        let mut inner = lock(&self.inner);
+        if !Connection::is_current(&inner, serial) {
+            return None;
+        }
+        inner.keeps_alive &= !closes;
+        inner.phase = Phase::Writing;
+        let mut rest = bytes;
+        if !inner.has_output() {
+            // Most often everything goes out at once, without a copy.
+            while !rest.is_empty() {
+                match rustix::net::send(&*self.descriptor, rest, SendFlags::NOSIGNAL) {
+                    Ok(count) => {
+                        self.common
+                            .counters
+                            .bytes_out
+                            .fetch_add(count as u64, Ordering::Relaxed);
+                        rest = &rest[count..];
+                    }
+                    Err(Errno::INTR) => {}
+                    Err(Errno::AGAIN) => break,
+                    Err(_) => return Some(Advance::Close),
+                }
+            }
+        }
+        if !rest.is_empty() {
+            inner.output.extend_from_slice(rest);
+        }
+        match self.send(&mut inner) {
+            Sent::All => {}
+            Sent::Some => {
+                self.set_deadline(self.body_time());
+                return Some(Advance::Rest);
+            }
+            Sent::Failed => return Some(Advance::Close),
+        }
+        match self.end_of_response(&mut inner) {
+            Some(next) => Some(next),
+            None => {
+                self.mark();
+                Some(Advance::Rest)
+            }
+        }
+    }
+
+    /// Begins a response whose body is written to a handle.
+    pub(super) fn begin_response(
+        &self,
+        serial: u32,
+        head: &[u8],
+        coding: BodyCoding,
+        closes: bool,
+    ) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if !Connection::is_current(&inner, serial) || inner.has_begun {
+            return None;
+        }
+        inner.keeps_alive &= !closes && coding != BodyCoding::UntilEnd;
+        inner.has_begun = true;
+        inner.coding = coding;
+        // Who answers before the body was read may still want it, unless this is a refusal.
+        let is_refusal = matches!(head.get(9), Some(b'4' | b'5'));
+        if std::mem::take(&mut inner.expects_continue) && !is_refusal {
+            inner.output.extend_from_slice(CONTINUE);
+        }
+        inner.output.extend_from_slice(head);
+        self.send(&mut inner);
+        Some(())
+    }
+
+    pub(super) fn detach(&self, serial: u32) -> Option<()> {
+        let mut inner = lock(&self.inner);
+        if !Connection::is_current(&inner, serial) {
+            return None;
+        }
+        inner.phase = Phase::Detached;
+        self.deadline.store(0, Ordering::Relaxed);
+        Some(())
+    }
+}

@@ -1,0 +1,381 @@
+//! The rows of HTTP: servers, requests as records, responses as bytes.
+//!
+//! A request's head goes to Scheme as one bytevector: an index of its fields, then its bytes. Fields are looked for there when
+//! somebody asks, so that a head is good for as long as anybody has it, and what nobody looks at costs nothing.
+
+mod heads;
+mod responses;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use canny_http::head::HeadLimits;
+use canny_http::server::{Request, Scratch, Server, ServerOptions};
+use canny_io::{IoError, Operation, Wait};
+use canny_sched::{Interest, Wake};
+use canny_tables::kinds::Kind;
+use canny_value::{ObjectRef, Value};
+use canny_vm::numbers::short_ratio_to_f64;
+use canny_vm::values::record_type;
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
+
+use super::host_objects::{make_object, number_of_value};
+use super::ports::table::port_over;
+use super::ports::{failed, flag};
+use super::tasks::{Then, resume, suspend};
+use crate::arguments::{Call, implementations};
+use crate::host::{Host, external};
+
+pub(crate) use canny_http::server::Server as HttpServer;
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%http-server" => make_server;
+    "%http-listen!" => listen;
+    "%http-next!" => next;
+    "%http-field" => heads::field;
+    "%http-fields" => heads::fields;
+    "%http-target" => heads::target;
+    "%http-respond!" => responses::respond;
+    "%http-respond-in-parts!" => responses::respond_in_parts;
+    "%http-end-response!" => |thread, call: Call| {
+        let (server, request) = request(thread, call)?;
+        Ok(Value::boolean(server.end_response(request.id, request.serial)))
+    };
+    "%http-body" => body;
+    "%http-detach!" => detach;
+    "%http-abort!" => |thread, call: Call| {
+        let (server, request) = request(thread, call)?;
+        server.abort(request.id, request.serial);
+        Ok(Value::UNSPECIFIED)
+    };
+    "%http-fault" => |thread, call: Call| {
+        let (server, request) = request(thread, call)?;
+        let status = server.fault(request.id, request.serial);
+        Ok(status.map_or(Value::FALSE, |status| Value::fixnum(status.into())))
+    };
+    "%http-begun?" => |thread, call: Call| {
+        let (server, request) = request(thread, call)?;
+        Ok(Value::boolean(server.has_begun(request.id, request.serial)))
+    };
+    "%http-peer" => |thread, call: Call| {
+        let (server, request) = request(thread, call)?;
+        Ok(match server.peer(request.id) {
+            Some(peer) => thread.string(&peer.to_string()),
+            None => Value::FALSE,
+        })
+    };
+    "%http-sweep!" => |thread, call: Call| {
+        let server = server(thread, call, call.at(0))?;
+        server.sweep();
+        Ok(Value::fixnum(server.statistics().connections as i64))
+    };
+    "%http-stop!" => |thread, call: Call| {
+        let server = server(thread, call, call.at(0))?;
+        server.stop();
+        if call.at(1).is_true() {
+            server.close_all();
+        }
+        Ok(Value::UNSPECIFIED)
+    };
+    "%http-wake!" => |thread, call: Call| {
+        server(thread, call, call.at(0))?.wake();
+        Ok(Value::UNSPECIFIED)
+    };
+    "%http-statistics" => statistics;
+    "%http-read-response" => heads::read_response;
+    "%http-reason" => |thread, call: Call| {
+        let status = call.index(thread, 0)?;
+        let reason = u16::try_from(status).map_or("", canny_http::response::reason);
+        Ok(thread.string(reason))
+    };
+    "%http-date" => |thread, call: Call| {
+        let seconds = call.at(0).as_fixnum();
+        let seconds = seconds.ok_or_else(|| call.type_error(thread, 0, "exact integer"))?;
+        thread.string_from_latin1(&canny_http::date::date(seconds))
+    };
+};
+
+/// Fields of requests, behind their type.
+mod request_field {
+    pub(super) const SERVER: usize = 1;
+    pub(super) const ID: usize = 2;
+    pub(super) const SERIAL: usize = 3;
+    pub(super) const METHOD: usize = 4;
+    pub(super) const FLAGS: usize = 5;
+    pub(super) const HEAD: usize = 6;
+    pub(super) const BODY: usize = 7;
+    /// Words at least.
+    pub(super) const WORDS: usize = 8;
+}
+
+/// Flags of requests.
+mod request_flag {
+    pub(super) const KEEPS_ALIVE: i64 = 1;
+    pub(super) const IS_NEW: i64 = 2;
+    pub(super) const IS_HEAD: i64 = 4;
+    pub(super) const UPGRADES: i64 = 8;
+}
+
+/// What a request record says of itself.
+#[derive(Clone, Copy)]
+struct Bearer {
+    id: u64,
+    serial: u32,
+    flags: i64,
+}
+
+thread_local! {
+    /// The server that this thread used last, and its number.
+    static LAST_SERVER: RefCell<Option<(u64, Arc<Server>)>> = const { RefCell::new(None) };
+    static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
+}
+
+fn server(thread: &mut Thread, call: Call, value: Value) -> Result<Arc<Server>, Raise> {
+    let number = number_of_value(value).unwrap_or(0);
+    let last = LAST_SERVER.with_borrow(|last| match last {
+        Some((of, server)) if *of == number => Some(server.clone()),
+        _ => None,
+    });
+    if let Some(server) = last {
+        return Ok(server);
+    }
+    let Some(server) = Host::of(thread).http_servers.find(number) else {
+        return Err(call.type_error_of(thread, 0, "HTTP server", value));
+    };
+    LAST_SERVER.set(Some((number, server.clone())));
+    Ok(server)
+}
+
+/// The first argument: a request, and its server.
+fn request(thread: &mut Thread, call: Call) -> Result<(Arc<Server>, Bearer), Raise> {
+    let record = call.object(thread, 0, Kind::Record, "request")?;
+    let bearer = || {
+        let number = |field: usize| record.field(field).as_fixnum();
+        Some(Bearer {
+            id: u64::try_from(number(request_field::ID)?).ok()?,
+            serial: u32::try_from(number(request_field::SERIAL)?).ok()?,
+            flags: number(request_field::FLAGS)?,
+        })
+    };
+    let bearer = if record.length() < request_field::WORDS {
+        None
+    } else {
+        bearer()
+    };
+    let Some(bearer) = bearer else {
+        return Err(call.type_error(thread, 0, "request of a server"));
+    };
+    let server = server(thread, call, record.field(request_field::SERVER))?;
+    Ok((server, bearer))
+}
+
+fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let wanted = call.vector(thread, 0)?;
+    let usual = ServerOptions::default();
+    let number = |at: usize| {
+        (at < wanted.length())
+            .then(|| wanted.field(at).as_index())
+            .flatten()
+    };
+    let seconds = |at: usize, usual: Duration| {
+        let value = (at < wanted.length()).then(|| wanted.field(at));
+        let seconds = value.and_then(|value| match value.as_fixnum() {
+            Some(seconds) => Some(seconds as f64),
+            None => value.as_flonum().or_else(|| short_ratio_to_f64(value)),
+        });
+        seconds
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .unwrap_or(usual)
+    };
+    let options = ServerOptions {
+        head: HeadLimits {
+            bytes: number(0).unwrap_or(usual.head.bytes),
+            fields: number(1).unwrap_or(usual.head.fields),
+            target: number(2).unwrap_or(usual.head.target),
+        },
+        body_max: number(3).map(|bytes| bytes as u64),
+        connections_max: number(4).unwrap_or(usual.connections_max),
+        connections_per_client: number(5),
+        idle: seconds(6, usual.idle),
+        head_time: seconds(7, usual.head_time),
+        body_time: seconds(8, usual.body_time),
+    };
+    match Server::new(options) {
+        Ok(server) => {
+            let number = Host::of(thread).http_servers.insert(server);
+            make_object(thread, external::HTTP_SERVER, number, "HTTP server")
+        }
+        Err(error) => {
+            let error = IoError::from_system(Operation::Listen, "HTTP server", error);
+            Err(failed(thread, call.who, None, &error))
+        }
+    }
+}
+
+fn listen(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let server = server(thread, call, call.at(0))?;
+    let socket = number_of_value(call.at(1)).and_then(|it| Host::of(thread).sockets.find(it));
+    let Some(socket) = socket else {
+        return Err(call.type_error(thread, 1, "socket"));
+    };
+    let listening = socket.duplicate().and_then(|descriptor| {
+        let listened = server.listen(descriptor);
+        listened.map_err(|error| IoError::from_system(Operation::Listen, socket.name(), error))
+    });
+    match listening {
+        Ok(()) => Ok(Value::UNSPECIFIED),
+        Err(error) => Err(failed(thread, call.who, None, &error)),
+    }
+}
+
+/// Waits until something happens at a server.
+fn wait_for(server: &Server, wait: Wait<'_>) -> Result<(), IoError> {
+    let interest = Interest::Readable(server.readiness());
+    match canny_sched::wait(&[interest], wait.deadline(), wait.interrupt()) {
+        Wake::Ready(_) | Wake::TimedOut => Ok(()),
+        Wake::Interrupted => Err(IoError::Interrupted),
+        Wake::Parked => Err(IoError::parked(Operation::Read, "HTTP server")),
+    }
+}
+
+/// Stands for the one who waits until something happens at a server, until this is dropped.
+struct Waiting(Arc<Server>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.end_waiting();
+    }
+}
+
+fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let server = server(thread, call, call.at(0))?;
+    let request_type = call.object(thread, 1, Kind::RecordType, "record type")?;
+    // If it comes back from a wait, that has ended.
+    drop(resume::<Waiting>(thread, call.who));
+    let mut scratch = SCRATCH.take().unwrap_or_default();
+    loop {
+        if let Some(request) = server.next(&mut scratch) {
+            let made = make_request(thread, call, request_type, &request, &scratch);
+            SCRATCH.set(Some(scratch));
+            return made;
+        }
+        if server.has_stopped() {
+            SCRATCH.set(Some(scratch));
+            return Ok(Value::FALSE);
+        }
+        if !server.begin_to_wait() {
+            SCRATCH.set(Some(scratch));
+            return Ok(Value::TRUE);
+        }
+        let waiting = Waiting(server.clone());
+        let interrupts = thread.interrupts();
+        let wait = Wait::Interruptible(interrupts.interrupt_waiting());
+        let (outcome, ticket) = thread.wait_outside_heap(|| wait_for(&server, wait));
+        match (outcome, ticket) {
+            (Err(IoError::Parked(_)), Some(ticket)) => {
+                SCRATCH.set(Some(scratch));
+                let then = Then::Resume(Box::new(waiting));
+                return Err(suspend(thread, call.who, ticket, then));
+            }
+            (outcome, ticket) => {
+                drop(waiting);
+                if let Some(ticket) = ticket {
+                    thread.disarm_ticket(ticket);
+                }
+                if let Err(error) = outcome {
+                    SCRATCH.set(Some(scratch));
+                    return Err(failed(thread, call.who, None, &error));
+                }
+            }
+        }
+    }
+}
+
+fn make_request(
+    thread: &mut Thread,
+    call: Call,
+    request_type: ObjectRef,
+    request: &Request,
+    scratch: &Scratch,
+) -> Result<Value, Raise> {
+    use canny_http::framing::BodyLength;
+    let fields = request_type
+        .field(record_type::FIELDS)
+        .as_kind(Kind::Vector);
+    let words = 1 + fields.map_or(0, ObjectRef::length);
+    if words < request_field::WORDS {
+        return Err(call.type_error(thread, 1, "type of requests"));
+    }
+    let head = heads::pack(thread, &request.head, scratch)?;
+    let method = scratch.bytes(request.head.method.clone());
+    let is_head = method == b"HEAD";
+    let method = thread.symbol(str::from_utf8(method).unwrap_or_default());
+    let record = thread.try_object(Kind::Record, 0, words, Value::FALSE)?;
+    let flag = |is_set: bool, flag: i64| if is_set { flag } else { 0 };
+    let framing = &request.framing;
+    let flags = flag(framing.keeps_alive, request_flag::KEEPS_ALIVE)
+        | flag(request.head.minor == 1, request_flag::IS_NEW)
+        | flag(is_head, request_flag::IS_HEAD)
+        | flag(framing.upgrades, request_flag::UPGRADES);
+    let length = match framing.body {
+        BodyLength::Known(length) => length as i64,
+        BodyLength::Chunked | BodyLength::UntilEnd => -1,
+    };
+    thread.store(record, 0, call.at(1));
+    thread.store(record, request_field::SERVER, call.at(0));
+    thread.store(record, request_field::ID, Value::fixnum(request.id as i64));
+    thread.store(
+        record,
+        request_field::SERIAL,
+        Value::fixnum(request.serial.into()),
+    );
+    thread.store(record, request_field::METHOD, method);
+    thread.store(record, request_field::FLAGS, Value::fixnum(flags));
+    thread.store(record, request_field::HEAD, head);
+    thread.store(record, request_field::BODY, Value::fixnum(length));
+    Ok(record)
+}
+
+fn body(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (server, request) = request(thread, call)?;
+    match server.body(request.id, request.serial) {
+        Some(handle) => port_over(thread, handle, flag::BINARY | flag::INPUT),
+        None => {
+            let message = "the connection of the request has ended";
+            Err(thread.raise(ConditionKind::System, message, &[], Some(call.who)))
+        }
+    }
+}
+
+fn detach(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (server, request) = request(thread, call)?;
+    let Some((input, output)) = server.detach(request.id, request.serial) else {
+        return Ok(Value::FALSE);
+    };
+    let input = port_over(thread, input, flag::BINARY | flag::INPUT)?;
+    let output = port_over(thread, output, flag::BINARY | flag::OUTPUT)?;
+    Ok(thread.cons(input, output))
+}
+
+fn statistics(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let statistics = server(thread, call, call.at(0))?.statistics();
+    let rows = [
+        ("connections", statistics.connections as u64),
+        ("accepted", statistics.accepted),
+        ("requests", statistics.requests),
+        ("refused", statistics.refused),
+        ("timed-out", statistics.timed_out),
+        ("turned-away", statistics.turned_away),
+        ("bytes-in", statistics.bytes_in),
+        ("bytes-out", statistics.bytes_out),
+    ];
+    let mut list = Value::NIL;
+    for (name, number) in rows.into_iter().rev() {
+        let number = thread.integer(number as i64);
+        let name = thread.symbol(name);
+        let row = thread.cons(name, number);
+        list = thread.cons(row, list);
+    }
+    Ok(list)
+}

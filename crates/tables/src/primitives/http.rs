@@ -1,0 +1,35 @@
+//! HTTP: a server's connections, requests and responses. `(canny web server)` is made of these.
+//!
+//! A request is a record whose first fields, in this order, are: the server; the number of the connection; which of its
+//! requests it is; the method, a symbol; flags; the head, a bytevector for `%http-field`; how long the body is, 0 for none
+//! and -1 if its chunks say so. Further fields are the library's. Flags: 1 the connection goes on, 2 HTTP/1.1, 4 the method
+//! is HEAD, 8 the client asks for another protocol.
+
+use super::rows;
+
+rows! {
+    /// HTTP.
+    ROWS:
+    "%http-server" (1) [] "vector -> any" "A server: bytes of a head, fields, bytes of a target, bytes of a body or #f, connections, connections of a client or #f, seconds idle, of a head, of a body.";
+    "%http-listen!" (2) [] "any any -> unspecified" "Accepts connections from a socket that listens.";
+    "%http-next!" (2) [] "any any -> any" "The next request, a record of a type, as soon as there is one; #t if somebody else waits for it already, #f when the server has stopped.";
+    "%http-field" (2) [] "bytevector symbol -> any" "The value of a field of a head, #f if there is none; several are joined.";
+    "%http-fields" (1) [] "bytevector -> list" "All fields: names, which are symbols, and values.";
+    "%http-target" (1) [] "bytevector -> string" "The target of a request.";
+    "%http-respond!" (4) [] "any index any any -> any" "Sends a response with a status, fields and a body (a string, a bytevector or #f): #t, or #f if nobody waits for it any more, or the field that it cannot write.";
+    "%http-respond-in-parts!" (5) [] "any index any any boolean -> any" "The same with a body of a length, or of #f, that is written to the port that this gives.";
+    "%http-end-response!" (1) [] "any -> boolean" "Completes such a response; whether that was possible.";
+    "%http-body" (1) [] "any -> port" "The port from which a request's body is read.";
+    "%http-detach!" (1) [] "any -> any" "The two ports of a request's connection, which is no more the server's; #f if it has ended.";
+    "%http-abort!" (1) [] "any -> unspecified" "Ends the connection of a request.";
+    "%http-fault" (1) [] "any -> any" "The status to answer with because of the body, or #f.";
+    "%http-begun?" (1) [] "any -> boolean" "Whether a response was begun, or is of no use any more.";
+    "%http-peer" (1) [] "any -> any" "The address of who made a request, or #f.";
+    "%http-sweep!" (1) [] "any -> index" "Ends what has taken too long; how many connections there are.";
+    "%http-stop!" (2) [] "any boolean -> unspecified" "Stops accepting; connections end when they are answered, or at once.";
+    "%http-wake!" (1) [] "any -> unspecified" "Has those who look for requests look again.";
+    "%http-statistics" (1) [] "any -> list" "Numbers about a server.";
+    "%http-read-response" (4) [] "bytevector index index string -> any" "The head of a response at the start of some bytes: #f if it is not whole, else its bytes, status, reason, flags, length of the body to a request with a method (-1 chunks, -2 until the end), fields.";
+    "%http-reason" (1) [] "index -> string" "What usually goes with a status.";
+    "%http-date" (1) [] "integer -> string" "The date of so many seconds since 1970.";
+}

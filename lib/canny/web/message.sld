@@ -1,0 +1,243 @@
+;;; (canny web message): requests and responses.
+;;;
+;;; A request that came to a server keeps its head as bytes: what a handler does not ask for is not looked at.  Requests for
+;;; tests are made from fields.
+;;;
+;;;     (request-method request)                      ; => GET
+;;;     (request-path request)                        ; => "/a/b"
+;;;     (request-field request 'accept)               ; => "text/html,*/*;q=0.8"
+;;;
+;;; A field is the text of a header.  Names are symbols in lower case.
+;;;
+;;; The body of a request is a binary input port, or #f if there is none.  It is read as it comes: who reads slowly slows the
+;;; client down.  The body of a response is a string, a bytevector, #f, a procedure that writes to a port, or an input port.
+
+(define-library (canny web message)
+  (export make-request request? request-method request-target request-path request-query
+          request-version request-field request-fields request-peer request-body
+          request-keep-alive? request-body-length
+          request-attribute set-request-attribute!
+          read-request-body read-request-text body-too-long?
+          make-response response? response-status response-headers response-body
+          response-header response-with-header response-with-headers response-with-body
+          status-reason
+          ;; For servers.
+          %request-type %request-server %request-upgrade? %set-request-body!)
+  (import (canny primitives) (canny syntax) (canny arguments)
+          (only (canny control) raise error))
+  (begin
+
+    ;; The primitive rows of HTTP say what the first seven fields are.
+    (define-record-type request
+      (new-request server id serial method flags head length target fields body attributes peer)
+      request?
+      (server %request-server)
+      (id request-id)
+      (serial request-serial)
+      (method request-method)
+      (flags request-flags)
+      (head request-head)
+      (length request-length)
+      (target known-target set-known-target!)
+      (fields known-fields set-known-fields!)
+      (body request-body %set-request-body!)
+      (attributes request-attributes set-request-attributes!)
+      (peer known-peer set-known-peer!))
+
+    (define %request-type request)
+
+    (define keeps-alive-flag 1)
+    (define new-flag 2)
+    (define head-flag 4)
+    (define upgrade-flag 8)
+
+    (define (flag-set? request flag)
+      (not (= 0 (bitwise-and flag (request-flags request)))))
+
+    (define (check-request who object)
+      (check-argument who 1 request? "request" object))
+
+    ;; A request as a server would give it to a handler; the body is a string, a bytevector, a port or #f.
+    (define* (make-request method target
+                           #:key (headers '()) (body #f) (version '(1 . 1)) (peer "127.0.0.1:1"))
+      (check-argument 'make-request 1 symbol? "symbol" method)
+      (check-argument 'make-request 2 string? "string" target)
+      (let ((bytes (if (string? body) (string->utf8 body) body)))
+        (new-request #f 0 0 method
+                     (bitwise-ior keeps-alive-flag
+                                  (if (equal? version '(1 . 0)) 0 new-flag)
+                                  (if (eq? method 'HEAD) head-flag 0))
+                     #f
+                     (cond ((bytevector? bytes) (bytevector-length bytes))
+                           (bytes -1)
+                           (else 0))
+                     target headers
+                     (if (bytevector? bytes) (open-input-bytevector bytes) bytes)
+                     '() peer)))
+
+    ;; What the client asks for, as it wrote it: mostly a path with a query.
+    (define (request-target request)
+      (check-request 'request-target request)
+      (or (known-target request)
+          (let ((target (%http-target (request-head request))))
+            (set-known-target! request target)
+            target)))
+
+    ;; Where the path begins: behind a scheme and a host, if the target has these.
+    (define (path-start target)
+      (cond ((= 0 (string-length target)) 0)
+            ((char=? #\/ (string-ref target 0)) 0)
+            ((string-search-forward "://" target 0)
+             => (lambda (index)
+                  (or (%string-index target #\/ (+ index 3))
+                      (%string-index target #\? (+ index 3))
+                      (string-length target))))
+            (else 0)))
+
+    ;; The path, percent-encoded as the client wrote it, without the query.
+    (define (request-path request)
+      (let* ((target (request-target request))
+             (start (path-start target))
+             (end (or (%string-index target #\? start) (string-length target))))
+        (cond ((= start end) "/")
+              ((and (= start 0) (= end (string-length target))) target)
+              (else (substring target start end)))))
+
+    ;; What follows the question mark, or #f.
+    (define (request-query request)
+      (let* ((target (request-target request))
+             (mark (%string-index target #\? (path-start target))))
+        (and mark (substring target (+ mark 1) (string-length target)))))
+
+    ;; `(1 . 0)` or `(1 . 1)`.
+    (define (request-version request)
+      (check-request 'request-version request)
+      (if (flag-set? request new-flag) '(1 . 1) '(1 . 0)))
+
+    ;; Whether the client takes another response on the same connection.
+    (define (request-keep-alive? request)
+      (check-request 'request-keep-alive? request)
+      (flag-set? request keeps-alive-flag))
+
+    (define (%request-upgrade? request)
+      (flag-set? request upgrade-flag))
+
+    ;; How many bytes the body has: #f if that is not known before it is read.
+    (define (request-body-length request)
+      (check-request 'request-body-length request)
+      (and (>= (request-length request) 0)
+           (request-length request)))
+
+    ;; The text of a header, or #f; several of one name are joined by commas.
+    (define (request-field request name)
+      (check-request 'request-field request)
+      (if (request-head request)
+          (%http-field (request-head request) name)
+          (let ((entry (assq name (known-fields request))))
+            (and entry (cdr entry)))))
+
+    ;; All headers, names with texts, as they came.
+    (define (request-fields request)
+      (check-request 'request-fields request)
+      (or (known-fields request)
+          (let ((fields (%http-fields (request-head request))))
+            (set-known-fields! request fields)
+            fields)))
+
+    ;; The address of who made the request, or #f over a socket of this machine.
+    (define (request-peer request)
+      (check-request 'request-peer request)
+      (or (known-peer request)
+          (and (%request-server request)
+               (let ((peer (%http-peer request)))
+                 (set-known-peer! request peer)
+                 peer))))
+
+    ;; What middleware has noted for handlers.
+    (define* (request-attribute request key #:optional (default #f))
+      (check-request 'request-attribute request)
+      (let ((entry (assq key (request-attributes request))))
+        (if entry (cdr entry) default)))
+
+    (define (set-request-attribute! request key value)
+      (check-request 'set-request-attribute! request)
+      (set-request-attributes! request (cons (cons key value) (request-attributes request))))
+
+    ;; Whole bodies.
+
+    (define default-limit (* 1024 1024))
+
+    ;; The whole body as bytes; more than the limit is an error of kind `too-long`.
+    (define* (read-request-body request #:optional (limit default-limit))
+      (check-request 'read-request-body request)
+      (check-index 'read-request-body 2 limit)
+      (let ((length (request-length request))
+            (body (request-body request)))
+        (cond ((not body) (bytevector))
+              ((> length limit) (raise-too-long limit))
+              (else
+               (let ((bytes (read-bytevector (+ limit 1) body)))
+                 (cond ((eof-object? bytes) (bytevector))
+                       ((> (bytevector-length bytes) limit) (raise-too-long limit))
+                       (else bytes)))))))
+
+    ;; The same as text in UTF-8.
+    (define* (read-request-text request #:optional (limit default-limit))
+      (utf8->string (read-request-body request limit)))
+
+    (define (raise-too-long limit)
+      (raise (%make-condition 'too-long "the body of the request is too long" (list limit)
+                              'read-request-body)))
+
+    (define (body-too-long? object)
+      (and (error-object? object)
+           (eq? 'too-long (condition-kind object))))
+
+    ;; Responses.
+
+    (define-record-type response
+      (new-response status headers body)
+      response?
+      (status response-status)
+      (headers response-headers)
+      (body response-body))
+
+    (define* (make-response #:key (status 200) (headers '()) (body #f))
+      (if (not (and (exact-integer? status) (<= 100 status 999)))
+          (raise-bad-option 'make-response "#:status" "an integer from 100 to 999" status))
+      (if (not (list? headers))
+          (raise-bad-option 'make-response "#:headers" "an association list" headers))
+      (new-response status headers body))
+
+    ;; The value of a header of a response, or a default.
+    (define* (response-header response name #:optional (default #f))
+      (check-argument 'response-header 1 response? "response" response)
+      (let ((entry (assq name (response-headers response))))
+        (if entry (cdr entry) default)))
+
+    (define (without name headers)
+      (cond ((null? headers) '())
+            ((eq? name (caar headers)) (without name (cdr headers)))
+            (else (cons (car headers) (without name (cdr headers))))))
+
+    ;; A response with one header more, in place of those of that name.
+    (define (response-with-header response name value)
+      (check-argument 'response-with-header 1 response? "response" response)
+      (new-response (response-status response)
+                    (cons (cons name value) (without name (response-headers response)))
+                    (response-body response)))
+
+    ;; A response with headers before its own, which stay.
+    (define (response-with-headers response headers)
+      (check-argument 'response-with-headers 1 response? "response" response)
+      (new-response (response-status response)
+                    (append headers (response-headers response))
+                    (response-body response)))
+
+    (define (response-with-body response body)
+      (check-argument 'response-with-body 1 response? "response" response)
+      (new-response (response-status response) (response-headers response) body))
+
+    ;; What usually goes with a status: `"Not Found"`; empty for those that are not known.
+    (define (status-reason status)
+      (%http-reason status))))

@@ -1,0 +1,354 @@
+;;; (canny web server): a web server.
+;;;
+;;;     (run-server (lambda (request body)
+;;;                   (values '((content-type . (text/plain)))
+;;;                           "Hello, World!"))
+;;;                 #:port 8080)
+;;;
+;;; A handler takes a request and its body (a binary input port, or #f) and gives a response, or the headers and the body of
+;;; one whose status is 200.  It runs in a task, on any thread of the pool, and may wait for whatever it likes.
+;;;
+;;; How requests come to handlers.  The connections are the machine's: one that has no request has no task.  Some tasks, the
+;;; *servers*, take the next request, answer it and take another one.  One of them waits when there is none; another one, on
+;;; *standby*, is handed to the thread of who takes a request, to run there as soon as the handler waits, and elsewhere if it
+;;; computes for long.  So a handler that does not wait costs no switch of tasks, and one that does holds up nobody.
+;;;
+;;; | state of `standby` | there is |
+;;; |---|---|
+;;; | #f | nobody on standby |
+;;; | a waiter | a task that waits to be called |
+;;; | `called` | a task that will look for requests as soon as a thread takes it up |
+
+(define-library (canny web server)
+  (export run-server start-server server? server-addresses server-statistics server-running?
+          stop-server! server-wait)
+  (import (canny primitives) (canny syntax) (canny control) (canny arguments)
+          (only (canny lists) for-each map)
+          (rename (only (canny net) listen close-listener listener-address listener?
+                        %listener-socket)
+                  (listen listen-at))
+          (only (canny signals) on-shutdown)
+          (canny tasks) (canny web message))
+  (begin
+
+    (define-record-type server
+      (make-server standby machine listeners handler on-error done)
+      server?
+      (standby standby set-standby!)
+      (machine server-machine)
+      (listeners server-listeners)
+      (handler server-handler)
+      (on-error server-on-error)
+      ;; Resolved when the last connection has ended.
+      (done server-done))
+
+    ;; The field of the record, for who compares and swaps.
+    (define standby-field 0)
+
+    ;; Tasks that serve.
+
+    ;; Sees to it that somebody looks for requests when what is handled now waits.
+    (define (call-standby! server)
+      (let ((now (standby server)))
+        (if (not (eq? now 'called))
+            (if (eq? now (%compare-and-swap! server standby-field now 'called))
+                (if now
+                    (if (%claim! now) (%hand-over! now))
+                    (without-scope (spawn (lambda () (serve server)) #:name 'server)))))))
+
+    ;; Waits to be called; #f if somebody is on standby already.
+    (define (stand-by server)
+      (not (eq? 'enough
+                (%park 'standby
+                       (lambda (waiter)
+                         (if (eq? #f (%compare-and-swap! server standby-field #f waiter))
+                             #f
+                             'enough))))))
+
+    ;; Serves until there is enough of those who do.
+    (define (serve server)
+      (set-standby! server #f)
+      (let ((present (make-present #f #f)))
+        (let again ()
+          (let ((outcome
+                 (call-with-escape-continuation
+                  (lambda (escape)
+                    (with-exception-handler
+                      (lambda (object)
+                        (let ((request (present-request present)))
+                          (if (not request) (raise object))
+                          (escape (lambda () (fail server request object)))))
+                      (lambda () (serve-requests server present)))))))
+            (if (procedure? outcome)
+                (begin
+                  (outcome)
+                  (set-present-request! present #f)
+                  (again)))))))
+
+    ;; What a task that serves is at.
+    (define-record-type present
+      (make-present request started)
+      present?
+      (request present-request set-present-request!)
+      (started present-started))
+
+    (define (serve-requests server present)
+      (let ((machine (server-machine server))
+            (handler (server-handler server)))
+        (let loop ()
+          (let ((request (%http-next! machine %request-type)))
+            (cond ((eq? request #t)
+                   (if (stand-by server)
+                       (begin
+                         (set-standby! server #f)
+                         (loop))))
+                  (request
+                   (set-present-request! present request)
+                   (call-standby! server)
+                   (call-with-values
+                     (lambda ()
+                       (handler request
+                                (if (eq? 0 (request-body-length request))
+                                    #f
+                                    (open-body! request))))
+                     (case-lambda
+                       ((response) (respond request response))
+                       ((headers body) (respond-with request 200 headers body))
+                       (values (error "a handler gave neither a response nor headers and a body"
+                                      values))))
+                   (set-present-request! present #f)
+                   (loop))
+                  (else (future-resolve! (server-done server) #t)))))))
+
+    (define (open-body! request)
+      (let ((port (%http-body request)))
+        (%set-request-body! request port)
+        port))
+
+    (define (respond request response)
+      (cond ((response? response)
+             (respond-with request
+                           (response-status response)
+                           (response-headers response)
+                           (response-body response)))
+            ((string? response) (respond-with request 200 '() response))
+            (else (error "a handler gave no response" response))))
+
+    (define (respond-with request status headers body)
+      (cond ((= status 101) (change-protocol request headers body))
+            ((or (not body) (string? body) (bytevector? body))
+             (let ((outcome (%http-respond! request status headers body)))
+               ;; A header that the machine cannot write.
+               (if (pair? outcome)
+                   (error "a header cannot be written" outcome))))
+            ((procedure? body)
+             (respond-in-parts request status headers #f (textual? headers) body))
+            ((input-port? body)
+             (respond-in-parts request status headers #f (textual-port? body)
+                               (lambda (port) (copy body port)))
+             (close-port body))
+            (else (error "a handler gave a body that is none" body))))
+
+    ;; Writes what a port gives, as it comes.
+    (define (copy from to)
+      (let loop ()
+        (let ((part (read-available from)))
+          (if (not (eof-object? part))
+              (begin
+                (if (string? part) (write-string part to) (write-bytevector part to))
+                (flush-output-port to)
+                (loop))))))
+
+    ;; Whether what is written to the body of a response is text.
+    (define (textual? headers)
+      (let ((entry (assq 'content-type headers)))
+        (or (not entry)
+            (let* ((value (cdr entry))
+                   (type (if (pair? value) (car value) value))
+                   (name (if (symbol? type) (symbol->string type) type)))
+              (and (string? name)
+                   (or (string-prefix? "text/" name)
+                       (string-search-forward "json" name 0)
+                       (string-search-forward "xml" name 0)
+                       (string-search-forward "javascript" name 0))
+                   #t)))))
+
+    (define (respond-in-parts request status headers length text? write-body)
+      (let ((port (%http-respond-in-parts! request status headers length text?)))
+        (cond ((pair? port) (error "a header cannot be written" port))
+              (port
+               (write-body port)
+               (close-port port)
+               (%http-end-response! request)))))
+
+    ;; The connection goes to a procedure that takes its two ports.
+    (define (change-protocol request headers procedure)
+      (check-argument 'run-server 1 procedure? "procedure of two ports" procedure)
+      (let ((head (%http-respond-in-parts! request 101
+                                           (cons '(connection . "upgrade") headers) #f #f)))
+        (if (pair? head) (error "a header cannot be written" head))
+        (let ((ports (and head (%http-detach! request))))
+          (if ports
+              (without-scope
+               (spawn (lambda ()
+                        (dynamic-wind
+                         void
+                         (lambda () (procedure (car ports) (cdr ports)))
+                         (lambda ()
+                           (close-quietly (cdr ports))
+                           (close-quietly (car ports)))))
+                      #:name 'connection))))))
+
+    (define (close-quietly port)
+      (guard (object ((error-object? object) #f))
+        (close-port port)))
+
+    ;; Failures.
+
+    ;; Answers for a handler that raised.
+    (define (fail server request object)
+      (guard (again (#t (%http-abort! request)))
+        (cond ((%http-begun? request)
+               ;; The client learns that it did not get everything.
+               (if (not (network-failure? object))
+                   (report server request object))
+               (%http-abort! request))
+              ((or (%http-fault request) (and (body-too-long? object) 413))
+               => (lambda (status)
+                    (%http-respond! request status '((connection . "close"))
+                                    (string-append (status-reason status) "\n"))))
+              (else
+               (report server request object)
+               (respond request ((server-on-error server) request object))))))
+
+    ;; The client has gone, or is too slow.
+    (define (network-failure? object)
+      (and (error-object? object)
+           (memq (condition-kind object) '(system timeout closed file))
+           #t))
+
+    (define (report server request object)
+      (let ((port (current-error-port)))
+        (write-string (string-append "canny: "
+                                     (symbol->string (request-method request))
+                                     " "
+                                     (request-target request)
+                                     ": "
+                                     (condition->string object)
+                                     "\n")
+                      port)
+        (flush-output-port port)))
+
+    (define (plain-failure request object)
+      (make-response #:status 500 #:headers '((content-type . (text/plain)))
+                     #:body "Internal Server Error\n"))
+
+    ;; Servers.
+
+    (define (listeners-of host port addresses reuse-port)
+      (map (lambda (address)
+             (if (listener? address)
+                 address
+                 (listen-at address #:share reuse-port)))
+           (or addresses
+               (list (string-append (if (%string-index host #\:)
+                                        (string-append "[" host "]")
+                                        host)
+                                    ":"
+                                    (number->string port))))))
+
+    (define (option-check who keyword test? expected value)
+      (if (not (test? value))
+          (raise-bad-option who keyword expected value)))
+
+    (define (seconds? object)
+      (and (real? object) (> object 0)))
+
+    (define (count? object)
+      (and (exact-integer? object) (> object 0)))
+
+    (define (limit? object)
+      (or (not object) (count? object)))
+
+    ;; Begins to serve, and gives the server.
+    (define* (start-server handler
+                           #:key (host "127.0.0.1") (port 8080) (listen #f) (reuse-port #f)
+                           (max-header-bytes 32768) (max-headers 100) (max-target-bytes 8192)
+                           (max-body-bytes 16777216)
+                           (max-connections 65536) (max-connections-per-client #f)
+                           (idle-timeout 75) (header-timeout 20) (body-timeout 30)
+                           (on-error plain-failure))
+      (check-procedure 'start-server 1 handler)
+      (option-check 'start-server "#:port" exact-nonnegative-integer? "a port number" port)
+      (option-check 'start-server "#:max-header-bytes" count? "a count" max-header-bytes)
+      (option-check 'start-server "#:max-headers" count? "a count" max-headers)
+      (option-check 'start-server "#:max-target-bytes" count? "a count" max-target-bytes)
+      (option-check 'start-server "#:max-body-bytes" limit? "a count or #f" max-body-bytes)
+      (option-check 'start-server "#:max-connections" count? "a count" max-connections)
+      (option-check 'start-server "#:max-connections-per-client" limit? "a count or #f"
+                    max-connections-per-client)
+      (option-check 'start-server "#:idle-timeout" seconds? "a number of seconds" idle-timeout)
+      (option-check 'start-server "#:header-timeout" seconds? "a number of seconds"
+                    header-timeout)
+      (option-check 'start-server "#:body-timeout" seconds? "a number of seconds" body-timeout)
+      (option-check 'start-server "#:on-error" procedure? "a procedure" on-error)
+      (let* ((listeners (listeners-of host port listen reuse-port))
+             (machine (%http-server
+                       (vector max-header-bytes max-headers max-target-bytes max-body-bytes
+                               max-connections max-connections-per-client
+                               idle-timeout header-timeout body-timeout)))
+             (server (make-server 'called machine listeners handler on-error (make-future))))
+        (for-each (lambda (listener) (%http-listen! machine (%listener-socket listener)))
+                  listeners)
+        (without-scope (spawn (lambda () (serve server)) #:name 'server))
+        (without-scope (spawn (lambda () (sweep server)) #:name 'server-timeouts))
+        server))
+
+    ;; Ends what takes too long, once in a second.
+    (define (sweep server)
+      (let loop ()
+        (sleep 1)
+        (%http-sweep! (server-machine server))
+        (if (not (future-done? (server-done server)))
+            (loop))))
+
+    ;; Serves until the program is asked to end.
+    (define (run-server handler . options)
+      (let ((server (apply start-server handler options)))
+        (on-shutdown (lambda () (stop-server! server)) #:deadline 30)
+        (server-wait server)))
+
+    (define (check-server who object)
+      (check-argument who 1 server? "server" object))
+
+    ;; Where a server listens.
+    (define (server-addresses server)
+      (check-server 'server-addresses server)
+      (map listener-address (server-listeners server)))
+
+    ;; Whether a server was not stopped.
+    (define (server-running? server)
+      (check-server 'server-running? server)
+      (not (future-done? (server-done server))))
+
+    ;; Numbers since the start: connections now, accepted, requests, refused, timed-out, turned-away, bytes-in, bytes-out.
+    (define (server-statistics server)
+      (check-server 'server-statistics server)
+      (%http-statistics (server-machine server)))
+
+    ;; Accepts no more connections, has those that are there answered, and waits for that; after a time they are closed.
+    (define* (stop-server! server #:key (timeout 10))
+      (check-server 'stop-server! server)
+      (%http-stop! (server-machine server) #f)
+      (for-each close-listener (server-listeners server))
+      (guard (object ((timeout-error? object)
+                      (%http-stop! (server-machine server) #t)
+                      (await (server-done server))))
+        (call-with-timeout timeout (lambda () (await (server-done server)))))
+      (void))
+
+    ;; Waits until a server was stopped.
+    (define (server-wait server)
+      (check-server 'server-wait server)
+      (await (server-done server))
+      (void))))
