@@ -396,7 +396,8 @@ impl Server {
         }
     }
 
-    fn close(&self, connection: &Connection) {
+    /// Ends a connection, to which the caller has one reference.
+    fn close(&self, connection: &Arc<Connection>) {
         let mut slots = lock(&self.slots);
         if !slots.remove(connection.id()) {
             return;
@@ -412,7 +413,10 @@ impl Server {
         }
         drop(slots);
         self.connections.fetch_sub(1, Ordering::SeqCst);
-        connection.shut_down();
+        // Who has a port of it still must not keep the other side waiting.
+        if Arc::strong_count(connection) > 1 {
+            connection.shut_down();
+        }
         if self.may_accept.load(Ordering::SeqCst) || self.common.is_stopping.load(Ordering::SeqCst)
         {
             self.ring();

@@ -74,9 +74,11 @@ const PUBLIC: &[&str] = &[
     "(canny timers)",
     "(canny trace)",
     "(canny web headers)",
+    "(canny web message)",
     "(canny web multipart)",
     "(canny web password)",
     "(canny web router)",
+    "(canny web server)",
     "(canny web structured-fields)",
     "(canny web uri)",
 ];

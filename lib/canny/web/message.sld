@@ -7,14 +7,18 @@
 ;;;     (request-path request)                        ; => "/a/b"
 ;;;     (request-field request 'accept)               ; => "text/html,*/*;q=0.8"
 ;;;
-;;; A field is the text of a header.  Names are symbols in lower case.
+;;;     (request-header request 'if-modified-since)   ; => a date, or #f
+;;;
+;;; A field is the text of a header, as it came; a header is its value, as `(canny web headers)` has it.  Names are symbols in
+;;; lower case.
 ;;;
 ;;; The body of a request is a binary input port, or #f if there is none.  It is read as it comes: who reads slowly slows the
 ;;; client down.  The body of a response is a string, a bytevector, #f, a procedure that writes to a port, or an input port.
 
 (define-library (canny web message)
   (export make-request request? request-method request-target request-path request-query
-          request-version request-field request-fields request-peer request-body
+          request-version request-header request-headers request-malformed-headers
+          request-field request-fields request-peer request-body
           request-keep-alive? request-body-length
           request-attribute set-request-attribute!
           read-request-body read-request-text body-too-long?
@@ -24,12 +28,14 @@
           ;; For servers.
           %request-type %request-server %request-upgrade? %set-request-body!)
   (import (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) raise error))
+          (only (canny control) raise error guard)
+          (only (canny web headers) parse-header header-error?))
   (begin
 
     ;; The primitive rows of HTTP say what the first seven fields are.
     (define-record-type request
-      (new-request server id serial method flags head length target fields body attributes peer)
+      (new-request server id serial method flags head length target fields headers malformed body
+                   attributes peer)
       request?
       (server %request-server)
       (id request-id)
@@ -40,6 +46,9 @@
       (length request-length)
       (target known-target set-known-target!)
       (fields known-fields set-known-fields!)
+      ;; What was parsed: names with values, and the conditions for those that are malformed.
+      (headers parsed-headers set-parsed-headers!)
+      (malformed malformed-headers set-malformed-headers!)
       (body request-body %set-request-body!)
       (attributes request-attributes set-request-attributes!)
       (peer known-peer set-known-peer!))
@@ -71,7 +80,7 @@
                      (cond ((bytevector? bytes) (bytevector-length bytes))
                            (bytes -1)
                            (else 0))
-                     target headers
+                     target headers '() '()
                      (if (bytevector? bytes) (open-input-bytevector bytes) bytes)
                      '() peer)))
 
@@ -144,6 +153,46 @@
             (set-known-fields! request fields)
             fields)))
 
+    ;; The value of a header; the default if there is none, or if it is malformed.
+    (define* (request-header request name #:optional (default #f))
+      (check-request 'request-header request)
+      (let* ((known (or (parsed-headers request) '()))
+             (entry (assq name known)))
+        (if entry
+            (if (eq? absent (cdr entry)) default (cdr entry))
+            (let ((value (parse request name (request-field request name))))
+              (set-parsed-headers! request (cons (cons name value) known))
+              (if (eq? absent value) default value)))))
+
+    (define absent (list 'absent))
+
+    (define (parse request name field)
+      (cond ((not field) absent)
+            ((string? field)
+             (guard (object ((header-error? object)
+                             (set-malformed-headers!
+                              request
+                              (cons object (or (malformed-headers request) '())))
+                             absent))
+               (parse-header name field)))
+            ;; A request for tests has values.
+            (else field)))
+
+    ;; All headers with their values, each name once; the texts of those that are malformed.
+    (define (request-headers request)
+      (let loop ((fields (request-fields request)) (headers '()))
+        (cond ((null? fields) (reverse headers))
+              ((assq (caar fields) headers) (loop (cdr fields) headers))
+              (else
+               (let* ((name (caar fields))
+                      (value (request-header request name (request-field request name))))
+                 (loop (cdr fields) (cons (cons name value) headers)))))))
+
+    ;; The conditions for headers that were asked for and are malformed.
+    (define (request-malformed-headers request)
+      (check-request 'request-malformed-headers request)
+      (reverse (or (malformed-headers request) '())))
+
     ;; The address of who made the request, or #f over a socket of this machine.
     (define (request-peer request)
       (check-request 'request-peer request)
@@ -156,12 +205,13 @@
     ;; What middleware has noted for handlers.
     (define* (request-attribute request key #:optional (default #f))
       (check-request 'request-attribute request)
-      (let ((entry (assq key (request-attributes request))))
+      (let ((entry (assq key (or (request-attributes request) '()))))
         (if entry (cdr entry) default)))
 
     (define (set-request-attribute! request key value)
       (check-request 'set-request-attribute! request)
-      (set-request-attributes! request (cons (cons key value) (request-attributes request))))
+      (set-request-attributes! request
+                               (cons (cons key value) (or (request-attributes request) '()))))
 
     ;; Whole bodies.
 

@@ -28,7 +28,8 @@
                         %listener-socket)
                   (listen listen-at))
           (only (canny signals) on-shutdown)
-          (canny tasks) (canny web message))
+          (canny tasks) (canny web message)
+          (only (canny web headers) header->string))
   (begin
 
     (define-record-type server
@@ -105,25 +106,23 @@
                   (request
                    (set-present-request! present request)
                    (call-standby! server)
-                   (call-with-values
-                     (lambda ()
-                       (handler request
-                                (if (eq? 0 (request-body-length request))
-                                    #f
-                                    (open-body! request))))
-                     (case-lambda
-                       ((response) (respond request response))
-                       ((headers body) (respond-with request 200 headers body))
-                       (values (error "a handler gave neither a response nor headers and a body"
-                                      values))))
+                   (if (eq? 0 (request-body-length request))
+                       (handle handler request #f)
+                       (let ((body (%http-body request)))
+                         (%set-request-body! request body)
+                         (handle handler request body)
+                         (close-quietly body)))
                    (set-present-request! present #f)
                    (loop))
                   (else (future-resolve! (server-done server) #t)))))))
 
-    (define (open-body! request)
-      (let ((port (%http-body request)))
-        (%set-request-body! request port)
-        port))
+    (define (handle handler request body)
+      (call-with-values
+        (lambda () (handler request body))
+        (case-lambda
+          ((response) (respond request response))
+          ((headers body) (respond-with request 200 headers body))
+          (values (error "a handler gave neither a response nor headers and a body" values)))))
 
     (define (respond request response)
       (cond ((response? response)
@@ -137,10 +136,8 @@
     (define (respond-with request status headers body)
       (cond ((= status 101) (change-protocol request headers body))
             ((or (not body) (string? body) (bytevector? body))
-             (let ((outcome (%http-respond! request status headers body)))
-               ;; A header that the machine cannot write.
-               (if (pair? outcome)
-                   (error "a header cannot be written" outcome))))
+             (if (pair? (%http-respond! request status headers body))
+                 (%http-respond! request status (as-texts headers) body)))
             ((procedure? body)
              (respond-in-parts request status headers #f (textual? headers) body))
             ((input-port? body)
@@ -148,6 +145,21 @@
                                (lambda (port) (copy body port)))
              (close-port body))
             (else (error "a handler gave a body that is none" body))))
+
+    ;; Headers whose values the machine cannot write by itself, as texts.
+    (define (as-texts headers)
+      (map (lambda (header)
+             (let ((value (cdr header)))
+               (if (or (string? value) (symbol? value) (exact-nonnegative-integer? value))
+                   header
+                   (cons (car header) (header->string (car header) value)))))
+           headers))
+
+    (define (begin-response request status headers length text?)
+      (let ((port (%http-respond-in-parts! request status headers length text?)))
+        (if (pair? port)
+            (%http-respond-in-parts! request status (as-texts headers) length text?)
+            port)))
 
     ;; Writes what a port gives, as it comes.
     (define (copy from to)
@@ -174,19 +186,17 @@
                    #t)))))
 
     (define (respond-in-parts request status headers length text? write-body)
-      (let ((port (%http-respond-in-parts! request status headers length text?)))
-        (cond ((pair? port) (error "a header cannot be written" port))
-              (port
-               (write-body port)
-               (close-port port)
-               (%http-end-response! request)))))
+      (let ((port (begin-response request status headers length text?)))
+        (if port
+            (begin
+              (write-body port)
+              (close-port port)
+              (%http-end-response! request)))))
 
     ;; The connection goes to a procedure that takes its two ports.
     (define (change-protocol request headers procedure)
       (check-argument 'run-server 1 procedure? "procedure of two ports" procedure)
-      (let ((head (%http-respond-in-parts! request 101
-                                           (cons '(connection . "upgrade") headers) #f #f)))
-        (if (pair? head) (error "a header cannot be written" head))
+      (let ((head (begin-response request 101 (cons '(connection . "upgrade") headers) #f #f)))
         (let ((ports (and head (%http-detach! request))))
           (if ports
               (without-scope
@@ -207,6 +217,11 @@
 
     ;; Answers for a handler that raised.
     (define (fail server request object)
+      (answer-failure server request object)
+      (if (request-body request)
+          (close-quietly (request-body request))))
+
+    (define (answer-failure server request object)
       (guard (again (#t (%http-abort! request)))
         (cond ((%http-begun? request)
                ;; The client learns that it did not get everything.

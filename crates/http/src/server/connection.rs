@@ -255,11 +255,10 @@ impl Connection {
         self.deadline.store(clock() + after, Ordering::Relaxed);
     }
 
-    /// No handle that is still held reaches the other side.
+    /// Ends both directions.
     pub(super) fn shut_down(&self) {
-        if Arc::strong_count(&self.descriptor) > 1 || lock(&self.inner).phase == Phase::Handling {
-            let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Both);
-        }
+        // It may have ended already.
+        let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Both);
     }
 
     pub(super) fn advance(&self, scratch: &mut Scratch) -> Advance {
