@@ -357,7 +357,7 @@ fn a_web_server_over_tls() {
         (close-connection connection)"
     );
     let (client, server) = between(server, &client);
-    client.exits_with(0);
+    let client = client.exits_with(0);
     assert_eq!(client.output, "#t\"over TLS\"#t");
     server.exits_with(0);
 }

@@ -77,6 +77,8 @@ const PUBLIC: &[&str] = &[
     "(canny web headers)",
     "(canny web message)",
     "(canny web multipart)",
+    "(canny web password)",
+    "(canny web router)",
     "(canny web server)",
     "(canny web structured-fields)",
     "(canny web uri)",

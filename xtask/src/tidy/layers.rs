@@ -39,12 +39,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("formats", &["io"]),
     ("http", &["io", "tls"]),
     ("sqlite", &[]),
+    ("secrets", &[]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
-            "io", "tls", "formats", "http", "sqlite",
+            "io", "tls", "formats", "http", "sqlite", "secrets",
         ],
     ),
     (

@@ -28,6 +28,7 @@ pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
+mod secrets;
 pub(crate) mod signals;
 pub(crate) mod sockets;
 mod sorting;
@@ -98,6 +99,7 @@ const TOPICS: &[Implementations] = &[
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     regexp::IMPLEMENTATIONS,
+    secrets::IMPLEMENTATIONS,
     signals::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
     string_comparison::IMPLEMENTATIONS,

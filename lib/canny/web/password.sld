@@ -1,0 +1,66 @@
+;;; (canny web password): hashes of passwords, and tokens that nobody can guess.
+;;;
+;;;     (define stored (hash-password "correct horse battery staple"))
+;;;     (password-matches? "correct horse battery staple" stored)     ; => #t
+;;;
+;;; Hashing is slow by design. It is done outside of the heap, so that it holds up only the task that asked for it.
+
+(define-library (canny web password)
+  (export hash-password password-matches? password-hash-outdated?
+          random-token random-bytes secret=? sha256 hmac-sha256 hmac-sha256-valid?)
+  (import (canny primitives) (canny syntax) (canny arguments)
+          (only (canny control) raise)
+          (only (canny base64) base64-encode))
+  (begin
+
+    ;; The hash of a password, a text that is to be kept and tells how it was made: by Argon2id with a random salt. `#:memory` is
+    ;; in KiB; the costs are those that OWASP recommends unless given.
+    (define* (hash-password password #:key (memory 19456) (passes 2) (lanes 1))
+      (check-argument 'hash-password 1 string? "string" password)
+      (%hash-password password memory passes lanes))
+
+    ;; Whether a password is the one that a hash was made of. `#f` as a hash takes as long as any other and never matches, so that
+    ;; nobody learns from the time whether there is such a user.
+    (define (password-matches? password hash)
+      (check-argument 'password-matches? 1 string? "string" password)
+      (if hash
+          (%password-matches? password hash)
+          (begin
+            (hash-password password)
+            #f)))
+
+    (define (has-prefix? text prefix)
+      (and (>= (string-length text) (string-length prefix))
+           (string=? prefix (substring text 0 (string-length prefix)))))
+
+    ;; Whether a hash was made at other costs than these, so that it should be replaced when the password is at hand.
+    (define* (password-hash-outdated? hash #:key (memory 19456) (passes 2) (lanes 1))
+      (check-argument 'password-hash-outdated? 1 string? "string" hash)
+      (not (has-prefix? hash
+                        (string-append "$argon2id$v=19$m=" (number->string memory)
+                                       ",t=" (number->string passes)
+                                       ",p=" (number->string lanes) "$"))))
+
+    ;; So many bytes that nobody can guess.
+    (define (random-bytes count)
+      (%random-bytes count))
+
+    ;; A text for URLs, cookies and headers of so many random bytes, 32 unless given.
+    (define* (random-token #:optional (count 32))
+      (if (< count 16)
+          (%range-error 'random-token 1 "at least 16" count))
+      (base64-encode (%random-bytes count) #:url? #t #:padding? #f))
+
+    ;; Whether two texts are the same; the time does not tell where they differ. Strings count as UTF-8.
+    (define (secret=? left right)
+      (%secret=? left right))
+
+    ;; The digest of a string or a bytevector, and its authentication code with a key.
+    (define (sha256 bytes)
+      (%digest 0 bytes))
+    (define (hmac-sha256 key bytes)
+      (%hmac key bytes))
+
+    ;; Whether a code is that of a key and a text, in constant time.
+    (define (hmac-sha256-valid? key bytes code)
+      (%hmac-valid? key bytes code))))
