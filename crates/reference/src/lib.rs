@@ -70,6 +70,8 @@ const PUBLIC: &[&str] = &[
     "(canny text)",
     "(canny timers)",
     "(canny trace)",
+    "(canny web client)",
+    "(canny web cookies)",
     "(canny web headers)",
     "(canny web multipart)",
     "(canny web structured-fields)",
