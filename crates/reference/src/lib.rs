@@ -74,6 +74,8 @@ const PUBLIC: &[&str] = &[
     "(canny text)",
     "(canny timers)",
     "(canny trace)",
+    "(canny web client)",
+    "(canny web cookies)",
     "(canny web headers)",
     "(canny web message)",
     "(canny web multipart)",
