@@ -76,6 +76,7 @@ const PUBLIC: &[&str] = &[
     "(canny trace)",
     "(canny web client)",
     "(canny web cookies)",
+    "(canny web events)",
     "(canny web headers)",
     "(canny web message)",
     "(canny web multipart)",
@@ -84,6 +85,7 @@ const PUBLIC: &[&str] = &[
     "(canny web server)",
     "(canny web structured-fields)",
     "(canny web uri)",
+    "(canny web websocket)",
 ];
 
 /// Words and numbers in a name, so that numbers are in their order.

@@ -52,6 +52,8 @@ pub enum Digest {
     Sha256,
     Sha384,
     Sha512,
+    /// No protection any more; protocols ask for it.
+    Sha1,
 }
 
 /// The digest of some bytes.
@@ -60,6 +62,7 @@ pub fn digest_of(algorithm: Digest, bytes: &[u8]) -> Vec<u8> {
         Digest::Sha256 => &digest::SHA256,
         Digest::Sha384 => &digest::SHA384,
         Digest::Sha512 => &digest::SHA512,
+        Digest::Sha1 => &digest::SHA1_FOR_LEGACY_USE_ONLY,
     };
     digest::digest(algorithm, bytes).as_ref().to_vec()
 }

@@ -51,10 +51,11 @@ fn random_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn digest(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let algorithm = match call.index_below(thread, 0, 3)? {
+    let algorithm = match call.index_below(thread, 0, 4)? {
         0 => Digest::Sha256,
         1 => Digest::Sha384,
-        _ => Digest::Sha512,
+        2 => Digest::Sha512,
+        _ => Digest::Sha1,
     };
     let bytes = bytes(thread, call, 1)?;
     thread.bytevector(&digest_of(algorithm, &bytes))

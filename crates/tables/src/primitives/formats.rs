@@ -23,7 +23,7 @@ rows! {
     "%html->sxml" (4) [] "string any any any -> list" "A page of HTML, or the content of an element of that name, as SXML: greatest depth or #f, whether errors are raised.";
     "%xml->sxml" (5) [] "string any any any any -> list" "A document of XML as SXML: prefixes and namespaces in turn or #f, greatest depth, greatest size of entities, whether white space between tags is dropped.";
     "%random-bytes" (1) [] "index -> bytevector" "So many bytes that nobody can guess.";
-    "%digest" (2) [] "index any -> bytevector" "The digest of a string or a bytevector: SHA-256 (0), SHA-384 (1) or SHA-512 (2).";
+    "%digest" (2) [] "index any -> bytevector" "The digest of a string or a bytevector: SHA-256 (0), SHA-384 (1), SHA-512 (2) or SHA-1 (3).";
     "%hmac" (2) [] "any any -> bytevector" "HMAC with SHA-256: key and text.";
     "%hmac-valid?" (3) [] "any any bytevector -> boolean" "Whether a code is that of a key and a text, in constant time.";
     "%secret=?" (2) [] "any any -> boolean" "Whether two texts are the same, in a time that does not tell where they differ.";
