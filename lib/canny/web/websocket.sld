@@ -399,8 +399,24 @@
          (lambda ()
            (if pinger (cancel! pinger))
            (guard (object ((error-object? object) #f))
-             (if (websocket-open? socket)
-                 (send-frame socket goodbye (goodbye-bytes 1000 ""))))))))
+             (part socket))))))
+
+    ;; How long the other side may take to say goodbye, and to close.
+    (define patience 5)
+
+    ;; Ends a connection in order: both sides say goodbye, and who has nothing more to say is heard out, since the system
+    ;; takes back what was sent when something comes that nobody reads.
+    (define (part socket)
+      (if (websocket-open? socket)
+          (send-frame socket goodbye (goodbye-bytes 1000 "")))
+      (set-port-timeout! (input socket) patience)
+      (let loop ((left 100))
+        (if (and (> left 0) (not (eof-object? (websocket-receive socket))))
+            (loop (- left 1))))
+      (close-port (output socket))
+      (let loop ((left 100))
+        (if (and (> left 0) (not (eof-object? (read-available (input socket)))))
+            (loop (- left 1)))))
 
     (define (keep-pinging socket interval)
       (guard (object (#t #f))
