@@ -18,7 +18,8 @@
           (map await
                (map (lambda (i) (start (password-matches? "x" hash))) '(1 2 3 4)))))
   (test-error (password-matches? "x" ""))
-  (test-error (password-matches? "x" "$argon2id$v=19$m=99999999,t=2,p=1$YWJjZGVmZ2hpams$YWJjZGVmZ2hpams"))
+  (test-error
+   (password-matches? "x" "$argon2id$v=19$m=99999999,t=2,p=1$YWJjZGVmZ2hpams$YWJjZGVmZ2hpams"))
   (test-error (password-matches? 'x "y"))
   (test-error (hash-password "x" #:memory 1))
   (test-error (hash-password "x" #:memory 100000000))

@@ -91,7 +91,7 @@
   (test 'own (response-body (ask 'OPTIONS "/own")))
   (test '(any any) (map (lambda (method) (response-body (ask method "/any"))) '(DELETE BREW)))
   (test 'two (call-with-values (lambda () (ask 'GET "/two"))
-                               (lambda (headers body) (string->symbol body))))
+               (lambda (headers body) (string->symbol body))))
   (test 'own-404
         (response-body
          ((router-handler (make-router '() #:not-found (named 'own-404)))

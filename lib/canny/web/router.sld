@@ -491,7 +491,8 @@
     (define-syntax route-clause
       (syntax-rules (mount)
         ((_ (mount prefix target . options)) (mount prefix target . options))
-        ((_ ((method ...) pattern handler . options)) (route '(method ...) pattern handler . options))
+        ((_ ((method ...) pattern handler . options))
+         (route '(method ...) pattern handler . options))
         ((_ (method pattern handler . options)) (route 'method pattern handler . options))))
 
     (define-syntax define-routes
