@@ -30,7 +30,7 @@
           socket-option set-socket-option!
           network-error? timeout-error?
           ;; For servers of the machine.
-          %listener-socket)
+          %listener-socket %tls-context-handle)
   (import (canny primitives) (canny syntax) (only (canny control) dynamic-wind error)
           (only (canny posix) timeout-error?) (canny arguments))
   (begin
@@ -199,6 +199,12 @@
           (check-file 'tls-server-context 3 clients))
       (check-protocols 'tls-server-context protocols)
       (make-tls-context #f (%tls-server-context certificate key clients protocols)))
+
+    ;; The machine's object behind a server's context; #f for anything else.
+    (define (%tls-context-handle object)
+      (and (tls-context? object)
+           (not (client-context? object))
+           (context-handle object)))
 
     (define default-client-context #f)
 

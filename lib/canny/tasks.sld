@@ -39,6 +39,7 @@
           ;; For libraries of other ways to wait.
           %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock %uninterrupted
           %describe-waits! %observe!
+          %set-interrupter! %raise-if-interrupted
           ;; For those who look at tasks.
           %all-tasks %task-number %task-label %task-continuation %task-waits? %task-waits-for
           %describe-wait %task-since)
@@ -56,7 +57,7 @@
 
     (define-record-type task
       (new-task %lock continuation parameters lane waiter cancelled interruptions future number
-                name waits-for since)
+                name waits-for since interrupter)
       task?
       (%lock task-lock)
       (continuation task-continuation set-task-continuation!)
@@ -71,10 +72,12 @@
       (number task-number)
       (name task-name*)
       (waits-for task-waits-for set-task-waits-for!)
-      (since task-since set-task-since!))
+      (since task-since set-task-since!)
+      ;; #f, or what ends an operation that the task is in the middle of and that is no wait.
+      (interrupter task-interrupter set-task-interrupter!))
 
     (define (make-task continuation parameters lane future name)
-      (new-task #f continuation parameters lane #f #f '() future (%new-task-number) name #f #f))
+      (new-task #f continuation parameters lane #f #f '() future (%new-task-number) name #f #f #f))
 
     ;; The state is `pending`, `value` or `error`.  The queue, #f until somebody waits, has entries of waiters, and ones whose
     ;; tag is a procedure to be called.
@@ -586,8 +589,25 @@
                       #t))))
              (waiter (current-waiter task)))
         (if (and running? asked? (not (and waiter (%wake! waiter 'cancelled))))
-            (force-later! task))
+            (begin
+              (interrupt-operation! task)
+              (force-later! task)))
         running?))
+
+    ;; Says how to end an operation of a task that holds up its thread, #f when that is over.  The procedure is called with the
+    ;; task, on any thread, maybe late and several times; it neither raises nor waits.
+    (define (%set-interrupter! task interrupter)
+      (set-task-interrupter! task interrupter))
+
+    (define (interrupt-operation! task)
+      (let ((interrupter (task-interrupter task)))
+        (if interrupter
+            (interrupter task))))
+
+    ;; Raises in the current task what its next wait would raise.
+    (define (%raise-if-interrupted)
+      (if (interrupted? (%current-task))
+          (raise-cancelled)))
 
     ;; The tasks that were cancelled while they computed, and have not come to a wait yet.
     (define-record-type forced-tasks
@@ -629,6 +649,7 @@
                   (pending? (task-future (caar entries)))
                   (> (cdar entries) 0))
              (set-task-cancelled! (caar entries) 'forced)
+             (interrupt-operation! (caar entries))
              (cons (cons (caar entries) (- (cdar entries) 1)) (force-all (cdr entries))))
             (else (force-all (cdr entries)))))
 
@@ -683,7 +704,8 @@
                       (current-waiter task))
                     #f))))
         (if waiter
-            (%wake! waiter 'cancelled))))
+            (%wake! waiter 'cancelled))
+        (interrupt-operation! task)))
 
     (define (add-scope scope scopes)
       (if (or (null? scopes) (> (scope-depth scope) (scope-depth (car scopes))))

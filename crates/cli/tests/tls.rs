@@ -305,3 +305,177 @@ fn handshakes_of_tasks_hold_up_nobody() {
             .prints("#t\ncancelled\ntimeout\ncancelled\n#t\n");
     }
 }
+
+#[test]
+fn a_web_server_over_tls() {
+    let server = "
+(import (scheme base) (scheme write) (scheme process-context) (canny web server) (canny web message)
+        (canny net) (canny tasks))
+(define arguments (cdr (command-line)))
+(define done (make-future))
+(define server
+  (start-server
+   (lambda (request body)
+     (if body
+         (values '((content-type . (application/octet-stream))) (read-request-body request))
+         (begin
+           (future-resolve! done #t)
+           (if (request-secure? request) \"over TLS\" \"in the clear\"))))
+   #:port 0 #:tls (tls-server-context (cadr arguments) (list-ref arguments 2))))
+(display (address-port (car (server-addresses server))))
+(newline)
+(flush-output-port)
+(await done)
+(stop-server! server)
+";
+    let client = format!(
+        "{PRELUDE}
+        (define context (tls-client-context #:trust authority))
+        (define connection
+          (tls-connect \"127.0.0.1\" port #:server-name \"localhost\" #:context context #:timeout 20))
+        (define input (connection-input connection))
+        (define output (connection-output connection))
+        (define (say text)
+          (write-bytevector (string->utf8 text) output)
+          (flush-output-port output))
+        (define (head)
+          (let loop ((last 0))
+            (let ((byte (read-u8 input)))
+              (if (not (and (= last 10) (= byte 13)))
+                  (loop byte)
+                  (read-u8 input)))))
+        (define bytes (make-bytevector 500000 7))
+        (say \"POST / HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 500000\\r\\n\\r\\n\")
+        (write-bytevector bytes output)
+        (flush-output-port output)
+        (head)
+        (write (equal? bytes (read-bytevector 500000 input)))
+        (say \"GET / HTTP/1.0\\r\\n\\r\\n\")
+        (head)
+        (write (utf8->string (read-bytevector 100 input)))
+        (write (eof-object? (read-u8 input)))
+        (close-connection connection)"
+    );
+    let (client, server) = between(server, &client);
+    let client = client.exits_with(0);
+    assert_eq!(client.output, "#t\"over TLS\"#t");
+    server.exits_with(0);
+}
+
+/// A server of HTTP over TLS that answers three requests with the path and the protocol. When it is told so, it is a proxy
+/// first, which says nothing to the second client.
+const SERVER_OF_HTTP: &str = "
+(import (scheme base) (scheme write) (scheme process-context) (canny net))
+(define arguments (cdr (command-line)))
+(define context
+  (tls-server-context (cadr arguments) (list-ref arguments 2) #:protocols '(\"http/1.1\")))
+(define listener (tcp-listen \"127.0.0.1\" 0))
+(write (address-port (listener-address listener)))
+(newline)
+(flush-output-port)
+(define connection #f)
+(define (receive-line)
+  (let next ((bytes '()))
+    (let ((byte (read-u8 (connection-input connection))))
+      (if (or (eof-object? byte) (= byte 10))
+          (utf8->string (apply bytevector (reverse bytes)))
+          (next (cons byte bytes))))))
+(define (receive-head)
+  (let ((first (receive-line)))
+    (let next ((line first))
+      (if (> (string-length line) 1)
+          (next (receive-line))
+          first))))
+(define (say text)
+  (write-bytevector (string->utf8 text) (connection-output connection))
+  (flush-output-port (connection-output connection)))
+(define (serve line)
+  (if (> (string-length line) 1)
+      (begin
+        (display line)
+        (newline)
+        (say (string-append \"HTTP/1.1 200 OK\\r\\nContent-Length: 8\\r\\n\\r\\n\"
+                            (connection-protocol connection)))
+        (serve (receive-head)))))
+(set! connection (accept-connection listener #:timeout 20))
+PROXY
+(guard (e (#t (display \"refused\") (newline)))
+  (connection-start-tls! connection context #:timeout 20)
+  (serve (receive-head)))
+";
+
+const CLIENT_OF_HTTP: &str = "
+(import (scheme base) (scheme write) (scheme process-context) (canny net) (canny web client))
+(define authority (cadr (command-line)))
+(define port (list-ref (command-line) 2))
+(define context (tls-client-context #:trust authority #:protocols '(\"http/1.1\")))
+(define (show response)
+  (write (list (http-response-status response) (http-response-text response)))
+  (newline))
+";
+
+#[test]
+fn a_client_of_http_speaks_tls() {
+    let server = SERVER_OF_HTTP.replace("PROXY", "");
+    let (client, server) = between(
+        &server,
+        &format!(
+            "{CLIENT_OF_HTTP}
+            (with-http-client (make-http-client #:tls-context context #:timeout 20 #:retries 0)
+              (show (http-get (string-append \"https://localhost:\" port \"/a\")))
+              (show (http-post (string-append \"https://localhost:\" port \"/b\") #:body #f)))"
+        ),
+    );
+    client
+        .exits_with(0)
+        .prints("(200 \"http/1.1\")\n(200 \"http/1.1\")\n");
+    let server = server.exits_with(0);
+    assert!(
+        server
+            .output
+            .ends_with("GET /a HTTP/1.1\r\nPOST /b HTTP/1.1\r\n")
+    );
+}
+
+#[test]
+fn a_client_of_http_believes_no_server_that_nobody_vouches_for() {
+    let server = SERVER_OF_HTTP.replace("PROXY", "");
+    let (client, server) = between(
+        &server,
+        &format!(
+            "{CLIENT_OF_HTTP}
+            (write (guard (e ((http-error? e) (http-error-stage e)))
+                     (http-get (string-append \"https://localhost:\" port \"/\")
+                               #:timeout 20 #:retries 0)))
+            (newline)"
+        ),
+    );
+    client.exits_with(0).prints("connect\n");
+    let server = server.exits_with(0);
+    assert!(server.output.ends_with("refused\n"));
+}
+
+#[test]
+fn a_client_of_http_goes_through_a_proxy_to_a_server_with_tls() {
+    let server = SERVER_OF_HTTP.replace(
+        "PROXY",
+        "(display (receive-head)) (newline)
+         (say \"HTTP/1.1 200 Connection established\\r\\n\\r\\n\")",
+    );
+    let (client, server) = between(
+        &server,
+        &format!(
+            "{CLIENT_OF_HTTP}
+            (with-http-client (make-http-client #:tls-context context #:timeout 20 #:retries 0
+                                                #:proxy (string-append \"http://u:p@127.0.0.1:\" port))
+              (show (http-get \"https://localhost/a?b\")))"
+        ),
+    );
+    client.exits_with(0).prints("(200 \"http/1.1\")\n");
+    let server = server.exits_with(0);
+    assert!(
+        server
+            .output
+            .ends_with("CONNECT localhost:443 HTTP/1.1\r\nGET /a?b HTTP/1.1\r\n")
+    );
+}

@@ -192,6 +192,20 @@ pub struct NativeRegion<'m> {
     mutator: &'m mut Mutator,
 }
 
+impl NativeRegion<'_> {
+    /// Does something as a running mutator in the middle of the region, and goes on in it. `work` must neither allocate nor
+    /// come to a safepoint, and the frames between here and the entry have no references to objects: the frames and registers
+    /// that were recorded at the entry are those that are looked at later.
+    pub fn interrupted<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        self.mutator.leave_native();
+        let result = work();
+        let heap = self.mutator.heap().clone();
+        let id = self.mutator.id();
+        heap.lock().stop(id, Status::InNative, &heap);
+        result
+    }
+}
+
 impl Drop for NativeRegion<'_> {
     fn drop(&mut self) {
         self.mutator.leave_native();

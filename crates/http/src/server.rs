@@ -15,6 +15,7 @@
 
 mod body;
 mod connection;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use canny_io::Handle;
+use canny_tls::{ServerLayer, TlsContext};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
@@ -38,6 +40,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::framing::Framing;
 use crate::head::{HEAD_BYTES_MAX, HeadLimits, RequestHead};
 use connection::{Advance, Connection};
+use stream::Stream;
 
 /// What a server takes.
 #[derive(Clone, Copy, Debug)]
@@ -123,6 +126,8 @@ pub struct Request {
     pub head: RequestHead,
     /// Where the body ends, and whether the connection goes on.
     pub framing: Framing,
+    /// It came over TLS.
+    pub is_secure: bool,
 }
 
 /// A buffer of a thread, in which heads are read.
@@ -165,7 +170,7 @@ pub struct Server {
     common: Arc<Common>,
     epoll: OwnedFd,
     bell: OwnedFd,
-    listeners: Mutex<Vec<OwnedFd>>,
+    listeners: Mutex<Vec<(OwnedFd, Option<Arc<TlsContext>>)>>,
     /// Connections may be waiting to be accepted although the system will not say so again.
     may_accept: AtomicBool,
     connections: AtomicUsize,
@@ -226,13 +231,14 @@ impl Server {
     }
 
     /// Accepts connections from a socket that listens and does not block.
-    pub fn listen(&self, listener: OwnedFd) -> io::Result<()> {
+    /// With a context, they are over TLS.
+    pub fn listen(&self, listener: OwnedFd, tls: Option<Arc<TlsContext>>) -> io::Result<()> {
         // What is accepted has the options of the listener. Sockets in the file system have no such option.
         let _ = rustix::net::sockopt::set_tcp_nodelay(&listener, true);
         rustix::io::ioctl_fionbio(&listener, true)?;
         let flags = EventFlags::IN | EventFlags::ET;
         epoll::add(&self.epoll, &listener, EventData::new_u64(LISTENER), flags)?;
-        lock(&self.listeners).push(listener);
+        lock(&self.listeners).push((listener, tls));
         self.may_accept.store(true, Ordering::SeqCst);
         self.ring();
         Ok(())
@@ -312,7 +318,7 @@ impl Server {
     fn accept(&self, queued: &mut Vec<Arc<Connection>>) {
         self.may_accept.store(false, Ordering::SeqCst);
         let listeners = lock(&self.listeners);
-        for listener in listeners.iter() {
+        for (listener, tls) in listeners.iter() {
             for turn in 0.. {
                 let count = self.connections.load(Ordering::Relaxed);
                 if turn == ACCEPT_MAX || count >= self.common.options.connections_max {
@@ -327,7 +333,7 @@ impl Server {
                 match rustix::net::acceptfrom_with(listener, flags) {
                     Ok((descriptor, peer)) => {
                         let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
-                        queued.extend(self.admit(descriptor, peer));
+                        queued.extend(self.admit(descriptor, peer, tls.as_deref()));
                     }
                     Err(Errno::AGAIN) => break,
                     // What concerns one connection only.
@@ -342,7 +348,17 @@ impl Server {
         }
     }
 
-    fn admit(&self, descriptor: OwnedFd, peer: Option<SocketAddr>) -> Option<Arc<Connection>> {
+    fn admit(
+        &self,
+        descriptor: OwnedFd,
+        peer: Option<SocketAddr>,
+        tls: Option<&TlsContext>,
+    ) -> Option<Arc<Connection>> {
+        let tls = match tls {
+            Some(context) => Some(ServerLayer::new(context).ok()?),
+            None => None,
+        };
+        let stream = Stream::new(descriptor, tls);
         let mut slots = lock(&self.slots);
         if let (Some(limit), Some(peer)) = (self.common.options.connections_per_client, peer) {
             let count = slots.clients.entry(peer.ip()).or_default();
@@ -357,7 +373,7 @@ impl Server {
         }
         let deadline = clock() + self.common.options.head_time.as_millis() as u64;
         let connection =
-            slots.insert(|id| Connection::new(id, descriptor, peer, deadline, self.common.clone()));
+            slots.insert(|id| Connection::new(id, stream, peer, deadline, self.common.clone()));
         drop(slots);
         self.connections.fetch_add(1, Ordering::SeqCst);
         self.common
@@ -558,7 +574,7 @@ impl Server {
         self.accept(&mut queued);
         lock(&self.ready).extend(queued);
         self.common.is_stopping.store(true, Ordering::SeqCst);
-        for listener in lock(&self.listeners).drain(..) {
+        for (listener, _) in lock(&self.listeners).drain(..) {
             let _ = epoll::delete(&self.epoll, &listener);
         }
         self.sweep();

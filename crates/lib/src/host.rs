@@ -6,7 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
-//! | `processes`, `watches`, `sockets`, `http_servers`, `tls_contexts`, `json_readers`, `regexes` | the rows that make them; the sweep | the rows that use them |
+//! | `processes`, `watches`, `sockets`, `http_servers`, `tls_contexts`, `json_readers`, `regexes`, `databases`, `cursors` | the rows that make them; the sweep | the rows that use them |
 //! | `signals` | the rows of signals, the host program | the rows; the thread that takes them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
@@ -37,6 +37,7 @@ use crate::primitives::numbers::random::Generator;
 use crate::primitives::ports::table::{PortTable, close_dead_ports};
 use crate::primitives::regexp::Expression;
 use crate::primitives::signals::Signals;
+use crate::primitives::sqlite::{Cursor, Database};
 use crate::primitives::tasks::Suspended;
 use crate::primitives::watches::Watch;
 
@@ -104,6 +105,8 @@ pub(crate) struct Host {
     /// A reader is taken out while it is used.
     pub(crate) json_readers: HostTable<Mutex<Option<Box<JsonReader>>>>,
     pub(crate) regexes: HostTable<Expression>,
+    pub(crate) databases: HostTable<Database>,
+    pub(crate) cursors: HostTable<Cursor>,
     pub(crate) signals: Signals,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
@@ -128,6 +131,8 @@ impl Host {
             identifiers: Identifiers::default(),
             json_readers: HostTable::default(),
             regexes: HostTable::default(),
+            databases: HostTable::default(),
+            cursors: HostTable::default(),
             signals: Signals::default(),
             conversation: OnceLock::new(),
             command_line: OnceLock::new(),
@@ -242,7 +247,9 @@ pub(crate) mod external {
     pub(crate) const TLS_CONTEXT: u64 = 6 << 60;
     pub(crate) const JSON_READER: u64 = 7 << 60;
     pub(crate) const REGEX: u64 = 8 << 60;
-    pub(crate) const HTTP_SERVER: u64 = 9 << 60;
+    pub(crate) const HTTP_SERVER: u64 = 11 << 60;
+    pub(crate) const DATABASE: u64 = 9 << 60;
+    pub(crate) const CURSOR: u64 = 10 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -266,6 +273,8 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
             external::SOCKET => drop(Host::of(thread).sockets.remove(number)),
             external::TLS_CONTEXT => drop(Host::of(thread).tls_contexts.remove(number)),
             external::JSON_READER => drop(Host::of(thread).json_readers.remove(number)),
+            external::DATABASE => drop(Host::of(thread).databases.remove(number)),
+            external::CURSOR => drop(Host::of(thread).cursors.remove(number)),
             external::REGEX => drop(Host::of(thread).regexes.remove(number)),
             external::HTTP_SERVER => drop(Host::of(thread).http_servers.remove(number)),
             _ => {}

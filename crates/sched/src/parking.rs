@@ -384,8 +384,22 @@ impl Pool {
         word: u64,
         lane: Lane,
     ) -> io::Result<Ticket> {
+        self.begin_job(job, Some(word), lane)
+    }
+
+    /// The same for a word that comes later: [`Pool::deposit`] brings it, or [`Pool::disarm`] gives the ticket up.
+    pub fn offload_ahead(&self, job: Box<dyn FnOnce() + Send>, lane: Lane) -> io::Result<Ticket> {
+        self.begin_job(job, None, lane)
+    }
+
+    fn begin_job(
+        &self,
+        job: Box<dyn FnOnce() + Send>,
+        word: Option<u64>,
+        lane: Lane,
+    ) -> io::Result<Ticket> {
         self.parked.fetch_add(1, Ordering::SeqCst);
-        let ticket = lock(&self.parking).tickets.reserve(Some(word), lane);
+        let ticket = lock(&self.parking).tickets.reserve(word, lane);
         let submitted = self.offload.submit(&self.me, ticket, 0, job);
         if let Err(error) = submitted {
             lock(&self.parking).cancel(ticket, Vec::new());

@@ -15,9 +15,11 @@
 mod authorities;
 mod context;
 mod device;
+mod layer;
 mod session;
 #[cfg(test)]
 mod tests;
 
 pub use context::{ClientOptions, ContextError, Identity, TlsContext, Trust};
+pub use layer::ServerLayer;
 pub use session::{Handshake, TlsSession, wrap};

@@ -61,7 +61,7 @@ impl Shared {
 }
 
 /// A descriptor as what `rustls` reads and writes.
-struct Carrier<'d>(BorrowedFd<'d>);
+pub(crate) struct Carrier<'d>(pub(crate) BorrowedFd<'d>);
 
 impl Read for Carrier<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -386,6 +386,21 @@ impl Thread {
         }
     }
 
+    /// Lets a thread that helps do a job; a ticket for its end, or why there is no such thread.
+    pub fn offload(&mut self, job: Box<dyn FnOnce() + Send>) -> std::io::Result<u64> {
+        let lane = self.lane_of_task(Lane::General);
+        let ticket = self.tasks().pool.offload_ahead(job, lane)?;
+        Ok(ticket.number())
+    }
+
+    /// Whether the current task runs on the main thread without being bound to it: what it blocks holds up the main program,
+    /// which can go on nowhere else.
+    pub fn is_guest_of_main(&self) -> bool {
+        self.worker == Some(WorkerId::MAIN)
+            && self.task.is_true()
+            && self.lane_of_task(Lane::General) == Lane::General
+    }
+
     /// Says that a primitive has done nothing and is to be called again when a ticket is over.
     pub fn repeat_after_ticket(&mut self, ticket: u64) -> Raise {
         let resumer = self.vm.root(RESUMER).unwrap_or(Value::FALSE);

@@ -1,16 +1,24 @@
-;;; (canny web cookies): what the headers Cookie and Set-Cookie have in them (RFC 6265bis).
+;;; (canny web cookies): what the headers Cookie and Set-Cookie have in them, and jars that keep them for clients (RFC 6265bis).
 ;;;
 ;;; The cookies of a request are an association list of strings, in their order.  What a server sets is a record.  Reading takes
 ;;; what browsers and servers send; writing refuses what is no cookie.
+;;;
+;;; A jar is a table of domains with lists of cookies, the newest first; its lock is held for moments.  There is no list of
+;;; public suffixes: a domain of one label is refused, unless it is the host itself, and addresses have cookies of their own only.
 
 (define-library (canny web cookies)
   (export make-set-cookie set-cookie? set-cookie-name set-cookie-value set-cookie-expires
           set-cookie-max-age set-cookie-domain set-cookie-path set-cookie-secure?
           set-cookie-http-only? set-cookie-same-site set-cookie-partitioned?
           set-cookie-extensions
+          make-cookie-jar cookie-jar? cookie-jar-store! cookie-jar-cookies cookie-jar->list
+          cookie-jar-clear!
           %parse-cookies %write-cookies %parse-set-cookie %write-set-cookie)
   (import (canny primitives) (canny syntax) (canny arguments)
-          (canny web header-text) (canny web dates))
+          (only (canny sorting) list-sort)
+          (only (canny sync) make-mutex with-mutex)
+          (only (canny control) guard)
+          (canny web header-text) (canny web dates) (canny web uri))
   (begin
 
     (define-record-type set-cookie
@@ -300,4 +308,225 @@
                 (check-attribute name (cdar rest) "an attribute's value")
                 (attribute (caar rest) (cdar rest))
                 (loop (cdr rest)))))
-        (get-output-string port)))))
+        (get-output-string port)))
+
+    ;; Jars.
+
+    (define-record-type cookie-jar
+      (new-cookie-jar lock domains)
+      cookie-jar?
+      (lock jar-lock)
+      ;; Domains to lists of entries.
+      (domains jar-domains))
+
+    (define-record-type entry
+      (make-entry cookie host-only? path created ends)
+      entry?
+      (cookie entry-cookie)
+      (host-only? entry-host-only?)
+      (path entry-path)
+      ;; A cookie that takes the place of another one keeps this of it.
+      (created entry-created)
+      ;; Seconds since 1970, or #f for the end of the program.
+      (ends entry-ends))
+
+    (define domain-limit 180)
+    (define domains-limit 3000)
+
+    ;; A jar without cookies.
+    (define (make-cookie-jar)
+      (new-cookie-jar (make-mutex #:name "cookie jar") (%make-hash-table 'equal #f 8)))
+
+    (define (check-jar who jar)
+      (check-argument who 1 cookie-jar? "jar of cookies" jar))
+
+    (define (as-uri who object)
+      (let ((uri (if (string? object) (string->uri object) object)))
+        (if (not (and (uri? uri) (uri-host uri)))
+            (%type-error who 2 "URI with a host" object))
+        uri))
+
+    (define (now)
+      (quotient (%clock-nanoseconds 0) 1000000000))
+
+    (define (address? host)
+      (or (%string-index host #\:)
+          (let ((end (string-length host)))
+            (and (> end 0)
+                 (let loop ((index 0))
+                   (or (eqv? index end)
+                       (and (let ((char (string-ref host index)))
+                              (or (char=? char #\.) (char<=? #\0 char #\9)))
+                            (loop (+ index 1)))))))))
+
+    ;; Whether cookies of a domain are for a host below it.
+    (define (below? host domain)
+      (let ((start (- (string-length host) (string-length domain))))
+        (and (> start 0)
+             (char=? (string-ref host (- start 1)) #\.)
+             (string-suffix? domain host)
+             (not (address? host)))))
+
+    ;; The directory of a path, for cookies that name none.
+    (define (default-path path)
+      (let ((slash (%string-rindex path #\/)))
+        (if (and slash (> slash 0) (char=? (string-ref path 0) #\/))
+            (substring path 0 slash)
+            "/")))
+
+    (define (path-matches? path cookie-path)
+      (and (string-prefix? cookie-path path)
+           (or (eqv? (string-length path) (string-length cookie-path))
+               (char=? (string-ref cookie-path (- (string-length cookie-path) 1)) #\/)
+               (char=? (string-ref path (string-length cookie-path)) #\/))))
+
+    (define (request-path uri)
+      (if (string-null? (uri-path uri)) "/" (uri-path uri)))
+
+    (define (secure? uri)
+      (memq (uri-scheme uri) '(https wss)))
+
+    (define (promises-kept? cookie host-only?)
+      (let ((lower (string-downcase (name-of cookie))))
+        (and (or (not (string-prefix? "__secure-" lower)) (is-secure? cookie))
+             (or (not (string-prefix? "__host-" lower))
+                 (and (is-secure? cookie) host-only? (equal? (path-of cookie) "/")))
+             (or (not (eq? (same-site-of cookie) 'none)) (is-secure? cookie)))))
+
+    ;; Keeps a cookie, or the text of a header Set-Cookie, that came from a URI; whether it did.  What is malformed, or not for
+    ;; that server to set, is passed over; one that has ended is removed.
+    (define (cookie-jar-store! jar uri cookie)
+      (check-jar 'cookie-jar-store! jar)
+      (let ((uri (as-uri 'cookie-jar-store! uri))
+            (cookie (if (string? cookie) (parsed-or-false cookie) cookie)))
+        (and cookie
+             (<= (+ (string-length (name-of cookie)) (string-length (value-of cookie))) 4096)
+             (let* ((host (string-downcase (uri-host uri)))
+                    (domain (domain-of cookie))
+                    (host-only? (or (not domain) (string=? domain host))))
+               (and (or host-only?
+                        (and (%string-index domain #\.) (below? host domain)))
+                    (or (secure? uri) (not (is-secure? cookie)))
+                    (promises-kept? cookie (not domain))
+                    (store! jar
+                            (if host-only? host domain)
+                            (make-entry cookie
+                                        ;; An address or a name of one label has nothing below it.
+                                        (or (not domain) (address? host)
+                                            (not (%string-index host #\.)))
+                                        (or (path-of cookie) (default-path (uri-path uri)))
+                                        (now)
+                                        (cond ((max-age-of cookie) (+ (now) (max-age-of cookie)))
+                                              (else (expires-of cookie))))))))))
+
+    (define (parsed-or-false text)
+      (guard (condition ((header-error? condition) #f))
+        (%parse-set-cookie 'set-cookie text)))
+
+    (define (same-cookie? a b)
+      (and (string=? (name-of (entry-cookie a)) (name-of (entry-cookie b)))
+           (string=? (entry-path a) (entry-path b))
+           (eq? (entry-host-only? a) (entry-host-only? b))))
+
+    (define (ended? entry time)
+      (and (entry-ends entry) (<= (entry-ends entry) time)))
+
+    (define (first-entries entries count)
+      (if (or (null? entries) (eqv? count 0))
+          '()
+          (cons (car entries) (first-entries (cdr entries) (- count 1)))))
+
+    (define (store! jar domain entry)
+      (with-mutex (jar-lock jar)
+        (let* ((domains (jar-domains jar))
+               (time (now))
+               (old #f)
+               (others (keep (lambda (other)
+                               (cond ((same-cookie? entry other)
+                                      (set! old other)
+                                      #f)
+                                     (else (not (ended? other time)))))
+                             (%hash-table-ref domains domain '())))
+               (entry (if old
+                          (make-entry (entry-cookie entry) (entry-host-only? entry)
+                                      (entry-path entry) (entry-created old) (entry-ends entry))
+                          entry)))
+          (if (ended? entry time)
+              (if (null? others)
+                  (%hash-table-delete! domains domain)
+                  (%hash-table-set! domains domain others))
+              (begin
+                (if (and (>= (%hash-table-count domains) domains-limit)
+                         (not (%hash-table-contains? domains domain)))
+                    (%hash-table-delete! domains (car (%hash-table-keys domains))))
+                (%hash-table-set! domains domain
+                                  (cons entry (first-entries others (- domain-limit 1))))))
+          #t)))
+
+    (define (keep test? list)
+      (cond ((null? list) '())
+            ((test? (car list)) (cons (car list) (keep test? (cdr list))))
+            (else (keep test? (cdr list)))))
+
+    ;; The cookies to send to a URI, an association list of strings: those with long paths first, then the oldest.
+    (define (cookie-jar-cookies jar uri)
+      (check-jar 'cookie-jar-cookies jar)
+      (let* ((uri (as-uri 'cookie-jar-cookies uri))
+             (host (string-downcase (uri-host uri)))
+             (path (request-path uri))
+             (time (now)))
+        (define (wanted entries exact?)
+          (keep (lambda (entry)
+                  (and (or exact? (not (entry-host-only? entry)))
+                       (not (ended? entry time))
+                       (path-matches? path (entry-path entry))
+                       (or (secure? uri) (not (is-secure? (entry-cookie entry))))))
+                entries))
+        (let ((found (with-mutex (jar-lock jar)
+                       (let loop ((domain host)
+                                  (found (wanted (%hash-table-ref (jar-domains jar) host '()) #t)))
+                         (let ((dot (and (not (address? host)) (%string-index domain #\.))))
+                           (if (not dot)
+                               found
+                               (let ((domain (substring domain (+ dot 1))))
+                                 (loop domain
+                                       (append (wanted (%hash-table-ref (jar-domains jar) domain
+                                                                        '())
+                                                       #f)
+                                               found)))))))))
+          (map-entries (lambda (entry)
+                         (cons (name-of (entry-cookie entry)) (value-of (entry-cookie entry))))
+                       (list-sort before? (reverse found))))))
+
+    (define (before? a b)
+      (let ((length-of-a (string-length (entry-path a)))
+            (length-of-b (string-length (entry-path b))))
+        (or (> length-of-a length-of-b)
+            (and (eqv? length-of-a length-of-b)
+                 (< (entry-created a) (entry-created b))))))
+
+    (define (map-entries procedure entries)
+      (let loop ((rest entries) (result '()))
+        (if (null? rest)
+            (reverse! result)
+            (loop (cdr rest) (cons (procedure (car rest)) result)))))
+
+    ;; All cookies of a jar: lists of a domain and a cookie as it was set.
+    (define (cookie-jar->list jar)
+      (check-jar 'cookie-jar->list jar)
+      (let ((time (now)))
+        (let loop ((rest (with-mutex (jar-lock jar) (%hash-table->alist (jar-domains jar))))
+                   (result '()))
+          (if (null? rest)
+              result
+              (loop (cdr rest)
+                    (append (map-entries (lambda (entry) (list (caar rest) (entry-cookie entry)))
+                                         (keep (lambda (entry) (not (ended? entry time)))
+                                               (cdar rest)))
+                            result))))))
+
+    ;; Takes all cookies out of a jar.
+    (define (cookie-jar-clear! jar)
+      (check-jar 'cookie-jar-clear! jar)
+      (with-mutex (jar-lock jar)
+        (%hash-table-clear! (jar-domains jar))))))

@@ -19,7 +19,7 @@
   (export make-request request? request-method request-target request-path request-query
           request-version request-header request-headers request-malformed-headers
           request-field request-fields request-peer request-body
-          request-keep-alive? request-body-length
+          request-keep-alive? request-secure? request-body-length
           request-attribute set-request-attribute!
           read-request-body read-request-text body-too-long?
           make-response response? response-status response-headers response-body
@@ -59,6 +59,7 @@
     (define new-flag 2)
     (define head-flag 4)
     (define upgrade-flag 8)
+    (define secure-flag 16)
 
     (define (flag-set? request flag)
       (not (= 0 (bitwise-and flag (request-flags request)))))
@@ -68,14 +69,16 @@
 
     ;; A request as a server would give it to a handler; the body is a string, a bytevector, a port or #f.
     (define* (make-request method target
-                           #:key (headers '()) (body #f) (version '(1 . 1)) (peer "127.0.0.1:1"))
+                           #:key (headers '()) (body #f) (version '(1 . 1)) (secure #f)
+                           (peer "127.0.0.1:1"))
       (check-argument 'make-request 1 symbol? "symbol" method)
       (check-argument 'make-request 2 string? "string" target)
       (let ((bytes (if (string? body) (string->utf8 body) body)))
         (new-request #f 0 0 method
                      (bitwise-ior keeps-alive-flag
                                   (if (equal? version '(1 . 0)) 0 new-flag)
-                                  (if (eq? method 'HEAD) head-flag 0))
+                                  (if (eq? method 'HEAD) head-flag 0)
+                                  (if secure secure-flag 0))
                      #f
                      (cond ((bytevector? bytes) (bytevector-length bytes))
                            (bytes -1)
@@ -127,6 +130,11 @@
     (define (request-keep-alive? request)
       (check-request 'request-keep-alive? request)
       (flag-set? request keeps-alive-flag))
+
+    ;; Whether it came over TLS.
+    (define (request-secure? request)
+      (check-request 'request-secure? request)
+      (flag-set? request secure-flag))
 
     (define (%request-upgrade? request)
       (flag-set? request upgrade-flag))

@@ -25,11 +25,12 @@
   (import (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map)
           (rename (only (canny net) listen close-listener listener-address listener?
-                        %listener-socket)
+                        %listener-socket %tls-context-handle)
                   (listen listen-at))
           (only (canny signals) on-shutdown)
           (canny tasks) (canny web message)
-          (only (canny web headers) header->string))
+          (only (canny web headers) header->string)
+          (only (canny sxml) sxml->html-bytes sxml->xml-bytes))
   (begin
 
     (define-record-type server
@@ -138,6 +139,7 @@
             ((or (not body) (string? body) (bytevector? body))
              (if (pair? (%http-respond! request status headers body))
                  (%http-respond! request status (as-texts headers) body)))
+            ((pair? body) (respond-with-markup request status headers body))
             ((procedure? body)
              (respond-in-parts request status headers #f (textual? headers) body))
             ((input-port? body)
@@ -145,6 +147,19 @@
                                (lambda (port) (copy body port)))
              (close-port body))
             (else (error "a handler gave a body that is none" body))))
+
+    ;; SXML, as HTML unless the headers say something else.
+    (define (respond-with-markup request status headers body)
+      (let* ((entry (assq 'content-type headers))
+             (type (and entry (cdr entry)))
+             (name (if (pair? type) (car type) type)))
+        (if (or (not name) (eq? name 'text/html))
+            (respond-with request status
+                          (if entry headers (cons html-type headers))
+                          (sxml->html-bytes body #:doctype (eq? 'html (car body))))
+            (respond-with request status headers (sxml->xml-bytes body)))))
+
+    (define html-type '(content-type . "text/html; charset=utf-8"))
 
     ;; Headers whose values the machine cannot write by itself, as texts.
     (define (as-texts headers)
@@ -287,7 +302,7 @@
 
     ;; Begins to serve, and gives the server.
     (define* (start-server handler
-                           #:key (host "127.0.0.1") (port 8080) (listen #f) (reuse-port #f)
+                           #:key (host "127.0.0.1") (port 8080) (listen #f) (reuse-port #f) (tls #f)
                            (max-header-bytes 32768) (max-headers 100) (max-target-bytes 8192)
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
@@ -306,6 +321,9 @@
       (option-check 'start-server "#:header-timeout" seconds? "a number of seconds"
                     header-timeout)
       (option-check 'start-server "#:body-timeout" seconds? "a number of seconds" body-timeout)
+      (option-check 'start-server "#:tls"
+                    (lambda (tls) (or (not tls) (%tls-context-handle tls)))
+                    "a context of tls-server-context" tls)
       (option-check 'start-server "#:on-error" procedure? "a procedure" on-error)
       (let* ((listeners (listeners-of host port listen reuse-port))
              (machine (%http-server
@@ -313,7 +331,9 @@
                                max-connections max-connections-per-client
                                idle-timeout header-timeout body-timeout)))
              (server (make-server 'called machine listeners handler on-error (make-future))))
-        (for-each (lambda (listener) (%http-listen! machine (%listener-socket listener)))
+        (for-each (lambda (listener)
+                    (%http-listen! machine (%listener-socket listener)
+                                   (and tls (%tls-context-handle tls))))
                   listeners)
         (without-scope (spawn (lambda () (serve server)) #:name 'server))
         (without-scope (spawn (lambda () (sweep server)) #:name 'server-timeouts))

@@ -7,7 +7,7 @@ use super::{Complaint, RustFile, line_of, relative};
 use crate::workspace;
 
 /// The crates that may contain unsafe code; every other root forbids it.
-const UNSAFE_CRATES: &[&str] = &["value", "heap", "llint", "jit", "vm", "io"];
+const UNSAFE_CRATES: &[&str] = &["value", "heap", "llint", "jit", "vm", "io", "sqlite"];
 
 /// Unfinished or debugging code, and tests that are switched off.
 const NEVER: &[&str] = &["todo!", "unimplemented!", "dbg!", "#[ignore"];

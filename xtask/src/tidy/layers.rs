@@ -37,14 +37,15 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("io", &["sched"]),
     ("tls", &["sched", "io"]),
     ("formats", &["io"]),
+    ("http", &["io", "tls"]),
+    ("sqlite", &[]),
     ("secrets", &[]),
-    ("http", &["io"]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
-            "io", "tls", "formats", "secrets", "http",
+            "io", "tls", "formats", "http", "sqlite", "secrets",
         ],
     ),
     (

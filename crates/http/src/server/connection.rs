@@ -9,17 +9,19 @@
 //!
 //! Events come at edges: who reads less than there was room for has read everything, and the next bytes are another event.
 
+mod bodies;
+
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, Shutdown};
+use rustix::net::Shutdown;
 
+use super::stream::Stream;
 use super::{BodyCoding, Common, Request, Scratch, clock, lock};
-use crate::chunked::{ChunkReader, LAST_CHUNK, Piece, push_chunk};
+use crate::chunked::ChunkReader;
 use crate::framing::{BodyLength, Framing};
 use crate::head::{EndSearch, Fault, Malformed, read_request};
 use crate::response::plain_response;
@@ -99,7 +101,7 @@ struct Inner {
 
 pub(super) struct Connection {
     id: u64,
-    descriptor: Arc<OwnedFd>,
+    stream: Stream,
     peer: Option<SocketAddr>,
     state: AtomicU8,
     /// The other side has ended its direction, or everything.
@@ -137,6 +139,10 @@ enum Sent {
     Failed,
 }
 
+fn would_block(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
 impl Inner {
     fn unread(&self) -> &[u8] {
         &self.input[self.consumed..]
@@ -159,14 +165,14 @@ impl Inner {
 impl Connection {
     pub(super) fn new(
         id: u64,
-        descriptor: OwnedFd,
+        stream: Stream,
         peer: Option<SocketAddr>,
         deadline: u64,
         common: Arc<Common>,
     ) -> Connection {
         Connection {
             id,
-            descriptor: Arc::new(descriptor),
+            stream,
             peer,
             state: AtomicU8::new(QUEUED),
             has_ended: AtomicBool::new(false),
@@ -201,7 +207,7 @@ impl Connection {
     }
 
     pub(super) fn descriptor(&self) -> &Arc<OwnedFd> {
-        &self.descriptor
+        self.stream.descriptor()
     }
 
     /// Something has happened; whether the connection is to be queued for it.
@@ -258,7 +264,7 @@ impl Connection {
     /// Ends both directions.
     pub(super) fn shut_down(&self) {
         // It may have ended already.
-        let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Both);
+        self.stream.end(Shutdown::Both);
     }
 
     pub(super) fn advance(&self, scratch: &mut Scratch) -> Advance {
@@ -315,11 +321,7 @@ impl Connection {
             // It was accepted and may be about to send its first request.
             Phase::Head if !is_late && inner.serial == 0 => false,
             // Bytes may have come just now.
-            Phase::Head if !is_late => {
-                let mut byte = [0];
-                let waits = rustix::net::recv(&*self.descriptor, &mut byte, RecvFlags::PEEK);
-                !matches!(waits, Ok((count, _)) if count > 0)
-            }
+            Phase::Head if !is_late => self.stream.is_quiet(),
             _ => {
                 self.common
                     .counters
@@ -330,20 +332,22 @@ impl Connection {
         }
     }
 
-    fn receive(&self, buffer: &mut [u8]) -> rustix::io::Result<usize> {
-        loop {
-            match rustix::net::recv(&*self.descriptor, &mut *buffer, RecvFlags::empty()) {
-                Err(Errno::INTR) => {}
-                Ok((count, _)) => {
-                    self.common
-                        .counters
-                        .bytes_in
-                        .fetch_add(count as u64, Ordering::Relaxed);
-                    return Ok(count);
-                }
-                Err(errno) => return Err(errno),
-            }
-        }
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.stream.receive(buffer)?;
+        self.common
+            .counters
+            .bytes_in
+            .fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.stream.send(bytes)?;
+        self.common
+            .counters
+            .bytes_out
+            .fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
     }
 
     /// Reads until there is a head. `None` if the phase has changed.
@@ -370,10 +374,10 @@ impl Connection {
         let count = match self.receive(&mut scratch.bytes[before..room]) {
             Ok(0) => return Some(Advance::Close),
             Ok(count) => count,
-            Err(Errno::AGAIN) => return Some(Advance::Rest),
+            Err(error) if would_block(&error) => return Some(Advance::Rest),
             Err(_) => return Some(Advance::Close),
         };
-        if before + count == room {
+        if before + count == room || self.stream.is_secure() {
             // There may be more.
             self.mark();
         }
@@ -459,6 +463,7 @@ impl Connection {
             serial: inner.serial,
             head,
             framing,
+            is_secure: self.stream.is_secure(),
         }))
     }
 
@@ -480,23 +485,19 @@ impl Connection {
 
     fn send(&self, inner: &mut Inner) -> Sent {
         while inner.has_output() {
-            let rest = &inner.output[inner.written..];
-            match rustix::net::send(&*self.descriptor, rest, SendFlags::NOSIGNAL) {
-                Ok(count) => {
-                    self.common
-                        .counters
-                        .bytes_out
-                        .fetch_add(count as u64, Ordering::Relaxed);
-                    inner.written += count;
-                }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Sent::Some,
+            match self.write(&inner.output[inner.written..]) {
+                Ok(count) => inner.written += count,
+                Err(error) if would_block(&error) => return Sent::Some,
                 Err(_) => return Sent::Failed,
             }
         }
         inner.output = Vec::new();
         inner.written = 0;
-        Sent::All
+        match self.stream.flush() {
+            Ok(true) => Sent::All,
+            Ok(false) => Sent::Some,
+            Err(_) => Sent::Failed,
+        }
     }
 
     /// The response is out: what comes next on the connection. `None` to go on with the new phase.
@@ -505,9 +506,10 @@ impl Connection {
             let is_clean =
                 inner.fault.is_none() && inner.body.has_ended() && inner.unread().is_empty();
             if is_clean {
+                self.stream.finish();
                 return Some(Advance::Close);
             }
-            let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Write);
+            self.stream.end(Shutdown::Write);
             inner.input = Vec::new();
             inner.consumed = 0;
             inner.phase = Phase::Lingering;
@@ -550,9 +552,7 @@ impl Connection {
                     return self.end_of_response(inner);
                 }
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Some(Advance::Rest);
-                }
+                Err(error) if would_block(&error) => return Some(Advance::Rest),
                 Err(_) => return Some(Advance::Close),
             }
         }
@@ -562,196 +562,14 @@ impl Connection {
         // So much is certainly no mistake.
         for _ in 0..64 {
             let buffer = &mut scratch.bytes[..CHUNK_BYTES];
-            match rustix::net::recv(&*self.descriptor, &mut *buffer, RecvFlags::empty()) {
-                Ok((0, _)) => return Some(Advance::Close),
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Some(Advance::Rest),
+            match self.stream.receive(buffer) {
+                Ok(0) => return Some(Advance::Close),
+                Ok(_) => {}
+                Err(error) if would_block(&error) => return Some(Advance::Rest),
                 Err(_) => return Some(Advance::Close),
             }
         }
         Some(Advance::Close)
-    }
-
-    /// Reads of the request's body; 0 is its end.
-    fn read_body(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if inner.body.has_ended() || buffer.is_empty() {
-                return Ok(0);
-            }
-            if inner.unread().is_empty()
-                && let Body::Known(left) = &mut inner.body
-            {
-                // Straight to where it is wanted.
-                let room = buffer
-                    .len()
-                    .min(usize::try_from(*left).unwrap_or(usize::MAX));
-                let count = self.receive(&mut buffer[..room])?;
-                if count == 0 {
-                    return Err(io::ErrorKind::UnexpectedEof.into());
-                }
-                *left -= count as u64;
-                inner.body_bytes += count as u64;
-                return Ok(count);
-            }
-            match self.take_piece(inner, buffer)? {
-                Some(count) => return Ok(count),
-                None if inner.body.has_ended() => {}
-                None => self.fill(inner)?,
-            }
-        }
-    }
-
-    /// Reads of the body for the bearer of a request.
-    pub(super) fn read_body_of(&self, serial: u32, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut inner = lock(&self.inner);
-        if inner.phase == Phase::Detached {
-            return self.read_raw(&mut inner, buffer);
-        }
-        if !Connection::is_current(&inner, serial) {
-            return Err(io::Error::other("the request is over"));
-        }
-        if inner.expects_continue {
-            inner.expects_continue = false;
-            inner.output.extend_from_slice(CONTINUE);
-            if matches!(self.send(&mut inner), Sent::Failed) {
-                return Err(io::ErrorKind::BrokenPipe.into());
-            }
-        }
-        let count = self.read_body(&mut inner, buffer)?;
-        let limit = self.common.options.body_max;
-        if limit.is_some_and(|limit| inner.body_bytes > limit) {
-            inner.fault = Some(Fault::BodyLength);
-            inner.keeps_alive = false;
-            return Err(io::Error::other(Fault::BodyLength.text()));
-        }
-        Ok(count)
-    }
-
-    /// Reads what comes, of another protocol.
-    fn read_raw(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<usize> {
-        if inner.unread().is_empty() {
-            return Ok(self.receive(buffer)?);
-        }
-        let count = inner.unread().len().min(buffer.len());
-        buffer[..count].copy_from_slice(&inner.unread()[..count]);
-        inner.consume(count);
-        Ok(count)
-    }
-
-    /// Writes of the body for the bearer of a request, as its coding wants it; nothing new while the other side has not
-    /// taken what was written before.
-    pub(super) fn write_body_of(&self, serial: u32, bytes: &[u8]) -> io::Result<usize> {
-        let mut inner = lock(&self.inner);
-        let is_raw = inner.phase == Phase::Detached;
-        if !(is_raw || Connection::is_current(&inner, serial) && inner.has_begun) {
-            return Err(io::Error::other("the response is over"));
-        }
-        match self.send(&mut inner) {
-            Sent::All => {}
-            Sent::Some => return Err(io::ErrorKind::WouldBlock.into()),
-            Sent::Failed => return Err(io::ErrorKind::BrokenPipe.into()),
-        }
-        let mut bytes = bytes;
-        match &mut inner.coding {
-            _ if is_raw => inner.output.extend_from_slice(bytes),
-            BodyCoding::Ignored => {}
-            BodyCoding::Chunked => push_chunk(&mut inner.output, bytes),
-            BodyCoding::UntilEnd => inner.output.extend_from_slice(bytes),
-            BodyCoding::Known(0) if !bytes.is_empty() => {
-                return Err(io::Error::other(
-                    "the body is longer than its Content-Length",
-                ));
-            }
-            BodyCoding::Known(left) => {
-                bytes = &bytes[..bytes
-                    .len()
-                    .min(usize::try_from(*left).unwrap_or(usize::MAX))];
-                *left -= bytes.len() as u64;
-                inner.output.extend_from_slice(bytes);
-            }
-        }
-        // What is not taken now goes before what comes next.
-        match self.send(&mut inner) {
-            Sent::Failed => Err(io::ErrorKind::BrokenPipe.into()),
-            Sent::All | Sent::Some => Ok(bytes.len()),
-        }
-    }
-
-    /// What is still to be sent of a response whose body was written; `None` if the body is shorter than was said.
-    pub(super) fn last_bytes(&self, serial: u32) -> Option<&'static [u8]> {
-        let inner = lock(&self.inner);
-        match inner.coding {
-            _ if !(Connection::is_current(&inner, serial) && inner.has_begun) => None,
-            BodyCoding::Chunked => Some(LAST_CHUNK),
-            BodyCoding::Known(0) | BodyCoding::UntilEnd | BodyCoding::Ignored => Some(b""),
-            BodyCoding::Known(_) => None,
-        }
-    }
-
-    /// Ends what belongs to another protocol: the writing, or both directions.
-    pub(super) fn end_raw(&self, direction: Shutdown) {
-        if lock(&self.inner).phase == Phase::Detached {
-            let _ = rustix::net::shutdown(&self.descriptor, direction);
-        }
-    }
-
-    /// Appends what has come to what was read.
-    fn fill(&self, inner: &mut Inner) -> io::Result<()> {
-        inner.input.drain(..inner.consumed);
-        inner.consumed = 0;
-        let before = inner.input.len();
-        inner.input.resize(before + CHUNK_BYTES, 0);
-        let outcome = self.receive(&mut inner.input[before..]);
-        inner
-            .input
-            .truncate(before + outcome.as_ref().copied().unwrap_or(0));
-        match outcome {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(_) => Ok(()),
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
-    /// Takes bytes of the body from what was read; `None` if more has to be read first, or it has ended.
-    fn take_piece(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        loop {
-            let unread = &inner.input[inner.consumed..];
-            let piece = match &mut inner.body {
-                Body::Known(left) => {
-                    let room = buffer
-                        .len()
-                        .min(usize::try_from(*left).unwrap_or(usize::MAX));
-                    let count = room.min(unread.len());
-                    *left -= count as u64;
-                    Piece::Data(count)
-                }
-                Body::Chunked(reader) => {
-                    let limits = &self.common.options.head;
-                    match reader.next(unread, buffer.len(), limits) {
-                        Ok(piece) => piece,
-                        Err(malformed) => {
-                            inner.fault = Some(malformed.fault);
-                            inner.keeps_alive = false;
-                            return Err(io::Error::other(malformed.fault.text()));
-                        }
-                    }
-                }
-            };
-            match piece {
-                Piece::Data(0) | Piece::More => return Ok(None),
-                Piece::Data(count) => {
-                    buffer[..count].copy_from_slice(&unread[..count]);
-                    inner.consume(count);
-                    inner.body_bytes += count as u64;
-                    return Ok(Some(count));
-                }
-                Piece::Skip(count) => inner.consume(count),
-                Piece::End(count) => {
-                    inner.consume(count);
-                    return Ok(None);
-                }
-            }
-        }
     }
 
     fn is_current(inner: &Inner, serial: u32) -> bool {
@@ -787,16 +605,9 @@ impl Connection {
         if !inner.has_output() {
             // Most often everything goes out at once, without a copy.
             while !rest.is_empty() {
-                match rustix::net::send(&*self.descriptor, rest, SendFlags::NOSIGNAL) {
-                    Ok(count) => {
-                        self.common
-                            .counters
-                            .bytes_out
-                            .fetch_add(count as u64, Ordering::Relaxed);
-                        rest = &rest[count..];
-                    }
-                    Err(Errno::INTR) => {}
-                    Err(Errno::AGAIN) => break,
+                match self.write(rest) {
+                    Ok(count) => rest = &rest[count..],
+                    Err(error) if would_block(&error) => break,
                     Err(_) => return Some(Advance::Close),
                 }
             }

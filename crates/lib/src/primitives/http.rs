@@ -15,6 +15,7 @@ use canny_http::server::{Request, Scratch, Server, ServerOptions};
 use canny_io::{IoError, Operation, Wait};
 use canny_sched::{Interest, Wake};
 use canny_tables::kinds::Kind;
+use canny_tls::TlsContext;
 use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::values::record_type;
@@ -115,6 +116,7 @@ mod request_flag {
     pub(super) const IS_NEW: i64 = 2;
     pub(super) const IS_HEAD: i64 = 4;
     pub(super) const UPGRADES: i64 = 8;
+    pub(super) const IS_SECURE: i64 = 16;
 }
 
 /// What a request record says of itself.
@@ -219,8 +221,19 @@ fn listen(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let Some(socket) = socket else {
         return Err(call.type_error(thread, 1, "socket"));
     };
+    let tls = match call.at(2) {
+        Value::FALSE => None,
+        context => {
+            let number = number_of_value(context);
+            let found = number.and_then(|number| Host::of(thread).tls_contexts.find(number));
+            match found {
+                Some(found) if matches!(&*found, TlsContext::Server(_)) => Some(found),
+                _ => return Err(call.type_error(thread, 2, "server's context of TLS")),
+            }
+        }
+    };
     let listening = socket.duplicate().and_then(|descriptor| {
-        let listened = server.listen(descriptor);
+        let listened = server.listen(descriptor, tls);
         listened.map_err(|error| IoError::from_system(Operation::Listen, socket.name(), error))
     });
     match listening {
@@ -317,7 +330,8 @@ fn make_request(
     let flags = flag(framing.keeps_alive, request_flag::KEEPS_ALIVE)
         | flag(request.head.minor == 1, request_flag::IS_NEW)
         | flag(is_head, request_flag::IS_HEAD)
-        | flag(framing.upgrades, request_flag::UPGRADES);
+        | flag(framing.upgrades, request_flag::UPGRADES)
+        | flag(request.is_secure, request_flag::IS_SECURE);
     let length = match framing.body {
         BodyLength::Known(length) => length as i64,
         BodyLength::Chunked | BodyLength::UntilEnd => -1,

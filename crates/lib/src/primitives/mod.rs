@@ -32,6 +32,7 @@ mod secrets;
 pub(crate) mod signals;
 pub(crate) mod sockets;
 mod sorting;
+pub(crate) mod sqlite;
 pub(crate) mod string_case;
 pub(crate) mod string_comparison;
 pub(crate) mod string_search;
@@ -108,6 +109,7 @@ const TOPICS: &[Implementations] = &[
     syntax_objects::IMPLEMENTATIONS,
     system::IMPLEMENTATIONS,
     sockets::IMPLEMENTATIONS,
+    sqlite::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
     tasks::IMPLEMENTATIONS,
     text::IMPLEMENTATIONS,

@@ -3,7 +3,7 @@
 //! A request is a record whose first fields, in this order, are: the server; the number of the connection; which of its
 //! requests it is; the method, a symbol; flags; the head, a bytevector for `%http-field`; how long the body is, 0 for none
 //! and -1 if its chunks say so. Further fields are the library's. Flags: 1 the connection goes on, 2 HTTP/1.1, 4 the method
-//! is HEAD, 8 the client asks for another protocol.
+//! is HEAD, 8 the client asks for another protocol, 16 it came over TLS.
 
 use super::rows;
 
@@ -11,7 +11,7 @@ rows! {
     /// HTTP.
     ROWS:
     "%http-server" (1) [] "vector -> any" "A server: bytes of a head, fields, bytes of a target, bytes of a body or #f, connections, connections of a client or #f, seconds idle, of a head, of a body.";
-    "%http-listen!" (2) [] "any any -> unspecified" "Accepts connections from a socket that listens.";
+    "%http-listen!" (3) [] "any any any -> unspecified" "Accepts connections from a socket that listens, over TLS with a context or not for #f.";
     "%http-next!" (2) [] "any any -> any" "The next request, a record of a type, as soon as there is one; #t if somebody else waits for it already, #f when the server has stopped.";
     "%http-field" (2) [] "bytevector symbol -> any" "The value of a field of a head, #f if there is none; several are joined.";
     "%http-fields" (1) [] "bytevector -> list" "All fields: names, which are symbols, and values.";

@@ -23,6 +23,7 @@
 mod bytevectors;
 mod characters;
 mod control;
+mod databases;
 mod equivalence;
 mod errors;
 mod file_system;
@@ -182,6 +183,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     records::ROWS,
     signals::ROWS,
     sockets::ROWS,
+    databases::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
     http::ROWS,

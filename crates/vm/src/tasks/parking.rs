@@ -72,6 +72,30 @@ impl Thread {
         self.outside_heap(work)
     }
 
+    /// Runs outside of the heap what may be done within microseconds or hold up its system thread for long. It says so once it
+    /// has found out, by calling what it is given, as often as it likes; from then on it is as in
+    /// [`Thread::block_outside_heap`]. Telling the pool beforehand would cost more than what is short, if others have to be
+    /// woken for what waits.
+    pub fn perhaps_block_outside_heap<R>(&mut self, work: impl FnOnce(&mut dyn FnMut()) -> R) -> R {
+        let worker = self.worker.filter(|_| self.has_other_tasks());
+        let pool = self.vm.tasks.get().map(|tasks| tasks.pool.clone());
+        let mut waiting = pool.zip(worker);
+        let mut blocking = None;
+        let result = {
+            let mut region = self.mutator().enter_native();
+            let mut turns_long = || {
+                if let Some((pool, worker)) = waiting.take() {
+                    // It moves words, which must not happen while a collector looks for them.
+                    region.interrupted(|| pool.begin_blocking(worker));
+                    blocking = Some(Blocking { pool, worker });
+                }
+            };
+            work(&mut turns_long)
+        };
+        drop(blocking);
+        result
+    }
+
     /// Whether there are tasks that could run while the one of this thread waits.
     pub fn has_other_tasks(&self) -> bool {
         let tasks = self.vm.tasks.get();

@@ -1,0 +1,198 @@
+//! Bodies of a connection's requests and responses, piece by piece.
+
+use std::io;
+
+use rustix::net::Shutdown;
+
+use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Phase, Sent};
+use crate::chunked::{LAST_CHUNK, Piece, push_chunk};
+use crate::head::Fault;
+use crate::server::{BodyCoding, lock};
+
+impl Connection {
+    /// Reads of the request's body; 0 is its end.
+    pub(super) fn read_body(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if inner.body.has_ended() || buffer.is_empty() {
+                return Ok(0);
+            }
+            if inner.unread().is_empty()
+                && let Body::Known(left) = &mut inner.body
+            {
+                // Straight to where it is wanted.
+                let room = buffer
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX));
+                let count = self.receive(&mut buffer[..room])?;
+                if count == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                *left -= count as u64;
+                inner.body_bytes += count as u64;
+                return Ok(count);
+            }
+            match self.take_piece(inner, buffer)? {
+                Some(count) => return Ok(count),
+                None if inner.body.has_ended() => {}
+                None => self.fill(inner)?,
+            }
+        }
+    }
+
+    /// Reads of the body for the bearer of a request.
+    pub(in crate::server) fn read_body_of(
+        &self,
+        serial: u32,
+        buffer: &mut [u8],
+    ) -> io::Result<usize> {
+        let mut inner = lock(&self.inner);
+        if inner.phase == Phase::Detached {
+            return self.read_raw(&mut inner, buffer);
+        }
+        if !Connection::is_current(&inner, serial) {
+            return Err(io::Error::other("the request is over"));
+        }
+        if inner.expects_continue {
+            inner.expects_continue = false;
+            inner.output.extend_from_slice(CONTINUE);
+            if matches!(self.send(&mut inner), Sent::Failed) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        }
+        let count = self.read_body(&mut inner, buffer)?;
+        let limit = self.common.options.body_max;
+        if limit.is_some_and(|limit| inner.body_bytes > limit) {
+            inner.fault = Some(Fault::BodyLength);
+            inner.keeps_alive = false;
+            return Err(io::Error::other(Fault::BodyLength.text()));
+        }
+        Ok(count)
+    }
+
+    /// Reads what comes, of another protocol.
+    fn read_raw(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<usize> {
+        if inner.unread().is_empty() {
+            return self.receive(buffer);
+        }
+        let count = inner.unread().len().min(buffer.len());
+        buffer[..count].copy_from_slice(&inner.unread()[..count]);
+        inner.consume(count);
+        Ok(count)
+    }
+
+    /// Writes of the body for the bearer of a request, as its coding wants it; nothing new while the other side has not
+    /// taken what was written before.
+    pub(in crate::server) fn write_body_of(&self, serial: u32, bytes: &[u8]) -> io::Result<usize> {
+        let mut inner = lock(&self.inner);
+        let is_raw = inner.phase == Phase::Detached;
+        if !(is_raw || Connection::is_current(&inner, serial) && inner.has_begun) {
+            return Err(io::Error::other("the response is over"));
+        }
+        match self.send(&mut inner) {
+            Sent::All => {}
+            Sent::Some => return Err(io::ErrorKind::WouldBlock.into()),
+            Sent::Failed => return Err(io::ErrorKind::BrokenPipe.into()),
+        }
+        let mut bytes = bytes;
+        match &mut inner.coding {
+            _ if is_raw => inner.output.extend_from_slice(bytes),
+            BodyCoding::Ignored => {}
+            BodyCoding::Chunked => push_chunk(&mut inner.output, bytes),
+            BodyCoding::UntilEnd => inner.output.extend_from_slice(bytes),
+            BodyCoding::Known(0) if !bytes.is_empty() => {
+                return Err(io::Error::other(
+                    "the body is longer than its Content-Length",
+                ));
+            }
+            BodyCoding::Known(left) => {
+                bytes = &bytes[..bytes
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX))];
+                *left -= bytes.len() as u64;
+                inner.output.extend_from_slice(bytes);
+            }
+        }
+        // What is not taken now goes before what comes next.
+        match self.send(&mut inner) {
+            Sent::Failed => Err(io::ErrorKind::BrokenPipe.into()),
+            Sent::All | Sent::Some => Ok(bytes.len()),
+        }
+    }
+
+    /// What is still to be sent of a response whose body was written; `None` if the body is shorter than was said.
+    pub(in crate::server) fn last_bytes(&self, serial: u32) -> Option<&'static [u8]> {
+        let inner = lock(&self.inner);
+        match inner.coding {
+            _ if !(Connection::is_current(&inner, serial) && inner.has_begun) => None,
+            BodyCoding::Chunked => Some(LAST_CHUNK),
+            BodyCoding::Known(0) | BodyCoding::UntilEnd | BodyCoding::Ignored => Some(b""),
+            BodyCoding::Known(_) => None,
+        }
+    }
+
+    /// Ends what belongs to another protocol: the writing, or both directions.
+    pub(in crate::server) fn end_raw(&self, direction: Shutdown) {
+        if lock(&self.inner).phase == Phase::Detached {
+            self.stream.end(direction);
+        }
+    }
+
+    /// Appends what has come to what was read.
+    fn fill(&self, inner: &mut Inner) -> io::Result<()> {
+        inner.input.drain(..inner.consumed);
+        inner.consumed = 0;
+        let before = inner.input.len();
+        inner.input.resize(before + CHUNK_BYTES, 0);
+        let outcome = self.receive(&mut inner.input[before..]);
+        inner
+            .input
+            .truncate(before + outcome.as_ref().copied().unwrap_or(0));
+        match outcome {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes bytes of the body from what was read; `None` if more has to be read first, or it has ended.
+    fn take_piece(&self, inner: &mut Inner, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            let unread = &inner.input[inner.consumed..];
+            let piece = match &mut inner.body {
+                Body::Known(left) => {
+                    let room = buffer
+                        .len()
+                        .min(usize::try_from(*left).unwrap_or(usize::MAX));
+                    let count = room.min(unread.len());
+                    *left -= count as u64;
+                    Piece::Data(count)
+                }
+                Body::Chunked(reader) => {
+                    let limits = &self.common.options.head;
+                    match reader.next(unread, buffer.len(), limits) {
+                        Ok(piece) => piece,
+                        Err(malformed) => {
+                            inner.fault = Some(malformed.fault);
+                            inner.keeps_alive = false;
+                            return Err(io::Error::other(malformed.fault.text()));
+                        }
+                    }
+                }
+            };
+            match piece {
+                Piece::Data(0) | Piece::More => return Ok(None),
+                Piece::Data(count) => {
+                    buffer[..count].copy_from_slice(&unread[..count]);
+                    inner.consume(count);
+                    inner.body_bytes += count as u64;
+                    return Ok(Some(count));
+                }
+                Piece::Skip(count) => inner.consume(count),
+                Piece::End(count) => {
+                    inner.consume(count);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The bytes of a connection, over TLS or not. Nothing waits.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex};
+
+use canny_tls::ServerLayer;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
+
+use super::lock;
+
+/// A connection that does not block.
+pub(super) struct Stream {
+    descriptor: Arc<OwnedFd>,
+    tls: Option<Mutex<Box<ServerLayer>>>,
+}
+
+impl Stream {
+    pub(super) fn new(descriptor: OwnedFd, tls: Option<ServerLayer>) -> Stream {
+        Stream {
+            descriptor: Arc::new(descriptor),
+            tls: tls.map(|layer| Mutex::new(Box::new(layer))),
+        }
+    }
+
+    pub(super) fn descriptor(&self) -> &Arc<OwnedFd> {
+        &self.descriptor
+    }
+
+    pub(super) fn is_secure(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Reads at least one byte; 0 is the end.
+    pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let outcome = match &self.tls {
+                Some(tls) => lock(tls).receive(self.descriptor.as_fd(), buffer),
+                None => rustix::net::recv(&*self.descriptor, &mut *buffer, RecvFlags::empty())
+                    .map(|(count, _)| count)
+                    .map_err(io::Error::from),
+            };
+            match outcome {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Writes a prefix.
+    pub(super) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            let outcome = match &self.tls {
+                Some(tls) => lock(tls).send(self.descriptor.as_fd(), bytes),
+                None => rustix::net::send(&*self.descriptor, bytes, SendFlags::NOSIGNAL)
+                    .map_err(io::Error::from),
+            };
+            match outcome {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Whether everything that was written is out.
+    pub(super) fn flush(&self) -> io::Result<bool> {
+        match &self.tls {
+            Some(tls) => lock(tls).flush(self.descriptor.as_fd()),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether nothing has come, as far as that can be told: a look that takes nothing.
+    pub(super) fn is_quiet(&self) -> bool {
+        let mut byte = [0];
+        let looked = rustix::net::recv(&*self.descriptor, &mut byte, RecvFlags::PEEK);
+        !matches!(looked, Ok((1.., _)) | Err(Errno::INTR))
+    }
+
+    /// Tells the other side that nothing follows; it may be over already.
+    pub(super) fn end(&self, direction: Shutdown) {
+        if let Some(tls) = &self.tls
+            && direction != Shutdown::Read
+        {
+            lock(tls).say_farewell(self.descriptor.as_fd());
+        }
+        let _ = rustix::net::shutdown(&self.descriptor, direction);
+    }
+
+    /// Says farewell where the protocol has one, before the descriptor is closed.
+    pub(super) fn finish(&self) {
+        if let Some(tls) = &self.tls {
+            lock(tls).say_farewell(self.descriptor.as_fd());
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Statements on threads that help, for tasks that must not hold up the main thread: whoever waits there could go on nowhere else.
+//!
+//! One goes on at a time, since the task that has begun it has the database.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use canny_sqlite::{Connection, Failure, Tape, Watch};
+use canny_value::Value;
+use canny_vm::{ConditionKind, Thread};
+
+use super::{Database, Refusal};
+
+/// What has become of a statement, and its text.
+pub(super) struct Done {
+    pub(super) outcome: Result<(i64, Tape), Failure>,
+    pub(super) sql: String,
+}
+
+#[derive(Default)]
+struct Slot {
+    done: Mutex<Option<Done>>,
+    notice: Condvar,
+    is_abandoned: AtomicBool,
+}
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, Option<Done>> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What goes on, if anything does.
+#[derive(Default)]
+pub(super) struct Aside {
+    slot: Mutex<Arc<Slot>>,
+    ticket: AtomicU64,
+}
+
+impl Aside {
+    fn slot(&self) -> Arc<Slot> {
+        Arc::clone(&self.slot.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn renew(&self) -> Arc<Slot> {
+        let slot = Arc::new(Slot::default());
+        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&slot);
+        slot
+    }
+
+    pub(super) fn ticket(&self) -> u64 {
+        self.ticket.load(Ordering::Relaxed)
+    }
+
+    /// Asks what goes on to end.
+    pub(super) fn abandon(&self) {
+        self.slot().is_abandoned.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for its end.
+    pub(super) fn wait(&self) -> Done {
+        let slot = self.slot();
+        let mut done = slot.lock();
+        loop {
+            match done.take() {
+                Some(done) => return done,
+                None => {
+                    done = slot
+                        .notice
+                        .wait(done)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+        }
+    }
+}
+
+/// Watches a statement on such a thread, which nobody else needs.
+struct Helping(Arc<Slot>);
+
+impl Watch for Helping {
+    fn turns_long(&mut self) {}
+
+    fn shall_stop(&mut self) -> bool {
+        self.0.is_abandoned.load(Ordering::Relaxed)
+    }
+}
+
+/// Gives the result when it is dropped, so that whoever waits is told in any case.
+struct Giver {
+    slot: Arc<Slot>,
+    done: Option<Done>,
+}
+
+impl Drop for Giver {
+    fn drop(&mut self) {
+        let lost = Done {
+            outcome: Err(Failure::Closed),
+            sql: String::new(),
+        };
+        *self.slot.lock() = Some(self.done.take().unwrap_or(lost));
+        self.slot.notice.notify_all();
+    }
+}
+
+/// Begins something; gives the symbol `aside`.
+pub(super) fn begin(
+    thread: &mut Thread,
+    database: &Arc<Database>,
+    sql: String,
+    work: impl FnOnce(&mut Connection, &mut dyn Watch, &mut Tape) -> Result<i64, Failure>
+    + Send
+    + 'static,
+) -> Result<Value, Refusal> {
+    let slot = database.aside.renew();
+    let used = Arc::clone(database);
+    let job = Box::new(move || {
+        let mut giver = Giver {
+            slot: Arc::clone(&slot),
+            done: None,
+        };
+        let mut tape = Tape::default();
+        let outcome = used.with(|connection| work(connection, &mut Helping(slot), &mut tape));
+        let outcome = outcome.map(|changes| (changes, tape));
+        giver.done = Some(Done { outcome, sql });
+    });
+    match thread.offload(job) {
+        Ok(ticket) => {
+            database.aside.ticket.store(ticket, Ordering::Relaxed);
+            Ok(thread.symbol("aside"))
+        }
+        Err(error) => {
+            let message = format!("the system has no thread for a statement: {error}");
+            let kind = ConditionKind::System;
+            Err(Refusal::Raised(thread.raise(kind, &message, &[], None)))
+        }
+    }
+}

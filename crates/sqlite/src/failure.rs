@@ -1,0 +1,78 @@
+//! What was refused, as data.
+
+/// Why something could not be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// SQLite refused it.
+    Sqlite {
+        /// The extended result code.
+        code: i32,
+        /// SQLite's own words.
+        message: String,
+        /// The byte of the statement's text that it is about, if it is about one.
+        offset: Option<usize>,
+    },
+    /// A statement wants another number of arguments.
+    ArgumentCount { wanted: usize, given: usize },
+    /// A named argument that no parameter of the statement has.
+    UnknownName(String),
+    /// A parameter, by its name or number, for which there is no argument.
+    Unbound(String),
+    /// The text goes on behind the first statement, from this byte on.
+    SeveralStatements(usize),
+    /// The text has no statement.
+    Empty,
+    /// A character that SQLite takes for the end of the text.
+    Nul(usize),
+    /// The connection is closed.
+    Closed,
+    /// The cursor is closed or at its end.
+    NoCursor,
+    /// It was not run, or given up, to be begun anew elsewhere.
+    Elsewhere,
+    /// A range that a blob does not have.
+    BlobRange { size: usize },
+}
+
+impl Failure {
+    /// What is wrong, in a sentence without its first capital.
+    pub fn message(&self) -> String {
+        match self {
+            Failure::Sqlite { message, .. } => message.clone(),
+            Failure::ArgumentCount { wanted, given } => {
+                let s = if *wanted == 1 { "" } else { "s" };
+                format!("the statement has {wanted} parameter{s}, but {given} were given")
+            }
+            Failure::UnknownName(name) => format!("the statement has no parameter {name}"),
+            Failure::Unbound(name) => format!("the parameter {name} was not given"),
+            Failure::SeveralStatements(_) => {
+                "there is more than one statement in the text".to_owned()
+            }
+            Failure::Empty => "there is no statement in the text".to_owned(),
+            Failure::Nul(_) => "there is a NUL character in the text".to_owned(),
+            Failure::Closed => "the database is closed".to_owned(),
+            Failure::NoCursor => "the cursor is closed".to_owned(),
+            Failure::Elsewhere => "the statement was given up".to_owned(),
+            Failure::BlobRange { size } => {
+                format!("the blob has {size} bytes, and its size cannot be changed so")
+            }
+        }
+    }
+
+    /// The extended result code of SQLite, if it has refused it.
+    pub fn code(&self) -> Option<i32> {
+        match self {
+            Failure::Sqlite { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// The byte of the statement's text that it is about.
+    pub fn offset(&self) -> Option<usize> {
+        match self {
+            Failure::Sqlite { offset, .. } => *offset,
+            Failure::SeveralStatements(offset) | Failure::Nul(offset) => Some(*offset),
+            _ => None,
+        }
+    }
+}
