@@ -142,6 +142,7 @@
   (test long (response-body (zipped #:headers '((content-encoding . (br))))))
   (test long (response-body (zipped #:headers '((cache-control . ((no-transform . #t)))))))
   (test long (response-body (zipped #:status 206)))
+  (test '(zstd) (header (zipped #:body `(p ,long) #:headers '()) 'content-encoding))
   (test '("x" . #f) (header (zipped #:headers '((content-type . (text/css)) (etag . ("x" . #t))))
                             'etag))
   (test-error (compress-responses #:codings '("br"))))
@@ -203,6 +204,19 @@
                       (read-request-body (make-request 'POST "/" #:body "abc") 2))
                     (answer-errors)))))
   (test 500 (response-status (fails? 'production (lambda () (raise 'x)))))
+  ;; SXML is written within the handler's errors.
+  (test 500 (response-status (fails? 'production (lambda () (make-response #:body '(p #(1)))))))
+  (test '((text/html (charset . "utf-8")) "<!DOCTYPE html>\n<html><p>é</p></html>")
+        (let ((response (fails? 'production
+                                (lambda () (make-response #:body '(html (p "é")))))))
+          (list (header response 'content-type) (utf8->string (response-body response)))))
+  (test "<a>é</a>"
+        (utf8->string
+         (response-body
+          (fails? 'production
+                  (lambda ()
+                    (make-response #:headers '((content-type . (application/xml)))
+                                   #:body '(a "é")))))))
   (test-error (raise-http-error 200 "fine")))
 
 (test-finish)

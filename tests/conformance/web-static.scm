@@ -137,7 +137,8 @@
                  (response-status (ask "/assets/a.txt"
                                        #:headers `((range . (bytes (0 . 1)))
                                                    (if-range . ,condition)))))
-               (list (header first 'etag) '("other" . #t) (header first 'last-modified) 0)))))
+               (list (header first 'etag) '("other" . #t)
+                     (header first 'last-modified) 0)))))
 
 (test-group "codings"
   (let ((zipped (ask "/assets/page.html" #:headers '((accept-encoding . "gzip, br"))))

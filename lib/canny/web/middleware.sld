@@ -22,7 +22,7 @@
           (only (canny sync) make-mutex with-mutex)
           (only (canny compression) compress)
           (only (canny json) json->string)
-          (only (canny sxml) sxml->html)
+          (only (canny sxml) sxml->html sxml->html-bytes sxml->xml-bytes)
           (only (canny files) file->lines)
           (only (canny web headers) choose-encoding)
           (only (canny web uri) uri-error?)
@@ -56,6 +56,31 @@
           ((response)
            (if (string? response) (make-response #:body response) response))
           ((headers body) (make-response #:headers headers #:body body)))))
+
+    ;; A response whose body is no SXML any more: what stands around handlers sees bytes, and errors in SXML are errors of the handler.
+    (define (rendered response)
+      (let ((body (response-body response)))
+        (if (not (pair? body))
+            response
+            (let* ((entry (assq 'content-type (response-headers response)))
+                   (type (and entry (cdr entry)))
+                   (name (if (pair? type) (car type) type)))
+              (if (or (not name) (eq? name 'text/html))
+                  (response-with-body
+                   (response-with-header response 'content-type
+                                         (if (pair? type)
+                                             type
+                                             '(text/html (charset . "utf-8"))))
+                   (sxml->html-bytes body #:doctype (page? body)))
+                  (response-with-body response (sxml->xml-bytes body)))))))
+
+    ;; Whether SXML is a whole page, a template included.
+    (define (page? body)
+      (or (eq? 'html (car body))
+          (and (eq? '*template* (car body))
+               (pair? (cdr body))
+               (string? (cadr body))
+               (string-prefix? "<html" (cadr body)))))
 
     (define (text-response status text . headers)
       (make-response #:status status
@@ -120,7 +145,7 @@
                            (if (eq? mode 'development)
                                (development-page request object frames)
                                (text-response 500 "Internal Server Error")))))))
-               (lambda () (call-handler handler request body))))))))
+               (lambda () (rendered (call-handler handler request body)))))))))
 
     (define (shown object) (condition->string object))
 
@@ -159,6 +184,8 @@
         (make-response
          #:status 500
          #:headers '((content-type . (text/html (charset . "utf-8")))
+                     (content-security-policy . (((default-src "'none'")
+                                                  (style-src "'unsafe-inline'"))))
                      (cache-control . ((no-store . #t))))
          #:body
          (sxml->html
@@ -476,7 +503,7 @@
                 codings)
       (lambda (handler)
         (lambda (request body)
-          (let ((response (call-handler handler request body)))
+          (let ((response (rendered (call-handler handler request body))))
             (if (suitable? response minimum type?)
                 (let ((response (with-vary response 'accept-encoding))
                       (coding (choose-encoding (request-field request 'accept-encoding)
