@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 
+use canny_http::date::date;
 use canny_http::response::{
     BadField, has_no_body, is_value, push_date, push_length, push_number, push_status,
 };
@@ -139,6 +140,9 @@ fn push_media_type(output: &mut Vec<u8>, value: Value) -> Result<bool, BadField>
     Ok(rest == Value::NIL)
 }
 
+/// Fields whose integers are seconds since 1970.
+const DATES: [&[u8]; 4] = [b"last-modified", b"expires", b"date", b"sunset"];
+
 /// Appends the fields of a list.
 fn push_fields(output: &mut Vec<u8>, fields: Value, has_text: bool) -> Result<Noted, Refused> {
     let mut noted = Noted::default();
@@ -162,9 +166,13 @@ fn push_fields(output: &mut Vec<u8>, fields: Value, has_text: bool) -> Result<No
         let is_length = is(b"content-length");
         let is_connection = is(b"connection");
         let is_coding = is(b"transfer-encoding");
+        let is_date = DATES.iter().any(|wanted| is(wanted));
         noted.has_date |= is(b"date");
         let is_written = if is_type {
             push_media_type(output, value)
+        } else if let (true, Some(seconds)) = (is_date, value.as_fixnum()) {
+            output.extend_from_slice(&date(seconds));
+            Ok(true)
         } else {
             push_value(output, value)
         };

@@ -1,0 +1,159 @@
+;;; (canny web bodies): forms, files and JSON in the bodies of requests.
+;;;
+;;;     (with-middleware (router-handler app) (parse-bodies))
+;;;     ... (form-value request "name") ... (request-json request)
+;;;
+;;; Everything is limited. What is malformed is answered by 400, what is too much by 413, a type that is not taken by 415; a handler
+;;; sees none of it.
+
+(define-library (canny web bodies)
+  (export parse-bodies request-form form-value form-values request-parts request-part request-json)
+  (import (canny primitives) (canny syntax) (canny arguments)
+          (only (canny lists) assoc for-each map member)
+          (only (canny control) raise guard call-with-escape-continuation)
+          (only (canny json) string->json json-error?)
+          (only (canny web uri) query->alist uri-error?)
+          (only (canny web multipart)
+                multipart-boundary call-with-multipart multipart-error? part-name part-filename
+                part-text)
+          (canny web message)
+          (only (canny web middleware) call-handler))
+  (begin
+
+    (define (refusal status text)
+      (make-response #:status status
+                     #:headers '((content-type . (text/plain (charset . "utf-8"))))
+                     #:body (string-append text "\n")))
+
+    ;; Which of the kinds `form`, `multipart` and `json` a content type is, or `#f`.
+    (define (kind-of type)
+      (let ((name (and (pair? type) (symbol? (car type)) (symbol->string (car type)))))
+        (cond ((not name) #f)
+              ((string=? name "application/x-www-form-urlencoded") 'form)
+              ((string=? name "multipart/form-data") 'multipart)
+              ((or (string=? name "application/json") (string-suffix? "+json" name)) 'json)
+              (else #f))))
+
+    (define (has-body? request body)
+      (and body (not (eqv? 0 (request-body-length request)))))
+
+    ;; A middleware that reads the bodies of kinds that are known, and notes what is in them for handlers; other bodies are left
+    ;; to them, unless `#:only?` is true. `#:limit` is for the bytes of forms and JSON, `#:total-limit` and `#:part-limit` for those of forms with
+    ;; files, `#:fields-limit` for fields. Files are in temporary files if they have more than `#:memory-limit` bytes, and go when the handler has
+    ;; answered.
+    (define* (parse-bodies #:key (kinds '(form multipart json)) (only? #f) (limit 1048576)
+                           (total-limit 67108864)
+                           (part-limit #f) (memory-limit 65536) (fields-limit 1000)
+                           (depth-limit 100))
+      (check-argument 'parse-bodies 1 list? "list of kinds" kinds)
+      (lambda (handler)
+        (lambda (request body)
+          (let* ((present? (has-body? request body))
+                 (kind (and present? (kind-of (request-header request 'content-type)))))
+            (cond ((not present?) (handler request body))
+                  ((and kind (memq kind kinds))
+                   (case kind
+                     ((form) (with-text request limit
+                               (lambda (text) (read-form request text fields-limit))
+                               (lambda () (handler request #f))))
+                     ((json) (with-text request limit
+                               (lambda (text) (read-json request text depth-limit))
+                               (lambda () (handler request #f))))
+                     (else (with-parts handler request body total-limit part-limit memory-limit
+                             fields-limit))))
+                  (only? (refusal 415 "Unsupported Media Type"))
+                  (else (handler request body)))))))
+
+    ;; Reads a body as UTF-8; goes on when `read` says that it was fine, by being true.
+    (define (with-text request limit read continue)
+      (let ((length (request-body-length request)))
+        (if (and length (> length limit))
+            (refusal 413 "Content Too Large")
+            (let ((bytes (guard (object ((body-too-long? object) #f))
+                           (read-request-body request limit))))
+              (if (not bytes)
+                  (refusal 413 "Content Too Large")
+                  (let ((text (guard (object ((error-object? object) #f))
+                                (utf8->string bytes))))
+                    (if (and text (read text))
+                        (continue)
+                        (refusal 400 "Bad Request"))))))))
+
+    (define (read-form request text fields-limit)
+      (guard (object ((error-object? object) #f))
+        (set-request-attribute! request 'form (query->alist text #:limit fields-limit))
+        #t))
+
+    (define (read-json request text depth-limit)
+      (guard (object ((json-error? object) #f))
+        (set-request-attribute! request 'json
+                                (list (string->json text #:depth-limit depth-limit)))
+        #t))
+
+    (define (with-parts handler request body total-limit part-limit memory-limit fields-limit)
+      (let ((boundary (multipart-boundary (request-header request 'content-type)))
+            (length (request-body-length request))
+            (read? #f))
+        (cond ((not boundary) (refusal 400 "Bad Request"))
+              ((and length (> length total-limit)) (refusal 413 "Content Too Large"))
+              (else
+               (guard (object ((and (not read?) (multipart-error? object))
+                               (if (too-much? object)
+                                   (refusal 413 "Content Too Large")
+                                   (refusal 400 "Bad Request")))
+                              ((and (not read?) (body-too-long? object))
+                               (refusal 413 "Content Too Large")))
+                 (call-with-multipart
+                   body boundary
+                   (lambda (parts)
+                     (set! read? #t)
+                     (set-request-attribute! request 'parts parts)
+                     (call-handler handler request #f))
+                   #:total-limit total-limit #:part-limit part-limit #:parts-limit fields-limit
+                   #:memory-limit memory-limit))))))
+
+    ;; Whether a condition is one of a limit.
+    (define (too-much? condition)
+      (let ((message (error-object-message condition)))
+        (and (string? message)
+             (string-search-forward "allowed" message 0)
+             #t)))
+
+    ;; The fields of a form, names with values as strings; of one with files the fields that are none.
+    (define (request-form request)
+      (or (request-attribute request 'form)
+          (let ((fields
+                 (let loop ((parts (request-parts request)))
+                   (cond ((null? parts) '())
+                         ((part-filename (car parts)) (loop (cdr parts)))
+                         (else
+                          (cons (cons (part-name (car parts)) (part-text (car parts)))
+                                (loop (cdr parts))))))))
+            (set-request-attribute! request 'form fields)
+            fields)))
+
+    ;; The first value of a field, or a default; all values of it.
+    (define* (form-value request name #:optional (default #f))
+      (let ((entry (assoc name (request-form request))))
+        (if entry (cdr entry) default)))
+    (define (form-values request name)
+      (let loop ((fields (request-form request)))
+        (cond ((null? fields) '())
+              ((string=? name (caar fields)) (cons (cdar fields) (loop (cdr fields))))
+              (else (loop (cdr fields))))))
+
+    ;; The parts of a form with files, as in `(canny web multipart)`.
+    (define (request-parts request)
+      (request-attribute request 'parts '()))
+
+    ;; The first part of a name, or `#f`.
+    (define (request-part request name)
+      (let loop ((parts (request-parts request)))
+        (cond ((null? parts) #f)
+              ((equal? name (part-name (car parts))) (car parts))
+              (else (loop (cdr parts))))))
+
+    ;; The value of a body of JSON, or a default.
+    (define* (request-json request #:optional (default #f))
+      (let ((value (request-attribute request 'json)))
+        (if value (car value) default)))))
