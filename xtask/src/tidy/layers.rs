@@ -38,12 +38,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tls", &["sched", "io"]),
     ("formats", &["io"]),
     ("sqlite", &[]),
+    ("crypto", &[]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
             "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
-            "io", "tls", "formats", "sqlite",
+            "io", "tls", "formats", "sqlite", "crypto",
         ],
     ),
     (

@@ -5,6 +5,7 @@ pub(crate) mod bytevectors;
 pub(crate) mod characters;
 pub(crate) mod compression;
 pub(crate) mod control;
+pub(crate) mod crypto;
 pub(crate) mod csv;
 pub(crate) mod equivalence;
 pub(crate) mod errors;
@@ -60,6 +61,7 @@ const TOPICS: &[Implementations] = &[
     characters::IMPLEMENTATIONS,
     compression::IMPLEMENTATIONS,
     control::IMPLEMENTATIONS,
+    crypto::IMPLEMENTATIONS,
     csv::IMPLEMENTATIONS,
     equivalence::IMPLEMENTATIONS,
     hash_tables::IMPLEMENTATIONS,

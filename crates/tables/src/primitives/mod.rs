@@ -23,6 +23,7 @@
 mod bytevectors;
 mod characters;
 mod control;
+mod crypto;
 mod databases;
 mod equivalence;
 mod errors;
@@ -183,6 +184,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     signals::ROWS,
     sockets::ROWS,
     databases::ROWS,
+    crypto::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
     numeric_vectors::ROWS,
