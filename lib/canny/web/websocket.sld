@@ -27,6 +27,7 @@
   (import (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map member)
           (only (canny base64) base64-encode base64-decode)
+          (only (canny crypto) digest random-bytes)
           (only (canny io) set-port-timeout!)
           (canny net) (canny sync) (canny tasks) (canny web message) (canny web uri)
           (only (canny web headers) parse-header))
@@ -170,7 +171,7 @@
                   (set-said-goodbye! socket #t))
               (write-bytevector (frame-head opcode length (if (client? socket) 128 0)) port)
               (if (client? socket)
-                  (let ((key (%random-bytes 4))
+                  (let ((key (random-bytes 4))
                         (copy (bytevector-copy bytes)))
                     (%websocket-mask! copy 0 length key)
                     (write-bytevector key port)
@@ -309,7 +310,7 @@
            (field-has? request 'upgrade 'websocket)))
 
     (define (accept-key key)
-      (base64-encode (%digest 3 (string-append key "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))))
+      (base64-encode (digest 'sha-1 (string-append key "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))))
 
     (define (valid-key? key)
       (and key
@@ -455,7 +456,7 @@
         (let* ((connection (if secure?
                                (tls-connect host port #:timeout timeout #:context context)
                                (tcp-connect host port #:timeout timeout)))
-               (key (base64-encode (%random-bytes 16)))
+               (key (base64-encode (random-bytes 16)))
                (path (if (equal? "" (uri-path uri)) "/" (uri-path uri)))
                (target (if (uri-query uri) (string-append path "?" (uri-query uri)) path))
                (in (connection-input connection))
