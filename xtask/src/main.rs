@@ -22,6 +22,7 @@ mod svg;
 mod test;
 mod tidy;
 mod warmup;
+mod web;
 mod workspace;
 
 const HELP: &str = "\
@@ -39,6 +40,7 @@ verbs
   history        measure commit by commit: a table and a chart of time, allocation and memory
   layout         find out which functions run, for the linker to put them side by side
   warmup         measure how soon programs are fast, and what that costs short ones
+  web            measure the web server beside others
   programs       random programs must behave the same with the specializer as without
   fuzz           throw generated input at whatever reads: sources, code, numbers, formats, encodings
 
@@ -60,6 +62,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("history", history::run),
     ("layout", layout::run),
     ("warmup", warmup::run),
+    ("web", web::run),
     ("programs", programs::run),
     ("fuzz", fuzz::run),
 ];

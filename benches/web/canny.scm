@@ -1,0 +1,38 @@
+;; The pages that the servers of other languages beside it give, too. The first argument is the port.
+
+(import (scheme base) (scheme write) (scheme process-context) (canny web server)
+        (canny web message))
+
+(define (item i)
+  `(tr (td ,i)
+       (td (a (@ (href ,(string-append "/items/" (number->string i)))) "Item <" ,i ">"))
+       (td "A description of the item, with \"quotes\" & ampersands, that goes on for a while.")))
+
+(define (items n)
+  (let loop ((i n) (rows '()))
+    (if (= i 0) rows (loop (- i 1) (cons (item i) rows)))))
+
+(define (page)
+  `(html (head (title "Items"))
+         (body (h1 "Items") (table ,@(items 300)))))
+
+(define (headers request)
+  `(html (head (title "Headers"))
+         (body (table ,@(map (lambda (header)
+                               `(tr (td ,(symbol->string (car header)))
+                                    (td ,(let ((port (open-output-string)))
+                                           (write (cdr header) port)
+                                           (get-output-string port)))))
+                             (request-headers request))))))
+
+(define html '((content-type . (text/html))))
+
+(define (handler request body)
+  (let ((path (request-path request)))
+    (cond ((string=? path "/")
+           (values '((content-type . (text/plain))) "Hello, World!"))
+          ((string=? path "/page") (values html (page)))
+          ((string=? path "/headers") (values html (headers request)))
+          (else (make-response #:status 404 #:body "no such page\n")))))
+
+(run-server handler #:port (string->number (cadr (command-line))))
