@@ -13,10 +13,51 @@
   (import (canny primitives) (canny syntax))
   (begin
 
+    ;; A port of a procedure is not read by the machine while it decompresses: a procedure would have to run meanwhile.
+    (define (open-decompressor format port text?)
+      (if (and (input-port? port) (binary-port? port) (%port-service port))
+          (let ((served (open-served-decompressor format port)))
+            (if text?
+                (let ((text (%transcode-input served "UTF-8" 'raise 'any 'omit)))
+                  (((%port-service served) 7) text)
+                  text)
+                served))
+          (%open-decompressor port format text?)))
+
+    ;; Bytes of the port go by hand to a channel that the decompressor reads, when it has nothing more.
+    (define (open-served-decompressor format source)
+      (let* ((name (port-name source))
+             (name (if (string? name) name "port"))
+             (channel (%open-channel name #f #t))
+             (feeder (%port-twin channel))
+             (decompressor (%open-decompressor channel format #f)))
+        (define port (%open-channel name (lambda (request) (serve request)) #t))
+        (define (fill)
+          (if (u8-ready? decompressor)
+              (let ((bytes (read-available decompressor)))
+                (if (eof-object? bytes)
+                    (%end-port! port #f)
+                    (%feed-port! port bytes 0 (bytevector-length bytes))))
+              (let ((bytes (read-available source)))
+                (if (eof-object? bytes)
+                    (%end-port! feeder #t)
+                    (%feed-port! feeder bytes 0 (bytevector-length bytes)))
+                (fill))))
+        (define (serve request)
+          (case request
+            ((0) (fill))
+            ((3)
+             (close-port decompressor)
+             (close-port source)
+             (%acknowledge-port! port))
+            ((7) (lambda (successor) (set! port successor)))
+            (else #f)))
+        port))
+
     ;; A port that reads what a port of gzip has; several members are read as one. With `#:text? #t` it is a textual port,
     ;; in UTF-8.
     (define* (open-gzip-input port #:key (text? #f))
-      (%open-decompressor port 'gzip text?))
+      (open-decompressor 'gzip port text?))
 
     ;; A port of which what is written goes to another as gzip. `#:level` is from 0 to 9.
     (define* (open-gzip-output port #:key (level #f) (text? #f) (close? #t))
@@ -24,19 +65,19 @@
 
     ;; The same for zlib.
     (define* (open-zlib-input port #:key (text? #f))
-      (%open-decompressor port 'zlib text?))
+      (open-decompressor 'zlib port text?))
     (define* (open-zlib-output port #:key (level #f) (text? #f) (close? #t))
       (%open-compressor port 'zlib level text? close?))
 
     ;; The same for deflate without header and checksum.
     (define* (open-deflate-input port #:key (text? #f))
-      (%open-decompressor port 'deflate text?))
+      (open-decompressor 'deflate port text?))
     (define* (open-deflate-output port #:key (level #f) (text? #f) (close? #t))
       (%open-compressor port 'deflate level text? close?))
 
     ;; The same for zstd. There is one level, a quick one.
     (define* (open-zstd-input port #:key (text? #f))
-      (%open-decompressor port 'zstd text?))
+      (open-decompressor 'zstd port text?))
     (define* (open-zstd-output port #:key (level #f) (text? #f) (close? #t))
       (%open-compressor port 'zstd level text? close?))
 

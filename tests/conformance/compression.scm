@@ -1,6 +1,7 @@
 ;;; (canny compression): ports and bytevectors, members, truncated and corrupt data.
 
-(import (scheme base) (scheme file) (canny compression) (canny files) (canny test)
+(import (scheme base) (scheme file) (canny compression) (canny files)
+        (only (canny io) make-binary-input) (canny test)
         (canny test properties))
 
 (define formats '(gzip zlib deflate zstd))
@@ -88,6 +89,54 @@
    (let* ((inner (open-input-bytevector (gzip (bytevector 1)))) (outer (open-gzip-input inner)))
      (read-u8 outer)
      (open-gzip-input inner))))
+
+;; Ports that procedures make the bytes of.
+(test-group "ports of procedures"
+  (define (cut bytes size)
+    (let ((place 0))
+      (make-binary-input "cut"
+                         (lambda (target start count)
+                           (let ((count (min size count (- (bytevector-length bytes) place))))
+                             (bytevector-copy! target start bytes place (+ place count))
+                             (set! place (+ place count))
+                             count)))))
+  (define (repeated text count) (apply string-append (make-list count text)))
+  (define text (repeated "a line of text, é\n" 20000))
+  (for-each
+   (lambda (format open)
+     (for-each
+      (lambda (size)
+        (let ((bytes (compress (string->utf8 text) format)))
+          (test (string->utf8 text)
+                (let ((port (open (cut bytes size))))
+                  (read-bytevector 1000000 port)))
+          (test text (let ((port (open (cut bytes size) #:text? #t)))
+                       (read-string 1000000 port)))
+          (test-true (eof-object? (read-u8 (open (cut (compress (bytevector) format) size)))))
+          (test-error file-error?
+                      (read-bytevector 1000000
+                                       (open (cut (bytevector-copy bytes 0
+                                                                   (- (bytevector-length bytes) 9))
+                                                  size))))))
+      '(1 100 100000)))
+   formats
+   (list open-gzip-input open-zlib-input open-deflate-input open-zstd-input))
+  (test-error file-error? (read-u8 (open-gzip-input (cut (make-bytevector 100 7) 10))))
+  ;; What is there is given before the rest has come.
+  (let* ((bytes (compress (bytevector 1 2 3) 'gzip))
+         (sent #f)
+         (port (open-gzip-input
+                (make-binary-input "once"
+                                   (lambda (target start count)
+                                     (if sent
+                                         (error "asked again")
+                                         (begin
+                                           (set! sent #t)
+                                           (bytevector-copy! target start bytes)
+                                           (bytevector-length bytes))))))))
+    (test 1 (read-u8 port))
+    (close-port port)
+    (test-error (read-u8 port))))
 
 (test-property "bytes come back" ((bytes (bytevectors)))
   (let loop ((formats formats))

@@ -352,6 +352,12 @@
          (test path 'body (failure (http-get (url server path) #:body-limit 9999))))
        '("/gzip" "/zlib" "/raw" "/zstd"))
       (test "gzip, deflate, zstd" (received-header (last-request server) "accept-encoding"))
+      ;; All that was read to its end.
+      (test 1 (server-connections server))
+      (test #t
+            (eof-object? (read-u8 (http-response-port (http-get (url server "/") #:stream? #t)))))
+      (test 'body
+            (failure (read-u8 (http-response-port (http-get (url server "/wrong") #:stream? #t)))))
       (test #f (string=? text (http-response-text (http-get (url server "/other")))))
       (test 'body (failure (http-get (url server "/wrong"))))
       (test "" (http-response-text (http-get (url server "/"))))
@@ -367,6 +373,8 @@
     (lambda (request)
       (let ((path (path-of request)))
         (cond ((string-prefix? "/to/" path) (redirect (substring path 4 7) "../end?x"))
+              ((string=? path "/same")
+               (redirect "302" (string-append "http://" (received-header request "host") "/x")))
               ((string=? path "/loop") (redirect "302" "/loop"))
               ((string=? path "/far") (redirect "307" (url other "/y")))
               ((string=? path "/mail") (redirect "302" "mailto:a@b.example"))
@@ -386,6 +394,10 @@
       (test "POST /end?x b" (followed 'POST "/to/307" #:body "b"))
       (test "POST /end?x b" (followed 'POST "/to/308" #:body "b"))
       (test "GET /a%20b " (followed 'GET "/space"))
+      (http-get
+       (string-append "http://u:p@"
+                      (substring (url server "/same") 7 (string-length (url server "/same")))))
+      (test "Basic dTpw" (received-header (last-request server) "authorization"))
       (test "" (followed 'HEAD "/to/303"))
       (test "HEAD /end?x HTTP/1.1" (received-line (last-request server)))
       (let ((response (http-get (url server "/to/301#f"))))
@@ -576,6 +588,8 @@
         (cadr
          (stored "http://127.0.0.1/" "a=b; Domain=127.0.0.1" "a=b; Domain=0.0.1" "a=b; Domain=1")))
   (test '(#t) (cadr (stored "http://localhost/" "a=b; Domain=localhost")))
+  (test '(#t) (cadr (stored "http://a.example.org/"
+                            (make-set-cookie "a" "b" #:domain ".Example.org"))))
   (test '(#f #f #f #f)
         (cadr (stored "http://a.example/" "a=b; Secure" "__Secure-a=b" "__Host-a=b; Path=/"
                       "a=b; SameSite=None")))

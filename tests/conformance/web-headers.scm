@@ -176,6 +176,10 @@
   (test 5 (position range "bytes"))
   (test 8 (position range "bytes=1-x"))
   (test 9 (position content-range "bytes 0-9"))
+  (test 5 (position authorization "Basic "))
+  (test 6 (position authorization "Bearer  "))
+  (test 0 (position alt-svc "h2"))
+  (test 0 (position alt-svc "clear, h2=\":1\""))
   (test 6 (position authorization "Basic !!"))
   (test 6 (position authorization "Basic YWJj"))
   (test 0 (position www-authenticate "realm=x"))
@@ -357,14 +361,40 @@
   (test-error (declare-header! 'X-Upper values values))
   (test-error (declare-header! '|a b| values values)))
 
+;; Whatever comes is parsed or refused, and what was parsed is written or refused.
+(define all-names
+  '(content-type accept accept-encoding allow alt-svc authorization www-authenticate cache-control
+    content-disposition content-length content-range content-security-policy cookie date etag
+    expires forwarded host if-none-match if-range link location origin permissions-policy
+    priority range retry-after sec-ch-ua sec-websocket-extensions sec-websocket-key
+    sec-websocket-version set-cookie strict-transport-security te transfer-encoding upgrade vary
+    via warning x-forwarded-for x-unknown))
+
+(define pieces
+  '#("a" "b" "=" "," ";" " " "\"" "\\" "/" "*" "-" "0" "1" "9" "q=" "q=0.5" "W/" "(" ")" "<" ">" ":"
+     "@"
+     "?1" "%41" "'" "*=UTF-8''" "bytes" "bytes=" "basic " "dTpw" "é" "." "\t" "{" "max-age="
+     "http://"
+     "Sun, 06 Nov 1994 08:49:37 GMT" "[::1]" "\x0;" "\n"))
+
+(define (parsed-or-refused? text)
+  (let loop ((names all-names))
+    (or (null? names)
+        (begin
+          (guard (e ((header-error? e) #f))
+            (header->string (car names) (parse-header (car names) text)))
+          (loop (cdr names))))))
+
+(test-property "anything is parsed or refused" ((text (strings)))
+  (parsed-or-refused? text))
+
+(test-property "anything that looks like headers is parsed or refused"
+               ((choices (lists-of (integers 0 (- (vector-length pieces) 1)))))
+               (parsed-or-refused?
+                (apply string-append (map (lambda (k) (vector-ref pieces k)) choices))))
+
 ;; These would not end if the time grew with the square of the length.
 (test-group "long ones"
-  (define names
-    '(content-type accept accept-encoding allow alt-svc authorization www-authenticate cache-control
-      content-disposition content-length content-range content-security-policy cookie date etag
-      expires forwarded host if-none-match if-range link origin permissions-policy priority range
-      retry-after sec-ch-ua sec-websocket-key set-cookie strict-transport-security
-      transfer-encoding upgrade via warning x-forwarded-for x-unknown))
   (define (repeated text)
     (apply string-append (make-list (quotient 65536 (string-length text)) text)))
   (for-each
@@ -376,7 +406,7 @@
            (lambda (name)
              (guard (e ((header-error? e) #f))
                (header->string name (parse-header name text))))
-           names)))
+           all-names)))
       '("a" "," " " ";" ";a=b" "a, " "\"" "\\" "\"a\"," "(" "=" "a=b," "a b " "a;q=0.5," "a/b;c=d,"
         "1-2,"
         "<a>," "%41" ":" "@" "é" "?1," "(a b),")))

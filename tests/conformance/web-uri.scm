@@ -103,6 +103,15 @@
   (test "http://u@h:81/x"
         (uri->string (resolve-uri (string->uri "http://u@h:81/a") (string->uri "x"))))
   (test "http://h//x" (uri->string (resolve-uri "http://h/" ".//x")))
+  ;; Without a host, too.
+  (test '("x:a/c" "x:/c" "x:c" "x:/" "x:a/" "x:?q")
+        (map (lambda (row) (uri->string (resolve-uri (car row) (cdr row))))
+             '(("x:a/b" . "c")
+               ("x:a/b" . "../c")
+               ("x:a" . "../c")
+               ("x:a/b" . "..")
+               ("x:a/b" . ".")
+               ("x:" . "?q"))))
   (test-error (resolve-uri "/a" "b"))
   (test-error uri-error? (resolve-uri "http://h/" "a b")))
 

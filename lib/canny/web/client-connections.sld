@@ -183,15 +183,14 @@
                    0)))
 
     ;; Gives a link back that can be used again.
-    (define (release-link! pool link idle-limit)
+    (define (release-link! pool link)
       (if (or (pool-closed? pool) (reader-unread? (link-reader link)))
           (discard-link! link)
           (begin
             (set-link-used! link #t)
             (set-link-until! link
                              (+ (now)
-                                (* 1000000000
-                                   (exact (ceiling (min idle-limit (pool-idle-seconds pool)))))))
+                                (exact (ceiling (* 1000000000 (pool-idle-seconds pool))))))
             (leave-place! pool (link-place link) #t link))))
 
     ;; Gives up a link.

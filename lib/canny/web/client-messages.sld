@@ -12,8 +12,8 @@
   (export make-message-reader reader-unread? set-reader-limits! reader-started?
           fault fault? time-left
           read-head head-status head-reason head-headers head-persistent?
-          body-source header-value header-values
-          write-limited write-chunks)
+          body-source port-source header-value header-values
+          write-limited write-pieces write-chunks)
   (import (canny primitives) (canny syntax)
           (only (canny control) raise guard)
           (only (canny io) set-port-timeout! make-binary-output)
@@ -171,6 +171,19 @@
           ((-2) (rest-source reader (lambda () (finish #f))))
           (else (length-source reader length finish-whole)))))
 
+    ;; The source of what a port has.
+    (define (port-source port)
+      (let ((bytes (bytevector)) (index 0))
+        (lambda (target place count)
+          (if (eqv? index (bytevector-length bytes))
+              (let ((more (read-available port)))
+                (set! bytes (if (eof-object? more) (bytevector) more))
+                (set! index 0)))
+          (let ((count (min count (- (bytevector-length bytes) index))))
+            (bytevector-copy! target place bytes index (+ index count))
+            (set! index (+ index count))
+            count))))
+
     ;; Copies what is there, at most so many bytes; 0 at the end of the connection.
     (define (take-bytes! reader target place count)
       (let* ((bytes (reader-bytes reader))
@@ -270,6 +283,15 @@
     (define (write-limited bytes port start end deadline)
       (set-port-timeout! port (time-left deadline #f))
       (write-bytevector bytes port start end))
+
+    ;; Writes a bytevector in pieces, so that the deadline is looked at in between.
+    (define (write-pieces bytes port deadline)
+      (let ((end (bytevector-length bytes)))
+        (let loop ((start 0))
+          (if (< start end)
+              (let ((stop (min end (+ start 65536))))
+                (write-limited bytes port start stop deadline)
+                (loop stop))))))
 
     ;; Calls a procedure with a binary port; what is written there goes to another one in chunks.  When that fails, what the port
     ;; still holds goes nowhere.

@@ -3,7 +3,8 @@
 ;;; What can be written again, for a redirect or a retry, says so: all but ports and procedures.
 
 (define-library (canny web client-payloads)
-  (export as-payload payload-write payload-length payload-type payload-again? unset)
+  (export as-payload payload-write payload-length payload-type payload-again? payload-bytes
+          unset)
   (import (canny primitives) (canny syntax) (canny arguments)
           (only (canny json) json->string)
           (only (canny web uri) alist->query)
@@ -13,27 +14,28 @@
     ;; The value of an argument that was not given.
     (define unset (list 'unset))
 
-    ;; A body: a procedure that writes it to a port, its length or #f, its content type or #f, whether it can be written again.
+    ;; A body: its bytes, or a procedure that writes it to a port, its length or #f, its content type or #f, whether it can be written again.
     (define-record-type payload
-      (make-payload write length type again?)
+      (make-payload bytes write length type again?)
       payload?
+      ;; The body, if it is there already.
+      (bytes payload-bytes)
       (write payload-write)
       (length payload-length)
       (type payload-type)
       (again? payload-again?))
 
     (define (bytes-payload bytes type)
-      (make-payload (lambda (port) (write-bytevector bytes port))
-                    (bytevector-length bytes) type #t))
+      (make-payload bytes #f (bytevector-length bytes) type #t))
 
+    ;; What comes is handed on at once.
     (define (copy-port input output)
-      (let ((buffer (make-bytevector 16384)))
-        (let loop ()
-          (let ((count (read-bytevector! buffer input)))
-            (if (not (eof-object? count))
-                (begin
-                  (write-bytevector buffer output 0 count)
-                  (loop)))))))
+      (let ((bytes (read-available input)))
+        (if (not (eof-object? bytes))
+            (begin
+              (write-bytevector bytes output)
+              (flush-output-port output)
+              (copy-port input output)))))
 
     (define (as-payload body json multipart)
       (if (> (+ (if (eq? body unset) 0 1) (if (eq? json unset) 0 1) (if multipart 1 0)) 1)
@@ -48,9 +50,10 @@
             ((list? body)
              (bytes-payload (string->utf8 (alist->query body))
                             "application/x-www-form-urlencoded"))
-            ((procedure? body) (make-payload body #f "application/octet-stream" #f))
+            ((procedure? body) (make-payload #f body #f "application/octet-stream" #f))
             ((and (input-port? body) (binary-port? body))
-             (make-payload (lambda (port) (copy-port body port))
+             (make-payload #f
+                           (lambda (port) (copy-port body port))
                            #f "application/octet-stream" #f))
             (else
              (raise-bad-option 'http-request "#:body"
@@ -59,7 +62,8 @@
 
     (define (multipart-payload parts)
       (let* ((boundary (make-boundary)) (length (multipart-length parts boundary)))
-        (make-payload (lambda (port) (write-multipart parts port boundary))
+        (make-payload #f
+                      (lambda (port) (write-multipart parts port boundary))
                       length
                       (string-append "multipart/form-data; boundary=" boundary)
                       (and length #t))))))

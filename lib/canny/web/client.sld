@@ -35,7 +35,8 @@
           (only (canny tasks) sleep cancelled-error?)
           (only (canny io) make-binary-input decode-bytevector set-port-timeout!)
           (only (canny json) string->json)
-          (only (canny compression) decompress)
+          (only (canny compression)
+                decompress open-gzip-input open-zlib-input open-deflate-input open-zstd-input)
           (only (canny posix) timeout-error?)
           (except (canny web header-text) fail) (canny web uri)
           (only (canny web headers) parse-header header->string)
@@ -304,7 +305,7 @@
       (let* ((options (options-of unset timeout connect-timeout first-byte-timeout redirects
                                   retries
                                   retry-delay body-limit decompress?
-                                  (cons (cons 'stream? stream?) (client-options client))))
+                                  (client-options client)))
              (uri (target-uri url query))
              (headers (in-request uri
                         (lambda ()
@@ -397,6 +398,11 @@
              (get? (or (and (memv status '(301 302)) (eq? method 'POST))
                        (and (eqv? status 303) (not (memq method '(GET HEAD))))))
              (uri (request-uri request))
+             (target (if (and (same-origin? uri target)
+                              (uri-userinfo uri)
+                              (not (uri-userinfo target)))
+                         (uri-with target #:userinfo (uri-userinfo uri))
+                         target))
              (payload (request-payload request))
              (headers (if get?
                           (without '(content-type content-encoding content-language
@@ -482,7 +488,7 @@
               (begin
                 (set! settled? #t)
                 (if persistent?
-                    (release-link! pool link 3600)
+                    (release-link! pool link)
                     (discard-link! link)))))
         (set-reader-limits! reader (request-deadline request)
                             (option request 'first-byte-timeout))
@@ -574,8 +580,6 @@
                (headers (unless-given 'accept "*/*" headers))
                (headers (unless-given 'accept-encoding
                                       (and (option request 'decompress?)
-                                           ;; These are not read whole, if it can be avoided.
-                                           (not (option request 'stream?))
                                            (not (assq 'range headers))
                                            "gzip, deflate, zstd")
                                       headers))
@@ -641,6 +645,7 @@
         (let ((bytes (string->utf8 (get-output-string text))))
           (write-limited bytes output 0 (bytevector-length bytes) deadline))
         (cond ((not payload) #f)
+              ((payload-bytes payload) (write-pieces (payload-bytes payload) output deadline))
               ((payload-length payload) ((payload-write payload) output))
               (else (write-chunks (payload-write payload) output deadline)))
         (set-port-timeout! output (time-left deadline #f))
@@ -722,13 +727,17 @@
 
     ;; Reading a source; what fails gives the connection up.
     (define (guarded-source response)
-      (let ((source (response-source response)))
-        (lambda (target place count)
-          (guard (object (#t
-                          ((response-settle! response) #f)
-                          (raise object)))
-            (in-stage (response-uri response) 'body
-              (lambda () (source target place count)))))))
+      (in-body response
+               (lambda (target place count)
+                 ((response-source response) target place count))))
+
+    (define (in-body response source)
+      (lambda (target place count)
+        (guard (object (#t
+                        ((response-settle! response) #f)
+                        (raise object)))
+          (in-stage (response-uri response) 'body
+            (lambda () (source target place count))))))
 
     (define (collect! response)
       (if (response-source response)
@@ -767,12 +776,17 @@
                        (loop (cdr rest) (cons (car rest) codings)))
                       (else #f)))))))
 
+    (define (check-codings response codings)
+      (if (> (length codings) 3)
+          (begin
+            ((response-settle! response) #f)
+            (fail (response-uri response) 'body "the body is compressed too many times" #f))))
+
     (define (decoded response bytes limit)
       (let ((codings (if (eqv? 0 (bytevector-length bytes)) '() (codings response))))
         (in-stage (response-uri response) 'body
           (lambda ()
-            (if (and codings (> (length codings) 3))
-                (fault "the body is compressed too many times"))
+            (check-codings response (or codings '()))
             (let loop ((rest (or codings '())) (bytes bytes))
               (if (null? rest)
                   bytes
@@ -820,17 +834,51 @@
         (in-stage (response-uri response) 'body
           (lambda () (apply string->json text options)))))
 
-    ;; A binary port that reads the body, as it comes if the request was made with `#:stream? #t`.  A compressed body is read whole
-    ;; first.
+    ;; A binary port that reads the body, as it comes if the request was made with `#:stream? #t`.
     (define (http-response-port response)
       (check-response 'http-response-port response)
       (or (response-port* response)
-          (let ((port (if (and (response-source response)
-                               (null? (or (codings response) '())))
-                          (make-binary-input "body" (guarded-source response))
+          (let ((port (if (response-source response)
+                          (streaming-port response)
                           (open-input-bytevector (http-response-bytes response)))))
             (set-response-port! response port)
             port)))
+
+    (define (streaming-port response)
+      (let* ((codings (or (codings response) '()))
+             (source (guarded-source response))
+             (port (make-binary-input "body" source)))
+        (check-codings response codings)
+        (if (or (null? codings) (eof-object? (peek-u8 port)))
+            port
+            (let loop ((codings codings) (port port))
+              (if (null? codings)
+                  port
+                  (loop (cdr codings)
+                        (make-binary-input
+                         "body"
+                         (to-the-end response source
+                                     (port-source (decompressing-port (car codings) port))))))))))
+
+    ;; A decompressor that has all it needs does not look at the end of the body; the connection waits for that.
+    (define (to-the-end response source decompressed)
+      (in-body response
+               (lambda (target place count)
+                 (let ((taken (decompressed target place count)))
+                   (if (and (eqv? taken 0) (> (source target place count) 0))
+                       ((response-settle! response) #f))
+                   taken))))
+
+    (define (decompressing-port coding port)
+      (case coding
+        ((gzip x-gzip) (open-gzip-input port))
+        ((zstd) (open-zstd-input port))
+        (else
+         ;; The first byte of the zlib format says so.
+         (let ((byte (peek-u8 port)))
+           (if (or (eof-object? byte) (eqv? 8 (bitwise-and 15 byte)))
+               (open-zlib-input port)
+               (open-deflate-input port))))))
 
     ;; Gives up what is left of the body, and the connection with it.
     (define (close-http-response response)

@@ -402,7 +402,7 @@
         (and cookie
              (<= (+ (string-length (name-of cookie)) (string-length (value-of cookie))) 4096)
              (let* ((host (string-downcase (uri-host uri)))
-                    (domain (domain-of cookie))
+                    (domain (and (domain-of cookie) (domain-text (domain-of cookie))))
                     (host-only? (or (not domain) (string=? domain host))))
                (and (or host-only?
                         (and (%string-index domain #\.) (below? host domain)))

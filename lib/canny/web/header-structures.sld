@@ -37,7 +37,10 @@
              (rest (skip-blanks text stop end)))
         (if (and (< rest end) (eqv? rest stop))
             (fail name stop "a blank is expected behind the scheme"))
-        (cond ((eqv? rest end) (cons scheme '()))
+        (cond ((eqv? rest end)
+               (if (memq scheme '(basic bearer))
+                   (fail name rest "credentials are expected behind the scheme"))
+               (cons scheme '()))
               ((eqv? end (token68-end text rest end))
                (cons scheme
                      (if (eq? scheme 'basic)
@@ -537,8 +540,12 @@
                                (receive (cons* (symbol-of text start stop) authority parameters)
                                    index)))))))))))
         (cond ((equal? parsed '(clear)) 'clear)
-              ((memq 'clear parsed) (fail name 0 "clear stands alone"))
+              ((any-symbol? parsed) (fail name 0 "only clear stands alone"))
               (else parsed))))
+
+    (define (any-symbol? list)
+      (and (pair? list)
+           (or (symbol? (car list)) (any-symbol? (cdr list)))))
 
     (define (write-alternatives name value)
       (if (eq? value 'clear)

@@ -91,6 +91,7 @@ rows! {
     "port-timeout" (1) [] "port -> any" "The longest wait of a port in seconds, or #f.";
     "%set-port-timeout!" (2) [] "port any -> unspecified" "Limits each wait of a port to so many milliseconds; #f is no limit.";
     "%open-channel" (3) [] "string any boolean -> port" "A binary port over a pipe in memory, with a procedure that serves it or #f; input or output.";
+    "%port-twin" (1) [] "port -> port" "Another binary input port over the same channel, to feed it when something has taken the first one over.";
     "%port-service" (1) [PURE] "port -> any" "The procedure that makes or takes the bytes of a port, or #f.";
     "%feed-port!" (4) [] "port any index index -> unspecified" "Gives an input port over a channel bytes, or characters as UTF-8.";
     "%end-port!" (2) [] "port boolean -> unspecified" "Says that an input port over a channel has ended, for good or for now.";

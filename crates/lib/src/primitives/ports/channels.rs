@@ -22,6 +22,7 @@ use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%open-channel" => open_channel;
+    "%port-twin" => port_twin;
     "%port-service" => port_service;
     "%feed-port!" => feed;
     "%end-port!" => end;
@@ -68,6 +69,17 @@ fn on_channel<R>(
         work(&*handle.ok_or_else(|| unsupported(canny_io::Operation::Write))?)
     });
     outcome.map_err(|error| port_failure(thread, call, port, &error))
+}
+
+fn port_twin(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let port = required_port(thread, call, 0, flag::BINARY | flag::INPUT)?;
+    let id = id_of(thread, port);
+    let handle = with_port(thread, id, |thread, host_port| {
+        let handle = thread.outside_heap(|| host_port.handle());
+        handle.ok_or_else(|| unsupported(canny_io::Operation::Read))
+    });
+    let handle = handle.map_err(|error| port_failure(thread, call, port, &error))?;
+    port_over(thread, handle, flag::BINARY | flag::INPUT)
 }
 
 fn feed(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
