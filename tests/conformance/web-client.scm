@@ -1,8 +1,11 @@
 ;;; (canny web client): requests against servers that are written here over (canny net).
 
-(import (scheme base) (scheme cxr) (canny net) (canny io) (canny tasks) (canny sync)
+(import (scheme base) (scheme cxr)
+        (only (srfi 170) set-environment-variable! delete-environment-variable!) (canny net)
+        (canny io) (canny tasks) (canny sync)
         (canny compression)
-        (canny web client) (canny web cookies) (canny web multipart) (canny test)
+        (canny web client) (only (canny web client-connections) proxy-for) (canny web uri)
+        (canny web cookies) (canny web multipart) (canny test)
         (only (canny base) string-contains string-prefix? string-join string-index string-downcase
               string-split string-trim-both))
 
@@ -10,8 +13,10 @@
 ;; which it waits, or a procedure of the two ports; the connection is closed behind it if there is `close` at the end.
 
 (define-record-type server
-  (make-server listener lock requests connections)
+  (make-server listener lock closed requests connections)
   server?
+  ;; Counts the connections that the server has closed.
+  (closed server-closed)
   (listener server-listener)
   (lock server-lock)
   (requests server-requests* set-server-requests!)
@@ -94,10 +99,11 @@
                 (let ((end (send-answer (answer request) input output)))
                   (flush-output-port output)
                   (if (not end) (loop))))))))
-    (guard (e ((error-object? e) #f)) (close-connection connection))))
+    (guard (e ((error-object? e) #f)) (close-connection connection))
+    (semaphore-release! (server-closed server))))
 
 (define (start-server answer)
-  (let ((server (make-server (tcp-listen "127.0.0.1" 0) (make-mutex) '() 0)))
+  (let ((server (make-server (tcp-listen "127.0.0.1" 0) (make-mutex) (make-semaphore 0) '() 0)))
     (start
      (guard (e ((error-object? e) #f))
        (let loop ()
@@ -441,7 +447,7 @@
   (call-with-server (lambda (request) (list (ok "x") 'close))
     (lambda (server)
       (http-get (url server "/"))
-      (sleep 0.05)
+      (semaphore-acquire! (server-closed server) #:timeout 20)
       (test "x" (http-response-text (http-post (url server "/") #:body "b")))
       (test 2 (server-connections server))))
   ;; One that it closes when the next request comes is replaced, which is no retry.
@@ -477,7 +483,6 @@
   (call-with-server (lambda (request) (list (ok "x") "unasked"))
     (lambda (server)
       (http-get (url server "/"))
-      (sleep 0.05)
       (test "x" (http-response-text (http-get (url server "/"))))
       (test 2 (server-connections server))))
   (let ((client (make-http-client)))
@@ -486,6 +491,9 @@
     (test 'connect (failure (http-get "http://127.0.0.1:1/" #:client client #:retries 0)))))
 
 (test-group "time limits"
+  (define-syntax timed-out?
+    (syntax-rules ()
+      ((_ expression) (guard (e ((http-error? e) (http-timeout-error? e))) expression #f))))
   (call-with-server
     (lambda (request)
       (lambda (input output)
@@ -496,10 +504,10 @@
               (flush-output-port output)))
         (sleep 20)))
     (lambda (server)
-      (test '(head timeout) (failure (http-get (url server "/") #:timeout 0.05)))
+      (test #t (timed-out? (http-get (url server "/") #:timeout 0.05)))
       (test '(head timeout)
             (failure (http-get (url server "/") #:first-byte-timeout 0.05 #:retries 0)))
-      (test '(body timeout) (failure (http-get (url server "/body") #:timeout 0.1)))
+      (test #t (timed-out? (http-get (url server "/body") #:timeout 0.2)))
       ;; The limit of connections holds up others no longer than they may wait.
       (let ((client (make-http-client #:connections 1)))
         (let ((response (http-get (url server "/body") #:stream? #t #:client client #:timeout 20)))
@@ -624,14 +632,48 @@
                                     #:client (make-http-client #:proxy "ftp://x") #:retries 0)))
   (stop-server proxy))
 
+;; What the environment says about proxies.
+(test-group "proxies of the environment"
+  (define (variable name value)
+    (if value (set-environment-variable! name value) (delete-environment-variable! name)))
+  (define (chosen url)
+    (let ((proxy (proxy-for (string->uri url) 'environment)))
+      (and proxy (uri->string proxy))))
+  (for-each (lambda (name) (variable name #f))
+            '("http_proxy" "https_proxy" "HTTPS_PROXY" "all_proxy" "ALL_PROXY" "no_proxy"
+              "NO_PROXY"))
+  (test #f (chosen "http://a.example/"))
+  (variable "http_proxy" "http://one.example:3128")
+  (variable "HTTPS_PROXY" "two.example:8080")
+  (test "http://one.example:3128" (chosen "http://a.example/"))
+  (test "http://two.example:8080" (chosen "https://a.example/"))
+  (test '(#f #f #f) (map chosen '("http://localhost/" "http://127.0.0.1/" "http://[::1]/")))
+  (variable "no_proxy" "b.example, .c.example,d.example:81,10.0.0.1")
+  (test '(#t #f #f #t #f #f #t #f #f)
+        (map (lambda (url) (and (chosen url) #t))
+             '("http://a.example/" "http://b.example/" "http://x.B.example/" "http://bb.example/"
+               "http://c.example/" "http://x.c.example/" "http://d.example/" "http://d.example:81/"
+               "http://10.0.0.1/")))
+  (variable "no_proxy" "*")
+  (test #f (chosen "http://a.example/"))
+  (variable "no_proxy" #f)
+  (variable "http_proxy" #f)
+  (test #f (chosen "http://a.example/"))
+  (variable "all_proxy" "http://three.example/")
+  (test "http://three.example/" (chosen "http://a.example/"))
+  (variable "all_proxy" #f)
+  (variable "HTTPS_PROXY" #f))
+
 (test-group "wrong"
   (test 'request (failure (http-get "ftp://example.org/")))
   (test 'request (failure (http-get "/a")))
-  (test-error (http-get "http://a b/"))
+  (test 'request (failure (http-get "http://a b:x/")))
+  (test "a:b" (guard (e ((http-error? e) (http-error-url e))) (http-get "http://u:secret@a:b")))
+  (test 'request (failure (http-get "http://[::1/")))
   (test-error (http-get 'a))
   (test-error (http-request "GET" "http://127.0.0.1:1/"))
   (test-error (http-request '|A B| "http://127.0.0.1:1/"))
-  (test-error (http-get "http://127.0.0.1:1/" #:headers '((x . "a\r\nb: c"))))
+  (test 'request (failure (http-get "http://127.0.0.1:1/" #:headers '((x . "a\r\nb: c")))))
   (test-error (http-get "http://127.0.0.1:1/" #:headers '((|x y| . "a"))))
   (test-error (http-get "http://127.0.0.1:1/" #:headers '((content-length . 5))))
   (test-error (http-get "http://127.0.0.1:1/" #:headers 5))

@@ -137,6 +137,25 @@ const SERVER_OF_LINES: &str = "
 ";
 
 #[test]
+fn a_task_waits_as_long_as_it_takes() {
+    let (client, server) = with_server(&format!(
+        "{PRELUDE}
+        (import (canny tasks))
+        (define context (tls-client-context #:trust authority))
+        (define connection
+          (tls-connect \"127.0.0.1\" port #:server-name \"localhost\" #:context context #:timeout 20))
+        (define reader (start (read-u8 (connection-input connection))))
+        (sleep 0.3)
+        (write-u8 5 (connection-output connection))
+        (flush-output-port (connection-output connection))
+        (write (await reader))
+        (close-connection connection)"
+    ));
+    client.exits_with(0).prints("5");
+    server.exits_with(0);
+}
+
+#[test]
 fn a_connection_becomes_one_over_tls_in_its_middle() {
     let client = format!(
         "{PRELUDE}

@@ -148,8 +148,8 @@ pub enum IoError {
     /// accepted.
     TimedOut(Box<Refusal>),
     /// Who is in charge of the thread's waits has taken note of this one: do the operation again when it has ended.
-    /// Nothing was consumed or accepted.
-    Parked(Box<Refusal>),
+    /// Nothing was consumed or accepted. Without a refusal, the end of the wait is no end of anybody's patience.
+    Parked(Option<Box<Refusal>>),
     /// The bytes of the port are made or taken by somebody who has to do so first. Nothing was consumed or accepted.
     Unserved(Service),
     /// The port or handle was closed before.
@@ -189,13 +189,20 @@ impl IoError {
 
     /// The wait was put off.
     pub fn parked(operation: Operation, name: &str) -> IoError {
-        IoError::Parked(Refusal::new(operation, name))
+        IoError::Parked(Some(Refusal::new(operation, name)))
+    }
+
+    /// The wait was put off for a while only, to look again.
+    pub(crate) fn parked_briefly() -> IoError {
+        IoError::Parked(None)
     }
 
     /// What becomes of a wait that was put off when its time is over.
     pub fn timed_out_later(&self) -> Option<IoError> {
         match self {
-            IoError::Parked(refusal) => Some(IoError::timed_out(refusal.operation, &refusal.name)),
+            IoError::Parked(Some(refusal)) => {
+                Some(IoError::timed_out(refusal.operation, &refusal.name))
+            }
             _ => None,
         }
     }
@@ -228,11 +235,14 @@ impl IoError {
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
             | IoError::TimedOut(refusal)
-            | IoError::Parked(refusal)
+            | IoError::Parked(Some(refusal))
             | IoError::Unsupported(refusal) => Some(refusal.operation),
             IoError::Malformed(_) => Some(Operation::Read),
             IoError::Unencodable(_) => Some(Operation::Write),
-            IoError::Interrupted | IoError::WouldBlock | IoError::Unserved(_) => None,
+            IoError::Interrupted
+            | IoError::WouldBlock
+            | IoError::Parked(None)
+            | IoError::Unserved(_) => None,
         }
     }
 
@@ -243,11 +253,14 @@ impl IoError {
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
             | IoError::TimedOut(refusal)
-            | IoError::Parked(refusal)
+            | IoError::Parked(Some(refusal))
             | IoError::Unsupported(refusal) => Some(&refusal.name),
             IoError::Malformed(malformed) => Some(&malformed.name),
             IoError::Unencodable(unencodable) => Some(&unencodable.name),
-            IoError::Interrupted | IoError::WouldBlock | IoError::Unserved(_) => None,
+            IoError::Interrupted
+            | IoError::WouldBlock
+            | IoError::Parked(None)
+            | IoError::Unserved(_) => None,
         }
     }
 

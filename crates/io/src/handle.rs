@@ -526,14 +526,15 @@ impl Handle {
                         return Err(IoError::WouldBlock);
                     }
                     let deadline = *deadline.get_or_insert_with(|| self.deadline(wait));
-                    let wake;
-                    (backend, wake) = self.sleep(backend, operation, deadline, wait);
+                    let (wake, is_brief);
+                    (backend, wake, is_brief) = self.sleep(backend, operation, deadline, wait);
                     match wake {
                         // Another attempt tells, also what became of the handle meanwhile.
                         Wake::Ready(_) => {}
                         _ if matches!(*backend, Backend::Closed) => {}
                         Wake::TimedOut => return Err(IoError::timed_out(operation, &self.name)),
                         Wake::Interrupted => return Err(IoError::Interrupted),
+                        Wake::Parked if is_brief => return Err(IoError::parked_briefly()),
                         Wake::Parked => return Err(IoError::parked(operation, &self.name)),
                     }
                 }
@@ -542,18 +543,19 @@ impl Handle {
         }
     }
 
-    /// Sleeps without the lock until the backend may be ready or changed, or until the caller's patience ends.
+    /// Sleeps without the lock until the backend may be ready or changed, or until the caller's patience ends. The last result is
+    /// whether it sleeps for a slice only.
     fn sleep<'a>(
         &'a self,
         backend: MutexGuard<'a, Backend>,
         operation: Operation,
         deadline: Option<Instant>,
         wait: Wait<'_>,
-    ) -> (MutexGuard<'a, Backend>, Wake) {
+    ) -> (MutexGuard<'a, Backend>, Wake, bool) {
         let changed = Interest::Notice(&self.changed, self.changed.look());
         let awaited = backend.awaited(operation);
-        // A device gives no notice of its own accord: look at it now and then.
-        let look_again = matches!(&*backend, Backend::Device(_))
+        // A device that waits for nothing we know of gives no notice of its own accord: look at it now and then.
+        let look_again = (awaited.is_none() && matches!(&*backend, Backend::Device(_)))
             .then(|| Instant::now() + DEVICE_SLICE)
             .filter(|soon| deadline.is_none_or(|deadline| *soon < deadline));
         drop(backend);
@@ -574,7 +576,7 @@ impl Handle {
             Wake::TimedOut if look_again.is_some() => Wake::Ready(0),
             wake => wake,
         };
-        (self.lock(), wake)
+        (self.lock(), wake, look_again.is_some())
     }
 }
 

@@ -43,6 +43,7 @@ const PUBLIC: &[&str] = &[
     "(canny compression)",
     "(canny concurrent)",
     "(canny contract)",
+    "(canny crypto)",
     "(canny csv)",
     "(canny files)",
     "(canny fs)",
@@ -54,6 +55,7 @@ const PUBLIC: &[&str] = &[
     "(canny match)",
     "(canny net)",
     "(canny parallel)",
+    "(canny postgresql)",
     "(canny pretty-print)",
     "(canny process async)",
     "(canny process)",
@@ -77,6 +79,7 @@ const PUBLIC: &[&str] = &[
     "(canny web bodies)",
     "(canny web client)",
     "(canny web cookies)",
+    "(canny web events)",
     "(canny web headers)",
     "(canny web message)",
     "(canny web middleware)",
@@ -88,6 +91,7 @@ const PUBLIC: &[&str] = &[
     "(canny web static)",
     "(canny web structured-fields)",
     "(canny web uri)",
+    "(canny web websocket)",
 ];
 
 /// Words and numbers in a name, so that numbers are in their order.

@@ -6,7 +6,7 @@
 ;;;
 ;;; | field | changed under |
 ;;; |---|---|
-;;; | places of a pool, idle connections of a place | the lock of the pool |
+;;; | places of a pool, users and idle connections of a place | the lock of the pool |
 ;;; | a link | who has it from the pool |
 
 (define-library (canny web client-connections)
@@ -38,16 +38,19 @@
       (closed? pool-closed? set-pool-closed!))
 
     (define-record-type place
-      (make-place permits idle)
+      (make-place permits users idle)
       place?
       (permits place-permits)
+      ;; How many have a permit, or wait for one.
+      (users place-users set-place-users!)
       ;; Links, the one that was used last first.
       (idle place-idle set-place-idle!))
 
     (define-record-type link
-      (make-link connection place reader by-proxy? used? until)
+      (make-link connection pool place reader by-proxy? used? until)
       link?
       (connection link-connection)
+      (pool link-pool)
       (place link-place)
       (reader link-reader)
       ;; Whether requests are written for a proxy to read.
@@ -74,13 +77,40 @@
 
     ;; The pool.
 
-    (define (place-of pool key)
+    ;; How many places there may be that nobody uses.
+    (define places-limit 200)
+
+    ;; The place of a key, with one more user.
+    (define (enter-place! pool key)
       (with-mutex (pool-lock pool)
-        (let ((places (pool-places pool)))
-          (or (%hash-table-ref places key #f)
-              (let ((place (make-place (make-semaphore (pool-limit pool)) '())))
-                (%hash-table-set! places key place)
-                place)))))
+        (let* ((places (pool-places pool))
+               (place (or (%hash-table-ref places key #f)
+                          (begin
+                            (if (>= (%hash-table-count places) places-limit)
+                                (forget-places! places))
+                            (let ((place (make-place (make-semaphore (pool-limit pool)) 0 '())))
+                              (%hash-table-set! places key place)
+                              place)))))
+          (set-place-users! place (+ (place-users place) 1))
+          place)))
+
+    ;; Takes those places out of a table that nobody uses and that have no connection.
+    (define (forget-places! places)
+      (let next ((rest (%hash-table->alist places)))
+        (if (pair? rest)
+            (begin
+              (if (and (eqv? 0 (place-users (cdar rest))) (null? (place-idle (cdar rest))))
+                  (%hash-table-delete! places (caar rest)))
+              (next (cdr rest))))))
+
+    ;; Gives a permit back, if one was there, and perhaps a link.
+    (define (leave-place! pool place permit? link)
+      (with-mutex (pool-lock pool)
+        (set-place-users! place (- (place-users place) 1))
+        (if link
+            (set-place-idle! place (cons link (place-idle place)))))
+      (if permit?
+          (semaphore-release! (place-permits place))))
 
     ;; Whether the other side has closed the connection, or said something that was not asked for.
     (define (stale? link)
@@ -127,15 +157,17 @@
     ;; the deadline at most, for the connection as many seconds as `patience` says, too.
     (define (acquire-link pool uri proxy fresh? deadline patience)
       (close-links (take-expired! pool))
-      (let ((place (place-of pool
-                             (string-append (uri-origin uri)
-                                            (if proxy " " "")
-                                            (if proxy (uri->string proxy) "")))))
-        (if (pool-closed? pool)
-            (fault "the client is closed"))
-        (semaphore-acquire! (place-permits place) #:timeout (time-left deadline #f))
-        (guard (object (#t (semaphore-release! (place-permits place))
+      (let ((place (enter-place! pool
+                                 (string-append (uri-origin uri)
+                                                (if proxy " " "")
+                                                (if proxy (uri->string proxy) ""))))
+            (permit? #f))
+        (guard (object (#t (leave-place! pool place permit? #f)
                         (raise object)))
+          (if (pool-closed? pool)
+              (fault "the client is closed"))
+          (semaphore-acquire! (place-permits place) #:timeout (time-left deadline #f))
+          (set! permit? #t)
           (or (and (not fresh?) (take-idle! pool place))
               (let ((limit (and (or deadline patience) (time-left deadline patience))))
                 (make-link* pool uri proxy place limit))))))
@@ -143,6 +175,7 @@
     (define (make-link* pool uri proxy place limit)
       (let ((connection (connect pool uri proxy limit)))
         (make-link connection
+                   pool
                    place
                    (make-message-reader (connection-input connection))
                    (and proxy (not (eq? (uri-scheme uri) 'https)))
@@ -159,15 +192,12 @@
                              (+ (now)
                                 (* 1000000000
                                    (exact (ceiling (min idle-limit (pool-idle-seconds pool)))))))
-            (let ((place (link-place link)))
-              (with-mutex (pool-lock pool)
-                (set-place-idle! place (cons link (place-idle place))))
-              (semaphore-release! (place-permits place))))))
+            (leave-place! pool (link-place link) #t link))))
 
     ;; Gives up a link.
     (define (discard-link! link)
       (close-quietly (link-connection link))
-      (semaphore-release! (place-permits (link-place link))))
+      (leave-place! (link-pool link) (link-place link) #t #f))
 
     ;; Closes idle links; those in use are closed when they are given back.
     (define (close-pool! pool)

@@ -34,13 +34,13 @@
           (only (canny control) raise guard make-parameter parameterize dynamic-wind)
           (only (canny tasks) sleep cancelled-error?)
           (only (canny io) make-binary-input decode-bytevector set-port-timeout!)
-          (only (canny json) string->json json->string)
+          (only (canny json) string->json)
           (only (canny compression) decompress)
           (only (canny posix) timeout-error?)
           (except (canny web header-text) fail) (canny web uri)
           (only (canny web headers) parse-header header->string)
-          (canny web cookies) (canny web multipart)
-          (canny web client-messages) (canny web client-connections))
+          (canny web cookies) (canny web client-payloads) (canny web client-messages)
+          (canny web client-connections))
   (begin
 
     ;; Errors.
@@ -78,7 +78,8 @@
     (define (fail uri stage message cause)
       (raise (%make-condition 'http
                               (string-append (symbol->string stage) ": " message)
-                              (list 'url (public-url uri) 'stage stage 'cause cause)
+                              (list 'url (if (uri? uri) (public-url uri) uri) 'stage stage 'cause
+                                    cause)
                               'http-request)))
 
     ;; What is raised in a stage becomes an error of the request; a cancellation stays what it is.
@@ -98,8 +99,6 @@
       ;; An association list.
       (options client-options)
       (cookies cookies-of))
-
-    (define unset (list 'unset))
 
     (define default-options
       '((headers) (timeout . #f) (connect-timeout . 30) (first-byte-timeout . #f)
@@ -219,57 +218,6 @@
     (define (option request name)
       (cdr (assq name (request-options request))))
 
-    ;; A body: a procedure that writes it to a port, its length or #f, its content type or #f, whether it can be written again.
-    (define-record-type payload
-      (make-payload write length type again?)
-      payload?
-      (write payload-write)
-      (length payload-length)
-      (type payload-type)
-      (again? payload-again?))
-
-    (define (bytes-payload bytes type)
-      (make-payload (lambda (port) (write-bytevector bytes port))
-                    (bytevector-length bytes) type #t))
-
-    (define (copy-port input output)
-      (let ((buffer (make-bytevector 16384)))
-        (let loop ()
-          (let ((count (read-bytevector! buffer input)))
-            (if (not (eof-object? count))
-                (begin
-                  (write-bytevector buffer output 0 count)
-                  (loop)))))))
-
-    (define (as-payload body json multipart)
-      (if (> (+ (if (eq? body unset) 0 1) (if (eq? json unset) 0 1) (if multipart 1 0)) 1)
-          (raise-bad-option 'http-request "#:body" "the only one of #:body, #:json, #:multipart"
-                            body))
-      (cond (multipart (multipart-payload multipart))
-            ((not (eq? json unset))
-             (bytes-payload (string->utf8 (json->string json)) "application/json"))
-            ((or (eq? body unset) (not body)) #f)
-            ((string? body) (bytes-payload (string->utf8 body) "text/plain; charset=utf-8"))
-            ((bytevector? body) (bytes-payload body "application/octet-stream"))
-            ((list? body)
-             (bytes-payload (string->utf8 (alist->query body))
-                            "application/x-www-form-urlencoded"))
-            ((procedure? body) (make-payload body #f "application/octet-stream" #f))
-            ((and (input-port? body) (binary-port? body))
-             (make-payload (lambda (port) (copy-port body port))
-                           #f "application/octet-stream" #f))
-            (else
-             (raise-bad-option 'http-request "#:body"
-                               "a string, a bytevector, a binary port, a procedure, an association list or #f"
-                               body))))
-
-    (define (multipart-payload parts)
-      (let* ((boundary (make-boundary)) (length (multipart-length parts boundary)))
-        (make-payload (lambda (port) (write-multipart parts port boundary))
-                      length
-                      (string-append "multipart/form-data; boundary=" boundary)
-                      (and length #t))))
-
     ;; The text of a header that was given: strings are as they are to be.
     (define (header-text name value)
       (if (string? value)
@@ -301,10 +249,25 @@
                   (refuse name "the client writes this header itself"))
               (loop (cdr rest) (cons (cons name (header-text name (cdr header))) result))))))
 
+    ;; What of a malformed URL may be shown: nothing in front of an @.
+    (define (public-text text)
+      (let ((at (%string-rindex text #\@)))
+        (if at (substring text (+ at 1)) text)))
+
+    ;; Whatever else is wrong with the arguments of a request is an error of their types.
+    (define (in-request url thunk)
+      (guard (object ((or (uri-error? object) (header-error? object))
+                      (fail url 'request (error-object-message object) object)))
+        (thunk)))
+
+    (define (parse-url url)
+      (cond ((uri? url) url)
+            ((string? url)
+             (in-request (public-text url) (lambda () (string->uri (escape-uri url)))))
+            (else (%type-error 'http-request 2 "URL" url))))
+
     (define (target-uri url query)
-      (let* ((uri (cond ((uri? url) url)
-                        ((string? url) (string->uri (escape-uri url)))
-                        (else (%type-error 'http-request 2 "URL" url))))
+      (let* ((uri (parse-url url))
              (uri (if query
                       (uri-with uri #:query (if (uri-query uri)
                                                 (string-append (uri-query uri) "&"
@@ -340,16 +303,17 @@
           (%range-error 'http-request 1 "the name of a method" method))
       (let* ((options (options-of unset timeout connect-timeout first-byte-timeout redirects
                                   retries
-                                  retry-delay body-limit decompress? (client-options client)))
-             (headers (append (given-headers headers)
-                              (if authorization
-                                  (list (cons 'authorization
-                                              (header-text 'authorization authorization)))
-                                  '())))
+                                  retry-delay body-limit decompress?
+                                  (cons (cons 'stream? stream?) (client-options client))))
+             (uri (target-uri url query))
+             (headers (in-request uri
+                        (lambda ()
+                          (with-defaults (append (given-headers headers)
+                                                 (given-authorization authorization))
+                            (given-headers (cdr (assq 'headers options)))))))
              (request (make-request method
-                                    (target-uri url query)
-                                    (with-defaults headers
-                                      (given-headers (cdr (assq 'headers options))))
+                                    uri
+                                    headers
                                     (as-payload body json multipart)
                                     client
                                     options
@@ -358,6 +322,11 @@
           (if (not stream?)
               (collect! response))
           response)))
+
+    (define (given-authorization value)
+      (if value
+          (list (cons 'authorization (header-text 'authorization value)))
+          '()))
 
     ;; Headers, and of others those that are not among them.
     (define (with-defaults headers others)
@@ -605,6 +574,8 @@
                (headers (unless-given 'accept "*/*" headers))
                (headers (unless-given 'accept-encoding
                                       (and (option request 'decompress?)
+                                           ;; These are not read whole, if it can be avoided.
+                                           (not (option request 'stream?))
                                            (not (assq 'range headers))
                                            "gzip, deflate, zstd")
                                       headers))

@@ -10,7 +10,8 @@
           random-token random-bytes secret=? sha256 hmac-sha256 hmac-sha256-valid?)
   (import (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) raise)
-          (only (canny base64) base64-encode))
+          (only (canny base64) base64-encode)
+          (only (canny crypto) digest hmac random-bytes timing-safe=?))
   (begin
 
     ;; The hash of a password, a text that is to be kept and tells how it was made: by Argon2id with a random salt. `#:memory` is
@@ -41,26 +42,22 @@
                                        ",t=" (number->string passes)
                                        ",p=" (number->string lanes) "$"))))
 
-    ;; So many bytes that nobody can guess.
-    (define (random-bytes count)
-      (%random-bytes count))
-
     ;; A text for URLs, cookies and headers of so many random bytes, 32 unless given.
     (define* (random-token #:optional (count 32))
       (if (< count 16)
           (%range-error 'random-token 1 "at least 16" count))
-      (base64-encode (%random-bytes count) #:url? #t #:padding? #f))
+      (base64-encode (random-bytes count) #:url? #t #:padding? #f))
 
     ;; Whether two texts are the same; the time does not tell where they differ. Strings count as UTF-8.
     (define (secret=? left right)
-      (%secret=? left right))
+      (timing-safe=? left right))
 
     ;; The digest of a string or a bytevector, and its authentication code with a key.
     (define (sha256 bytes)
-      (%digest 0 bytes))
+      (digest 'sha-256 bytes))
     (define (hmac-sha256 key bytes)
-      (%hmac key bytes))
+      (hmac 'sha-256 key bytes))
 
     ;; Whether a code is that of a key and a text, in constant time.
     (define (hmac-sha256-valid? key bytes code)
-      (%hmac-valid? key bytes code))))
+      (timing-safe=? code (hmac 'sha-256 key bytes)))))

@@ -15,7 +15,8 @@ const WRITE_MAX: usize = 64 * 1024;
 
 struct BodyReader {
     connection: Arc<Connection>,
-    serial: u32,
+    /// Of which request the body is; none for a connection of another protocol.
+    serial: Option<u32>,
 }
 
 impl ByteDevice for BodyReader {
@@ -28,14 +29,17 @@ impl ByteDevice for BodyReader {
     }
 
     fn close(&mut self) -> io::Result<()> {
-        self.connection.end_raw(Shutdown::Read);
+        if self.serial.is_none() {
+            self.connection.end_raw(Shutdown::Read);
+        }
         Ok(())
     }
 }
 
 struct BodyWriter {
     connection: Arc<Connection>,
-    serial: u32,
+    /// Of which request the body is; none for a connection of another protocol.
+    serial: Option<u32>,
 }
 
 impl ByteDevice for BodyWriter {
@@ -53,7 +57,9 @@ impl ByteDevice for BodyWriter {
     }
 
     fn close(&mut self) -> io::Result<()> {
-        self.connection.end_raw(Shutdown::Write);
+        if self.serial.is_none() {
+            self.connection.end_raw(Shutdown::Write);
+        }
         Ok(())
     }
 }
@@ -64,13 +70,19 @@ fn limited(handle: Arc<Handle>, patience: Duration) -> Arc<Handle> {
 }
 
 pub(super) fn reader(connection: Arc<Connection>, serial: u32, patience: Duration) -> Arc<Handle> {
-    let device = BodyReader { connection, serial };
+    let device = BodyReader {
+        connection,
+        serial: Some(serial),
+    };
     let handle = Handle::from_device(Box::new(device), "the body of a request", Access::Read);
     limited(handle, patience)
 }
 
 pub(super) fn writer(connection: Arc<Connection>, serial: u32, patience: Duration) -> Arc<Handle> {
-    let device = BodyWriter { connection, serial };
+    let device = BodyWriter {
+        connection,
+        serial: Some(serial),
+    };
     let handle = Handle::from_device(Box::new(device), "the body of a response", Access::Write);
     limited(handle, patience)
 }
@@ -79,11 +91,11 @@ pub(super) fn writer(connection: Arc<Connection>, serial: u32, patience: Duratio
 pub(super) fn whole(connection: Arc<Connection>) -> (Arc<Handle>, Arc<Handle>) {
     let reader = BodyReader {
         connection: connection.clone(),
-        serial: 0,
+        serial: None,
     };
     let writer = BodyWriter {
         connection,
-        serial: 0,
+        serial: None,
     };
     (
         Handle::from_device(Box::new(reader), "a connection", Access::Read),

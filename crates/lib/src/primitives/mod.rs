@@ -5,6 +5,7 @@ pub(crate) mod bytevectors;
 pub(crate) mod characters;
 pub(crate) mod compression;
 pub(crate) mod control;
+pub(crate) mod crypto;
 pub(crate) mod csv;
 pub(crate) mod equivalence;
 pub(crate) mod errors;
@@ -28,7 +29,6 @@ pub(crate) mod processes;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
-mod secrets;
 pub(crate) mod signals;
 pub(crate) mod sockets;
 mod sorting;
@@ -63,6 +63,7 @@ const TOPICS: &[Implementations] = &[
     characters::IMPLEMENTATIONS,
     compression::IMPLEMENTATIONS,
     control::IMPLEMENTATIONS,
+    crypto::IMPLEMENTATIONS,
     csv::IMPLEMENTATIONS,
     equivalence::IMPLEMENTATIONS,
     hash_tables::IMPLEMENTATIONS,
@@ -99,7 +100,6 @@ const TOPICS: &[Implementations] = &[
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     regexp::IMPLEMENTATIONS,
-    secrets::IMPLEMENTATIONS,
     signals::IMPLEMENTATIONS,
     string_case::IMPLEMENTATIONS,
     string_comparison::IMPLEMENTATIONS,

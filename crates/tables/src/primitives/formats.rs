@@ -22,13 +22,6 @@ rows! {
     "%sxml->xml" (3) [] "any string any -> any" "The same as XML.";
     "%html->sxml" (4) [] "string any any any -> list" "A page of HTML, or the content of an element of that name, as SXML: greatest depth or #f, whether errors are raised.";
     "%xml->sxml" (5) [] "string any any any any -> list" "A document of XML as SXML: prefixes and namespaces in turn or #f, greatest depth, greatest size of entities, whether white space between tags is dropped.";
-    "%random-bytes" (1) [] "index -> bytevector" "So many bytes that nobody can guess.";
-    "%digest" (2) [] "index any -> bytevector" "The digest of a string or a bytevector: SHA-256 (0), SHA-384 (1) or SHA-512 (2).";
-    "%hmac" (2) [] "any any -> bytevector" "HMAC with SHA-256: key and text.";
-    "%hmac-valid?" (3) [] "any any bytevector -> boolean" "Whether a code is that of a key and a text, in constant time.";
-    "%secret=?" (2) [] "any any -> boolean" "Whether two texts are the same, in a time that does not tell where they differ.";
-    "%hash-password" (4) [] "any index index index -> string" "Argon2id with a random salt: memory in KiB, passes, lanes.";
-    "%password-matches?" (2) [] "any string -> boolean" "Whether a password is the one of a hash.";
     "%open-decompressor" (3) [] "port symbol any -> port" "A port that reads what another binary port has, decompressed; as text if the flag is set.";
     "%open-compressor" (5) [] "port symbol any any any -> port" "A port that writes compressed bytes to another binary port: level or #f, whether it takes text, whether closing it closes the other one.";
     "%compress" (3) [] "bytevector symbol any -> bytevector" "Compressed bytes: level or #f.";

@@ -30,6 +30,7 @@ rows! {
     "%http-wake!" (1) [] "any -> unspecified" "Has those who look for requests look again.";
     "%http-statistics" (1) [] "any -> list" "Numbers about a server.";
     "%http-read-response" (4) [] "bytevector index index string -> any" "The head of a response at the start of some bytes: #f if it is not whole, else its bytes, status, reason, flags, length of the body to a request with a method (-1 chunks, -2 until the end), fields.";
+    "%websocket-mask!" (4) [] "bytevector index index bytevector -> unspecified" "Masks a part of some bytes with four, or unmasks it.";
     "%http-reason" (1) [] "index -> string" "What usually goes with a status.";
     "%http-date" (1) [] "integer -> string" "The date of so many seconds since 1970.";
 }

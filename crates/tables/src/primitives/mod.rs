@@ -23,6 +23,7 @@
 mod bytevectors;
 mod characters;
 mod control;
+mod crypto;
 mod databases;
 mod equivalence;
 mod errors;
@@ -184,6 +185,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     signals::ROWS,
     sockets::ROWS,
     databases::ROWS,
+    crypto::ROWS,
     errors::ROWS,
     hash_tables::ROWS,
     http::ROWS,

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::net::Shutdown;
 
-use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Phase, Sent};
+use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Sent};
 use crate::chunked::{LAST_CHUNK, Piece, push_chunk};
 use crate::head::Fault;
 use crate::server::{BodyCoding, lock};
@@ -42,13 +42,13 @@ impl Connection {
     /// Reads of the body for the bearer of a request.
     pub(in crate::server) fn read_body_of(
         &self,
-        serial: u32,
+        serial: Option<u32>,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
         let mut inner = lock(&self.inner);
-        if inner.phase == Phase::Detached {
+        let Some(serial) = serial else {
             return self.read_raw(&mut inner, buffer);
-        }
+        };
         if !Connection::is_current(&inner, serial) {
             return Err(io::Error::other("the request is over"));
         }
@@ -82,10 +82,15 @@ impl Connection {
 
     /// Writes of the body for the bearer of a request, as its coding wants it; nothing new while the other side has not
     /// taken what was written before.
-    pub(in crate::server) fn write_body_of(&self, serial: u32, bytes: &[u8]) -> io::Result<usize> {
+    pub(in crate::server) fn write_body_of(
+        &self,
+        serial: Option<u32>,
+        bytes: &[u8],
+    ) -> io::Result<usize> {
         let mut inner = lock(&self.inner);
-        let is_raw = inner.phase == Phase::Detached;
-        if !(is_raw || Connection::is_current(&inner, serial) && inner.has_begun) {
+        let is_raw = serial.is_none();
+        let is_open = |serial| Connection::is_current(&inner, serial) && inner.has_begun;
+        if !serial.is_none_or(is_open) {
             return Err(io::Error::other("the response is over"));
         }
         match self.send(&mut inner) {
@@ -132,9 +137,7 @@ impl Connection {
 
     /// Ends what belongs to another protocol: the writing, or both directions.
     pub(in crate::server) fn end_raw(&self, direction: Shutdown) {
-        if lock(&self.inner).phase == Phase::Detached {
-            self.stream.end(direction);
-        }
+        self.stream.end(direction);
     }
 
     /// Appends what has come to what was read.

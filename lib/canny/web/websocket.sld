@@ -1,0 +1,511 @@
+;;; (canny web websocket): messages in both directions over one connection (RFC 6455).
+;;;
+;;;     (run-server
+;;;      (lambda (request body)
+;;;        (websocket-response request
+;;;                            (lambda (socket)
+;;;                              (let loop ()
+;;;                                (let ((message (websocket-receive socket)))
+;;;                                  (if (not (eof-object? message))
+;;;                                      (begin
+;;;                                        (websocket-send socket message)
+;;;                                        (loop)))))))))
+;;;
+;;; A message is a string or a bytevector.  Any task may send; one at a time receives.  Pings are answered while somebody
+;;; receives.
+;;;
+;;; | field of a socket | changed by | under |
+;;; |---|---|---|
+;;; | what was written to the output port, `said-goodbye` | whoever sends | the mutex |
+;;; | `code`, `reason`, `ended` | who receives | nobody else writes them |
+
+(define-library (canny web websocket)
+  (export websocket-response websocket-request? websocket-connect
+          websocket? websocket-receive websocket-send websocket-ping websocket-close
+          websocket-open? websocket-close-code websocket-close-reason websocket-protocol
+          in-websocket)
+  (import (canny primitives) (canny syntax) (canny control) (canny arguments)
+          (only (canny lists) for-each map member)
+          (only (canny base64) base64-encode base64-decode)
+          (only (canny crypto) digest random-bytes)
+          (only (canny io) set-port-timeout!)
+          (canny net) (canny sync) (canny tasks) (canny web message) (canny web uri)
+          (only (canny web headers) parse-header))
+  (begin
+
+    (define-record-type websocket
+      (make-websocket input output mutex client? max-bytes protocol code reason ended
+                      said-goodbye)
+      websocket?
+      (input input)
+      (output output)
+      (mutex mutex)
+      ;; A client masks what it sends.
+      (client? client?)
+      (max-bytes max-bytes)
+      (protocol protocol)
+      (code code set-code!)
+      (reason reason set-reason!)
+      (ended ended? set-ended!)
+      (said-goodbye said-goodbye? set-said-goodbye!))
+
+    (define (check-websocket who object)
+      (check-argument who 1 websocket? "WebSocket" object))
+
+    ;; The code of why a connection was closed, by either side; #f while it is open.  1005 says that there was none, 1006 that it
+    ;; was lost.
+    (define (websocket-close-code socket)
+      (check-websocket 'websocket-close-code socket)
+      (code socket))
+
+    (define (websocket-close-reason socket)
+      (check-websocket 'websocket-close-reason socket)
+      (reason socket))
+
+    ;; The protocol inside that both sides agreed on, or #f.
+    (define (websocket-protocol socket)
+      (check-websocket 'websocket-protocol socket)
+      (protocol socket))
+
+    ;; Whether something can still be sent.
+    (define (websocket-open? socket)
+      (check-websocket 'websocket-open? socket)
+      (not (or (ended? socket) (said-goodbye? socket))))
+
+    ;; Frames.
+
+    (define continuation 0)
+    (define text 1)
+    (define binary 2)
+    (define goodbye 8)
+    (define ping 9)
+    (define pong 10)
+
+    (define (control? opcode) (>= opcode 8))
+
+    ;; What ends a connection, with the code to say so; raised while a message is read.
+    (define-record-type ending
+      (make-ending code reason)
+      ending?
+      (code ending-code)
+      (reason ending-reason))
+
+    (define (end code reason)
+      (raise (make-ending code reason)))
+
+    (define (read-byte socket)
+      (let ((byte (read-u8 (input socket))))
+        (if (eof-object? byte)
+            (end #f "")
+            byte)))
+
+    (define (read-number socket bytes)
+      (let loop ((left bytes) (number 0))
+        (if (= left 0)
+            number
+            (loop (- left 1) (+ (* 256 number) (read-byte socket))))))
+
+    (define (read-bytes socket count)
+      (if (= count 0)
+          (bytevector)
+          (let ((bytes (read-bytevector count (input socket))))
+            (if (or (eof-object? bytes) (< (bytevector-length bytes) count))
+                (end #f "")
+                bytes))))
+
+    ;; Calls back with the opcode, whether the frame is the last of its message, and what is in it; the message has so many bytes
+    ;; already.
+    (define (read-frame socket before receiver)
+      (let* ((first (read-byte socket))
+             (second (read-byte socket))
+             (last? (>= first 128))
+             (opcode (bitwise-and first 15))
+             (masked? (>= second 128))
+             (short (bitwise-and second 127)))
+        (if (not (= 0 (bitwise-and first 112)))
+            (end 1002 "a bit that no extension has asked for"))
+        (if (not (memv opcode '(0 1 2 8 9 10)))
+            (end 1002 "an opcode that there is not"))
+        (if (and (control? opcode) (or (not last?) (> short 125)))
+            (end 1002 "a control frame that is long or goes on"))
+        (if (eq? masked? (client? socket))
+            (end 1002 (if masked? "a masked frame from a server" "a frame without a mask")))
+        (let ((length (case short
+                        ((126) (read-number socket 2))
+                        ((127) (read-number socket 8))
+                        (else short))))
+          (if (or (and (= short 126) (< length 126))
+                  (and (= short 127) (or (< length 65536) (>= length (expt 2 63)))))
+              (end 1002 "a length that is not written as short as it could be"))
+          (if (> (+ before length) (max-bytes socket))
+              (end 1009 "the message is too long"))
+          (let* ((key (and masked? (read-bytes socket 4)))
+                 (bytes (read-bytes socket length)))
+            (if key (%websocket-mask! bytes 0 length key))
+            (receiver opcode last? bytes)))))
+
+    (define (frame-head opcode length mask-bit)
+      (let ((first (+ 128 opcode)))
+        (cond ((< length 126) (bytevector first (+ mask-bit length)))
+              ((< length 65536)
+               (bytevector first (+ mask-bit 126) (quotient length 256) (remainder length 256)))
+              (else
+               (let ((head (make-bytevector 10 0)))
+                 (bytevector-u8-set! head 0 first)
+                 (bytevector-u8-set! head 1 (+ mask-bit 127))
+                 (let loop ((index 9) (left length))
+                   (if (> left 0)
+                       (begin
+                         (bytevector-u8-set! head index (remainder left 256))
+                         (loop (- index 1) (quotient left 256)))))
+                 head)))))
+
+    ;; Sends a frame; `#f` if the connection was closed before.
+    (define (send-frame socket opcode bytes)
+      (with-mutex (mutex socket)
+        (if (or (said-goodbye? socket) (ended? socket))
+            #f
+            (let ((length (bytevector-length bytes))
+                  (port (output socket)))
+              (if (= opcode goodbye)
+                  (set-said-goodbye! socket #t))
+              (write-bytevector (frame-head opcode length (if (client? socket) 128 0)) port)
+              (if (client? socket)
+                  (let ((key (random-bytes 4))
+                        (copy (bytevector-copy bytes)))
+                    (%websocket-mask! copy 0 length key)
+                    (write-bytevector key port)
+                    (write-bytevector copy port))
+                  (write-bytevector bytes port))
+              (flush-output-port port)
+              #t))))
+
+    ;; Messages.
+
+    ;; Sends a string, or a bytevector.
+    (define (websocket-send socket message)
+      (check-websocket 'websocket-send socket)
+      (if (not (cond ((string? message) (send-frame socket text (string->utf8 message)))
+                     ((bytevector? message) (send-frame socket binary message))
+                     (else (%type-error 'websocket-send 2 "string or bytevector" message))))
+          (raise (%make-condition 'closed "the WebSocket is closed" '() 'websocket-send)))
+      (void))
+
+    ;; Asks for an answer, which who receives takes no notice of.
+    (define* (websocket-ping socket #:optional (bytes (bytevector)))
+      (check-websocket 'websocket-ping socket)
+      (check-argument 'websocket-ping 2 bytevector? "bytevector" bytes)
+      (if (> (bytevector-length bytes) 125)
+          (%range-error 'websocket-ping 2 "at most 125 bytes" bytes))
+      (send-frame socket ping bytes)
+      (void))
+
+    ;; The next message, a string or a bytevector; an end-of-file object when the connection has ended, however it did.
+    (define (websocket-receive socket)
+      (check-websocket 'websocket-receive socket)
+      (if (ended? socket)
+          (eof-object)
+          (guard (object ((ending? object)
+                          (finish! socket (ending-code object) (ending-reason object)))
+                         ;; The other side has gone, or is silent for too long.
+                         ((and (error-object? object)
+                               (memq (condition-kind object) '(system timeout file closed)))
+                          (finish! socket #f "")))
+            (receive-message socket))))
+
+    (define (receive-message socket)
+      (let loop ((kind #f) (before 0) (parts '()))
+        (read-frame socket before
+                    (lambda (opcode last? bytes)
+                      (cond ((= opcode ping)
+                             (send-frame socket pong bytes)
+                             (loop kind before parts))
+                            ((= opcode pong) (loop kind before parts))
+                            ((= opcode goodbye) (take-goodbye socket bytes))
+                            ((eq? (= opcode continuation) (not kind))
+                             (end 1002 (if kind
+                                           "a message in the middle of another one"
+                                           "a continuation of nothing")))
+                            (else
+                             (let ((kind (or kind opcode))
+                                   (parts (cons bytes parts)))
+                               (if last?
+                                   (whole-message kind parts)
+                                   (loop kind (+ before (bytevector-length bytes)) parts)))))))))
+
+    (define (whole-message kind parts)
+      (let ((bytes (if (null? (cdr parts))
+                       (car parts)
+                       (apply bytevector-append (reverse parts)))))
+        (if (= kind text)
+            (decoded bytes)
+            bytes)))
+
+    (define (decoded bytes)
+      (guard (object ((error-object? object) (end 1007 "a text is not UTF-8")))
+        (utf8->string bytes)))
+
+    ;; Answers who closes.
+    (define (take-goodbye socket bytes)
+      (let ((length (bytevector-length bytes)))
+        (cond ((= length 0) (finish! socket 1005 ""))
+              ((= length 1) (end 1002 "a code of one byte"))
+              (else
+               (let ((code (+ (* 256 (bytevector-u8-ref bytes 0)) (bytevector-u8-ref bytes 1)))
+                     (reason (decoded (bytevector-copy bytes 2))))
+                 (if (not (valid-code? code))
+                     (end 1002 "a code that there is not"))
+                 (finish! socket code reason))))))
+
+    (define (valid-code? code)
+      (or (<= 1000 code 1003)
+          (<= 1007 code 1014)
+          (<= 3000 code 4999)))
+
+    ;; The connection has ended for who receives; the other side is told why, if it can be.
+    (define (finish! socket code reason)
+      (guard (object ((error-object? object) #f))
+        (if code
+            (send-frame socket goodbye (goodbye-bytes code reason))))
+      (set-ended! socket #t)
+      (set-code! socket (or code 1006))
+      (set-reason! socket reason)
+      (eof-object))
+
+    (define (goodbye-bytes code reason)
+      (if (= code 1005)
+          (bytevector)
+          (let ((bytes (string->utf8 reason)))
+            (bytevector-append (bytevector (quotient code 256) (remainder code 256))
+                               (if (> (bytevector-length bytes) 123) (bytevector) bytes)))))
+
+    ;; Says that nothing follows.  Who receives gets the end when the other side has answered.
+    (define* (websocket-close socket #:optional (code 1000) (reason ""))
+      (check-websocket 'websocket-close socket)
+      (check-argument 'websocket-close 2 exact-integer? "code" code)
+      (check-argument 'websocket-close 3 string? "string" reason)
+      (if (not (valid-code? code))
+          (%range-error 'websocket-close 2 "a code such as 1000, or from 3000 to 4999" code))
+      (if (> (bytevector-length (string->utf8 reason)) 123)
+          (%range-error 'websocket-close 3 "a reason of at most 123 bytes" reason))
+      (send-frame socket goodbye (goodbye-bytes code reason))
+      (void))
+
+    ;; A generator of the messages.
+    (define (in-websocket socket)
+      (lambda () (websocket-receive socket)))
+
+    ;; Opening.
+
+    (define (field-has? request name wanted)
+      (let ((field (request-field request name)))
+        (and field
+             (memq wanted (parse-header 'connection field))
+             #t)))
+
+    ;; Whether a request asks for a WebSocket.
+    (define (websocket-request? request)
+      (and (eq? 'GET (request-method request))
+           (field-has? request 'connection 'upgrade)
+           (field-has? request 'upgrade 'websocket)))
+
+    (define (accept-key key)
+      (base64-encode (digest 'sha-1 (string-append key "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))))
+
+    (define (valid-key? key)
+      (and key
+           (guard (object ((error-object? object) #f))
+             (= 16 (bytevector-length (base64-decode key))))))
+
+    (define (refusal status text . headers)
+      (make-response #:status status
+                     #:headers (append headers '((content-type . (text/plain))))
+                     #:body text))
+
+    ;; Whether the page that asks may: `#t` those of this host, a list those of these origins, #f any.  Programs other than
+    ;; browsers have no origin.
+    (define (allowed? request origins)
+      (let ((origin (request-field request 'origin)))
+        (cond ((not (and origin origins)) #t)
+              ((eq? origins #t)
+               (let ((mark (string-search-forward "://" origin 0))
+                     (host (request-field request 'host)))
+                 (and mark host
+                      (string=? host (substring origin (+ mark 3) (string-length origin))))))
+              (else (member origin origins)))))
+
+    ;; The protocol that both know, the first of the client's.
+    (define (common-protocol request protocols)
+      (let ((field (request-field request 'sec-websocket-protocol)))
+        (let loop ((offered (if field (parse-header 'sec-websocket-protocol field) '())))
+          (cond ((null? offered) #f)
+                ((member (car offered) protocols) (car offered))
+                (else (loop (cdr offered)))))))
+
+    (define (interval? object)
+      (and (real? object) (> object 0)))
+
+    ;; The response that makes a request's connection a WebSocket, with which the procedure is called in a task of its own; one
+    ;; that says what is wrong with a request that does not ask for that.
+    (define* (websocket-response request procedure
+                                 #:key (protocols '()) (origins #t)
+                                 (max-message-bytes 1048576) (ping-interval 30))
+      (check-argument 'websocket-response 1 request? "request" request)
+      (check-procedure 'websocket-response 2 procedure)
+      (if (not (and (exact-integer? max-message-bytes) (> max-message-bytes 0)))
+          (raise-bad-option 'websocket-response "#:max-message-bytes" "a count"
+                            max-message-bytes))
+      (if (not (or (not ping-interval) (interval? ping-interval)))
+          (raise-bad-option 'websocket-response "#:ping-interval" "a number of seconds or #f"
+                            ping-interval))
+      (let ((key (request-field request 'sec-websocket-key)))
+        (cond ((not (websocket-request? request))
+               (refusal 426 "This is a WebSocket.\n" '(upgrade . "websocket")))
+              ((not (equal? "13" (request-field request 'sec-websocket-version)))
+               (refusal 426 "This version of WebSocket is not served.\n"
+                        '(sec-websocket-version . "13")))
+              ((not (valid-key? key)) (refusal 400 "Malformed Sec-WebSocket-Key.\n"))
+              ((not (allowed? request origins))
+               (refusal 403 "Pages of this origin may not.\n"))
+              (else
+               (let ((protocol (common-protocol request protocols)))
+                 (make-response
+                  #:status 101
+                  #:headers (append
+                             (if protocol (list (cons 'sec-websocket-protocol protocol)) '())
+                             (list (cons 'sec-websocket-accept (accept-key key))
+                                   '(upgrade . "websocket")))
+                  #:body (lambda (input output)
+                           (serve-socket
+                            (make-websocket input output (make-mutex) #f max-message-bytes
+                                            protocol #f "" #f #f)
+                            procedure ping-interval))))))))
+
+    ;; Runs a procedure with a socket, and closes it.
+    (define (serve-socket socket procedure ping-interval)
+      (let ((pinger (and ping-interval
+                         (begin
+                           ;; Who answers no ping has gone.
+                           (set-port-timeout! (input socket) (* 2.5 ping-interval))
+                           (spawn (lambda () (keep-pinging socket ping-interval))
+                                  #:name 'websocket-ping)))))
+        (dynamic-wind
+         void
+         (lambda ()
+           (guard (object (#t
+                           (if (websocket-open? socket)
+                               (send-frame socket goodbye (goodbye-bytes 1011 "")))
+                           (raise object)))
+             (procedure socket)))
+         (lambda ()
+           (if pinger (cancel! pinger))
+           (guard (object ((error-object? object) #f))
+             (part socket))))))
+
+    ;; How long the other side may take to say goodbye, and to close.
+    (define patience 5)
+
+    ;; Ends a connection in order: both sides say goodbye, and who has nothing more to say is heard out, since the system
+    ;; takes back what was sent when something comes that nobody reads.
+    (define (part socket)
+      (if (websocket-open? socket)
+          (send-frame socket goodbye (goodbye-bytes 1000 "")))
+      (set-port-timeout! (input socket) patience)
+      (let loop ((left 100))
+        (if (and (> left 0) (not (eof-object? (websocket-receive socket))))
+            (loop (- left 1))))
+      (close-port (output socket))
+      (let loop ((left 100))
+        (if (and (> left 0) (not (eof-object? (read-available (input socket)))))
+            (loop (- left 1)))))
+
+    (define (keep-pinging socket interval)
+      (guard (object (#t #f))
+        (let loop ()
+          (sleep interval)
+          (if (websocket-open? socket)
+              (begin
+                (send-frame socket ping (bytevector))
+                (loop))))))
+
+    ;; Clients.
+
+    (define (read-head port)
+      (let loop ((bytes '()) (ends 0))
+        (let ((byte (read-u8 port)))
+          (cond ((eof-object? byte) #f)
+                ((> (length bytes) 16384) #f)
+                ((and (= byte 10) (= ends 1)) (apply bytevector (reverse (cons byte bytes))))
+                ((= byte 10) (loop (cons byte bytes) 1))
+                ((= byte 13) (loop (cons byte bytes) ends))
+                (else (loop (cons byte bytes) 0))))))
+
+    (define (failed message . objects)
+      (raise (%make-condition 'system message objects 'websocket-connect)))
+
+    ;; A WebSocket to an address that begins with `ws:` or `wss:`.
+    (define* (websocket-connect url
+                                #:key (headers '()) (protocols '()) (timeout 30) (context #f)
+                                (max-message-bytes 1048576))
+      (let* ((uri (if (uri? url) url (string->uri url)))
+             (secure? (eq? 'wss (uri-scheme uri)))
+             (port (or (uri-port uri) (if secure? 443 80)))
+             (host (uri-host uri)))
+        (if (not (and (memq (uri-scheme uri) '(ws wss)) host))
+            (failed "the address is not one of a WebSocket" url))
+        (let* ((connection (if secure?
+                               (tls-connect host port #:timeout timeout #:context context)
+                               (tcp-connect host port #:timeout timeout)))
+               (key (base64-encode (random-bytes 16)))
+               (path (if (equal? "" (uri-path uri)) "/" (uri-path uri)))
+               (target (if (uri-query uri) (string-append path "?" (uri-query uri)) path))
+               (in (connection-input connection))
+               (out (connection-output connection)))
+          (guard (object (#t (close-connection connection) (raise object)))
+            (set-port-timeout! in timeout)
+            (write-bytevector
+             (string->utf8
+              (string-append
+               "GET " target " HTTP/1.1\r\nHost: " host
+               (if (uri-port uri) (string-append ":" (number->string port)) "")
+               "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+               "Sec-WebSocket-Key: " key "\r\n"
+               (if (null? protocols)
+                   ""
+                   (string-append "Sec-WebSocket-Protocol: " (joined protocols) "\r\n"))
+               (fields headers)
+               "\r\n"))
+             out)
+            (flush-output-port out)
+            (let* ((head (or (read-head in) (failed "the connection ended")))
+                   (response (%http-read-response head 0 (bytevector-length head) "GET"))
+                   (status (cadr response))
+                   (answered (list-ref response 5))
+                   (field (lambda (name)
+                            (let ((entry (assq name answered)))
+                              (and entry (cdr entry))))))
+              (if (not (= status 101))
+                  (failed "the server does not open a WebSocket" status))
+              (if (not (equal? (accept-key key) (field 'sec-websocket-accept)))
+                  (failed "the server's answer is not to this request"))
+              (let ((protocol (field 'sec-websocket-protocol)))
+                (if (and protocol (not (member protocol protocols)))
+                    (failed "the server chose a protocol that was not offered" protocol))
+                (set-port-timeout! in #f)
+                (make-websocket in out (make-mutex) #t max-message-bytes protocol
+                                #f "" #f #f)))))))
+
+    (define (joined texts)
+      (let loop ((all (car texts)) (rest (cdr texts)))
+        (if (null? rest)
+            all
+            (loop (string-append all ", " (car rest)) (cdr rest)))))
+
+    (define (fields headers)
+      (apply string-append
+             (map (lambda (header)
+                    (let ((value (cdr header)))
+                      (if (or (%string-index value #\return) (%string-index value #\newline))
+                          (failed "control character in a header" (car header)))
+                      (string-append (symbol->string (car header)) ": " value "\r\n")))
+                  headers)))))

@@ -1,0 +1,197 @@
+;; (canny web websocket) and (canny web events), over real connections.
+
+(import (scheme base) (scheme write) (canny web server) (canny web message) (canny web websocket)
+        (canny web events) (canny net) (canny tasks) (canny test)
+        (only (srfi 130) string-contains))
+
+(define closings '())
+
+(define (echo socket)
+  (let loop ()
+    (let ((message (websocket-receive socket)))
+      (if (eof-object? message)
+          (set! closings (cons (websocket-close-code socket) closings))
+          (begin
+            (websocket-send socket message)
+            (loop))))))
+
+(define (handler request body)
+  (cond ((string=? (request-path request) "/echo")
+         (websocket-response request echo #:max-message-bytes 100000 #:protocols '("b" "c")))
+        ((string=? (request-path request) "/bye")
+         (websocket-response request (lambda (socket) (websocket-close socket 4000 "bye"))))
+        ((string=? (request-path request) "/fails")
+         (websocket-response request (lambda (socket) (raise 'wrong))))
+        (else
+         (event-stream-response request
+                                (lambda (send)
+                                  (send "one")
+                                  (send "two\nlines\r\nand three" #:event 'more #:id 7)
+                                  (send (or (last-event-id request) "nothing")))
+                                #:retry 2000))))
+
+(define server (start-server handler #:port 0))
+(define address (car (server-addresses server)))
+(define (url path) (string-append "ws://" address path))
+
+(define (read-text port)
+  (let loop ((parts '()))
+    (let ((part (read-bytevector 4096 port)))
+      (if (eof-object? part)
+          (utf8->string (apply bytevector-append (reverse parts)))
+          (loop (cons part parts))))))
+
+(define (ask text)
+  (call-with-connection (connect address #:timeout 10)
+    (lambda (input output)
+      (write-bytevector (string->utf8 text) output)
+      (flush-output-port output)
+      (read-text input))))
+
+(define opening
+  (string-append "GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, Upgrade\r\n"
+                 "Upgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n"
+                 "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"))
+
+(define (status text) (substring text 9 12))
+
+;; The bytes that a server answers to some frames.
+(define (frames . parts)
+  (call-with-connection (connect address #:timeout 10)
+    (lambda (input output)
+      (write-bytevector (string->utf8 (string-append opening "\r\n")) output)
+      (flush-output-port output)
+      (let loop ((ends 0))
+        (let ((byte (read-u8 input)))
+          (cond ((= byte 13) (loop ends))
+                ((= byte 10) (if (< ends 1) (loop (+ ends 1))))
+                (else (loop 0)))))
+      (for-each (lambda (part)
+                  (write-bytevector part output)
+                  (flush-output-port output)
+                  (sleep 0.002))
+                parts)
+      (let loop ((parts '()))
+        (let ((part (read-bytevector 4096 input)))
+          (if (eof-object? part)
+              (apply bytevector-append (reverse parts))
+              (loop (cons part parts))))))))
+
+;; A frame with a mask of noughts.
+(define (frame first . bytes)
+  (apply bytevector first (+ 128 (length bytes)) 0 0 0 0 bytes))
+
+(define goodbye (frame 136 3 232))
+(define goodbye-answer (bytevector 136 2 3 232))
+(define (refused code) (lambda (bytes) (let ((end (bytevector-length bytes)))
+                                         (and (>= end 4)
+                                              (= 136 (bytevector-u8-ref bytes 0))
+                                              (= code (+ (* 256 (bytevector-u8-ref bytes 2))
+                                                         (bytevector-u8-ref bytes 3)))))))
+
+(test-group "opening"
+  (let ((answer (call-with-connection (connect address #:timeout 10)
+                  (lambda (input output)
+                    (write-bytevector
+                     (string->utf8
+                      (string-append opening "Sec-WebSocket-Protocol: a, c, b\r\n\r\n"))
+                     output)
+                    (write-bytevector goodbye output)
+                    (flush-output-port output)
+                    (let ((bytes (read-bytevector 10000 input)))
+                      (utf8->string bytes 0 (- (bytevector-length bytes) 4)))))))
+    (test-assert (string-contains answer "Sec-Websocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"))
+    (test-assert (string-contains answer "Sec-Websocket-Protocol: c\r\n"))
+    (test-assert (string-contains answer "Connection: Upgrade\r\n"))
+    (test-assert (string-contains answer "Upgrade: websocket\r\n")))
+  (test "426" (status (ask "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")))
+  (let ((answer (ask (string-append
+                      "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close, upgrade\r\nUpgrade: websocket\r\n"
+                      "Sec-WebSocket-Version: 8\r\n\r\n"))))
+    (test "426" (status answer))
+    (test-assert (string-contains answer "Sec-Websocket-Version: 13\r\n")))
+  (test "400" (status (ask (string-append
+                            "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close, upgrade\r\n"
+                            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                            "Sec-WebSocket-Key: short\r\n\r\n"))))
+  ;; A page of another host.
+  (test "403" (status (ask (string-append
+                            "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close, upgrade\r\n"
+                            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: https://evil\r\n\r\n")))))
+
+(test-group "messages"
+  (let ((socket (websocket-connect (url "/echo") #:protocols '("b"))))
+    (test "b" (websocket-protocol socket))
+    (for-each (lambda (message)
+                (websocket-send socket message)
+                (test message (websocket-receive socket)))
+              (list "" "Hello" "λ is wide" (bytevector) (bytevector 0 255 7)
+                    (make-string 125 #\a) (make-string 126 #\a) (make-string 65535 #\b)
+                    (make-string 65536 #\c) (make-bytevector 100000 9)))
+    (websocket-ping socket (bytevector 1 2))
+    (websocket-send socket "after")
+    (test "after" (websocket-receive socket))
+    (test-assert (websocket-open? socket))
+    (websocket-close socket 3001 "enough")
+    (test-assert (eof-object? (websocket-receive socket)))
+    (test 3001 (websocket-close-code socket))
+    (test-error (websocket-send socket "late")))
+  (let ((socket (websocket-connect (url "/bye"))))
+    (test-assert (eof-object? (websocket-receive socket)))
+    (test 4000 (websocket-close-code socket))
+    (test "bye" (websocket-close-reason socket)))
+  (parameterize ((current-error-port (open-output-string)))
+    (let ((socket (websocket-connect (url "/fails"))))
+      (test-assert (eof-object? (websocket-receive socket)))
+      (test 1011 (websocket-close-code socket))))
+  (test-error (websocket-connect (url "/events")))
+  ;; Several tasks send at once.
+  (let ((socket (websocket-connect (url "/echo"))))
+    (let ((tasks (map (lambda (i) (start (websocket-send socket (make-string 1000 #\x))))
+                      (make-list 20 0))))
+      (for-each await tasks)
+      (test (make-list 20 1000)
+            (map (lambda (i) (string-length (websocket-receive socket))) (make-list 20 0))))
+    (websocket-close socket)
+    (test-assert (eof-object? (websocket-receive socket)))))
+
+(test-group "frames"
+  (test goodbye-answer (frames goodbye))
+  (test (bytevector 136 0) (frames (frame 136)))
+  (test (bytevector-append (bytevector 129 2 72 105) goodbye-answer)
+        (frames (frame 129 72 105) goodbye))
+  ;; In pieces, with a ping between.
+  (test (bytevector-append (bytevector 138 1 7) (bytevector 129 2 72 105) goodbye-answer)
+        (frames (frame 1 72) (frame 137 7) (frame 0) (frame 128 105) goodbye))
+  ;; Byte by byte.
+  (test (bytevector-append (bytevector 129 1 72) goodbye-answer)
+        (apply frames (append (map bytevector (list 129 129 1 2 3 4 (+ 72 1))) (list goodbye))))
+  (test-assert ((refused 1002) (frames (bytevector 129 2 72 105))))
+  (test-assert ((refused 1002) (frames (frame 193 72))))
+  (test-assert ((refused 1002) (frames (frame 131))))
+  (test-assert ((refused 1002) (frames (frame 9 1))))
+  (test-assert ((refused 1002) (frames (frame 128 1))))
+  (test-assert ((refused 1002) (frames (frame 1 72) (frame 129 72))))
+  (test-assert ((refused 1002) (frames (bytevector 137 254 0 126 0 0 0 0))))
+  (test-assert ((refused 1002) (frames (bytevector 130 254 0 5 0 0 0 0 1 2 3 4 5))))
+  (test-assert ((refused 1002) (frames (bytevector 130 255 0 0 0 0 0 0 0 5 0 0 0 0 1 2 3 4 5))))
+  (test-assert ((refused 1002) (frames (bytevector 130 255 128 0 0 0 0 0 0 0))))
+  (test-assert ((refused 1009) (frames (bytevector 130 255 0 0 0 0 0 1 134 161))))
+  (test-assert ((refused 1007) (frames (frame 129 195 40))))
+  (test-assert ((refused 1007) (frames (frame 136 3 232 255))))
+  (test-assert ((refused 1002) (frames (frame 136 3))))
+  (test-assert ((refused 1002) (frames (frame 136 3 237))))
+  (test-assert ((refused 1002) (frames (frame 136 0 1)))))
+
+(test-group "events"
+  (let ((text (ask "GET /events HTTP/1.0\r\nLast-Event-ID: 6\r\n\r\n")))
+    (test-assert (string-contains text "Content-Type: text/event-stream; charset=utf-8\r\n"))
+    (test-assert (string-contains text (string-append
+                                        "\r\n\r\nretry: 2000\n\ndata: one\n\n"
+                                        "id: 7\nevent: more\ndata: two\ndata: lines\ndata: and three\n\n"
+                                        "data: 6\n\n")))))
+
+(stop-server! server)
+(test-assert (memv 3001 closings))
+(test-finish)
