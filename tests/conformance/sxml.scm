@@ -1,6 +1,6 @@
 ;;; (canny sxml), (canny html) and (canny atom): markup written, read, searched and changed.
 
-(import (scheme base) (scheme char) (canny sxml) (canny atom) (canny test)
+(import (scheme base) (scheme char) (srfi 27) (canny sxml) (canny atom) (canny test)
         (only (canny html) html json-script))
 
 ;; The path to what is refused, and #f where nothing is.
@@ -106,6 +106,54 @@
   (test "textarea/style" (refused '(textarea (style "</textarea>"))))
   (test "<script>var x={\"a\":\"\\u003c/script\\u003e\"}</script>"
         (sxml->html `(script "var x=" ,(json-script '((a . "</script>")))))))
+
+;; Trees whose texts would be markup; what is written has none of it, however it is read.
+(define source (make-random-source))
+(random-source-pseudo-randomize! source 1 2)
+(define random (random-source-make-integers source))
+
+(define (pick vector) (vector-ref vector (random (vector-length vector))))
+
+(define attacks
+  '#("</style><evil>" "<evil>" "</title><evil>" "\"><evil>" "--><evil>" "</noscript><evil>"
+     "]]><evil>" "</svg><evil>" "<!--<evil>" "</script><evil>" "</textarea><evil>"
+     "<![CDATA[<evil>" "</xmp><evil>" "</template><evil>" "--!><evil>" "'><evil>" "&lt;evil>"
+     "<!--" "-->" "</table><evil>" "`><evil>" "<evil" "/><evil>" "</desc><evil>" "x"))
+
+(define tags
+  '#(p div b svg math style script title noscript textarea template select option table tr td mi
+     mtext annotation-xml desc foreignObject iframe xmp noembed form a font pre listing span
+     mglyph malignmark body head html frameset button ruby))
+
+(define (random-node depth)
+  (case (random 8)
+    ((0 1) (pick attacks))
+    ((2) `(*COMMENT* ,(pick attacks)))
+    (else
+     (if (= depth 0)
+         (pick attacks)
+         `(,(pick tags)
+           ,@(if (= 0 (random 2))
+                 `((@ (,(pick '#(title class href id alt value src style)) ,(pick attacks))))
+                 '())
+           ,@(let loop ((count (random 4)) (nodes '()))
+               (if (= count 0)
+                   nodes
+                   (loop (- count 1) (cons (random-node (- depth 1)) nodes)))))))))
+
+(define (breaks-out? node)
+  (let ((text (guard (e ((markup-error? e) #f)) (sxml->html node))))
+    (and text
+         (let loop ((contexts '(#f div svg)))
+           (and (pair? contexts)
+                (or (pair? (sxml-select (html->sxml text #:context (car contexts)) "//evil"))
+                    (loop (cdr contexts))))))))
+
+(test-group "nothing breaks out of a random tree"
+  (test #f (let loop ((count 3000))
+             (and (> count 0)
+                  (let ((node (random-node 5)))
+                    (if (breaks-out? node) node (loop (- count 1))))))))
 
 (test-group "XML is written"
   (test "<a b=\"1\"><c/>x</a>" (sxml->xml '(a (@ (b 1)) (c) "x")))

@@ -429,7 +429,7 @@
           (option 'cors "#:origins is a list of strings, a procedure or any" origins))
       (let ((allowed?
              (cond ((eq? origins 'any) (lambda (origin) #t))
-                   ((procedure? origins) origins)
+                   ((procedure? origins) (lambda (origin) (and (string? origin) (origins origin))))
                    (else (lambda (origin) (and (member origin origins) #t))))))
         (define (permitted response origin)
           (let* ((response (if (eq? origins 'any)

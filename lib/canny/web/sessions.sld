@@ -252,18 +252,19 @@
       (let ((site (request-field request 'sec-fetch-site))
             (origin (request-header request 'origin))
             (host (request-field request 'host)))
-        (define (known? origin)
-          (or (member origin origins)
-              (and (string? host)
-                   (or (string=? origin (string-append "https://" host))
-                       (string=? origin (string-append "http://" host))))))
-        (cond ((and (string? origin) (known? origin)) #t)
-              (origin #f)
-              ((not site) #t)
-              (else
-               (and (member (if (symbol? site) (symbol->string site) site)
-                            '("same-origin" "none"))
-                    #t)))))
+        (define (this-host? origin)
+          (and (string? host)
+               (string? origin)
+               (or (string=? origin (string-append "https://" host))
+                   (string=? origin (string-append "http://" host)))))
+        (cond ((and (string? origin) (member origin origins)) #t)
+              ;; A page of this host over another scheme is from another site, too.
+              ((and site
+                    (not (member (if (symbol? site) (symbol->string site) site)
+                                 '("same-origin" "none"))))
+               #f)
+              (origin (this-host? origin))
+              (else #t))))
 
     ;; A middleware that answers requests by 403 which change something, and which no page of this site sent: those of other methods
     ;; than `GET`, `HEAD`, `OPTIONS` and `TRACE` need the token of the session in a field of the form or in a header, and an origin that is
