@@ -133,6 +133,14 @@ rows! { Running:
 => "(import (scheme base) (canny process))
 (run '(\"false\"))";
 
+"database-error" ["sqlite" "postgresql"]
+"A database has refused something"
+"The message has the database's words, its code, and for errors in a statement its text and the place in it. Predicates of `(canny sqlite)` and `(canny postgresql)` tell the kinds apart that programs handle: `unique-violation?`, `database-busy?`, `serialization-failure?` and so on."
+"(import (scheme base) (canny sqlite))
+(query (open-memory-database) \"select * form t\")"
+=> "(import (scheme base) (canny sqlite))
+(query (open-memory-database) \"select 1\")";
+
 "read-error" ["read"]
 "What `read` was given is no datum"
 "The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy `read-error?`."
