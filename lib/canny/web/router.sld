@@ -116,20 +116,20 @@
 
     ;;; Patterns
 
-    ;; What stands between slashes: a string, `#(name type)` or `#(name)` for the rest.
-    (define (split text)
-      (let ((length (string-length text)))
-        (let loop ((start 0) (index 0) (parts '()))
-          (cond ((= index length) (reverse (cons (substring text start index) parts)))
-                ((char=? #\/ (string-ref text index))
-                 (loop (+ index 1) (+ index 1) (cons (substring text start index) parts)))
-                (else (loop start (+ index 1) parts))))))
+    ;; What stands between slashes, from an index on.
+    (define (split text start)
+      (let loop ((start start) (parts '()))
+        (let ((index (%string-index text #\/ start)))
+          (if index
+              (loop (+ index 1) (cons (substring text start index) parts))
+              (reverse! (cons (substring text start (string-length text)) parts))))))
 
+    ;; The segments of a pattern: a string, `#(name type)` or `#(name)` for the rest.
     (define (pattern-segments who pattern)
       (check-argument who 2 string? "string" pattern)
       (if (not (and (> (string-length pattern) 0) (char=? #\/ (string-ref pattern 0))))
           (wrong who "a path begins with a slash" pattern))
-      (let loop ((parts (cdr (split pattern))) (segments '()) (names '()))
+      (let loop ((parts (split pattern 1)) (segments '()) (names '()))
         (if (null? parts)
             (reverse segments)
             (let* ((segment (pattern-segment who (car parts) pattern))
@@ -289,7 +289,7 @@
     (define (path-segments path)
       (and (> (string-length path) 0)
            (char=? #\/ (string-ref path 0))
-           (let ((parts (cdr (split path))))
+           (let ((parts (split path 1)))
              (if (%string-index path #\% 0)
                  (guard (object ((uri-error? object) #f))
                    (checked (map percent-decode parts)))
@@ -302,14 +302,16 @@
               (else #f))))
 
     (define (acceptable? segment)
-      (let ((length (string-length segment)))
-        (and (not (or (string=? segment ".") (string=? segment "..")))
-             (let loop ((index 0))
-               (or (= index length)
-                   (let ((char (string-ref segment index)))
-                     (and (char>=? char #\space)
-                          (not (char=? char #\delete))
-                          (loop (+ index 1)))))))))
+      (and (not (and (<= 1 (string-length segment) 2)
+                     (or (string=? segment ".") (string=? segment ".."))))
+           (no-control? segment (string-length segment) 0)))
+
+    (define (no-control? segment length index)
+      (or (eqv? index length)
+          (let ((char (string-ref segment index)))
+            (and (char>=? char #\space)
+                 (not (char=? char #\delete))
+                 (no-control? segment length (+ index 1))))))
 
     ;; The endpoints for segments and the values of parameters, last first, in a pair, or `#f`.
     (define (find node segments values)

@@ -225,6 +225,14 @@ rows! { Running:
 (channel-send! c 'in-time)
 (channel-close! c)";
 
+"malformed-markup" ["markup"]
+"A text is not the markup that it should be, or an object has no form as markup"
+"What `html->sxml` and `xml->sxml` could not read is told with line and column, what `sxml->html` and `sxml->xml` could not write with the path to it. `guard` with `markup-error?` takes the condition. Attributes that are programs, and URLs such as `javascript:`, are written only if they are marked by `*trusted*`."
+"(import (scheme base) (canny sxml))
+(sxml->html '(p (b #t)))"
+=> "(import (scheme base) (canny sxml))
+(sxml->html '(p (b \"true\")))";
+
 "other-condition" []
 "A condition of a library's own kind was raised and not handled"
 "The message is that of the library which made the condition."
