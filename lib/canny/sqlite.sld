@@ -143,11 +143,15 @@
                               (lambda (task) (%sqlite-interrupt! handle (%task-number task)))
                               path mode shape 0 #f)))
           (for-each (lambda (pragma)
-                      (let ((result (%sqlite-run 'open-database handle pragma '() 1 0)))
+                      (%enter-critical!)
+                      (let ((result
+                             (finish-aside 'open-database database 1
+                                           (%sqlite-run 'open-database handle pragma '() 1 0))))
+                        (%leave-critical!)
                         (if (error-object? result)
                             (begin
                               (%sqlite-close handle)
-                              (raise result)))))
+                              (refuse result)))))
                     pragmas)
           database)))
 

@@ -401,6 +401,15 @@
     (test 0 (query-value db "select count(*) from t"))))
 
 (test-group "tasks beside each other"
+  ;; Databases are opened in tasks, on whatever thread.
+  (test 40
+        (let loop ((i 0) (tasks '()))
+          (if (< i 40)
+              (loop (+ i 1)
+                    (cons (start (call-with-database (scratch-file "many.db")
+                                   (lambda (db) (query-value db "select 1"))))
+                          tasks))
+              (apply + (map await tasks)))))
   ;; Others go on while a statement runs.
   (with-memory (db)
     (let* ((slow (start (query db endless))) (ticks 0))
