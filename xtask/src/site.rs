@@ -38,6 +38,7 @@ const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
                     "language.md",
                     "guide/concurrency.md",
                     "guide/databases.md",
+                    "guide/web-service.md",
                     "guide/match.md",
                     "guide/loops.md",
                     "guide/macros.md",

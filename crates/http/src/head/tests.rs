@@ -153,8 +153,11 @@ fn the_end_of_a_head_is_found_wherever_it_is_cut() {
     }
 }
 
+/// Bytes of a head, and its fields.
+type Parts = (usize, Vec<(Vec<u8>, Vec<u8>)>);
+
 /// What the reference says of a head: its parts, or nothing if it refuses it.
-fn reference(bytes: &[u8]) -> Option<Option<(usize, Vec<(Vec<u8>, Vec<u8>)>)>> {
+fn reference(bytes: &[u8]) -> Option<Option<Parts>> {
     let mut fields = [httparse::EMPTY_HEADER; 100];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(bytes) {
