@@ -121,7 +121,7 @@ impl Mutator {
     }
 
     #[inline(always)]
-    fn area(&mut self) -> &mut AllocationArea {
+    pub(crate) fn area(&mut self) -> &mut AllocationArea {
         // SAFETY: valid by the contract of `attach`, and this thread is the only one that uses it
         // while it runs.
         unsafe { self.area.as_mut() }
@@ -582,7 +582,7 @@ impl Mutator {
     }
 
     /// An object with these fields as [`Mutator::object_in_place`] makes it, with the same panics.
-    #[inline]
+    #[inline(always)]
     pub fn fields_in_place<const FIELDS: usize>(
         &mut self,
         kind: Kind,

@@ -2,7 +2,7 @@
 //!
 //! A [`SharedPort`] is a port behind a lock, beside which lies a [`Loan`]: addresses that generated code may go
 //! through, one character at a time, on the thread that the port is lent to, and what generated code calls through, a
-//! line or a short text at a time ([`SharedPort::use_lent_line`], [`SharedPort::put_through_loan`]). Everybody else, and that thread for
+//! line or a short text at a time ([`SharedPort::put_through_loan`]; lines are made where the machine makes objects). Everybody else, and that thread for
 //! everything else, locks the port, which takes the loan back first: what was used meanwhile is told to the port
 //! ([`Lender::take_back`]), so that who holds the lock sees the port as if every character had gone through it.
 //!
@@ -35,10 +35,9 @@
 //! where the system has no such barrier.
 
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use crate::line_end;
 use crate::port::TextOutput;
 
 /// Times that a loan is taken from another thread before there are no more.
@@ -69,15 +68,16 @@ pub struct Loan {
     owner: AtomicU64,
     cursor: AtomicU64,
     limit: AtomicU64,
-    has_plain_lines: AtomicBool,
+    has_plain_lines: AtomicU64,
 }
 
 impl Loan {
-    /// Offsets of `owner`, `cursor` and `limit`, for who generates code.
-    pub const OFFSETS: [usize; 3] = [
+    /// Offsets of `owner`, `cursor`, `limit` and `has_plain_lines`, for who goes through the loan.
+    pub const OFFSETS: [usize; 4] = [
         std::mem::offset_of!(Loan, owner),
         std::mem::offset_of!(Loan, cursor),
         std::mem::offset_of!(Loan, limit),
+        std::mem::offset_of!(Loan, has_plain_lines),
     ];
 
     const fn none() -> Loan {
@@ -85,7 +85,7 @@ impl Loan {
             owner: AtomicU64::new(0),
             cursor: AtomicU64::new(0),
             limit: AtomicU64::new(0),
-            has_plain_lines: AtomicBool::new(false),
+            has_plain_lines: AtomicU64::new(0),
         }
     }
 
@@ -130,7 +130,7 @@ impl<P: Lender> Locked<P> {
         loan.cursor.store(range.start as u64, Ordering::Relaxed);
         loan.limit.store(range.end as u64, Ordering::Relaxed);
         loan.has_plain_lines
-            .store(self.port.has_plain_lines(), Ordering::Relaxed);
+            .store(self.port.has_plain_lines().into(), Ordering::Relaxed);
         let owner = Arc::as_ptr(borrower).addr() as u64;
         loan.owner.store(owner, Ordering::Release);
     }
@@ -224,63 +224,6 @@ impl<P: Lender> SharedPort<P> {
             locked,
             loan: &self.loan,
         }
-    }
-}
-
-impl<P: Lender> SharedPort<P> {
-    /// Gives the next line to `use_line`, without its end, and steps over it, if all of it is lent to this thread, it ends with
-    /// a line feed and is not longer than so many bytes. `None` means that nothing was taken, perhaps because
-    /// `use_line` said so.
-    ///
-    /// `flag` tells the thread's flag. To be called on its system thread. Who wants the port waits until `use_line` is done, which
-    /// must wait for nobody that may want a port, and not panic.
-    #[inline]
-    pub fn use_lent_line<T, R>(
-        &self,
-        thread: &mut T,
-        flag: impl Fn(&T) -> &Borrower,
-        length_max: usize,
-        use_line: impl FnOnce(&mut T, &[u8]) -> Option<R>,
-    ) -> Option<R> {
-        flag(thread).store(1, Ordering::Relaxed);
-        // The processor is told by who revokes the loan; see above.
-        compiler_fence(Ordering::SeqCst);
-        let used = self
-            .lent_line(flag(thread), length_max)
-            .and_then(|(line, next)| {
-                let used = use_line(thread, line)?;
-                self.loan.cursor.store(next, Ordering::Relaxed);
-                Some(used)
-            });
-        compiler_fence(Ordering::SeqCst);
-        flag(thread).store(0, Ordering::Release);
-        used
-    }
-
-    /// The next line, and the cursor behind the line feed that ends it. The borrower's flag is up, and the line is valid as long
-    /// as it is.
-    #[inline]
-    #[expect(
-        unsafe_code,
-        reason = "reads what the port has lent, as generated code does"
-    )]
-    fn lent_line(&self, borrower: &Borrower, length_max: usize) -> Option<(&[u8], u64)> {
-        let owner = self.loan.owner.load(Ordering::Relaxed);
-        if owner != Arc::as_ptr(borrower).addr() as u64
-            || !self.loan.has_plain_lines.load(Ordering::Relaxed)
-        {
-            return None;
-        }
-        let cursor = self.loan.cursor.load(Ordering::Relaxed);
-        let limit = self.loan.limit.load(Ordering::Relaxed);
-        let length = (limit.saturating_sub(cursor) as usize).min(length_max + 1);
-        let start = std::ptr::with_exposed_provenance::<u8>(cursor as usize);
-        // SAFETY: the port lent the bytes from the cursor up to the limit to this borrower, whose flag is up: until it is down
-        // they stay where they are, and nobody writes to them.
-        let lent = unsafe { std::slice::from_raw_parts(start, length) };
-        let end = line_end::find(lent)?;
-        // What ends with a carriage return, and may go on with a line feed, is for who holds the lock.
-        (lent[end] == b'\n').then(|| (&lent[..end], cursor + end as u64 + 1))
     }
 }
 

@@ -28,7 +28,6 @@ pub mod exchange;
 pub mod file;
 pub mod handle;
 pub mod lending;
-mod line_end;
 pub mod line_separator;
 pub mod port;
 pub mod process;

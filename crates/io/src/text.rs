@@ -105,32 +105,44 @@ impl<'a> Text<'a> {
     /// Fills `target`, whose length is `self.length()`, with one word per character.
     pub fn copy_utf32(&self, target: &mut [u32]) {
         assert_eq!(target.len(), self.length, "string of the wrong length");
-        // Most texts are ASCII for the most part, which is copied many bytes at once.
-        const BLOCK: usize = 32;
         let (mut rest, mut slots) = (self.utf8, target);
         while !rest.is_empty() {
-            let block = rest.as_bytes().first_chunk::<BLOCK>();
-            let done = match block {
-                Some(block) if block.is_ascii() => {
-                    for (slot, &byte) in slots.iter_mut().zip(block) {
-                        *slot = u32::from(byte);
-                    }
-                    (BLOCK, BLOCK)
+            // Most texts are ASCII for the most part, which is copied many bytes at once.
+            let (read, written) = if widen_ascii::<32>(rest, slots) {
+                (32, 32)
+            } else if widen_ascii::<8>(rest, slots) {
+                (8, 8)
+            } else {
+                let part = &rest[..rest.ceil_char_boundary(8.min(rest.len()))];
+                let mut length = 0;
+                for (slot, character) in slots.iter_mut().zip(part.chars()) {
+                    *slot = u32::from(character);
+                    length += 1;
                 }
-                _ => {
-                    let part = &rest[..rest.ceil_char_boundary(BLOCK.min(rest.len()))];
-                    let mut length = 0;
-                    for (slot, character) in slots.iter_mut().zip(part.chars()) {
-                        *slot = u32::from(character);
-                        length += 1;
-                    }
-                    (part.len(), length)
-                }
+                (part.len(), length)
             };
-            rest = &rest[done.0..];
-            slots = &mut slots[done.1..];
+            rest = &rest[read..];
+            slots = &mut slots[written..];
         }
     }
+}
+
+/// Copies so many bytes to slots of their own if all of them are ASCII, and whether they are.
+#[inline]
+fn widen_ascii<const BYTES: usize>(text: &str, slots: &mut [u32]) -> bool {
+    let (Some(block), Some(slots)) = (
+        text.as_bytes().first_chunk::<BYTES>(),
+        slots.first_chunk_mut::<BYTES>(),
+    ) else {
+        return false;
+    };
+    if !block.is_ascii() {
+        return false;
+    }
+    for (slot, &byte) in slots.iter_mut().zip(block) {
+        *slot = u32::from(byte);
+    }
+    true
 }
 
 /// The length of the longest ASCII prefix.
@@ -156,6 +168,15 @@ pub(crate) fn ascii_prefix_length(bytes: &[u8]) -> usize {
     }
     let rest = &bytes[length..];
     length + rest.iter().take_while(|byte| byte.is_ascii()).count()
+}
+
+/// Appends the longest ASCII prefix and returns its length.
+#[expect(unsafe_code, reason = "the bytes have been looked at already")]
+pub(crate) fn push_ascii_prefix(source: &[u8], target: &mut String) -> usize {
+    let length = ascii_prefix_length(source);
+    // SAFETY: each of these bytes is ASCII, as was just seen, and ASCII is UTF-8.
+    target.push_str(unsafe { std::str::from_utf8_unchecked(&source[..length]) });
+    length
 }
 
 #[cfg(test)]

@@ -218,6 +218,8 @@ pub mod loan {
     pub const CURSOR: i32 = 8;
     /// Address behind the last byte.
     pub const LIMIT: i32 = 16;
+    /// 1 where each line feed in what is lent ends a line, and nothing else does but perhaps a carriage return; else 0.
+    pub const HAS_PLAIN_LINES: i32 = 24;
 }
 
 /// Payload words of a continuation, which is a closure: calling it returns to where it was captured.

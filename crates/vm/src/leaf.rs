@@ -4,6 +4,8 @@
 //! The type [`InPlace`] is how that is kept: it is the thread, with nothing on it that collects, raises or enters the
 //! machine.
 
+mod lines;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -26,6 +28,11 @@ const WORDS_MAX: usize = 1 << 10;
 const BYTES_MAX: usize = 1 << 12;
 /// Characters of a string that is not ASCII and that a leaf function makes at most.
 const CHARACTERS_MAX: usize = 1 << 11;
+
+/// Where the units of a leaf object are.
+fn payload<Unit>(object: Value) -> Option<*mut Unit> {
+    Some(object.as_object()?.payload_address() as *mut Unit)
+}
 
 /// A thread that must not collect.
 #[repr(transparent)]
@@ -114,32 +121,32 @@ impl InPlace {
         Some(mutator.fields_in_place(Kind::String, strings::fields(length, data)))
     }
 
-    /// A fresh string of so many characters, all of them Latin-1 where it is narrow, not all of them ASCII. None for a long one.
-    pub fn string_of(
-        &mut self,
-        is_narrow: bool,
-        length: usize,
-        characters: impl Iterator<Item = char>,
-    ) -> Option<Value> {
+    /// A fresh string of so many characters, all of them Latin-1 and not all of them ASCII, which `fill` puts in the place of
+    /// zeros. None for a long one.
+    pub fn latin1_string(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) -> Option<Value> {
         if length > CHARACTERS_MAX {
             return None;
         }
-        let kind = if is_narrow {
-            Kind::String8
-        } else {
-            Kind::String32
-        };
-        let mutator = self.0.mutator();
-        let data = mutator.leaf_in_place(kind, 0, length);
-        let object = data.as_object()?;
-        for (index, character) in characters.take(length).enumerate() {
-            match is_narrow {
-                true => object.set_byte(index, u32::from(character) as u8),
-                false => object.set_utf32(index, u32::from(character)),
-            }
+        let data = self.0.mutator().leaf_in_place(Kind::String8, 0, length);
+        // SAFETY: the object was just made, so that nobody else knows it, it has so many bytes, and `fill` cannot collect.
+        fill(unsafe { std::slice::from_raw_parts_mut(payload(data)?, length) });
+        Some(self.string_over(length, data))
+    }
+
+    /// The same of any characters, not all of them Latin-1.
+    pub fn wide_string(&mut self, length: usize, fill: impl FnOnce(&mut [u32])) -> Option<Value> {
+        if length > CHARACTERS_MAX {
+            return None;
         }
-        let length = Value::fixnum(length as i64);
-        Some(mutator.fields_in_place(Kind::String, strings::fields(length, data)))
+        let data = self.0.mutator().leaf_in_place(Kind::String32, 0, length);
+        // SAFETY: as above; the units have four bytes, and the payload is aligned for words.
+        fill(unsafe { std::slice::from_raw_parts_mut(payload(data)?, length) });
+        Some(self.string_over(length, data))
+    }
+
+    fn string_over(&mut self, length: usize, data: Value) -> Value {
+        let fields = strings::fields(Value::fixnum(length as i64), data);
+        self.0.mutator().fields_in_place(Kind::String, fields)
     }
 
     /// A fresh string of pieces of ASCII. None for a long one.

@@ -148,3 +148,36 @@ fn past_the_limit_the_room_comes_from_beyond() {
     assert!(heap.take_exhausted());
     assert_eq!(length(list), 1 << 20);
 }
+
+/// Lines of all lengths, in rooms of all sizes: what is made is the line, padded with zeros, and what stands behind it is not touched.
+#[test]
+fn lines_end_where_they_end() {
+    let heap = Heap::new(checked()).unwrap();
+    let mut thread = attach(&heap);
+    let text: Vec<u8> = (0..3000).map(|place| b'a' + (place % 23) as u8).collect();
+    let mut made = 0;
+    for round in 0..6000_usize {
+        let length = round * 7 % 2100;
+        let mut line = text[..length].to_vec();
+        line.extend_from_slice([&b"\nabc"[..], b"\r\n", b"\n", b""][round / 3 % 4]);
+        line.extend_from_slice(&text[..round % 40]);
+        let expected = line.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+        match thread.mutator.line_in_place(0, &line) {
+            Some((string, count)) => {
+                made += 1;
+                assert_eq!(Some(count), expected);
+                assert_eq!(line[count], b'\n');
+                let string = string.as_object().unwrap();
+                assert_eq!((string.kind(), string.length()), (Kind::String8, count));
+                string.with_bytes(|bytes| assert_eq!(bytes, &line[..count]));
+            }
+            // Takes a block where there was no room for it.
+            None => drop(thread.mutator.leaf_in_place(Kind::String8, 0, 100)),
+        }
+        if round % 500 == 0 {
+            thread.mutator.collect(false);
+        }
+    }
+    assert!(made > 2000, "{made}");
+    thread.mutator.collect(true);
+}

@@ -1,7 +1,7 @@
 //! The encodings of one byte per character whose bytes are code points: Latin-1 and ASCII.
 
 use super::{DecodeStop, Decoded, Decoder, Encoder, Encoding};
-use crate::text::ascii_prefix_length;
+use crate::text::{ascii_prefix_length, push_ascii_prefix};
 
 /// The encoding ISO-8859-1: each byte is the character with that number, and nothing is malformed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,15 +126,6 @@ impl Decoder for AsciiDecoder {
     fn has_ascii_bytes(&self) -> bool {
         true
     }
-}
-
-/// Appends the longest ASCII prefix and returns its length.
-#[expect(unsafe_code, reason = "the bytes have been looked at already")]
-fn push_ascii_prefix(source: &[u8], target: &mut String) -> usize {
-    let length = ascii_prefix_length(source);
-    // SAFETY: each of these bytes is ASCII, as was just seen, and ASCII is UTF-8.
-    target.push_str(unsafe { std::str::from_utf8_unchecked(&source[..length]) });
-    length
 }
 
 /// Writes the number of each character as a byte, up to the last character of the encoding.

@@ -2,7 +2,7 @@
 //! `String::from_utf8_lossy`.
 
 use super::{ByteOrderMarkRow, DecodeStop, Decoded, Decoder, Encoder, Encoding};
-use crate::text::ascii_prefix_length;
+use crate::text::{ascii_prefix_length, push_ascii_prefix};
 
 /// The encoding UTF-8.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,6 +83,25 @@ impl Decoder for Utf8Decoder {
             // A whole block without fault: trust the source again from the next call on.
             self.careful = false;
         }
+    }
+
+    /// What is ASCII is not validated another time.
+    fn decode_measured(
+        &mut self,
+        source: &[u8],
+        end: bool,
+        target: &mut String,
+    ) -> (Decoded, usize) {
+        let ascii = push_ascii_prefix(source, target);
+        let mut decoded = Decoded {
+            consumed: 0,
+            stop: DecodeStop::NeedsMore,
+        };
+        if ascii < source.len() {
+            decoded = self.decode(&source[ascii..], end, target);
+        }
+        decoded.consumed += ascii;
+        (decoded, ascii)
     }
 
     fn source_length(&self, text: &str) -> usize {

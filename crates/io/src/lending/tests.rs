@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, compiler_fence};
 
 use super::*;
+use crate::Handle;
 use crate::port::EncodeOptions;
 use crate::wait::Wait;
-use crate::{Handle, TextInput};
 
 /// Gives out the numbers from `next` up to `end`, as addresses that nobody reads.
 struct Numbers {
@@ -181,62 +181,6 @@ fn threads_share_a_port() {
         all.sort_unstable();
         assert!(all.iter().copied().eq(1..END), "round {round}");
     }
-}
-
-/// One thread takes lines through loans while others lock the port: each line is taken once, as a whole.
-#[test]
-fn threads_share_lines() {
-    const LINES: usize = 20_000;
-    let text: String = (0..LINES).map(|number| format!("{number}\n")).collect();
-    let port = SharedPort::new(TextInput::from_text(text));
-    let locked_line = |input: &mut TextInput| -> Option<usize> {
-        let line = input.read_line(Wait::Blocking).unwrap()?;
-        Some(line.as_str().parse().unwrap())
-    };
-    let borrow = || {
-        let mut borrower = Borrower::default();
-        let mut taken = Vec::new();
-        loop {
-            let pause = taken.len() % 16 == 0;
-            let line = port.use_lent_line(
-                &mut borrower,
-                |flag| flag,
-                20,
-                |_, line| {
-                    if pause {
-                        std::thread::yield_now();
-                    }
-                    std::str::from_utf8(line).unwrap().parse().ok()
-                },
-            );
-            if let Some(number) = line {
-                taken.push(number);
-                continue;
-            }
-            let mut locked = port.lock();
-            let Some(number) = locked_line(&mut locked) else {
-                return taken;
-            };
-            taken.push(number);
-            locked.locked.revocations = 0;
-            locked.release_to(&borrower);
-        }
-    };
-    let lock = || {
-        let mut taken = Vec::new();
-        while let Some(number) = locked_line(&mut port.lock()) {
-            taken.push(number);
-            std::thread::yield_now();
-        }
-        taken
-    };
-    let mut all: Vec<usize> = std::thread::scope(|scope| {
-        let threads = [scope.spawn(borrow), scope.spawn(borrow), scope.spawn(lock)];
-        let taken = threads.map(|thread| thread.join().unwrap());
-        taken.into_iter().flatten().collect()
-    });
-    all.sort_unstable();
-    assert!(all.iter().copied().eq(0..LINES));
 }
 
 /// Short texts go through the loan, or else under the lock, and arrive in order; what there is no room for is left to others.

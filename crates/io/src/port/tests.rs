@@ -16,7 +16,6 @@ use crate::encoding::{Ascii, ByteOrderMark, CodingPolicy, Latin1, by_name};
 use crate::error::IoError;
 use crate::file::{OutputMode, open_input, open_output};
 use crate::handle::{Access, Handle};
-use crate::lending::{Borrower, SharedPort};
 use crate::line_separator::LineSeparator;
 use crate::registry::flush_all;
 use crate::text::Width;
@@ -329,80 +328,6 @@ proptest! {
         }
         prop_assert_eq!(lines, expected);
     }
-
-    /// Lines through the loan, and of others under the lock, are the lines of the text, and nothing is lost in between.
-    #[test]
-    fn lent_lines_are_lines(
-        pieces in proptest::collection::vec("[abé€\r\n]{0,9}", 0..9),
-        separator in 0..3_usize,
-        length_max in 0..6_usize,
-    ) {
-        let separator = || match separator {
-            0 => LineSeparator::Any,
-            1 => LineSeparator::LineFeed,
-            _ => LineSeparator::Strings(vec!["a".into()]),
-        };
-        let whole = pieces.concat();
-        let mut plain = TextInput::from_text(whole.clone());
-        plain.set_line_separator(separator());
-        let mut expected = Vec::new();
-        while let Some(line) = plain.read_line(WAIT).unwrap() {
-            expected.push(line.as_str().to_owned());
-        }
-        let handle = Handle::channel("channel");
-        let mut input = TextInput::new(Arc::clone(&handle), DecodeOptions::default());
-        input.set_line_separator(separator());
-        let port = SharedPort::new(input);
-        let mut borrower = Borrower::default();
-        let mut lines = Vec::new();
-        let mut pieces = pieces.iter();
-        loop {
-            let line = port.use_lent_line(&mut borrower, |it| it, length_max, |_, line| {
-                Some(String::from_utf8(line.to_vec()).unwrap())
-            });
-            if let Some(line) = line {
-                prop_assert!(line.len() <= length_max);
-                lines.push(line);
-                continue;
-            }
-            let mut input = port.lock();
-            match input.read_line(Wait::NonBlocking) {
-                Ok(Some(line)) => lines.push(line.as_str().to_owned()),
-                Ok(None) => break,
-                Err(_) => match pieces.next() {
-                    Some(piece) => drop(handle.write(piece.as_bytes(), WAIT).unwrap()),
-                    None => handle.end_input(),
-                },
-            }
-            input.release_to(&borrower);
-        }
-        prop_assert_eq!(lines, expected);
-    }
-}
-
-#[test]
-fn a_line_that_is_not_wanted_stays() {
-    let port = SharedPort::new(text_input(b"one\ntwo\n"));
-    let mut borrower = Borrower::default();
-    let mut lent = |port: &SharedPort<TextInput>, wants: bool| {
-        let wanted = |_: &mut Borrower, line: &[u8]| wants.then(|| line.to_vec());
-        port.use_lent_line(&mut borrower, |it| it, 10, wanted)
-    };
-    assert_eq!(lent(&port, true), None);
-    let other = Borrower::default();
-    assert_eq!(line(&mut port.lock()).unwrap(), "one");
-    port.lock().release_to(&other);
-    assert_eq!(lent(&port, true), None);
-    let mut input = port.lock();
-    assert_eq!(input.location().line, 2);
-    drop(input);
-    let mut other = other;
-    port.lock().release_to(&other);
-    let refused: Option<()> = port.use_lent_line(&mut other, |it| it, 10, |_, _| None);
-    assert_eq!(refused, None);
-    let taken = port.use_lent_line(&mut other, |it| it, 10, |_, line| Some(line.to_vec()));
-    assert_eq!(taken.as_deref(), Some(&b"two"[..]));
-    assert_eq!(port.lock().location().line, 3);
 }
 
 #[test]

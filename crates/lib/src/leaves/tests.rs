@@ -156,6 +156,47 @@ fn lines_are_taken_quickly_or_not_at_all() {
     assert_eq!(quick(&mut thread), None);
 }
 
+/// Lines of all lengths, whatever ends them and stands around them, are the primitive's, and nothing is taken of what is declined.
+#[test]
+fn quick_lines_are_the_lines_of_the_text() {
+    let mut thread = machine();
+    let (mut taken, mut declined) = (0, 0);
+    for seed in 0..400_usize {
+        let mut text = String::new();
+        for line in 0..30 {
+            let length = (seed * 31 + line * line * 7) % 75 + 2000 * usize::from(line == seed % 90);
+            text.extend((0..length).map(|column| char::from(b'a' + (column % 26) as u8)));
+            text.push_str(match (seed + line) % 23 {
+                0 => "é",
+                1 => "€",
+                2 => "\r",
+                3 => "\r\n",
+                _ => "\n",
+            });
+        }
+        let text = thread.string(&text);
+        let [quick, plain] = [0, 0].map(|_| call(&mut thread, "open-input-string", [text]));
+        loop {
+            // Lends what comes next.
+            let next = call(&mut thread, "peek-char", [quick]);
+            let mut line = read_line(InPlace::of(&mut thread), quick, Value::ZERO, Value::ZERO);
+            if line == Value::DECLINED {
+                declined += 1;
+                line = call(&mut thread, "read-line", [quick]);
+            } else {
+                taken += 1;
+            }
+            let expected = call(&mut thread, "read-line", [plain]);
+            let shown = (written(&mut thread, line), written(&mut thread, expected));
+            assert_eq!(shown.0, shown.1);
+            if next == Value::EOF {
+                break;
+            }
+        }
+    }
+    assert!(taken > 8000 && declined > 300, "{taken} {declined}");
+}
+
 /// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
 #[test]
 fn leaf_functions_agree_with_their_primitives() {

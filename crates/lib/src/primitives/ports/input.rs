@@ -90,6 +90,9 @@ const SHORT_LINE_BYTES: usize = 2048;
 #[inline]
 pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> {
     const FLAGS: i64 = flag::TEXTUAL | flag::INPUT;
+    if let Some(line) = thread.lent_line(port) {
+        return Some(line);
+    }
     let object = port.as_kind(Kind::Port)?;
     if object.field(field::FLAGS).as_fixnum()? & FLAGS != FLAGS {
         return None;
@@ -100,14 +103,7 @@ pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> 
         let HostPort::TextInput(shared) = host_port else {
             return None;
         };
-        shared
-            .use_lent_line(
-                thread,
-                InPlace::loan_flag,
-                SHORT_LINE_BYTES,
-                |thread, line| thread.ascii_string_of(line),
-            )
-            .or_else(|| locked_line_in_place(thread, shared))
+        locked_line_in_place(thread, shared)
     })
 }
 
@@ -117,7 +113,8 @@ fn locked_line_in_place(thread: &mut InPlace, shared: &SharedPort<TextSource>) -
     let line = source.text.read_short_line(SHORT_LINE_BYTES)?;
     let string = match line.width() {
         Width::Ascii => thread.ascii_string_of(line.as_str().as_bytes()),
-        width => thread.string_of(width == Width::Latin1, line.length(), line.chars()),
+        Width::Latin1 => thread.latin1_string(line.length(), |units| line.copy_latin1(units)),
+        Width::Wide => thread.wide_string(line.length(), |units| line.copy_utf32(units)),
     };
     source.release_to(thread.loan_flag());
     string

@@ -60,10 +60,11 @@ pub(crate) enum HostPort {
 }
 
 const _: () = {
-    let [owner, cursor, limit] = Loan::OFFSETS;
+    let [owner, cursor, limit, has_plain_lines] = Loan::OFFSETS;
     assert!(owner == loan::OWNER as usize);
     assert!(cursor == loan::CURSOR as usize);
     assert!(limit == loan::LIMIT as usize);
+    assert!(has_plain_lines == loan::HAS_PLAIN_LINES as usize);
 };
 
 impl HostPort {
