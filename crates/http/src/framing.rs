@@ -36,6 +36,7 @@ pub struct Framing {
 struct Seen {
     length: Option<u64>,
     codings: u32,
+    has_unknown_coding: bool,
     is_chunked: bool,
     closes: bool,
     keeps_alive: bool,
@@ -82,27 +83,27 @@ fn look(bytes: &[u8], fields: &[Field]) -> Result<Seen, Malformed> {
             }
             17 if is(b"transfer-encoding") => {
                 for coding in elements(value) {
-                    // Nothing may follow `chunked`, and nothing else is known.
-                    if seen.is_chunked || !coding.eq_ignore_ascii_case(b"chunked") {
-                        return Err(malformed(Fault::Coding));
+                    if seen.is_chunked {
+                        return Err(malformed(Fault::CodingOrder));
                     }
-                    seen.is_chunked = true;
+                    seen.is_chunked = coding.eq_ignore_ascii_case(b"chunked");
+                    seen.has_unknown_coding |= !seen.is_chunked;
                 }
                 seen.codings += 1;
-                if !seen.is_chunked {
-                    return Err(malformed(Fault::Coding));
-                }
             }
             _ => {}
         }
     }
-    if seen.codings > 0 && seen.length.is_some() {
-        return Err(Malformed {
-            fault: Fault::Conflict,
-            position: 0,
-        });
-    }
-    Ok(seen)
+    let fault = if seen.codings > 0 && seen.length.is_some() {
+        Fault::Conflict
+    } else if seen.codings > 0 && !seen.is_chunked {
+        Fault::CodingOrder
+    } else if seen.has_unknown_coding {
+        Fault::Coding
+    } else {
+        return Ok(seen);
+    };
+    Err(Malformed { fault, position: 0 })
 }
 
 /// The elements of a list that commas separate.

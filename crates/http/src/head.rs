@@ -86,7 +86,9 @@ faults! {
     ContentLength 400 "malformed Content-Length";
     /// A length and a transfer coding, or a coding in HTTP/1.0.
     Conflict 400 "conflicting lengths of the body";
-    /// A coding that is not `chunked`, or not last.
+    /// Nobody can tell where the body ends: `chunked` is not last, or there more than once.
+    CodingOrder 400 "chunked is not the last transfer coding";
+    /// Another coding before `chunked`.
     Coding 501 "this transfer coding is not served";
     /// None, several or a malformed one.
     Host 400 "malformed or missing Host";

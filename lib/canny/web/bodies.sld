@@ -51,21 +51,36 @@
           (let* ((present? (has-body? request body))
                  (kind (and present? (kind-of (request-header request 'content-type)))))
             (cond ((not present?) (handler request body))
+                  ((and kind (memq kind kinds) (coded? request))
+                   (make-response #:status 415
+                                  #:headers '((content-type . (text/plain (charset . "utf-8")))
+                                              (accept-encoding . "identity"))
+                                  #:body "Unsupported Media Type\n"))
                   ((and kind (memq kind kinds))
                    (case kind
                      ((form) (with-text request limit
                                (lambda (text) (read-form request text fields-limit))
+                               too-many-fields
                                (lambda () (handler request #f))))
                      ((json) (with-text request limit
                                (lambda (text) (read-json request text depth-limit))
+                               malformed
                                (lambda () (handler request #f))))
                      (else (with-parts handler request body total-limit part-limit memory-limit
                              fields-limit))))
                   (only? (refusal 415 "Unsupported Media Type"))
                   (else (handler request body)))))))
 
-    ;; Reads a body as UTF-8; goes on when `read` says that it was fine, by being true.
-    (define (with-text request limit read continue)
+    ;; Whether a body is compressed or the like. None of that is undone here, so that no body is larger than it seems.
+    (define (coded? request)
+      (let ((coding (request-field request 'content-encoding)))
+        (and coding (not (string-ci=? coding "identity")))))
+
+    (define (malformed) (refusal 400 "Bad Request"))
+    (define (too-many-fields) (refusal 413 "Content Too Large"))
+
+    ;; Reads a body as UTF-8; goes on when `read` says that it was fine, by being true, and answers with `refuse` otherwise.
+    (define (with-text request limit read refuse continue)
       (let ((length (request-body-length request)))
         (if (and length (> length limit))
             (refusal 413 "Content Too Large")
@@ -75,10 +90,11 @@
                   (refusal 413 "Content Too Large")
                   (let ((text (guard (object ((error-object? object) #f))
                                 (utf8->string bytes))))
-                    (if (and text (read text))
-                        (continue)
-                        (refusal 400 "Bad Request"))))))))
+                    (cond ((not text) (malformed))
+                          ((read text) (continue))
+                          (else (refuse)))))))))
 
+    ;; Of a form's text nothing is malformed; there may be too many fields.
     (define (read-form request text fields-limit)
       (guard (object ((error-object? object) #f))
         (set-request-attribute! request 'form (query->alist text #:limit fields-limit))

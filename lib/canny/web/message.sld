@@ -26,7 +26,7 @@
           response-header response-with-header response-with-headers response-with-body
           status-reason
           ;; For servers.
-          %request-type %request-server %request-upgrade? %set-request-body!)
+          %request-type %request-server %request-upgrade? %request-fault %set-request-body!)
   (import (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) raise error guard)
           (only (canny web headers) parse-header header-error?))
@@ -135,6 +135,10 @@
     (define (request-secure? request)
       (check-request 'request-secure? request)
       (flag-set? request secure-flag))
+
+    ;; The status that answers what is wrong with the body as far as it was read, or #f.
+    (define (%request-fault request)
+      (and (%request-server request) (%http-fault request)))
 
     (define (%request-upgrade? request)
       (flag-set? request upgrade-flag))

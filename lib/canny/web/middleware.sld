@@ -118,7 +118,7 @@
     (define (http-error-headers condition)
       (cadr (error-object-irritants condition)))
 
-    ;; Answers what handlers raise. A condition of `raise-http-error` gives its own answer, a body that is too long 413. Anything
+    ;; Answers what handlers raise. A condition of `raise-http-error` gives its own answer, a body that is malformed, too long or too slow 400, 413 or 408. Anything
     ;; else is answered by 500: in production without a word about it, in development by a page with the condition, its place
     ;; in the source and the frames. `#:report` is called with the request and the condition, and may write to a log.
     (define* (answer-errors #:key (mode 'production) (report #f))
@@ -134,8 +134,10 @@
                         (escape (apply text-response (http-error-status object)
                                        (error-object-message object)
                                        (http-error-headers object))))
-                       ((body-too-long? object)
-                        (escape (text-response 413 "Content Too Large")))
+                       ((or (%request-fault request) (and (body-too-long? object) 413))
+                        => (lambda (status)
+                             (escape (text-response status (status-reason status)
+                                                    '(connection . "close")))))
                        (else
                         (let ((frames (if (eq? mode 'development) (%backtrace) '())))
                           (if report

@@ -1,7 +1,7 @@
 //! The fuzzer: `cargo xtask fuzz`.
 //!
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the code
-//! under test; oracles ([`oracle`]) know nothing of where an input came from. Those of [`formats`] and [`encodings`]
+//! under test; oracles ([`oracle`]) know nothing of where an input came from. Those of [`formats`], [`encodings`] and [`web`]
 //! stand beside each other. A case is a function of the seed and its number, so that a finding is repeated by
 //! `--seed S --first N --cases 1`. A panic, a broken promise or a case that does not end is a finding; its input is kept
 //! in a file.
@@ -16,6 +16,7 @@ mod oracle;
 #[path = "../../src/programs/random.rs"]
 mod random;
 mod watch;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ use random::Random;
 const HELP: &str = "\
 usage: cargo xtask fuzz [OPTION…] [TARGET|all]
 
-targets: reader, expander, bytecode, number, json, csv, decoder, lines
+targets: reader, expander, bytecode, number, json, csv, decoder, lines, head, chunks
 
   --seconds N   time for each target (20)
   --seed N      where the random numbers start (from the clock)
@@ -86,6 +87,16 @@ const TARGETS: &[Target] = &[
         name: "lines",
         generate: encodings::lines_text,
         check: encodings::lines,
+    },
+    Target {
+        name: "head",
+        generate: web::head_text,
+        check: web::head,
+    },
+    Target {
+        name: "chunks",
+        generate: web::chunked_text,
+        check: web::chunked,
     },
 ];
 

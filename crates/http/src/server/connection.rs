@@ -40,6 +40,9 @@ const LINGER: u64 = 2000;
 /// Tells a client that it may send the body.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
+/// Milliseconds that the clock may be behind.
+const CLOCK_STEP: u64 = 20;
+
 /// Bytes read at once from bodies.
 const CHUNK_BYTES: usize = 16 * 1024;
 
@@ -90,6 +93,8 @@ struct Inner {
     body: Body,
     body_bytes: u64,
     fault: Option<Fault>,
+    /// Since when somebody has waited for more of the body, by the server's clock.
+    awaits_since: Option<u64>,
     /// The client waits to be told that it may send the body.
     expects_continue: bool,
     keeps_alive: bool,
@@ -190,6 +195,7 @@ impl Connection {
                 body: Body::Known(0),
                 body_bytes: 0,
                 fault: None,
+                awaits_since: None,
                 expects_continue: false,
                 keeps_alive: true,
                 has_begun: false,
@@ -454,6 +460,7 @@ impl Connection {
         };
         inner.body_bytes = 0;
         inner.fault = None;
+        inner.awaits_since = None;
         inner.expects_continue = framing.expects_continue;
         inner.keeps_alive = framing.keeps_alive;
         inner.has_begun = false;
@@ -582,9 +589,15 @@ impl Connection {
 
     pub(super) fn fault(&self, serial: u32) -> Option<u16> {
         let inner = lock(&self.inner);
-        let fault = inner
-            .fault
-            .filter(|_| Connection::is_current(&inner, serial))?;
+        if !Connection::is_current(&inner, serial) {
+            return None;
+        }
+        // The clock is coarse, and was not read by who waited.
+        let patience = self.common.options.body_time.as_millis() as u64;
+        let is_slow =
+            |since: u64| clock().saturating_sub(since) >= patience.saturating_sub(CLOCK_STEP);
+        let slow = inner.awaits_since.filter(|since| is_slow(*since));
+        let fault = inner.fault.or(slow.map(|_| Fault::Slow))?;
         Some(fault.status())
     }
 

@@ -7,7 +7,7 @@ use rustix::net::Shutdown;
 use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Sent};
 use crate::chunked::{LAST_CHUNK, Piece, push_chunk};
 use crate::head::Fault;
-use crate::server::{BodyCoding, lock};
+use crate::server::{BodyCoding, clock, lock};
 
 impl Connection {
     /// Reads of the request's body; 0 is its end.
@@ -59,7 +59,14 @@ impl Connection {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
-        let count = self.read_body(&mut inner, buffer)?;
+        let answer = self.read_body(&mut inner, buffer);
+        match &answer {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                inner.awaits_since.get_or_insert_with(clock);
+            }
+            _ => inner.awaits_since = None,
+        }
+        let count = answer?;
         let limit = self.common.options.body_max;
         if limit.is_some_and(|limit| inner.body_bytes > limit) {
             inner.fault = Some(Fault::BodyLength);
