@@ -189,7 +189,7 @@
   (test 413 (send '(application/json) "[1,2,3]" #:options (parse-bodies #:limit 3)))
   (test 413 (send '(application/json) (open-input-bytevector (string->utf8 "[1,2,3]"))
                   #:options (parse-bodies #:limit 3)))
-  (test 400 (send '(application/x-www-form-urlencoded) "a&b&c&d"
+  (test 413 (send '(application/x-www-form-urlencoded) "a&b&c&d"
                   #:options (parse-bodies #:fields-limit 3)))
   (test '(() #f () #t) (send '(text/plain) "x"))
   (test 415 (send '(text/plain) "x" #:options (parse-bodies #:only? #t)))
