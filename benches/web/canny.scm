@@ -1,7 +1,7 @@
 ;; The pages that the servers of other languages beside it give, too. The first argument is the port.
 
 (import (scheme base) (scheme write) (scheme process-context) (canny web server)
-        (canny web message))
+        (canny web message) (canny json) (canny sqlite) (canny web uri))
 
 (define (item i)
   `(tr (td ,i)
@@ -25,6 +25,22 @@
                                            (get-output-string port)))))
                              (request-headers request))))))
 
+;; Ten rows of a database of a hundred thousand, from the number in the query on.
+(define db (open-memory-database))
+(execute db "create table items (id integer primary key, name text not null, price real not null)")
+(execute db "insert into items (name, price)
+             with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
+             select 'Item \"' || i || '\"', i / 4.0 from n")
+
+(define (rows request)
+  (let ((from (cdr (assoc "from" (query->alist (request-query request))))))
+    (values '((content-type . (application/json)))
+            (json->string
+             (list->vector
+              (query-alists db
+                            "select id, name, price from items where id >= ? order by id limit 10"
+                            (string->number from)))))))
+
 (define html '((content-type . (text/html))))
 
 (define (handler request body)
@@ -33,6 +49,7 @@
            (values '((content-type . (text/plain))) "Hello, World!"))
           ((string=? path "/page") (values html (page)))
           ((string=? path "/headers") (values html (headers request)))
+          ((string=? path "/rows") (rows request))
           (else (make-response #:status 404 #:body "no such page\n")))))
 
 (run-server handler #:port (string->number (cadr (command-line))))

@@ -16,12 +16,29 @@ const headers = (request) => {
   }
   return `<!DOCTYPE html>\n<html><head><title>Headers</title></head><body><table>${rows}</table></body></html>`;
 };
+// Ten rows of a database of a hundred thousand, from the number in the query on; where better-sqlite3 is installed.
+let rows;
+try {
+  const Database = require('better-sqlite3');
+  const db = new Database(':memory:');
+  db.exec("create table items (id integer primary key, name text not null, price real not null)");
+  db.exec(`insert into items (name, price)
+           with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000)
+           select 'Item "' || i || '"', i / 4.0 from n`);
+  rows = db.prepare('select id, name, price from items where id >= ? order by id limit 10');
+} catch { rows = null; }
 const html = {'Content-Type': 'text/html; charset=utf-8'};
 require('http').createServer((request, response) => {
   switch (request.url) {
     case '/': response.writeHead(200, {'Content-Type': 'text/plain'}); response.end('Hello, World!'); break;
     case '/page': response.writeHead(200, html); response.end(page()); break;
     case '/headers': response.writeHead(200, html); response.end(headers(request)); break;
+    case (rows && request.url.startsWith('/rows?') ? request.url : null): {
+      const from = new URL(request.url, 'http://localhost').searchParams.get('from');
+      response.writeHead(200, {'Content-Type': 'application/json'});
+      response.end(JSON.stringify(rows.all(Number(from))));
+      break;
+    }
     default: response.writeHead(404); response.end('no such page\n');
   }
 }).listen(Number(process.argv[2]), '127.0.0.1');

@@ -4,7 +4,10 @@
 //! processor time, which all processes of a server have used according to `/proc`; it depends less on what else the machine
 //! does than requests per second.
 
+mod soak;
+
 use std::fmt::Write as _;
+use std::io::{Read, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,17 +26,25 @@ Serves the pages of benches/web by canny, Node, Guile, Racket and nginx (those t
   --connections N  connections at once (100)
   --close          without keep-alive
   --only A,B       only these servers besides canny
+  --modules PATH   where Node finds better-sqlite3, for the page of rows
+  --soak SECONDS   canny only, under a steady load, with the quantiles of its times
+  --load N         hundredths of what goes through at most, for --soak (80)
+  --misbehaving N  clients that do what they should not, for --soak (8)
   --canny PATH     the binary to measure; without it, cargo builds a release binary
 ";
 
 /// Pages, and who has them.
-const PAGES: [(&str, &str); 3] = [("hello", "/"), ("page", "/page"), ("headers", "/headers")];
+const PAGES: [(&str, &str); 4] = [
+    ("hello", "/"),
+    ("page", "/page"),
+    ("headers", "/headers"),
+    ("rows", "/rows?from=500"),
+];
 
 struct Server {
     name: &'static str,
     port: u16,
     child: Child,
-    has_pages: bool,
 }
 
 impl Drop for Server {
@@ -65,8 +76,24 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let connections = arguments.number("--connections", 100)?.max(1);
     let closes = arguments.flag("--close");
     let only = arguments.option("--only")?;
+    let modules = arguments.path("--modules")?;
+    let soak = arguments.number("--soak", 0)?;
+    let load = arguments.number("--load", 80)?.clamp(1, 200);
+    let misbehaving = arguments.number("--misbehaving", 8)? as usize;
     let canny = workspace::canny(arguments, Profile::Release)?;
     arguments.finish()?;
+    if soak > 0 {
+        let server = start("canny", canny.as_os_str().into(), &["canny.scm"], None)?;
+        wait_for(&server)?;
+        let plan = soak::Plan {
+            port: server.port,
+            seconds: soak,
+            load,
+            connections: connections.min(200) as usize,
+            misbehaving,
+        };
+        return soak::run(plan, server.child.id());
+    }
     if !workspace::installed("wrk") {
         return Err("wrk is not installed".to_owned());
     }
@@ -75,14 +102,20 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         only.as_ref()
             .is_none_or(|only| only.split(',').any(|one| one == name))
     };
-    let mut servers = vec![start("canny", canny.as_os_str().into(), &["canny.scm"])?];
+    let modules = modules.as_deref();
+    let mut servers = vec![start(
+        "canny",
+        canny.as_os_str().into(),
+        &["canny.scm"],
+        modules,
+    )?];
     for (name, program, words) in [
         ("node", "node", &["node.js"][..]),
         ("guile", "guile", &["--no-auto-compile", "guile.scm"][..]),
         ("racket", "racket", &["racket.rkt"][..]),
     ] {
         if wanted(name) && workspace::installed(program) {
-            servers.push(start(name, program.into(), words)?);
+            servers.push(start(name, program.into(), words, modules)?);
         }
     }
     if wanted("nginx") && Path::new("/usr/sbin/nginx").exists() {
@@ -99,7 +132,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     for (page, path) in PAGES {
         let asked: Vec<&Server> = servers
             .iter()
-            .filter(|server| server.has_pages || path == "/")
+            .filter(|server| has_page(server, path))
             .collect();
         let mut samples = vec![Vec::new(); asked.len()];
         for server in &asked {
@@ -123,9 +156,18 @@ fn free_port() -> Result<u16, String> {
     Ok(address.port())
 }
 
-fn start(name: &'static str, program: PathBuf, words: &[&str]) -> Result<Server, String> {
+fn start(
+    name: &'static str,
+    program: PathBuf,
+    words: &[&str],
+    modules: Option<&Path>,
+) -> Result<Server, String> {
     let port = free_port()?;
-    let child = Command::new(&program)
+    let mut command = Command::new(&program);
+    if let Some(modules) = modules {
+        command.env("NODE_PATH", modules);
+    }
+    let child = command
         .args(words)
         .arg(port.to_string())
         .current_dir(workspace::root().join("benches/web"))
@@ -133,12 +175,7 @@ fn start(name: &'static str, program: PathBuf, words: &[&str]) -> Result<Server,
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("{}: {error}", program.display()))?;
-    Ok(Server {
-        name,
-        port,
-        child,
-        has_pages: true,
-    })
+    Ok(Server { name, port, child })
 }
 
 fn start_nginx(place: &Path) -> Result<Server, String> {
@@ -162,7 +199,6 @@ fn start_nginx(place: &Path) -> Result<Server, String> {
         name: "nginx",
         port,
         child,
-        has_pages: false,
     })
 }
 
@@ -175,6 +211,22 @@ fn wait_for(server: &Server) -> Result<(), String> {
         std::thread::sleep(Duration::from_millis(50));
     }
     Ok(())
+}
+
+/// Whether a server answers such a request with what was asked for.
+fn has_page(server: &Server, path: &str) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )?;
+        let mut status = [0; 12];
+        stream.read_exact(&mut status)?;
+        Ok(status.ends_with(b" 200"))
+    };
+    ask().unwrap_or(false)
 }
 
 /// The process and those that it has started.
