@@ -117,13 +117,17 @@
                    (loop))
                   (else (future-resolve! (server-done server) #t)))))))
 
+    ;; A receiver of several forms would not be compiled to machine code.
     (define (handle handler request body)
       (call-with-values
         (lambda () (handler request body))
-        (case-lambda
-          ((response) (respond request response))
-          ((headers body) (respond-with request 200 headers body))
-          (values (error "a handler gave neither a response nor headers and a body" values)))))
+        (lambda results
+          (cond ((and (pair? results) (null? (cdr results)))
+                 (respond request (car results)))
+                ((and (pair? results) (null? (cddr results)))
+                 (respond-with request 200 (car results) (cadr results)))
+                (else
+                 (error "a handler gave neither a response nor headers and a body" results))))))
 
     (define (respond request response)
       (cond ((response? response)
