@@ -29,18 +29,21 @@
                   (listen listen-at))
           (only (canny signals) on-shutdown)
           (canny tasks) (canny web message)
+          (only (canny web log-writer) check-access-log log-format-number start-log-writer)
           (only (canny web headers) header->string)
           (only (canny sxml) sxml->html-bytes sxml->xml-bytes))
   (begin
 
     (define-record-type server
-      (make-server standby machine listeners handler on-error done)
+      (make-server standby machine listeners handler on-error log done)
       server?
       (standby standby set-standby!)
       (machine server-machine)
       (listeners server-listeners)
       (handler server-handler)
       (on-error server-on-error)
+      ;; A future that is resolved when the log is written; #f without a log.
+      (log server-log set-server-log!)
       ;; Resolved when the last connection has ended.
       (done server-done))
 
@@ -115,7 +118,9 @@
                          (close-quietly body)))
                    (set-present-request! present #f)
                    (loop))
-                  (else (future-resolve! (server-done server) #t)))))))
+                  (else
+                   (%http-close-log! machine)
+                   (future-resolve! (server-done server) #t)))))))
 
     (define (handle handler request body)
       (call-with-values
@@ -307,6 +312,7 @@
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
+                           (access-log #f) (access-log-format 'common)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
       (option-check 'start-server "#:port" exact-nonnegative-integer? "a port number" port)
@@ -325,12 +331,17 @@
                     (lambda (tls) (or (not tls) (%tls-context-handle tls)))
                     "a context of tls-server-context" tls)
       (option-check 'start-server "#:on-error" procedure? "a procedure" on-error)
+      (check-access-log 'start-server access-log)
       (let* ((listeners (listeners-of host port listen reuse-port))
              (machine (%http-server
                        (vector max-header-bytes max-headers max-target-bytes max-body-bytes
                                max-connections max-connections-per-client
-                               idle-timeout header-timeout body-timeout)))
-             (server (make-server 'called machine listeners handler on-error (make-future))))
+                               idle-timeout header-timeout body-timeout
+                               (log-format-number 'start-server access-log access-log-format)
+                               #f)))
+             (server (make-server 'called machine listeners handler on-error #f (make-future))))
+        (if access-log
+            (set-server-log! server (start-log-writer machine access-log)))
         (for-each (lambda (listener)
                     (%http-listen! machine (%listener-socket listener)
                                    (and tls (%tls-context-handle tls))))
@@ -344,8 +355,18 @@
       (let loop ()
         (sleep 1)
         (%http-sweep! (server-machine server))
+        (tell-trouble (%http-trouble! (server-machine server)))
         (if (not (future-done? (server-done server)))
             (loop))))
+
+    ;; Says once why nothing can be accepted.
+    (define (tell-trouble trouble)
+      (if trouble
+          (let ((port (current-error-port)))
+            (write-string (string-append
+                           "canny: connections cannot be accepted, and wait: " trouble "\n")
+                          port)
+            (flush-output-port port))))
 
     ;; Serves until the program is asked to end.
     (define (run-server handler . options)
@@ -380,10 +401,19 @@
                       (%http-stop! (server-machine server) #t)
                       (await (server-done server))))
         (call-with-timeout timeout (lambda () (await (server-done server)))))
+      (await-log server)
       (void))
+
+    ;; Who reads the log may be slow, and does not hold up the end for ever.
+    (define (await-log server)
+      (if (server-log server)
+          (await/default (server-log server) log-patience #f)))
+
+    (define log-patience 5)
 
     ;; Waits until a server was stopped.
     (define (server-wait server)
       (check-server 'server-wait server)
       (await (server-done server))
+      (await-log server)
       (void))))

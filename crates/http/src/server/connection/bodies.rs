@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::net::Shutdown;
 
-use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Sent};
+use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Sent, would_block};
 use crate::chunked::{LAST_CHUNK, Piece, push_chunk};
 use crate::head::Fault;
 use crate::server::{BodyCoding, lock};
@@ -56,10 +56,15 @@ impl Connection {
             inner.expects_continue = false;
             inner.output.extend_from_slice(CONTINUE);
             if matches!(self.send(&mut inner), Sent::Failed) {
+                self.note_gone(&mut inner);
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
-        let count = self.read_body(&mut inner, buffer)?;
+        let count = self.read_body(&mut inner, buffer).inspect_err(|error| {
+            if !would_block(error) && inner.fault.is_none() {
+                self.note_gone(&mut inner);
+            }
+        })?;
         let limit = self.common.options.body_max;
         if limit.is_some_and(|limit| inner.body_bytes > limit) {
             inner.fault = Some(Fault::BodyLength);
@@ -96,7 +101,10 @@ impl Connection {
         match self.send(&mut inner) {
             Sent::All => {}
             Sent::Some => return Err(io::ErrorKind::WouldBlock.into()),
-            Sent::Failed => return Err(io::ErrorKind::BrokenPipe.into()),
+            Sent::Failed => {
+                self.note_gone(&mut inner);
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
         }
         let mut bytes = bytes;
         match &mut inner.coding {
@@ -119,7 +127,10 @@ impl Connection {
         }
         // What is not taken now goes before what comes next.
         match self.send(&mut inner) {
-            Sent::Failed => Err(io::ErrorKind::BrokenPipe.into()),
+            Sent::Failed => {
+                self.note_gone(&mut inner);
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
             Sent::All | Sent::Some => Ok(bytes.len()),
         }
     }
