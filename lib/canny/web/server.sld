@@ -29,13 +29,14 @@
                   (listen listen-at))
           (only (canny signals) on-shutdown)
           (canny tasks) (canny web message)
+          (only (canny metrics) registry? default-registry %add-source! %remove-source!)
           (only (canny web log-writer) check-access-log log-format-number start-log-writer)
           (only (canny web headers) header->string)
           (only (canny sxml) sxml->html-bytes sxml->xml-bytes))
   (begin
 
     (define-record-type server
-      (make-server standby machine listeners handler on-error log done)
+      (make-server standby machine listeners handler on-error log metrics done)
       server?
       (standby standby set-standby!)
       (machine server-machine)
@@ -44,6 +45,8 @@
       (on-error server-on-error)
       ;; A future that is resolved when the log is written; #f without a log.
       (log server-log set-server-log!)
+      ;; The registry that has the server's numbers, or #f.
+      (metrics server-metrics)
       ;; Resolved when the last connection has ended.
       (done server-done))
 
@@ -120,6 +123,8 @@
                    (loop))
                   (else
                    (%http-close-log! machine)
+                   (if (server-metrics server)
+                       (%remove-source! (server-metrics server) machine))
                    (future-resolve! (server-done server) #t)))))))
 
     (define (handle handler request body)
@@ -312,7 +317,7 @@
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
-                           (access-log #f) (access-log-format 'common)
+                           (access-log #f) (access-log-format 'common) (metrics #f)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
       (option-check 'start-server "#:port" exact-nonnegative-integer? "a port number" port)
@@ -332,14 +337,20 @@
                     "a context of tls-server-context" tls)
       (option-check 'start-server "#:on-error" procedure? "a procedure" on-error)
       (check-access-log 'start-server access-log)
+      (option-check 'start-server "#:metrics"
+                    (lambda (object) (or (boolean? object) (registry? object)))
+                    "a boolean or a registry of metrics" metrics)
       (let* ((listeners (listeners-of host port listen reuse-port))
              (machine (%http-server
                        (vector max-header-bytes max-headers max-target-bytes max-body-bytes
                                max-connections max-connections-per-client
                                idle-timeout header-timeout body-timeout
                                (log-format-number 'start-server access-log access-log-format)
-                               #f)))
-             (server (make-server 'called machine listeners handler on-error #f (make-future))))
+                               (and metrics #t))))
+             (registry (if (eq? metrics #t) default-registry metrics))
+             (server (make-server 'called machine listeners handler on-error #f registry
+                                  (make-future))))
+        (if registry (%add-source! registry machine))
         (if access-log
             (set-server-log! server (start-log-writer machine access-log)))
         (for-each (lambda (listener)

@@ -86,6 +86,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
     "%http-statistics" => observations::statistics;
     "%http-measured" => observations::measured;
+    "%http-stopping?" => |thread, call: Call| {
+        Ok(Value::boolean(server(thread, call, call.at(0))?.is_stopping()))
+    };
     "%http-take-log!" => observations::take_log;
     "%http-close-log!" => |thread, call: Call| {
         if let Some(journal) = server(thread, call, call.at(0))?.journal() {

@@ -29,6 +29,7 @@ rows! {
     "%http-stop!" (2) [] "any boolean -> unspecified" "Stops accepting; connections end when they are answered, or at once.";
     "%http-wake!" (1) [] "any -> unspecified" "Has those who look for requests look again.";
     "%http-statistics" (1) [] "any -> list" "Numbers about a server.";
+    "%http-stopping?" (1) [] "any -> boolean" "Whether a server was asked to stop.";
     "%http-take-log!" (1) [] "any -> any" "The lines of a server's log that nobody took yet, a bytevector, as soon as there are some; #f when there will be no more.";
     "%http-close-log!" (1) [] "any -> unspecified" "Nothing is logged any more.";
     "%http-log-dropped!" (1) [] "any -> integer" "How many lines were dropped since this was asked, since nobody took those before.";
