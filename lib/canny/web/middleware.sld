@@ -136,6 +136,9 @@
                                        (http-error-headers object))))
                        ((body-too-long? object)
                         (escape (text-response 413 "Content Too Large")))
+                       ;; The server has given the handler up.
+                       ((and (error-object? object) (eq? 'cancelled (condition-kind object)))
+                        (raise-continuable object))
                        (else
                         (let ((frames (if (eq? mode 'development) (%backtrace) '())))
                           (if report

@@ -21,7 +21,7 @@
 
 (define-library (canny web server)
   (export run-server start-server server? server-addresses server-statistics server-running?
-          stop-server! server-wait)
+          stop-server! server-wait handler-timeout-error?)
   (import (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map)
           (rename (only (canny net) listen close-listener listener-address listener?
@@ -280,8 +280,33 @@
         (flush-output-port port)))
 
     (define (plain-failure request object)
-      (make-response #:status 500 #:headers '((content-type . (text/plain)))
-                     #:body "Internal Server Error\n"))
+      (if (handler-timeout-error? object)
+          (make-response #:status 503 #:headers '((content-type . (text/plain)))
+                         #:body "Service Unavailable\n")
+          (make-response #:status 500 #:headers '((content-type . (text/plain)))
+                         #:body "Internal Server Error\n")))
+
+    ;; Time limits of handlers.
+
+    (define out-of-time (list 'out-of-time))
+
+    ;; A handler that runs in a task of its own and is cancelled when it takes too long.
+    (define (limited handler seconds)
+      (lambda (request body)
+        (let ((results (call-with-timeout seconds
+                         (lambda ()
+                           (call-with-values (lambda () (handler request body))
+                             list))
+                         #:default out-of-time)))
+          (if (eq? results out-of-time)
+              (raise (%make-condition 'handler-timeout "the handler took too long" (list seconds)
+                                      #f)))
+          (apply values results))))
+
+    ;; Whether an object was raised because a handler took longer than `#:handler-timeout`.
+    (define (handler-timeout-error? object)
+      (and (error-object? object)
+           (eq? 'handler-timeout (condition-kind object))))
 
     ;; Servers.
 
@@ -318,6 +343,7 @@
                            (max-connections 65536) (max-connections-per-client #f)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (access-log #f) (access-log-format 'common) (metrics #f)
+                           (handler-timeout #f)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
       (option-check 'start-server "#:port" exact-nonnegative-integer? "a port number" port)
@@ -336,6 +362,9 @@
                     (lambda (tls) (or (not tls) (%tls-context-handle tls)))
                     "a context of tls-server-context" tls)
       (option-check 'start-server "#:on-error" procedure? "a procedure" on-error)
+      (option-check 'start-server "#:handler-timeout"
+                    (lambda (object) (or (not object) (seconds? object)))
+                    "a number of seconds or #f" handler-timeout)
       (check-access-log 'start-server access-log)
       (option-check 'start-server "#:metrics"
                     (lambda (object) (or (boolean? object) (registry? object)))
@@ -348,6 +377,7 @@
                                (log-format-number 'start-server access-log access-log-format)
                                (and metrics #t))))
              (registry (if (eq? metrics #t) default-registry metrics))
+             (handler (if handler-timeout (limited handler handler-timeout) handler))
              (server (make-server 'called machine listeners handler on-error #f registry
                                   (make-future))))
         (if registry (%add-source! registry machine))
