@@ -16,6 +16,7 @@ mod address;
 mod connect;
 mod options;
 mod resolve;
+mod service;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +36,7 @@ pub use connect::Connecting;
 pub use options::{OptionName, OptionValue};
 pub use resolve::{Family, Resolving, resolve};
 pub use rustix::net::Shutdown;
+pub use service::{inherited_listener, send_notice};
 
 /// The greatest datagram that there is.
 pub const DATAGRAM_BYTES_MAX: usize = 65_535;

@@ -69,6 +69,7 @@ const PUBLIC: &[&str] = &[
     "(canny sxml)",
     "(canny sync)",
     "(canny syntax-case)",
+    "(canny systemd)",
     "(canny tasks monitor)",
     "(canny tasks)",
     "(canny test differences)",

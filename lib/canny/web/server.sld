@@ -24,10 +24,11 @@
           stop-server! server-wait handler-timeout-error?)
   (import (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map)
-          (rename (only (canny net) listen close-listener listener-address listener?
+          (rename (only (canny net) listen close-listener listener-address listener? address?
                         %listener-socket %tls-context-handle)
                   (listen listen-at))
           (only (canny signals) on-shutdown)
+          (only (canny systemd) systemd-notify start-watchdog!)
           (canny tasks) (canny web message)
           (only (canny metrics) registry? default-registry %add-source! %remove-source!)
           (only (canny web log-writer) check-access-log log-format-number start-log-writer)
@@ -310,17 +311,59 @@
 
     ;; Servers.
 
+    ;; Why an address cannot be had, in words of the system, and what to do about it.
+    (define advice
+      '(("Address already in use"
+         . "is in use by another program, or by this one; end that, or choose another port (0 is any that is free)")
+        ("Cannot assign requested address"
+         . "is none of this machine; \"0.0.0.0\" is all of its addresses")
+        ("Permission denied"
+         . "may not be used; ports below 1024 need CAP_NET_BIND_SERVICE, or a socket of systemd")))
+
+    (define (listen-or-advise address reuse-port)
+      (guard (object ((and (error-object? object)
+                           (let loop ((advice advice))
+                             (and (pair? advice)
+                                  (if (string-suffix? (caar advice)
+                                                      (error-object-message object))
+                                      (cdar advice)
+                                      (loop (cdr advice))))))
+                      => (lambda (text)
+                           (raise (%make-condition (condition-kind object)
+                                                   (string-append "the address " address " "
+                                                                  text)
+                                                   '() 'start-server)))))
+        (listen-at address #:share reuse-port)))
+
+    (define (address-or-listener? object)
+      (or (address? object) (listener? object)))
+
+    (define (addresses? object)
+      (or (not object)
+          (address-or-listener? object)
+          (and (list? object)
+               (pair? object)
+               (let loop ((rest object))
+                 (or (null? rest)
+                     (and (address-or-listener? (car rest))
+                          (loop (cdr rest))))))))
+
+    (define (port-number? object)
+      (and (exact-nonnegative-integer? object)
+           (<= object 65535)))
+
     (define (listeners-of host port addresses reuse-port)
       (map (lambda (address)
              (if (listener? address)
                  address
-                 (listen-at address #:share reuse-port)))
+                 (listen-or-advise address reuse-port)))
            (or addresses
-               (list (string-append (if (%string-index host #\:)
-                                        (string-append "[" host "]")
-                                        host)
-                                    ":"
-                                    (number->string port))))))
+               (list (address-of host port)))))
+
+    (define (address-of host port)
+      (string-append (if (%string-index host #\:) (string-append "[" host "]") host)
+                     ":"
+                     (number->string port)))
 
     (define (option-check who keyword test? expected value)
       (if (not (test? value))
@@ -346,7 +389,12 @@
                            (handler-timeout #f)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
-      (option-check 'start-server "#:port" exact-nonnegative-integer? "a port number" port)
+      (option-check 'start-server "#:port" port-number? "a port number, at most 65535" port)
+      (option-check 'start-server "#:host"
+                    (lambda (host) (and (string? host) (address? (address-of host 0))))
+                    "an IP address" host)
+      (option-check 'start-server "#:listen" addresses? "an address, a listener or a list of these"
+                    listen)
       (option-check 'start-server "#:max-header-bytes" count? "a count" max-header-bytes)
       (option-check 'start-server "#:max-headers" count? "a count" max-headers)
       (option-check 'start-server "#:max-target-bytes" count? "a count" max-target-bytes)
@@ -369,7 +417,8 @@
       (option-check 'start-server "#:metrics"
                     (lambda (object) (or (boolean? object) (registry? object)))
                     "a boolean or a registry of metrics" metrics)
-      (let* ((listeners (listeners-of host port listen reuse-port))
+      (let* ((listen (if (address-or-listener? listen) (list listen) listen))
+             (listeners (listeners-of host port listen reuse-port))
              (machine (%http-server
                        (vector max-header-bytes max-headers max-target-bytes max-body-bytes
                                max-connections max-connections-per-client
@@ -412,7 +461,12 @@
     ;; Serves until the program is asked to end.
     (define (run-server handler . options)
       (let ((server (apply start-server handler options)))
-        (on-shutdown (lambda () (stop-server! server)) #:deadline 30)
+        (on-shutdown (lambda ()
+                       (systemd-notify 'stopping)
+                       (stop-server! server))
+                     #:deadline 30)
+        (start-watchdog!)
+        (systemd-notify 'ready)
         (server-wait server)))
 
     (define (check-server who object)
