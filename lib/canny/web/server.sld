@@ -21,7 +21,9 @@
 
 (define-library (canny web server)
   (export run-server start-server server? server-addresses server-statistics server-running?
-          stop-server! server-wait handler-timeout-error?)
+          stop-server! server-wait handler-timeout-error?
+          ;; For `canny serve`.
+          %set-run-server-hook!)
   (import (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map)
           (rename (only (canny net) listen close-listener listener-address listener? address?
@@ -458,8 +460,19 @@
                           port)
             (flush-output-port port))))
 
+    ;; What `run-server` does instead, a procedure of the handler and the list of options; or #f.
+    (define run-server-hook #f)
+
+    (define (%set-run-server-hook! procedure)
+      (set! run-server-hook procedure))
+
     ;; Serves until the program is asked to end.
     (define (run-server handler . options)
+      (if run-server-hook
+          (run-server-hook handler options)
+          (run-until-asked handler options)))
+
+    (define (run-until-asked handler options)
       (let ((server (apply start-server handler options)))
         (on-shutdown (lambda ()
                        (systemd-notify 'stopping)

@@ -48,8 +48,22 @@ pub fn inherited_listener(place: u16) -> Result<Socket, IoError> {
     // SAFETY: The descriptor is open, and nobody in this process owns it: all that was opened here is closed by `exec`,
     // which this one is not. From here on it is closed by `exec` as well, so that it is taken over once.
     let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+    rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC).map_err(failed)?;
+    adopt(descriptor, name)
+}
+
+/// Takes the socket that is the standard input, which stays what it is. It must listen.
+pub fn standard_input_listener() -> Result<Socket, IoError> {
+    let name = "standard input".to_owned();
+    match rustix::stdio::stdin().try_clone_to_owned() {
+        Ok(descriptor) => adopt(descriptor, name),
+        Err(error) => Err(IoError::from_system(Operation::Listen, &name, error)),
+    }
+}
+
+fn adopt(descriptor: OwnedFd, name: String) -> Result<Socket, IoError> {
+    let failed = |errno: Errno| IoError::from_system(Operation::Listen, &name, errno.into());
     let set_up = || {
-        rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC)?;
         if !rustix::net::sockopt::socket_acceptconn(&descriptor)? {
             return Err(Errno::INVAL);
         }
