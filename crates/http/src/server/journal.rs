@@ -341,3 +341,72 @@ fn push_json(output: &mut Vec<u8>, entry: &Entry<'_>, stamp: &[u8], micros: u32)
     push_member(output, "outcome", Some(entry.outcome.name().as_bytes()));
     output.extend_from_slice(b"}\n");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::head::RequestHead;
+    use crate::server::ServerOptions;
+    use crate::server::observer::Observer;
+
+    fn observer(format: LogFormat) -> Observer {
+        let options = ServerOptions {
+            log: Some(format),
+            ..ServerOptions::default()
+        };
+        Observer::new(&options).unwrap().unwrap()
+    }
+
+    fn lines(observer: &Observer) -> Vec<u8> {
+        match observer.journal().unwrap().take() {
+            Taken::Lines(lines) => lines,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_byte_stays_in_its_line() {
+        for format in [LogFormat::Common, LogFormat::Combined, LogFormat::Json] {
+            let observer = observer(format);
+            for byte in 0..=255 {
+                let bytes = [b'a', byte, b'"', byte];
+                let record = observer.begin_refused(&bytes, Outcome::Refused);
+                observer.finish(&record, None, 0, Outcome::Refused);
+                let line = lines(&observer);
+                assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+                assert_eq!(line.last(), Some(&b'\n'));
+                let text = str::from_utf8(&line).unwrap();
+                let is_shown = |char: char| char == '\n' || !char.is_control();
+                assert!(text.chars().all(is_shown), "{text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_taken_together_and_end_once() {
+        let observer = observer(LogFormat::Common);
+        let journal = observer.journal().unwrap().clone();
+        assert_eq!(journal.take(), Taken::Nothing);
+        let bytes = b"GET /a HTTP/1.1";
+        let head = RequestHead {
+            length: bytes.len(),
+            method: 0..3,
+            target: 4..6,
+            minor: 1,
+            fields: Vec::new(),
+        };
+        for _ in 0..3 {
+            let mut record = observer.begin(bytes, &head);
+            observer.answer(&mut record, b"HTTP/1.1 204 No Content\r\n\r\n", 0);
+            observer.finish(&record, None, 27, Outcome::Complete);
+        }
+        let text = String::from_utf8(lines(&observer)).unwrap();
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.ends_with("] \"GET /a HTTP/1.1\" 204 0\n"), "{text}");
+        journal.close();
+        assert_eq!(journal.take(), Taken::End);
+        let record = observer.begin(bytes, &head);
+        observer.finish(&record, None, 0, Outcome::ClientGone);
+        assert_eq!((journal.take(), journal.take_dropped()), (Taken::End, 1));
+    }
+}
