@@ -30,7 +30,7 @@
           socket-option set-socket-option!
           network-error? timeout-error?
           ;; For servers of the machine.
-          %listener-socket %tls-context-handle)
+          %listener-socket %socket->listener %tls-context-handle)
   (import (canny primitives) (canny syntax) (only (canny control) dynamic-wind error)
           (only (canny posix) timeout-error?) (canny arguments))
   (begin
@@ -340,6 +340,9 @@
 
     (define (%listener-socket listener)
       (listener-socket listener))
+
+    (define (%socket->listener socket)
+      (make-listener socket))
 
     (define (check-listener who object)
       (check-argument who 1 listener? "listener" object))

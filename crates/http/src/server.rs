@@ -15,6 +15,9 @@
 
 mod body;
 mod connection;
+mod journal;
+mod measurements;
+mod observer;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -25,7 +28,7 @@ use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +43,10 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::framing::Framing;
 use crate::head::{HEAD_BYTES_MAX, HeadLimits, RequestHead};
 use connection::{Advance, Connection};
+pub use journal::{Journal, LogFormat, Taken};
+pub use measurements::{BOUNDS, CLASSES, METHODS, Measured};
+use observer::Observer;
+pub use observer::Outcome;
 use stream::Stream;
 
 /// What a server takes.
@@ -59,6 +66,10 @@ pub struct ServerOptions {
     pub head_time: Duration,
     /// How long nothing of a body may come or go.
     pub body_time: Duration,
+    /// The log that is kept, if one is.
+    pub log: Option<LogFormat>,
+    /// Whether requests are measured.
+    pub measures: bool,
 }
 
 impl Default for ServerOptions {
@@ -71,6 +82,8 @@ impl Default for ServerOptions {
             idle: Duration::from_secs(75),
             head_time: Duration::from_secs(20),
             body_time: Duration::from_secs(30),
+            log: None,
+            measures: false,
         }
     }
 }
@@ -90,6 +103,8 @@ pub struct ServerStatistics {
     pub timed_out: u64,
     /// Connections that were closed at once, since their client has too many.
     pub turned_away: u64,
+    /// Attempts to accept that the system refused, for want of descriptors or memory.
+    pub accept_failures: u64,
     /// Bytes that were read.
     pub bytes_in: u64,
     /// Bytes that were written.
@@ -102,6 +117,7 @@ struct Common {
     options: ServerOptions,
     is_stopping: AtomicBool,
     counters: Counters,
+    observer: Option<Observer>,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +127,7 @@ struct Counters {
     refused: AtomicU64,
     timed_out: AtomicU64,
     turned_away: AtomicU64,
+    accept_failures: AtomicU64,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
 }
@@ -173,12 +190,30 @@ pub struct Server {
     listeners: Mutex<Vec<(OwnedFd, Option<Arc<TlsContext>>)>>,
     /// Connections may be waiting to be accepted although the system will not say so again.
     may_accept: AtomicBool,
+    trouble: Trouble,
     connections: AtomicUsize,
     slots: Mutex<Slots>,
     ready: Mutex<VecDeque<Arc<Connection>>>,
     /// Somebody waits until something happens.
     has_waiter: AtomicBool,
 }
+
+/// What accepting has met that concerns more than one connection.
+#[derive(Debug, Default)]
+struct Trouble {
+    /// Nothing is accepted before that, in milliseconds of [`clock`].
+    until: AtomicU64,
+    /// When it was met last; 0 is never.
+    last: AtomicU64,
+    /// The number of an error that nobody was told yet; 0 is none.
+    untold: AtomicI32,
+}
+
+/// How long nothing is accepted after the system has refused it, unless a connection ends.
+const ACCEPT_PAUSE: u64 = 100;
+
+/// An error of accepting is told again after so long without one.
+const TROUBLE_OVER: u64 = 60_000;
 
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
@@ -213,11 +248,13 @@ impl Server {
                 options,
                 is_stopping: AtomicBool::new(false),
                 counters: Counters::default(),
+                observer: Observer::new(&options)?,
             }),
             epoll,
             bell,
             listeners: Mutex::default(),
             may_accept: AtomicBool::new(false),
+            trouble: Trouble::default(),
             connections: AtomicUsize::new(0),
             slots: Mutex::default(),
             ready: Mutex::default(),
@@ -308,7 +345,12 @@ impl Server {
             }
         }
         if accepts {
-            self.accept(&mut queued);
+            let until = self.trouble.until.load(Ordering::Relaxed);
+            if until != 0 && clock() < until {
+                self.may_accept.store(true, Ordering::SeqCst);
+            } else {
+                self.accept(&mut queued);
+            }
         }
         let is_any = !queued.is_empty();
         lock(&self.ready).extend(queued);
@@ -338,14 +380,37 @@ impl Server {
                     Err(Errno::AGAIN) => break,
                     // What concerns one connection only.
                     Err(Errno::CONNABORTED | Errno::INTR | Errno::PERM | Errno::PROTO) => {}
-                    Err(_) => {
+                    Err(error) => {
                         // Out of descriptors or memory: tried again when a connection ends or time passes.
                         self.may_accept.store(true, Ordering::SeqCst);
+                        self.note_trouble(error);
                         break;
                     }
                 }
             }
         }
+    }
+
+    fn note_trouble(&self, error: Errno) {
+        self.common
+            .counters
+            .accept_failures
+            .fetch_add(1, Ordering::Relaxed);
+        let now = clock();
+        self.trouble
+            .until
+            .store(now + ACCEPT_PAUSE, Ordering::Relaxed);
+        let last = self.trouble.last.swap(now, Ordering::Relaxed);
+        if last == 0 || now - last > TROUBLE_OVER {
+            let number = error.raw_os_error();
+            self.trouble.untold.store(number, Ordering::Relaxed);
+        }
+    }
+
+    /// Why nothing could be accepted, once for each time that this begins.
+    pub fn take_trouble(&self) -> Option<io::Error> {
+        let number = self.trouble.untold.swap(0, Ordering::Relaxed);
+        (number != 0).then(|| io::Error::from_raw_os_error(number))
     }
 
     fn admit(
@@ -367,6 +432,11 @@ impl Server {
                     .counters
                     .turned_away
                     .fetch_add(1, Ordering::Relaxed);
+                drop(slots);
+                if let Some(observer) = &self.common.observer {
+                    let record = observer.begin_refused(b"", Outcome::TurnedAway);
+                    observer.finish(&record, Some(peer), 0, Outcome::TurnedAway);
+                }
                 return None;
             }
             *count += 1;
@@ -414,6 +484,9 @@ impl Server {
 
     /// Ends a connection, to which the caller has one reference.
     fn close(&self, connection: &Arc<Connection>) {
+        if self.common.observer.is_some() {
+            connection.conclude(Outcome::ClientGone);
+        }
         let mut slots = lock(&self.slots);
         if !slots.remove(connection.id()) {
             return;
@@ -433,6 +506,7 @@ impl Server {
         if Arc::strong_count(connection) > 1 {
             connection.shut_down();
         }
+        self.trouble.until.store(0, Ordering::Relaxed);
         if self.may_accept.load(Ordering::SeqCst) || self.common.is_stopping.load(Ordering::SeqCst)
         {
             self.ring();
@@ -524,6 +598,7 @@ impl Server {
         if let Some(connection) = self.find(id)
             && connection.is_at(serial)
         {
+            connection.decide(Outcome::Aborted);
             self.close(&connection);
         }
     }
@@ -599,8 +674,20 @@ impl Server {
             .filter_map(|slot| slot.connection.clone())
             .collect();
         for connection in all {
+            connection.decide(Outcome::Aborted);
             self.close(&connection);
         }
+    }
+
+    /// The log of the server, if one is kept.
+    pub fn journal(&self) -> Option<&Arc<Journal>> {
+        self.common.observer.as_ref()?.journal()
+    }
+
+    /// Numbers about its requests, if these are measured.
+    pub fn measured(&self) -> Option<Measured> {
+        let observer = self.common.observer.as_ref()?;
+        Some(observer.measurements()?.read())
     }
 
     /// Numbers about the server.
@@ -613,6 +700,7 @@ impl Server {
             refused: read(&self.common.counters.refused),
             timed_out: read(&self.common.counters.timed_out),
             turned_away: read(&self.common.counters.turned_away),
+            accept_failures: read(&self.common.counters.accept_failures),
             bytes_in: read(&self.common.counters.bytes_in),
             bytes_out: read(&self.common.counters.bytes_out),
         }

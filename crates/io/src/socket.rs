@@ -16,6 +16,7 @@ mod address;
 mod connect;
 mod options;
 mod resolve;
+mod service;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +36,7 @@ pub use connect::Connecting;
 pub use options::{OptionName, OptionValue};
 pub use resolve::{Family, Resolving, resolve};
 pub use rustix::net::Shutdown;
+pub use service::{inherited_listener, send_notice, standard_input_listener};
 
 /// The greatest datagram that there is.
 pub const DATAGRAM_BYTES_MAX: usize = 65_535;
@@ -247,6 +249,11 @@ impl Socket {
         };
         *held = Held::Lent(Arc::downgrade(&descriptor), None);
         Ok(descriptor)
+    }
+
+    /// Another socket object over the same socket.
+    pub fn copy(&self) -> Result<Socket, IoError> {
+        Ok(Socket::new(self.duplicate()?, self.name.to_string()))
     }
 
     /// Another descriptor for the same socket.

@@ -48,7 +48,7 @@ pub use crate::primitives::tasks::take_failure_procedure;
 pub use crate::primitives::ports::standard::{
     HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
 };
-pub use crate::primitives::system::take_exit_hook;
+pub use crate::primitives::system::{set_served_value, take_exit_hook};
 
 /// An object that was raised and that no handler took, ready to be shown.
 #[derive(Clone, Debug)]

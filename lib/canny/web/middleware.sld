@@ -138,6 +138,9 @@
                         => (lambda (status)
                              (escape (text-response status (status-reason status)
                                                     '(connection . "close")))))
+                       ;; The server has given the handler up.
+                       ((and (error-object? object) (eq? 'cancelled (condition-kind object)))
+                        (raise-continuable object))
                        (else
                         (let ((frames (if (eq? mode 'development) (%backtrace) '())))
                           (if report

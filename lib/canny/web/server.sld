@@ -21,26 +21,35 @@
 
 (define-library (canny web server)
   (export run-server start-server server? server-addresses server-statistics server-running?
-          stop-server! server-wait)
+          stop-server! server-wait handler-timeout-error?
+          ;; For `canny serve`.
+          %set-run-server-hook!)
   (import (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map)
-          (rename (only (canny net) listen close-listener listener-address listener?
+          (rename (only (canny net) listen close-listener listener-address listener? address?
                         %listener-socket %tls-context-handle)
                   (listen listen-at))
           (only (canny signals) on-shutdown)
+          (only (canny systemd) systemd-notify start-watchdog!)
           (canny tasks) (canny web message)
+          (only (canny metrics) registry? default-registry %add-source! %remove-source!)
+          (only (canny web log-writer) check-access-log log-format-number start-log-writer)
           (only (canny web headers) header->string)
           (only (canny sxml) sxml->html-bytes sxml->xml-bytes))
   (begin
 
     (define-record-type server
-      (make-server standby machine listeners handler on-error done)
+      (make-server standby machine listeners handler on-error log metrics done)
       server?
       (standby standby set-standby!)
       (machine server-machine)
       (listeners server-listeners)
       (handler server-handler)
       (on-error server-on-error)
+      ;; A future that is resolved when the log is written; #f without a log.
+      (log server-log set-server-log!)
+      ;; The registry that has the server's numbers, or #f.
+      (metrics server-metrics)
       ;; Resolved when the last connection has ended.
       (done server-done))
 
@@ -115,7 +124,11 @@
                          (close-quietly body)))
                    (set-present-request! present #f)
                    (loop))
-                  (else (future-resolve! (server-done server) #t)))))))
+                  (else
+                   (%http-close-log! machine)
+                   (if (server-metrics server)
+                       (%remove-source! (server-metrics server) machine))
+                   (future-resolve! (server-done server) #t)))))))
 
     ;; A receiver of several forms would not be compiled to machine code.
     (define (handle handler request body)
@@ -274,22 +287,89 @@
         (flush-output-port port)))
 
     (define (plain-failure request object)
-      (make-response #:status 500 #:headers '((content-type . (text/plain)))
-                     #:body "Internal Server Error\n"))
+      (if (handler-timeout-error? object)
+          (make-response #:status 503 #:headers '((content-type . (text/plain)))
+                         #:body "Service Unavailable\n")
+          (make-response #:status 500 #:headers '((content-type . (text/plain)))
+                         #:body "Internal Server Error\n")))
+
+    ;; Time limits of handlers.
+
+    (define out-of-time (list 'out-of-time))
+
+    ;; A handler that runs in a task of its own and is cancelled when it takes too long.
+    (define (limited handler seconds)
+      (lambda (request body)
+        (let ((results (call-with-timeout seconds
+                         (lambda ()
+                           (call-with-values (lambda () (handler request body))
+                             list))
+                         #:default out-of-time)))
+          (if (eq? results out-of-time)
+              (raise (%make-condition 'handler-timeout "the handler took too long" (list seconds)
+                                      #f)))
+          (apply values results))))
+
+    ;; Whether an object was raised because a handler took longer than `#:handler-timeout`.
+    (define (handler-timeout-error? object)
+      (and (error-object? object)
+           (eq? 'handler-timeout (condition-kind object))))
 
     ;; Servers.
+
+    ;; Why an address cannot be had, in words of the system, and what to do about it.
+    (define advice
+      '(("Address already in use"
+         . "is in use by another program, or by this one; end that, or choose another port (0 is any that is free)")
+        ("Cannot assign requested address"
+         . "is none of this machine; \"0.0.0.0\" is all of its addresses")
+        ("Permission denied"
+         . "may not be used; ports below 1024 need CAP_NET_BIND_SERVICE, or a socket of systemd")))
+
+    (define (listen-or-advise address reuse-port)
+      (guard (object ((and (error-object? object)
+                           (let loop ((advice advice))
+                             (and (pair? advice)
+                                  (if (string-suffix? (caar advice)
+                                                      (error-object-message object))
+                                      (cdar advice)
+                                      (loop (cdr advice))))))
+                      => (lambda (text)
+                           (raise (%make-condition (condition-kind object)
+                                                   (string-append "the address " address " "
+                                                                  text)
+                                                   '() 'start-server)))))
+        (listen-at address #:share reuse-port)))
+
+    (define (address-or-listener? object)
+      (or (address? object) (listener? object)))
+
+    (define (addresses? object)
+      (or (not object)
+          (address-or-listener? object)
+          (and (list? object)
+               (pair? object)
+               (let loop ((rest object))
+                 (or (null? rest)
+                     (and (address-or-listener? (car rest))
+                          (loop (cdr rest))))))))
+
+    (define (port-number? object)
+      (and (exact-nonnegative-integer? object)
+           (<= object 65535)))
 
     (define (listeners-of host port addresses reuse-port)
       (map (lambda (address)
              (if (listener? address)
                  address
-                 (listen-at address #:share reuse-port)))
+                 (listen-or-advise address reuse-port)))
            (or addresses
-               (list (string-append (if (%string-index host #\:)
-                                        (string-append "[" host "]")
-                                        host)
-                                    ":"
-                                    (number->string port))))))
+               (list (address-of host port)))))
+
+    (define (address-of host port)
+      (string-append (if (%string-index host #\:) (string-append "[" host "]") host)
+                     ":"
+                     (number->string port)))
 
     (define (option-check who keyword test? expected value)
       (if (not (test? value))
@@ -311,9 +391,16 @@
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
+                           (access-log #f) (access-log-format 'common) (metrics #f)
+                           (handler-timeout #f)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
-      (option-check 'start-server "#:port" exact-nonnegative-integer? "a port number" port)
+      (option-check 'start-server "#:port" port-number? "a port number, at most 65535" port)
+      (option-check 'start-server "#:host"
+                    (lambda (host) (and (string? host) (address? (address-of host 0))))
+                    "an IP address" host)
+      (option-check 'start-server "#:listen" addresses? "an address, a listener or a list of these"
+                    listen)
       (option-check 'start-server "#:max-header-bytes" count? "a count" max-header-bytes)
       (option-check 'start-server "#:max-headers" count? "a count" max-headers)
       (option-check 'start-server "#:max-target-bytes" count? "a count" max-target-bytes)
@@ -329,12 +416,28 @@
                     (lambda (tls) (or (not tls) (%tls-context-handle tls)))
                     "a context of tls-server-context" tls)
       (option-check 'start-server "#:on-error" procedure? "a procedure" on-error)
-      (let* ((listeners (listeners-of host port listen reuse-port))
+      (option-check 'start-server "#:handler-timeout"
+                    (lambda (object) (or (not object) (seconds? object)))
+                    "a number of seconds or #f" handler-timeout)
+      (check-access-log 'start-server access-log)
+      (option-check 'start-server "#:metrics"
+                    (lambda (object) (or (boolean? object) (registry? object)))
+                    "a boolean or a registry of metrics" metrics)
+      (let* ((listen (if (address-or-listener? listen) (list listen) listen))
+             (listeners (listeners-of host port listen reuse-port))
              (machine (%http-server
                        (vector max-header-bytes max-headers max-target-bytes max-body-bytes
                                max-connections max-connections-per-client
-                               idle-timeout header-timeout body-timeout)))
-             (server (make-server 'called machine listeners handler on-error (make-future))))
+                               idle-timeout header-timeout body-timeout
+                               (log-format-number 'start-server access-log access-log-format)
+                               (and metrics #t))))
+             (registry (if (eq? metrics #t) default-registry metrics))
+             (handler (if handler-timeout (limited handler handler-timeout) handler))
+             (server (make-server 'called machine listeners handler on-error #f registry
+                                  (make-future))))
+        (if registry (%add-source! registry machine))
+        (if access-log
+            (set-server-log! server (start-log-writer machine access-log)))
         (for-each (lambda (listener)
                     (%http-listen! machine (%listener-socket listener)
                                    (and tls (%tls-context-handle tls))))
@@ -348,13 +451,39 @@
       (let loop ()
         (sleep 1)
         (%http-sweep! (server-machine server))
+        (tell-trouble (%http-trouble! (server-machine server)))
         (if (not (future-done? (server-done server)))
             (loop))))
 
+    ;; Says once why nothing can be accepted.
+    (define (tell-trouble trouble)
+      (if trouble
+          (let ((port (current-error-port)))
+            (write-string (string-append
+                           "canny: connections cannot be accepted, and wait: " trouble "\n")
+                          port)
+            (flush-output-port port))))
+
+    ;; What `run-server` does instead, a procedure of the handler and the list of options; or #f.
+    (define run-server-hook #f)
+
+    (define (%set-run-server-hook! procedure)
+      (set! run-server-hook procedure))
+
     ;; Serves until the program is asked to end.
     (define (run-server handler . options)
+      (if run-server-hook
+          (run-server-hook handler options)
+          (run-until-asked handler options)))
+
+    (define (run-until-asked handler options)
       (let ((server (apply start-server handler options)))
-        (on-shutdown (lambda () (stop-server! server)) #:deadline 30)
+        (on-shutdown (lambda ()
+                       (systemd-notify 'stopping)
+                       (stop-server! server))
+                     #:deadline 30)
+        (start-watchdog!)
+        (systemd-notify 'ready)
         (server-wait server)))
 
     (define (check-server who object)
@@ -384,10 +513,19 @@
                       (%http-stop! (server-machine server) #t)
                       (await (server-done server))))
         (call-with-timeout timeout (lambda () (await (server-done server)))))
+      (await-log server)
       (void))
+
+    ;; Who reads the log may be slow, and does not hold up the end for ever.
+    (define (await-log server)
+      (if (server-log server)
+          (await/default (server-log server) log-patience #f)))
+
+    (define log-patience 5)
 
     ;; Waits until a server was stopped.
     (define (server-wait server)
       (check-server 'server-wait server)
       (await (server-done server))
+      (await-log server)
       (void))))

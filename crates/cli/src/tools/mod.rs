@@ -12,6 +12,7 @@ mod man;
 mod new;
 pub mod packages;
 pub mod programs;
+mod serve;
 pub mod table;
 mod test;
 
@@ -43,6 +44,7 @@ pub const TOOLS: &[Tool] = &[
     programs::REPL,
     programs::EXPAND,
     programs::DISASM,
+    serve::TOOL,
     new::TOOL,
     test::TOOL,
     doc::TOOL,

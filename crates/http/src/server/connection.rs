@@ -10,6 +10,7 @@
 //! Events come at edges: who reads less than there was room for has read everything, and the next bytes are another event.
 
 mod bodies;
+mod notes;
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,6 +20,7 @@ use std::sync::{Arc, Mutex};
 
 use rustix::net::Shutdown;
 
+use super::observer::{Outcome, Record};
 use super::stream::Stream;
 use super::{BodyCoding, Common, Request, Scratch, clock, lock};
 use crate::chunked::ChunkReader;
@@ -102,6 +104,10 @@ struct Inner {
     has_begun: bool,
     /// How its body is written.
     coding: BodyCoding,
+    /// Bytes that were sent since the request came.
+    sent: u64,
+    /// What is known of the request, where somebody wants that.
+    record: Option<Box<Record>>,
 }
 
 pub(super) struct Connection {
@@ -200,6 +206,8 @@ impl Connection {
                 keeps_alive: true,
                 has_begun: false,
                 coding: BodyCoding::Ignored,
+                sent: 0,
+                record: None,
             }),
         }
     }
@@ -314,13 +322,12 @@ impl Connection {
                         .counters
                         .timed_out
                         .fetch_add(1, Ordering::Relaxed);
-                    self.refuse(
-                        inner,
-                        Malformed {
-                            fault: Fault::Slow,
-                            position: 0,
-                        },
-                    );
+                    let bytes = std::mem::take(&mut inner.input);
+                    let slow = Malformed {
+                        fault: Fault::Slow,
+                        position: 0,
+                    };
+                    self.refuse(inner, slow, &bytes[inner.consumed..]);
                 }
                 false
             }
@@ -328,7 +335,8 @@ impl Connection {
             Phase::Head if !is_late && inner.serial == 0 => false,
             // Bytes may have come just now.
             Phase::Head if !is_late => self.stream.is_quiet(),
-            _ => {
+            phase => {
+                self.note_time_out(inner, phase == Phase::Head && inner.serial == 0);
                 self.common
                     .counters
                     .timed_out
@@ -369,7 +377,7 @@ impl Connection {
                     Ok(None) => {}
                     Ok(Some(request)) => return Some(Advance::Request(request)),
                     Err(malformed) => {
-                        self.refuse(inner, malformed);
+                        self.refuse(inner, malformed, &scratch.bytes[..count]);
                         return None;
                     }
                 }
@@ -412,7 +420,7 @@ impl Connection {
                 Some(Advance::Rest)
             }
             Err(malformed) => {
-                self.refuse(inner, malformed);
+                self.refuse(inner, malformed, &scratch.bytes[..read]);
                 None
             }
         }
@@ -450,6 +458,10 @@ impl Connection {
             inner.input.clear();
             inner.input.extend_from_slice(&bytes[head.length..]);
         }
+        inner.sent = 0;
+        if let Some(observer) = &self.common.observer {
+            inner.record = Some(observer.begin(bytes, &head));
+        }
         inner.phase = Phase::Handling;
         inner.serial = inner.serial.wrapping_add(1) & 0x0FFF_FFFF;
         inner.search = EndSearch::default();
@@ -475,11 +487,13 @@ impl Connection {
     }
 
     /// Answers what is no request; the connection ends.
-    fn refuse(&self, inner: &mut Inner, malformed: Malformed) {
+    fn refuse(&self, inner: &mut Inner, malformed: Malformed, bytes: &[u8]) {
         self.common.counters.refused.fetch_add(1, Ordering::Relaxed);
         let status = malformed.fault.status();
         inner.output = plain_response(status, &format!("{malformed}\n"));
         inner.written = 0;
+        inner.sent = 0;
+        self.note_refused(inner, malformed.fault, bytes);
         inner.keeps_alive = false;
         inner.body = Body::Known(0);
         inner.input = Vec::new();
@@ -493,7 +507,10 @@ impl Connection {
     fn send(&self, inner: &mut Inner) -> Sent {
         while inner.has_output() {
             match self.write(&inner.output[inner.written..]) {
-                Ok(count) => inner.written += count,
+                Ok(count) => {
+                    inner.written += count;
+                    inner.sent += count as u64;
+                }
                 Err(error) if would_block(&error) => return Sent::Some,
                 Err(_) => return Sent::Failed,
             }
@@ -509,6 +526,9 @@ impl Connection {
 
     /// The response is out: what comes next on the connection. `None` to go on with the new phase.
     fn end_of_response(&self, inner: &mut Inner) -> Option<Advance> {
+        if inner.record.is_some() {
+            self.finish(inner, Outcome::Complete);
+        }
         if !inner.keeps_alive {
             let is_clean =
                 inner.fault.is_none() && inner.body.has_ended() && inner.unread().is_empty();
@@ -614,12 +634,18 @@ impl Connection {
         }
         inner.keeps_alive &= !closes;
         inner.phase = Phase::Writing;
+        if inner.record.is_some() && !inner.has_begun {
+            self.note_answer(&mut inner, bytes);
+        }
         let mut rest = bytes;
         if !inner.has_output() {
             // Most often everything goes out at once, without a copy.
             while !rest.is_empty() {
                 match self.write(rest) {
-                    Ok(count) => rest = &rest[count..],
+                    Ok(count) => {
+                        rest = &rest[count..];
+                        inner.sent += count as u64;
+                    }
                     Err(error) if would_block(&error) => break,
                     Err(_) => return Some(Advance::Close),
                 }
@@ -665,6 +691,9 @@ impl Connection {
         if std::mem::take(&mut inner.expects_continue) && !is_refusal {
             inner.output.extend_from_slice(CONTINUE);
         }
+        if inner.record.is_some() {
+            self.note_answer(&mut inner, head);
+        }
         inner.output.extend_from_slice(head);
         self.send(&mut inner);
         Some(())
@@ -676,6 +705,9 @@ impl Connection {
             return None;
         }
         inner.phase = Phase::Detached;
+        if inner.record.is_some() {
+            self.finish(&mut inner, Outcome::Upgraded);
+        }
         self.deadline.store(0, Ordering::Relaxed);
         Some(())
     }

@@ -287,6 +287,7 @@ fn numbers_of_connections_are_not_used_twice() {
         options: ServerOptions::default(),
         is_stopping: AtomicBool::new(false),
         counters: Counters::default(),
+        observer: None,
     });
     let mut seen = Vec::new();
     for _ in 0..5 {

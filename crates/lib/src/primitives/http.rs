@@ -4,6 +4,7 @@
 //! somebody asks, so that a head is good for as long as anybody has it, and what nobody looks at costs nothing.
 
 mod heads;
+mod observations;
 mod responses;
 
 use std::cell::RefCell;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use canny_http::head::HeadLimits;
-use canny_http::server::{Request, Scratch, Server, ServerOptions};
+use canny_http::server::{LogFormat, Request, Scratch, Server, ServerOptions};
 use canny_io::{IoError, Operation, Wait};
 use canny_sched::{Interest, Wake};
 use canny_tables::kinds::Kind;
@@ -83,7 +84,27 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         server(thread, call, call.at(0))?.wake();
         Ok(Value::UNSPECIFIED)
     };
-    "%http-statistics" => statistics;
+    "%http-statistics" => observations::statistics;
+    "%http-measured" => observations::measured;
+    "%http-stopping?" => |thread, call: Call| {
+        Ok(Value::boolean(server(thread, call, call.at(0))?.is_stopping()))
+    };
+    "%http-take-log!" => observations::take_log;
+    "%http-close-log!" => |thread, call: Call| {
+        if let Some(journal) = server(thread, call, call.at(0))?.journal() {
+            journal.close();
+        }
+        Ok(Value::UNSPECIFIED)
+    };
+    "%http-log-dropped!" => |thread, call: Call| {
+        let server = server(thread, call, call.at(0))?;
+        let dropped = server.journal().map_or(0, |journal| journal.take_dropped());
+        Ok(thread.integer(dropped as i64))
+    };
+    "%http-trouble!" => |thread, call: Call| {
+        let trouble = server(thread, call, call.at(0))?.take_trouble();
+        Ok(trouble.map_or(Value::FALSE, |error| thread.string(&error.to_string())))
+    };
     "%http-read-response" => heads::read_response;
     "%websocket-mask!" => |thread, call: Call| {
         let (bytes, range) = call.bytevector_range(thread, 0, 1)?;
@@ -213,6 +234,12 @@ fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         idle: seconds(6, usual.idle),
         head_time: seconds(7, usual.head_time),
         body_time: seconds(8, usual.body_time),
+        log: number(9).map(|format| match format {
+            0 => LogFormat::Common,
+            1 => LogFormat::Combined,
+            _ => LogFormat::Json,
+        }),
+        measures: wanted.length() > 10 && wanted.field(10).is_true(),
     };
     match Server::new(options) {
         Ok(server) => {
@@ -381,26 +408,4 @@ fn detach(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let input = port_over(thread, input, flag::BINARY | flag::INPUT)?;
     let output = port_over(thread, output, flag::BINARY | flag::OUTPUT)?;
     Ok(thread.cons(input, output))
-}
-
-fn statistics(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let statistics = server(thread, call, call.at(0))?.statistics();
-    let rows = [
-        ("connections", statistics.connections as u64),
-        ("accepted", statistics.accepted),
-        ("requests", statistics.requests),
-        ("refused", statistics.refused),
-        ("timed-out", statistics.timed_out),
-        ("turned-away", statistics.turned_away),
-        ("bytes-in", statistics.bytes_in),
-        ("bytes-out", statistics.bytes_out),
-    ];
-    let mut list = Value::NIL;
-    for (name, number) in rows.into_iter().rev() {
-        let number = thread.integer(number as i64);
-        let name = thread.symbol(name);
-        let row = thread.cons(name, number);
-        list = thread.cons(row, list);
-    }
-    Ok(list)
 }

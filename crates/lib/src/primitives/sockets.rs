@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use canny_io::socket::{
     Address, Connecting, DATAGRAM_BYTES_MAX, Family, ListenOptions, OptionName, OptionValue,
-    Resolving, Shutdown, Socket,
+    Resolving, Shutdown, Socket, inherited_listener, send_notice, standard_input_listener,
 };
 use canny_io::{Handle, IoError, Wait};
 use canny_tables::kinds::Kind;
@@ -36,6 +36,39 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%resolve-host" => resolve_host;
     "%socket-connect" => connect;
     "%socket-listen" => listen;
+    "%inherited-listener" => |thread, call: Call| {
+        let taken = if call.at(0) == Value::FALSE {
+            standard_input_listener()
+        } else {
+            let place = u16::try_from(call.index(thread, 0)?);
+            let place = place.map_err(|_| call.range_error(thread, 0, "a number of 16 bits"))?;
+            inherited_listener(place)
+        };
+        match taken {
+            Ok(socket) => socket_object(thread, socket),
+            Err(error) => Err(failed(thread, call.who, None, &error)),
+        }
+    };
+    "%socket-copy" => |thread, call: Call| match socket(thread, call)?.copy() {
+        Ok(copy) => socket_object(thread, copy),
+        Err(error) => Err(failed(thread, call.who, None, &error)),
+    };
+    "%socket-stream" => |thread, call: Call| {
+        let socket = socket(thread, call)?;
+        match socket.duplicate() {
+            Ok(copy) => {
+                let handle = Handle::from_descriptor(copy, socket.name());
+                port_over(thread, handle, flag::BINARY | flag::INPUT)
+            }
+            Err(error) => Err(failed(thread, call.who, None, &error)),
+        }
+    };
+    "%send-notice" => |thread, call: Call| {
+        let name = call.string(thread, 0)?.value();
+        let name = string_text(name).unwrap_or_default();
+        let text = call.bytevector(thread, 1)?.with_bytes(<[u8]>::to_vec);
+        Ok(Value::boolean(send_notice(&name, &text).is_ok()))
+    };
     "%socket-accept" => accept;
     "%socket-ports" => ports;
     "%socket-shut-down" => shut_down;

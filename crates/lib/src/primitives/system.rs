@@ -29,6 +29,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         Ok(Value::UNSPECIFIED)
     };
     "%take-exit-hook!" => |thread, _| Ok(take_exit_hook(thread.vm()).unwrap_or(Value::FALSE));
+    "%served-value" => |thread, _| {
+        Ok(thread.vm().root(SERVED_VALUE).unwrap_or(Value::UNSPECIFIED))
+    };
     "get-environment-variable" => environment_variable;
     "get-environment-variables" => environment_variables;
     "%specialize" => specialize;
@@ -120,6 +123,13 @@ fn exit_code(object: Option<Value>) -> i32 {
             None => SOFTWARE_ERROR,
         },
     }
+}
+
+const SERVED_VALUE: &str = "served value";
+
+/// Keeps what a program gave, for `(canny web serving)`.
+pub fn set_served_value(vm: &Vm, value: Value) {
+    vm.set_root(SERVED_VALUE, value);
 }
 
 const EXIT_HOOK: &str = "exit hook";

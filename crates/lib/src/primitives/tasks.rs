@@ -271,14 +271,19 @@ fn pool_statistics(thread: &mut Thread, _: Call) -> Result<Value, Raise> {
         ("refused", statistics.refused),
         ("ticks", statistics.ticks),
     ];
+    Ok(numbers_by_name(thread, &rows))
+}
+
+/// An association list of numbers.
+pub(crate) fn numbers_by_name(thread: &mut Thread, rows: &[(&str, u64)]) -> Value {
     let mut list = Value::NIL;
-    for (name, number) in rows.into_iter().rev() {
-        let number = thread.integer(number as i64);
+    for (name, number) in rows.iter().rev() {
+        let number = thread.integer(*number as i64);
         let name = thread.symbol(name);
         let row = thread.cons(name, number);
         list = thread.cons(row, list);
     }
-    Ok(list)
+    list
 }
 
 fn arm_timer(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

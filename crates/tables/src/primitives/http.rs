@@ -10,7 +10,7 @@ use super::rows;
 rows! {
     /// HTTP.
     ROWS:
-    "%http-server" (1) [] "vector -> any" "A server: bytes of a head, fields, bytes of a target, bytes of a body or #f, connections, connections of a client or #f, seconds idle, of a head, of a body.";
+    "%http-server" (1) [] "vector -> any" "A server: bytes of a head, fields, bytes of a target, bytes of a body or #f, connections, connections of a client or #f, seconds idle, of a head, of a body, the format of a log (0 common, 1 combined, 2 JSON) or #f, whether requests are measured.";
     "%http-listen!" (3) [] "any any any -> unspecified" "Accepts connections from a socket that listens, over TLS with a context or not for #f.";
     "%http-next!" (2) [] "any any -> any" "The next request, a record of a type, as soon as there is one; #t if somebody else waits for it already, #f when the server has stopped.";
     "%http-field" (2) [] "bytevector symbol -> any" "The value of a field of a head, #f if there is none; several are joined.";
@@ -29,6 +29,12 @@ rows! {
     "%http-stop!" (2) [] "any boolean -> unspecified" "Stops accepting; connections end when they are answered, or at once.";
     "%http-wake!" (1) [] "any -> unspecified" "Has those who look for requests look again.";
     "%http-statistics" (1) [] "any -> list" "Numbers about a server.";
+    "%http-stopping?" (1) [] "any -> boolean" "Whether a server was asked to stop.";
+    "%http-take-log!" (1) [] "any -> any" "The lines of a server's log that nobody took yet, a bytevector, as soon as there are some; #f when there will be no more.";
+    "%http-close-log!" (1) [] "any -> unspecified" "Nothing is logged any more.";
+    "%http-log-dropped!" (1) [] "any -> integer" "How many lines were dropped since this was asked, since nobody took those before.";
+    "%http-trouble!" (1) [] "any -> any" "Why a server could not accept connections, a string, once; else #f.";
+    "%http-measured" (1) [] "any -> any" "Numbers about requests, or #f if they are not measured: in flight, lists of a method and counts of its requests by class of status, bounds of durations in microseconds, counts of durations, their sum in nanoseconds.";
     "%http-read-response" (4) [] "bytevector index index string -> any" "The head of a response at the start of some bytes: #f if it is not whole, else its bytes, status, reason, flags, length of the body to a request with a method (-1 chunks, -2 until the end), fields.";
     "%websocket-mask!" (4) [] "bytevector index index bytevector -> unspecified" "Masks a part of some bytes with four, or unmasks it.";
     "%http-reason" (1) [] "index -> string" "What usually goes with a status.";

@@ -13,6 +13,10 @@ rows! {
     "%resolve-host" (4) [] "string index index any -> list" "The addresses of a host with a port, of any family (0) or of version 4 or 6.";
     "%socket-connect" (3) [] "list any any -> any" "A connection to the first of some addresses that takes one, from a local address or #f.";
     "%socket-listen" (5) [] "string index any any any -> any" "A socket that listens at an address; backlog; whether the address may be used again, may be shared, is of IPv6 only.";
+    "%inherited-listener" (1) [] "any -> any" "The socket at a place among those that the program was started with, which listens and which nobody has taken before; or the standard input for #f.";
+    "%socket-copy" (1) [] "any -> any" "Another object over the same socket, to be closed by itself.";
+    "%socket-stream" (1) [] "any -> port" "A port over the same socket, for a process to be started with.";
+    "%send-notice" (2) [] "string bytevector -> boolean" "Sends a notice to a socket of this machine, by its name; whether that was possible.";
     "%socket-accept" (2) [] "any any -> any" "The next connection.";
     "%socket-ports" (1) [] "any -> pair" "The binary input port and the binary output port of a connection, which take it over.";
     "%socket-shut-down" (2) [] "any index -> unspecified" "Ends input (0), output (1) or both (2).";

@@ -25,6 +25,7 @@ rows! {
     "%environment" (1) [] "list -> pair" "A read-only environment of the import sets in a list, and the thunks that instantiate its libraries.";
     "environment?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is an environment.";
     "interaction-environment" (0) [NEVER_RAISES] "-> environment" "The environment of the REPL and of programs without import.";
+    "%served-value" (0) [] "-> any" "What the program that `canny serve` ran gave; unspecified in any other.";
     "%compile" (2) [] "any environment -> list" "The thunks that evaluate a datum in an environment.";
     "%open-source" (2) [] "string environment -> loader" "Opens a source file to be loaded into an environment.";
     "%compile-next" (1) [] "loader -> list-or-eof" "The thunks of the next form of a source file; the file is closed at its end.";

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::net::Shutdown;
 
-use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Sent};
+use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Sent, would_block};
 use crate::chunked::{LAST_CHUNK, Piece, push_chunk};
 use crate::head::Fault;
 use crate::server::{BodyCoding, clock, lock};
@@ -56,14 +56,16 @@ impl Connection {
             inner.expects_continue = false;
             inner.output.extend_from_slice(CONTINUE);
             if matches!(self.send(&mut inner), Sent::Failed) {
+                self.note_gone(&mut inner);
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
         let answer = self.read_body(&mut inner, buffer);
         match &answer {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(error) if would_block(error) => {
                 inner.awaits_since.get_or_insert_with(clock);
             }
+            Err(_) if inner.fault.is_none() => self.note_gone(&mut inner),
             _ => inner.awaits_since = None,
         }
         let count = answer?;
@@ -103,7 +105,10 @@ impl Connection {
         match self.send(&mut inner) {
             Sent::All => {}
             Sent::Some => return Err(io::ErrorKind::WouldBlock.into()),
-            Sent::Failed => return Err(io::ErrorKind::BrokenPipe.into()),
+            Sent::Failed => {
+                self.note_gone(&mut inner);
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
         }
         let mut bytes = bytes;
         match &mut inner.coding {
@@ -126,7 +131,10 @@ impl Connection {
         }
         // What is not taken now goes before what comes next.
         match self.send(&mut inner) {
-            Sent::Failed => Err(io::ErrorKind::BrokenPipe.into()),
+            Sent::Failed => {
+                self.note_gone(&mut inner);
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
             Sent::All | Sent::Some => Ok(bytes.len()),
         }
     }

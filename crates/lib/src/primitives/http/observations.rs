@@ -1,0 +1,101 @@
+//! What a server has to tell of itself: numbers, and the lines of its log.
+
+use std::os::fd::BorrowedFd;
+
+use canny_http::server::{BOUNDS, METHODS, Taken};
+use canny_io::{IoError, Operation, Wait};
+use canny_sched::{Interest, Wake};
+use canny_value::Value;
+use canny_vm::{Raise, Thread};
+
+use super::server;
+use crate::arguments::Call;
+use crate::primitives::ports::failed;
+use crate::primitives::tasks::{Then, numbers_by_name, suspend};
+
+pub(super) fn statistics(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let statistics = server(thread, call, call.at(0))?.statistics();
+    let rows = [
+        ("connections", statistics.connections as u64),
+        ("accepted", statistics.accepted),
+        ("requests", statistics.requests),
+        ("refused", statistics.refused),
+        ("timed-out", statistics.timed_out),
+        ("turned-away", statistics.turned_away),
+        ("accept-failures", statistics.accept_failures),
+        ("bytes-in", statistics.bytes_in),
+        ("bytes-out", statistics.bytes_out),
+    ];
+    Ok(numbers_by_name(thread, &rows))
+}
+
+fn numbers(thread: &mut Thread, numbers: &[u64]) -> Value {
+    let mut list = Value::NIL;
+    for number in numbers.iter().rev() {
+        let number = thread.integer(*number as i64);
+        list = thread.cons(number, list);
+    }
+    list
+}
+
+pub(super) fn measured(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let Some(measured) = server(thread, call, call.at(0))?.measured() else {
+        return Ok(Value::FALSE);
+    };
+    let mut counts = Value::NIL;
+    for (name, row) in METHODS.iter().zip(&measured.counts).rev() {
+        let row = numbers(thread, row);
+        let name = thread.string(name);
+        let row = thread.cons(name, row);
+        counts = thread.cons(row, counts);
+    }
+    let sum = thread.integer(measured.nanoseconds as i64);
+    let mut list = thread.cons(sum, Value::NIL);
+    for row in [&measured.durations[..], &BOUNDS[..]] {
+        let row = numbers(thread, row);
+        list = thread.cons(row, list);
+    }
+    list = thread.cons(counts, list);
+    let in_flight = thread.integer(measured.in_flight as i64);
+    Ok(thread.cons(in_flight, list))
+}
+
+fn wait_for_bell(bell: BorrowedFd<'_>, wait: Wait<'_>) -> Result<(), IoError> {
+    let interest = Interest::Readable(bell);
+    match canny_sched::wait(&[interest], wait.deadline(), wait.interrupt()) {
+        Wake::Ready(_) | Wake::TimedOut => Ok(()),
+        Wake::Interrupted => Err(IoError::Interrupted),
+        Wake::Parked => Err(IoError::parked(Operation::Read, "log")),
+    }
+}
+
+/// `(%http-take-log! server)`.
+pub(super) fn take_log(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let server = server(thread, call, call.at(0))?;
+    let Some(journal) = server.journal() else {
+        return Ok(Value::FALSE);
+    };
+    loop {
+        match journal.take() {
+            Taken::Lines(lines) => return thread.bytevector(&lines),
+            Taken::End => return Ok(Value::FALSE),
+            Taken::Nothing => {}
+        }
+        let interrupts = thread.interrupts();
+        let wait = Wait::Interruptible(interrupts.interrupt_waiting());
+        let (outcome, ticket) = thread.wait_outside_heap(|| wait_for_bell(journal.bell(), wait));
+        match (outcome, ticket) {
+            (Err(IoError::Parked(_)), Some(ticket)) => {
+                return Err(suspend(thread, call.who, ticket, Then::Repeat(None)));
+            }
+            (outcome, ticket) => {
+                if let Some(ticket) = ticket {
+                    thread.disarm_ticket(ticket);
+                }
+                if let Err(error) = outcome {
+                    return Err(failed(thread, call.who, None, &error));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+;;; (canny web diagnostics): what others ask a server about itself: whether it is well, and what its tasks do.
+;;;
+;;;     (define-routes app
+;;;       (GET "/health" (health-handler))
+;;;       (GET "/ready" (readiness-handler
+;;;                      #:checks `((database . ,(lambda () (query-value db "select 1"))))))
+;;;       (GET "/debug/tasks" (debug-tasks-handler)))
+;;;
+;;; Answers say which check fails, and why only where that is asked for: messages of conditions may tell too much.
+
+(define-library (canny web diagnostics)
+  (export health-handler readiness-handler debug-tasks-handler local-request?)
+  (import (canny primitives) (canny syntax) (canny arguments)
+          (only (canny control) guard)
+          (only (canny lists) for-each map assoc)
+          (only (canny json) json->string)
+          (canny tasks) (canny tasks monitor)
+          (canny web message))
+  (begin
+
+    (define (json-response status object)
+      (make-response #:status status
+                     #:headers '((content-type . "application/json") (cache-control . "no-store"))
+                     #:body (string-append (json->string object) "\n")))
+
+    ;; Checks.
+
+    (define (check-checks who checks)
+      (if (not (and (list? checks)
+                    (let loop ((checks checks))
+                      (or (null? checks)
+                          (and (pair? (car checks))
+                               (symbol? (caar checks))
+                               (procedure? (cdar checks))
+                               (loop (cdr checks)))))))
+          (raise-bad-option who "#:checks" "a list of pairs of a symbol and a procedure" checks)))
+
+    (define (check-seconds who timeout)
+      (if (not (and (real? timeout) (> timeout 0)))
+          (raise-bad-option who "#:timeout" "a number of seconds" timeout)))
+
+    (define out-of-time (list 'out-of-time))
+
+    ;; What a check gives: its name, #f or why it fails, and seconds.
+    (define (run-check check timeout)
+      (let* ((begun (%clock-nanoseconds 1))
+             (failure
+              (guard (object ((not (cancelled-error? object))
+                              (cons "error" (condition->string object))))
+                (let ((result (call-with-timeout timeout (cdr check) #:default out-of-time)))
+                  (cond ((eq? result out-of-time) '("timeout" . "it took too long"))
+                        (result #f)
+                        (else '("false" . "it gave #f")))))))
+        (list (car check) failure
+              (inexact (/ (- (%clock-nanoseconds 1) begun) 1000000000)))))
+
+    (define (check->json result details?)
+      (let ((failure (cadr result)))
+        (cons (car result)
+              (append (list (cons 'status (if failure "failing" "ok"))
+                            (cons 'seconds (caddr result)))
+                      (if failure (list (cons 'reason (car failure))) '())
+                      (if (and failure details?) (list (cons 'message (cdr failure))) '())))))
+
+    ;; All checks, beside each other.
+    (define (run-checks checks timeout)
+      (map await
+           (map (lambda (check) (start (run-check check timeout))) checks)))
+
+    (define (any-failure? results)
+      (and (pair? results)
+           (or (cadr (car results))
+               (any-failure? (cdr results)))))
+
+    (define (answer checks timeout details? stopping?)
+      (let* ((results (run-checks checks timeout))
+             (failing? (any-failure? results)))
+        (json-response
+         (if (or failing? stopping?) 503 200)
+         (cons (cons 'status (cond (stopping? "stopping") (failing? "failing") (else "ok")))
+               (if (null? checks)
+                   '()
+                   (list (cons 'checks
+                               (map (lambda (result) (check->json result details?))
+                                    results))))))))
+
+    ;; Whether the program is alive: 200, or 503 if a check fails.
+    (define* (health-handler #:key (checks '()) (timeout 5) (details? #f))
+      (check-checks 'health-handler checks)
+      (check-seconds 'health-handler timeout)
+      (lambda (request body) (answer checks timeout details? #f)))
+
+    ;; The same, and 503 as soon as the server is being stopped.
+    (define* (readiness-handler #:key (checks '()) (timeout 5) (details? #f))
+      (check-checks 'readiness-handler checks)
+      (check-seconds 'readiness-handler timeout)
+      (lambda (request body) (answer checks timeout details? (stopping? request))))
+
+    (define (stopping? request)
+      (let ((machine (%request-server request)))
+        (and machine (%http-stopping? machine))))
+
+    ;; Tasks.
+
+    ;; Whether a request comes from this machine, and was not passed on by a proxy.
+    (define (local-request? request)
+      (and (not (request-field request 'forwarded))
+           (not (request-field request 'x-forwarded-for))
+           (let ((peer (request-peer request)))
+             (or (not peer)
+                 (string-prefix? "127." peer)
+                 (string-prefix? "[::1]:" peer)
+                 (string-prefix? "[::ffff:127." peer)))))
+
+    (define (wants-json? request)
+      (or (let ((query (request-query request)))
+            (and query (string=? query "format=json")))
+          (let ((accept (request-field request 'accept)))
+            (and (string? accept)
+                 (string-search-forward "application/json" accept 0)
+                 #t))))
+
+    (define (text-of object)
+      (let ((port (open-output-string)))
+        (if (symbol? object)
+            (write-string (symbol->string object) port)
+            (write-string (%describe-wait object) port))
+        (get-output-string port)))
+
+    (define (task->json task)
+      (let ((state (task-state task)))
+        (list (cons 'number (task-number task))
+              (cons 'name (let ((name (task-name task))) (if name (name-text name) 'null)))
+              (cons 'state (symbol->string state))
+              (cons 'waits_for
+                    (let ((what (task-waits-for task))) (if what (text-of what) 'null)))
+              (cons 'seconds (or (task-waiting-time task) 'null))
+              (cons 'frames (list->vector (task-backtrace task))))))
+
+    (define (name-text name)
+      (cond ((symbol? name) (symbol->string name))
+            ((string? name) name)
+            (else "task")))
+
+    ;; Answers with all tasks, what they wait for and where they stand: as text, or as JSON to `?format=json` and to who accepts that. `#:allow?`
+    ;; says who may ask.
+    (define* (debug-tasks-handler #:key (allow? local-request?))
+      (check-procedure 'debug-tasks-handler 1 allow?)
+      (lambda (request body)
+        (cond ((not (allow? request))
+               (make-response #:status 403 #:headers '((content-type . "text/plain"))
+                              #:body "only requests from this machine are answered\n"))
+              ((wants-json? request)
+               (json-response 200
+                              (list (cons 'tasks (list->vector (map task->json (all-tasks))))
+                                    (cons 'pool (pool-statistics)))))
+              (else
+               (let ((port (open-output-string)))
+                 (write-tasks port #:backtraces #t)
+                 (make-response #:headers '((content-type . "text/plain; charset=utf-8")
+                                            (cache-control . "no-store"))
+                                #:body (get-output-string port)))))))))
