@@ -13,6 +13,9 @@
 ;;; *standby*, is handed to the thread of who takes a request, to run there as soon as the handler waits, and elsewhere if it
 ;;; computes for long.  So a handler that does not wait costs no switch of tasks, and one that does holds up nobody.
 ;;;
+;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so; handlers need not know.  Each of its
+;;; streams is a request like any other.
+;;;
 ;;; | state of `standby` | there is |
 ;;; |---|---|
 ;;; | #f | nobody on standby |
@@ -211,6 +214,8 @@
     ;; The connection goes to a procedure that takes its two ports.
     (define (change-protocol request headers procedure)
       (check-argument 'run-server 1 procedure? "procedure of two ports" procedure)
+      (if (equal? '(2 . 0) (request-version request))
+          (error "a stream of HTTP/2 cannot change its protocol"))
       (let ((head (begin-response request 101 (cons '(connection . "upgrade") headers) #f #f)))
         (let ((ports (and head (%http-detach! request))))
           (if ports
@@ -306,6 +311,7 @@
                            (max-header-bytes 32768) (max-headers 100) (max-target-bytes 8192)
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
+                           (max-streams 128)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
@@ -317,6 +323,8 @@
       (option-check 'start-server "#:max-connections" count? "a count" max-connections)
       (option-check 'start-server "#:max-connections-per-client" limit? "a count or #f"
                     max-connections-per-client)
+      (option-check 'start-server "#:max-streams" exact-nonnegative-integer? "a count or 0"
+                    max-streams)
       (option-check 'start-server "#:idle-timeout" seconds? "a number of seconds" idle-timeout)
       (option-check 'start-server "#:header-timeout" seconds? "a number of seconds"
                     header-timeout)
@@ -329,7 +337,7 @@
              (machine (%http-server
                        (vector max-header-bytes max-headers max-target-bytes max-body-bytes
                                max-connections max-connections-per-client
-                               idle-timeout header-timeout body-timeout)))
+                               idle-timeout header-timeout body-timeout max-streams)))
              (server (make-server 'called machine listeners handler on-error (make-future))))
         (for-each (lambda (listener)
                     (%http-listen! machine (%listener-socket listener)
@@ -366,7 +374,8 @@
       (check-server 'server-running? server)
       (not (future-done? (server-done server))))
 
-    ;; Numbers since the start: connections now, accepted, requests, refused, timed-out, turned-away, bytes-in, bytes-out.
+    ;; Numbers since the start: connections now, accepted, requests, refused, timed-out, turned-away, http2,
+    ;; bytes-in, bytes-out.
     (define (server-statistics server)
       (check-server 'server-statistics server)
       (%http-statistics (server-machine server)))

@@ -128,6 +128,7 @@ mod request_flag {
     pub(super) const IS_HEAD: i64 = 4;
     pub(super) const UPGRADES: i64 = 8;
     pub(super) const IS_SECURE: i64 = 16;
+    pub(super) const IS_HTTP2: i64 = 32;
 }
 
 /// What a request record says of itself.
@@ -213,6 +214,7 @@ fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         idle: seconds(6, usual.idle),
         head_time: seconds(7, usual.head_time),
         body_time: seconds(8, usual.body_time),
+        streams_max: number(9).unwrap_or(usual.streams_max),
     };
     match Server::new(options) {
         Ok(server) => {
@@ -342,7 +344,8 @@ fn make_request(
         | flag(request.head.minor == 1, request_flag::IS_NEW)
         | flag(is_head, request_flag::IS_HEAD)
         | flag(framing.upgrades, request_flag::UPGRADES)
-        | flag(request.is_secure, request_flag::IS_SECURE);
+        | flag(request.is_secure, request_flag::IS_SECURE)
+        | flag(request.is_http2, request_flag::IS_HTTP2);
     let length = match framing.body {
         BodyLength::Known(length) => length as i64,
         BodyLength::Chunked | BodyLength::UntilEnd => -1,
@@ -392,6 +395,7 @@ fn statistics(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         ("refused", statistics.refused),
         ("timed-out", statistics.timed_out),
         ("turned-away", statistics.turned_away),
+        ("http2", statistics.http2),
         ("bytes-in", statistics.bytes_in),
         ("bytes-out", statistics.bytes_out),
     ];
