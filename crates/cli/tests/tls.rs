@@ -381,6 +381,73 @@ fn a_web_server_over_tls() {
     server.exits_with(0);
 }
 
+#[test]
+fn a_web_server_agrees_on_http2() {
+    let server = "
+(import (scheme base) (scheme write) (scheme process-context) (canny web server) (canny web message)
+        (canny net) (canny tasks))
+(define arguments (cdr (command-line)))
+(define done (make-future))
+(define server
+  (start-server
+   (lambda (request body)
+     (if (equal? '(1 . 1) (request-version request)) (future-resolve! done #t))
+     (let ((port (open-output-string)))
+       (write (list (request-version request) (request-secure? request)) port)
+       (get-output-string port)))
+   #:port 0 #:tls (tls-server-context (cadr arguments) (list-ref arguments 2))))
+(display (address-port (car (server-addresses server))))
+(newline)
+(flush-output-port)
+(await done)
+(stop-server! server)
+(write (cdr (assq 'http2 (server-statistics server))))
+";
+    let client = format!(
+        "{PRELUDE}
+        (define (connected protocols)
+          (tls-connect \"127.0.0.1\" port #:server-name \"localhost\" #:timeout 20
+                       #:context (tls-client-context #:trust authority #:protocols protocols)))
+        (define (send connection bytes)
+          (write-bytevector bytes (connection-output connection))
+          (flush-output-port (connection-output connection)))
+        (define (answer connection)
+          (let ((input (connection-input connection)))
+            (let loop ()
+              (let* ((head (read-bytevector 9 input))
+                     (length (bytevector-u8-ref head 2))
+                     (payload (if (= length 0) #u8() (read-bytevector length input))))
+                (if (= 0 (bytevector-u8-ref head 3)) (utf8->string payload) (loop))))))
+        (define one (connected '(\"h2\" \"http/1.1\")))
+        (write (connection-protocol one))
+        (send one (string->utf8 \"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n\"))
+        (send one #u8(0 0 0 4 0 0 0 0 0))
+        ; GET, https, the path / and an authority.
+        (send one #u8(0 0 6 1 5 0 0 0 1 130 135 132 65 1 120))
+        (write (answer one))
+        (close-connection one)
+        ; Who has agreed on it speaks it, and who has not does not.
+        (define (ends? connection text)
+          (send connection (string->utf8 text))
+          (let ((head (read-bytevector 12 (connection-input connection))))
+            (close-connection connection)
+            (equal? head (string->utf8 \"HTTP/1.1 400\"))))
+        (write (ends? (connected '(\"h2\")) \"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n\"))
+        (write (ends? (connected '()) \"PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n\"))
+        (define two (connected '(\"http/1.1\")))
+        (write (connection-protocol two))
+        (send two (string->utf8 \"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n\"))
+        (write (utf8->string (read-bytevector 15 (connection-input two))))
+        (close-connection two)"
+    );
+    let (client, server) = between(server, &client);
+    let client = client.exits_with(0);
+    let wanted = "\"h2\"\"((2 . 0) #t)\"#f#t\"http/1.1\"\"HTTP/1.1 200 OK\"";
+    assert_eq!(client.output, wanted);
+    let output = server.exits_with(0).output.clone();
+    assert!(output.ends_with("\n2"), "{output}");
+}
+
 /// A server of HTTP over TLS that answers three requests with the path and the protocol. When it is told so, it is a proxy
 /// first, which says nothing to the second client.
 const SERVER_OF_HTTP: &str = "

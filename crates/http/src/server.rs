@@ -15,6 +15,7 @@
 
 mod body;
 mod connection;
+mod http2;
 mod journal;
 mod measurements;
 mod observer;
@@ -60,6 +61,8 @@ pub struct ServerOptions {
     pub connections_max: usize,
     /// Connections at once from one address of the Internet; others are closed.
     pub connections_per_client: Option<usize>,
+    /// Requests of one connection of HTTP/2 at once; 0 is to speak HTTP/1 only.
+    pub streams_max: usize,
     /// How long a connection may wait for its next request.
     pub idle: Duration,
     /// How long a head may take.
@@ -79,6 +82,7 @@ impl Default for ServerOptions {
             body_max: Some(16 * 1024 * 1024),
             connections_max: 65_536,
             connections_per_client: None,
+            streams_max: 128,
             idle: Duration::from_secs(75),
             head_time: Duration::from_secs(20),
             body_time: Duration::from_secs(30),
@@ -105,6 +109,8 @@ pub struct ServerStatistics {
     pub turned_away: u64,
     /// Attempts to accept that the system refused, for want of descriptors or memory.
     pub accept_failures: u64,
+    /// Connections that came to speak HTTP/2.
+    pub http2: u64,
     /// Bytes that were read.
     pub bytes_in: u64,
     /// Bytes that were written.
@@ -128,6 +134,7 @@ struct Counters {
     timed_out: AtomicU64,
     turned_away: AtomicU64,
     accept_failures: AtomicU64,
+    http2: AtomicU64,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
 }
@@ -145,6 +152,8 @@ pub struct Request {
     pub framing: Framing,
     /// It came over TLS.
     pub is_secure: bool,
+    /// It came by HTTP/2, though its head is written as HTTP/1.1 has it.
+    pub is_http2: bool,
 }
 
 /// A buffer of a thread, in which heads are read.
@@ -269,7 +278,14 @@ impl Server {
 
     /// Accepts connections from a socket that listens and does not block.
     /// With a context, they are over TLS.
+    /// If the context names no protocols, HTTP/2 and HTTP/1.1 are offered inside.
     pub fn listen(&self, listener: OwnedFd, tls: Option<Arc<TlsContext>>) -> io::Result<()> {
+        let tls = match tls {
+            Some(context) if self.options().streams_max > 0 => {
+                Some(Arc::new(context.offering(&["h2", "http/1.1"])))
+            }
+            tls => tls,
+        };
         // What is accepted has the options of the listener. Sockets in the file system have no such option.
         let _ = rustix::net::sockopt::set_tcp_nodelay(&listener, true);
         rustix::io::ioctl_fionbio(&listener, true)?;
@@ -464,6 +480,10 @@ impl Server {
     fn advance(&self, connection: &Arc<Connection>, scratch: &mut Scratch) -> Option<Request> {
         match connection.advance(scratch) {
             Advance::Request(request) => Some(request),
+            Advance::Stream(request) => {
+                self.rest(connection);
+                Some(request)
+            }
             Advance::Close => {
                 self.close(connection);
                 None
@@ -533,6 +553,10 @@ impl Server {
         let Some(connection) = self.find(id) else {
             return false;
         };
+        if let Some(http2) = connection.http2() {
+            let answered = http2.respond(&connection, serial, bytes);
+            return self.attend(&connection, answered);
+        }
         let closes = closes || self.common.is_stopping.load(Ordering::Relaxed);
         match connection.respond(serial, bytes, closes) {
             None => return false,
@@ -552,8 +576,12 @@ impl Server {
         closes: bool,
     ) -> Option<Arc<Handle>> {
         let connection = self.find(id)?;
-        connection.begin_response(serial, head, coding, closes)?;
         let patience = self.common.options.body_time;
+        if let Some(http2) = connection.http2() {
+            http2.begin(&connection, serial, head, coding)?;
+            return Some(http2::bodies::writer(connection, serial, patience));
+        }
+        connection.begin_response(serial, head, coding, closes)?;
         Some(body::writer(connection, serial, patience))
     }
 
@@ -562,6 +590,13 @@ impl Server {
         let Some(connection) = self.find(id) else {
             return false;
         };
+        if let Some(http2) = connection.http2() {
+            let answered = http2.finish(&connection, serial);
+            if answered.is_none() {
+                self.abort(id, serial);
+            }
+            return self.attend(&connection, answered);
+        }
         match connection.last_bytes(serial) {
             Some(bytes) => self.respond(id, serial, bytes, false),
             None => {
@@ -574,11 +609,11 @@ impl Server {
     /// Where the body of a request is read.
     pub fn body(&self, id: u64, serial: u32) -> Option<Arc<Handle>> {
         let connection = self.find(id)?;
-        Some(body::reader(
-            connection,
-            serial,
-            self.common.options.body_time,
-        ))
+        let patience = self.common.options.body_time;
+        if connection.http2().is_some() {
+            return Some(http2::bodies::reader(connection, serial, patience));
+        }
+        Some(body::reader(connection, serial, patience))
     }
 
     /// Takes the connection of a request out of the server, for another protocol: what is read from it and written to it.
@@ -595,23 +630,47 @@ impl Server {
 
     /// Ends a connection whose response cannot be completed.
     pub fn abort(&self, id: u64, serial: u32) {
-        if let Some(connection) = self.find(id)
-            && connection.is_at(serial)
-        {
+        let Some(connection) = self.find(id) else {
+            return;
+        };
+        if let Some(http2) = connection.http2() {
+            // The other streams of the connection go on.
+            let answered = http2.abort(&connection, serial);
+            self.attend(&connection, answered);
+        } else if connection.is_at(serial) {
             connection.decide(Outcome::Aborted);
             self.close(&connection);
         }
     }
 
+    /// Has a connection of HTTP/2 looked at, if what was done with one of its streams wants that; whether it was done.
+    fn attend(&self, connection: &Arc<Connection>, answered: Option<http2::Answered>) -> bool {
+        let Some(answered) = answered else {
+            return false;
+        };
+        if answered.wants_attention && connection.mark() {
+            lock(&self.ready).push_back(connection.clone());
+            self.ring();
+        }
+        true
+    }
+
     /// Why the body of a request could not be read: the status to answer with.
     pub fn fault(&self, id: u64, serial: u32) -> Option<u16> {
-        self.find(id)?.fault(serial)
+        let connection = self.find(id)?;
+        match connection.http2() {
+            Some(http2) => http2.fault(serial),
+            None => connection.fault(serial),
+        }
     }
 
     /// Whether a response was begun.
     pub fn has_begun(&self, id: u64, serial: u32) -> bool {
         self.find(id)
-            .is_none_or(|connection| connection.has_begun(serial))
+            .is_none_or(|connection| match connection.http2() {
+                Some(http2) => http2.has_begun(serial),
+                None => connection.has_begun(serial),
+            })
     }
 
     /// Who made a request, unless that is not of the Internet.
@@ -701,6 +760,7 @@ impl Server {
             timed_out: read(&self.common.counters.timed_out),
             turned_away: read(&self.common.counters.turned_away),
             accept_failures: read(&self.common.counters.accept_failures),
+            http2: read(&self.common.counters.http2),
             bytes_in: read(&self.common.counters.bytes_in),
             bytes_out: read(&self.common.counters.bytes_out),
         }

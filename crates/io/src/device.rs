@@ -10,6 +10,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use canny_sched::{Notice, Seen};
+
 use crate::handle::Handle;
 
 /// A source or sink of bytes. Every operation may be left out; it then reports `Unsupported`.
@@ -62,6 +64,8 @@ pub enum Awaited {
     Readable(Arc<OwnedFd>),
     /// A descriptor to which something can be written.
     Writable(Arc<OwnedFd>),
+    /// Another notice than the one that the device has seen, before it found that it would block.
+    Notice(Arc<Notice>, Seen),
 }
 
 /// A file in memory: one position for reading and writing, growing when written past its end.

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use canny_sched::{Interest, Notice, Wake};
+use canny_sched::{Interest, Notice, Seen, Wake};
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
@@ -562,14 +562,7 @@ impl Handle {
         let interrupt = wait.interrupt();
         let limit = look_again.or(deadline);
         let wake = match &awaited {
-            Some((descriptor, writable)) => {
-                let ready = if *writable {
-                    Interest::Writable(descriptor.as_fd())
-                } else {
-                    Interest::Readable(descriptor.as_fd())
-                };
-                canny_sched::wait(&[ready, changed], limit, interrupt)
-            }
+            Some(source) => canny_sched::wait(&[source.interest(), changed], limit, interrupt),
             None => canny_sched::wait(&[changed], limit, interrupt),
         };
         let wake = match wake {
@@ -580,21 +573,42 @@ impl Handle {
     }
 }
 
+/// What a wait is for.
+enum Source {
+    /// A descriptor, and whether it must be writable.
+    Descriptor(Arc<Descriptor>, bool),
+    Notice(Arc<Notice>, Seen),
+}
+
+impl Source {
+    fn interest(&self) -> Interest<'_> {
+        match self {
+            Source::Descriptor(descriptor, true) => Interest::Writable(descriptor.as_fd()),
+            Source::Descriptor(descriptor, false) => Interest::Readable(descriptor.as_fd()),
+            Source::Notice(notice, seen) => Interest::Notice(notice, *seen),
+        }
+    }
+}
+
 impl Backend {
-    /// The descriptor that a wait is for, and whether it must be writable. That of a device is behind it.
-    fn awaited(&self, operation: Operation) -> Option<(Arc<Descriptor>, bool)> {
+    /// What a wait is for. That of a device is behind it.
+    fn awaited(&self, operation: Operation) -> Option<Source> {
         match self {
             Backend::Descriptor { descriptor, .. } => {
-                Some((Arc::clone(descriptor), operation != Operation::Read))
+                let descriptor = Arc::clone(descriptor);
+                Some(Source::Descriptor(descriptor, operation != Operation::Read))
             }
             Backend::Device(device) => match device.waits_for()? {
                 Awaited::Handle(handle) => handle.lock().awaited(operation),
                 Awaited::Readable(descriptor) => {
-                    Some((Arc::new(Descriptor::Shared(descriptor)), false))
+                    let descriptor = Arc::new(Descriptor::Shared(descriptor));
+                    Some(Source::Descriptor(descriptor, false))
                 }
                 Awaited::Writable(descriptor) => {
-                    Some((Arc::new(Descriptor::Shared(descriptor)), true))
+                    let descriptor = Arc::new(Descriptor::Shared(descriptor));
+                    Some(Source::Descriptor(descriptor, true))
                 }
+                Awaited::Notice(notice, seen) => Some(Source::Notice(notice, seen)),
             },
             Backend::Channel(_) | Backend::Closed => None,
         }

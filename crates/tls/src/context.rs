@@ -125,6 +125,20 @@ impl TlsContext {
     }
 }
 
+impl TlsContext {
+    /// The same for a server, offering these protocols inside of the session if it names none.
+    pub fn offering(&self, protocols: &[&str]) -> TlsContext {
+        match self {
+            TlsContext::Server(config) if config.alpn_protocols.is_empty() => {
+                let mut config = ServerConfig::clone(config);
+                config.alpn_protocols = protocols.iter().map(|it| it.as_bytes().to_vec()).collect();
+                TlsContext::Server(Arc::new(config))
+            }
+            context => context.clone(),
+        }
+    }
+}
+
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }

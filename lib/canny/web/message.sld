@@ -60,6 +60,7 @@
     (define head-flag 4)
     (define upgrade-flag 8)
     (define secure-flag 16)
+    (define http2-flag 32)
 
     (define (flag-set? request flag)
       (not (= 0 (bitwise-and flag (request-flags request)))))
@@ -77,6 +78,7 @@
         (new-request #f 0 0 method
                      (bitwise-ior keeps-alive-flag
                                   (if (equal? version '(1 . 0)) 0 new-flag)
+                                  (if (equal? version '(2 . 0)) http2-flag 0)
                                   (if (eq? method 'HEAD) head-flag 0)
                                   (if secure secure-flag 0))
                      #f
@@ -121,10 +123,12 @@
              (mark (%string-index target #\? (path-start target))))
         (and mark (substring target (+ mark 1) (string-length target)))))
 
-    ;; `(1 . 0)` or `(1 . 1)`.
+    ;; `(1 . 0)`, `(1 . 1)` or `(2 . 0)`.
     (define (request-version request)
       (check-request 'request-version request)
-      (if (flag-set? request new-flag) '(1 . 1) '(1 . 0)))
+      (cond ((flag-set? request http2-flag) '(2 . 0))
+            ((flag-set? request new-flag) '(1 . 1))
+            (else '(1 . 0))))
 
     ;; Whether the client takes another response on the same connection.
     (define (request-keep-alive? request)

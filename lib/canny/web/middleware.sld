@@ -353,10 +353,15 @@
              (or port (current-error-port)))
             response))))
 
+    (define (version-name version)
+      (cond ((equal? '(1 . 1) version) "HTTP/1.1")
+            ((equal? '(2 . 0) version) "HTTP/2.0")
+            (else "HTTP/1.0")))
+
     (define (log-line format request response seconds microseconds)
       (let ((size (body-size (response-body response)))
             (user (request-attribute request 'user))
-            (version (if (equal? '(1 . 0) (request-version request)) "HTTP/1.0" "HTTP/1.1")))
+            (version (version-name (request-version request))))
         (if (eq? format 'json)
             (json->string
              `((time . ,(iso-text seconds))

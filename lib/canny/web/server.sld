@@ -13,6 +13,9 @@
 ;;; *standby*, is handed to the thread of who takes a request, to run there as soon as the handler waits, and elsewhere if it
 ;;; computes for long.  So a handler that does not wait costs no switch of tasks, and one that does holds up nobody.
 ;;;
+;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so; handlers need not know.  Each of its
+;;; streams is a request like any other.
+;;;
 ;;; | state of `standby` | there is |
 ;;; |---|---|
 ;;; | #f | nobody on standby |
@@ -228,6 +231,8 @@
     ;; The connection goes to a procedure that takes its two ports.
     (define (change-protocol request headers procedure)
       (check-argument 'run-server 1 procedure? "procedure of two ports" procedure)
+      (if (equal? '(2 . 0) (request-version request))
+          (error "a stream of HTTP/2 cannot change its protocol"))
       (let ((head (begin-response request 101 (cons '(connection . "upgrade") headers) #f #f)))
         (let ((ports (and head (%http-detach! request))))
           (if ports
@@ -390,6 +395,7 @@
                            (max-header-bytes 32768) (max-headers 100) (max-target-bytes 8192)
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
+                           (max-streams 128)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (access-log #f) (access-log-format 'common) (metrics #f)
                            (handler-timeout #f)
@@ -408,6 +414,8 @@
       (option-check 'start-server "#:max-connections" count? "a count" max-connections)
       (option-check 'start-server "#:max-connections-per-client" limit? "a count or #f"
                     max-connections-per-client)
+      (option-check 'start-server "#:max-streams" exact-nonnegative-integer? "a count or 0"
+                    max-streams)
       (option-check 'start-server "#:idle-timeout" seconds? "a number of seconds" idle-timeout)
       (option-check 'start-server "#:header-timeout" seconds? "a number of seconds"
                     header-timeout)
@@ -430,7 +438,7 @@
                                max-connections max-connections-per-client
                                idle-timeout header-timeout body-timeout
                                (log-format-number 'start-server access-log access-log-format)
-                               (and metrics #t))))
+                               (and metrics #t) max-streams)))
              (registry (if (eq? metrics #t) default-registry metrics))
              (handler (if handler-timeout (limited handler handler-timeout) handler))
              (server (make-server 'called machine listeners handler on-error #f registry
@@ -499,7 +507,8 @@
       (check-server 'server-running? server)
       (not (future-done? (server-done server))))
 
-    ;; Numbers since the start: connections now, accepted, requests, refused, timed-out, turned-away, bytes-in, bytes-out.
+    ;; Numbers since the start: connections now, accepted, requests, refused, timed-out, turned-away, http2,
+    ;; bytes-in, bytes-out.
     (define (server-statistics server)
       (check-server 'server-statistics server)
       (%http-statistics (server-machine server)))

@@ -37,7 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("io", &["sched"]),
     ("tls", &["sched", "io"]),
     ("formats", &["io"]),
-    ("http", &["io", "tls"]),
+    ("http", &["sched", "io", "tls"]),
     ("sqlite", &[]),
     ("secrets", &[]),
     (

@@ -11,15 +11,17 @@
 
 mod bodies;
 mod notes;
+mod streams;
 
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustix::net::Shutdown;
 
+use super::http2::Http2;
 use super::observer::{Outcome, Record};
 use super::stream::Stream;
 use super::{BodyCoding, Common, Request, Scratch, clock, lock};
@@ -37,13 +39,16 @@ const DIRTY: u8 = 3;
 const DISCARD_MAX: u64 = 256 * 1024;
 
 /// How long a connection that was refused is read from, so that the answer is not lost.
-const LINGER: u64 = 2000;
+pub(super) const LINGER: u64 = 2000;
 
 /// Tells a client that it may send the body.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// Milliseconds that the clock may be behind.
 const CLOCK_STEP: u64 = 20;
+
+/// The name of HTTP/2 among the protocols inside of TLS.
+const ALPN: &[u8] = b"h2";
 
 /// Bytes read at once from bodies.
 const CHUNK_BYTES: usize = 16 * 1024;
@@ -63,6 +68,8 @@ enum Phase {
     Lingering,
     /// It belongs to somebody else.
     Detached,
+    /// It speaks HTTP/2.
+    Streams,
 }
 
 /// Where a request's body stands.
@@ -121,6 +128,8 @@ pub(super) struct Connection {
     deadline: AtomicU64,
     has_expired: AtomicBool,
     inner: Mutex<Inner>,
+    /// Its streams, once it speaks HTTP/2.
+    http2: OnceLock<Box<Http2>>,
     common: Arc<Common>,
 }
 
@@ -137,6 +146,8 @@ impl std::fmt::Debug for Connection {
 pub(super) enum Advance {
     /// There is a request; its bearer is at the connection now.
     Request(Request),
+    /// The same, but there may be others: nobody is at the connection.
+    Stream(Request),
     /// Nothing to do until something happens.
     Rest,
     /// It is over.
@@ -144,13 +155,13 @@ pub(super) enum Advance {
 }
 
 /// How an attempt to write ended.
-enum Sent {
+pub(super) enum Sent {
     All,
     Some,
     Failed,
 }
 
-fn would_block(error: &io::Error) -> bool {
+pub(super) fn would_block(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
 }
 
@@ -190,6 +201,7 @@ impl Connection {
             deadline: AtomicU64::new(deadline),
             has_expired: AtomicBool::new(false),
             common,
+            http2: OnceLock::new(),
             inner: Mutex::new(Inner {
                 phase: Phase::Head,
                 serial: 0,
@@ -232,7 +244,7 @@ impl Connection {
         self.mark()
     }
 
-    fn mark(&self) -> bool {
+    pub(super) fn mark(&self) -> bool {
         let mark = |state| match state {
             IDLE => Some(QUEUED),
             BUSY => Some(DIRTY),
@@ -267,16 +279,19 @@ impl Connection {
         self.mark()
     }
 
-    fn body_time(&self) -> u64 {
+    pub(super) fn body_time(&self) -> u64 {
         self.common.options.body_time.as_millis() as u64
     }
 
-    fn set_deadline(&self, after: u64) {
+    pub(super) fn set_deadline(&self, after: u64) {
         self.deadline.store(clock() + after, Ordering::Relaxed);
     }
 
     /// Ends both directions.
     pub(super) fn shut_down(&self) {
+        if let Some(http2) = self.http2.get() {
+            http2.end();
+        }
         // It may have ended already.
         self.stream.end(Shutdown::Both);
     }
@@ -284,6 +299,10 @@ impl Connection {
     pub(super) fn advance(&self, scratch: &mut Scratch) -> Advance {
         self.state.store(BUSY, Ordering::SeqCst);
         let mut inner = lock(&self.inner);
+        if let (Phase::Streams, Some(http2)) = (inner.phase, self.http2.get()) {
+            drop(inner);
+            return http2.advance(self, scratch);
+        }
         if self.has_expired.swap(false, Ordering::SeqCst) && self.ends_by_time(&mut inner) {
             return Advance::Close;
         }
@@ -303,6 +322,11 @@ impl Connection {
                 Phase::Lingering => self.linger(scratch),
                 // Its bearer goes on.
                 Phase::Handling | Phase::Detached => Some(Advance::Rest),
+                Phase::Streams => {
+                    // Somebody has it looked at again, if it rests before that.
+                    self.mark();
+                    Some(Advance::Rest)
+                }
             };
             if let Some(next) = next {
                 return next;
@@ -314,7 +338,7 @@ impl Connection {
     fn ends_by_time(&self, inner: &mut Inner) -> bool {
         let is_late = self.deadline.load(Ordering::Relaxed) <= clock();
         match inner.phase {
-            Phase::Handling | Phase::Detached => false,
+            Phase::Handling | Phase::Detached | Phase::Streams => false,
             Phase::Writing | Phase::Discarding if !is_late => false,
             Phase::Head if !inner.unread().is_empty() => {
                 if is_late {
@@ -346,7 +370,7 @@ impl Connection {
         }
     }
 
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.stream.receive(buffer)?;
         self.common
             .counters
@@ -355,7 +379,7 @@ impl Connection {
         Ok(count)
     }
 
-    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.stream.send(bytes)?;
         self.common
             .counters
@@ -394,6 +418,10 @@ impl Connection {
         if before + count == room || self.stream.is_secure() {
             // There may be more.
             self.mark();
+            if inner.serial == 0 && self.stream.has_agreed_on(ALPN) {
+                self.begin_streams(inner, &scratch.bytes[..before + count]);
+                return None;
+            }
         }
         if before == 0 {
             inner.search = EndSearch::default();
@@ -418,6 +446,10 @@ impl Connection {
                 inner.input.clear();
                 inner.input.extend_from_slice(&scratch.bytes[..read]);
                 Some(Advance::Rest)
+            }
+            Err(_) if self.is_preface(inner, &scratch.bytes[..read]) => {
+                self.begin_streams(inner, &scratch.bytes[..read]);
+                None
             }
             Err(malformed) => {
                 self.refuse(inner, malformed, &scratch.bytes[..read]);
@@ -483,6 +515,7 @@ impl Connection {
             head,
             framing,
             is_secure: self.stream.is_secure(),
+            is_http2: false,
         }))
     }
 
@@ -585,7 +618,7 @@ impl Connection {
         }
     }
 
-    fn linger(&self, scratch: &mut Scratch) -> Option<Advance> {
+    pub(super) fn linger(&self, scratch: &mut Scratch) -> Option<Advance> {
         // So much is certainly no mistake.
         for _ in 0..64 {
             let buffer = &mut scratch.bytes[..CHUNK_BYTES];

@@ -32,6 +32,12 @@ impl Stream {
         self.tls.is_some()
     }
 
+    /// Whether both sides have agreed on this protocol inside of TLS.
+    pub(super) fn has_agreed_on(&self, protocol: &[u8]) -> bool {
+        let tls = self.tls.as_ref();
+        tls.is_some_and(|tls| lock(tls).protocol() == Some(protocol))
+    }
+
     /// Reads at least one byte; 0 is the end.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {

@@ -6,13 +6,13 @@ use std::net::{TcpListener, TcpStream};
 use super::*;
 use crate::response::{push_length, push_status};
 
-struct Bench {
-    server: Server,
-    address: SocketAddr,
-    scratch: Scratch,
+pub(super) struct Bench {
+    pub(super) server: Server,
+    pub(super) address: SocketAddr,
+    pub(super) scratch: Scratch,
 }
 
-fn bench(options: ServerOptions) -> Bench {
+pub(super) fn bench(options: ServerOptions) -> Bench {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let server = Server::new(options).unwrap();
@@ -24,7 +24,7 @@ fn bench(options: ServerOptions) -> Bench {
     }
 }
 
-fn usual() -> Bench {
+pub(super) fn usual() -> Bench {
     bench(ServerOptions::default())
 }
 
@@ -38,7 +38,7 @@ impl Bench {
     }
 
     /// The next request, its method and target; looks until there is one.
-    fn next(&mut self) -> (Request, String) {
+    pub(super) fn next(&mut self) -> (Request, String) {
         loop {
             if let Some(request) = self.server.next(&mut self.scratch) {
                 let text = |range| String::from_utf8_lossy(self.scratch.bytes(range)).into_owned();
@@ -53,13 +53,13 @@ impl Bench {
         }
     }
 
-    fn answer(&mut self, body: &str) -> String {
+    pub(super) fn answer(&mut self, body: &str) -> String {
         let (request, line) = self.next();
         self.respond(&request, body);
         line
     }
 
-    fn respond(&self, request: &Request, body: &str) -> bool {
+    pub(super) fn respond(&self, request: &Request, body: &str) -> bool {
         let mut bytes = Vec::new();
         push_status(&mut bytes, 200);
         push_length(&mut bytes, body.len() as u64);
@@ -154,7 +154,7 @@ fn what_is_no_request_is_refused_and_the_connection_ends() {
         (b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "400"),
         (b"GET / HTTP/3.0\r\n\r\n", "505"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "400"),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"),
+        (b"PRI * HTTP/2.1\r\n\r\nSM\r\n\r\n", "400"),
         (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "400"),
         (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n", "400"),
         (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", "400"),

@@ -149,6 +149,7 @@ mod request_flag {
     pub(super) const IS_HEAD: i64 = 4;
     pub(super) const UPGRADES: i64 = 8;
     pub(super) const IS_SECURE: i64 = 16;
+    pub(super) const IS_HTTP2: i64 = 32;
 }
 
 /// What a request record says of itself.
@@ -240,6 +241,7 @@ fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             _ => LogFormat::Json,
         }),
         measures: wanted.length() > 10 && wanted.field(10).is_true(),
+        streams_max: number(11).unwrap_or(usual.streams_max),
     };
     match Server::new(options) {
         Ok(server) => {
@@ -369,7 +371,8 @@ fn make_request(
         | flag(request.head.minor == 1, request_flag::IS_NEW)
         | flag(is_head, request_flag::IS_HEAD)
         | flag(framing.upgrades, request_flag::UPGRADES)
-        | flag(request.is_secure, request_flag::IS_SECURE);
+        | flag(request.is_secure, request_flag::IS_SECURE)
+        | flag(request.is_http2, request_flag::IS_HTTP2);
     let length = match framing.body {
         BodyLength::Known(length) => length as i64,
         BodyLength::Chunked | BodyLength::UntilEnd => -1,

@@ -22,6 +22,7 @@ pub(super) fn statistics(thread: &mut Thread, call: Call) -> Result<Value, Raise
         ("refused", statistics.refused),
         ("timed-out", statistics.timed_out),
         ("turned-away", statistics.turned_away),
+        ("http2", statistics.http2),
         ("accept-failures", statistics.accept_failures),
         ("bytes-in", statistics.bytes_in),
         ("bytes-out", statistics.bytes_out),

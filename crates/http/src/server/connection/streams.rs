@@ -1,0 +1,105 @@
+//! What a connection does for its streams, when it speaks HTTP/2.
+
+use std::sync::atomic::Ordering;
+
+use rustix::net::Shutdown;
+
+use super::{Connection, Inner, Phase, Sent};
+use crate::framing::Framing;
+use crate::head::RequestHead;
+use crate::server::http2::{Http2, PREFACE};
+use crate::server::{Request, ServerOptions};
+
+impl Connection {
+    /// Its streams, if it speaks HTTP/2.
+    pub(in crate::server) fn http2(&self) -> Option<&Http2> {
+        self.http2.get().map(|http2| &**http2)
+    }
+
+    /// Whether what came on a new connection is what a client that knows begins HTTP/2 with, or a part of that. Inside of TLS clients
+    /// have to agree on it before.
+    pub(super) fn is_preface(&self, inner: &Inner, bytes: &[u8]) -> bool {
+        let count = bytes.len().min(PREFACE.len());
+        inner.serial == 0
+            && inner.phase == Phase::Head
+            && !self.is_secure()
+            && self.common.options.streams_max > 0
+            && bytes[..count] == PREFACE[..count]
+    }
+
+    /// Speaks HTTP/2 from now on, these bytes being the first.
+    pub(super) fn begin_streams(&self, inner: &mut Inner, bytes: &[u8]) {
+        let counters = &self.common.counters;
+        counters.http2.fetch_add(1, Ordering::Relaxed);
+        self.http2
+            .get_or_init(|| Box::new(Http2::new(&self.common.options, bytes)));
+        inner.input = Vec::new();
+        inner.consumed = 0;
+        inner.phase = Phase::Streams;
+    }
+
+    pub(in crate::server) fn options(&self) -> &ServerOptions {
+        &self.common.options
+    }
+
+    pub(in crate::server) fn is_secure(&self) -> bool {
+        self.stream.is_secure()
+    }
+
+    pub(in crate::server) fn is_stopping(&self) -> bool {
+        self.common.is_stopping.load(Ordering::SeqCst)
+    }
+
+    /// Whether its time was found to be over since this was asked last.
+    pub(in crate::server) fn take_expiry(&self) -> bool {
+        self.has_expired.swap(false, Ordering::SeqCst)
+    }
+
+    pub(in crate::server) fn is_late(&self, now: u64) -> bool {
+        self.deadline.load(Ordering::Relaxed) <= now
+    }
+
+    /// It is looked at then, in milliseconds of the clock; 0 is never.
+    pub(in crate::server) fn set_deadline_at(&self, time: u64) {
+        self.deadline.store(time, Ordering::Relaxed);
+    }
+
+    /// Whether what was written is out.
+    pub(in crate::server) fn flush(&self) -> Sent {
+        match self.stream.flush() {
+            Ok(true) => Sent::All,
+            Ok(false) => Sent::Some,
+            Err(_) => Sent::Failed,
+        }
+    }
+
+    pub(in crate::server) fn end(&self, direction: Shutdown) {
+        self.stream.end(direction);
+    }
+
+    pub(in crate::server) fn count_refusal(&self) {
+        let counters = &self.common.counters;
+        counters.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(in crate::server) fn count_time_out(&self) {
+        let counters = &self.common.counters;
+        counters.timed_out.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(in crate::server) fn request_of_stream(
+        &self,
+        serial: u32,
+        head: RequestHead,
+        framing: Framing,
+    ) -> Request {
+        Request {
+            id: self.id,
+            serial,
+            head,
+            framing,
+            is_secure: self.is_secure(),
+            is_http2: true,
+        }
+    }
+}
