@@ -659,7 +659,7 @@ impl Server {
     pub fn fault(&self, id: u64, serial: u32) -> Option<u16> {
         let connection = self.find(id)?;
         match connection.http2() {
-            Some(http2) => http2.fault(serial),
+            Some(http2) => http2.fault(serial, connection.patience()),
             None => connection.fault(serial),
         }
     }

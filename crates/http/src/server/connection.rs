@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rustix::net::Shutdown;
 
 use super::http2::Http2;
-use super::observer::{Outcome, Record};
+use super::observer::{Outcome, Record, Version};
 use super::stream::Stream;
 use super::{BodyCoding, Common, Request, Scratch, clock, lock};
 use crate::chunked::ChunkReader;
@@ -492,7 +492,7 @@ impl Connection {
         }
         inner.sent = 0;
         if let Some(observer) = &self.common.observer {
-            inner.record = Some(observer.begin(bytes, &head));
+            inner.record = Some(observer.begin(bytes, &head, Version::of_minor(head.minor)));
         }
         inner.phase = Phase::Handling;
         inner.serial = inner.serial.wrapping_add(1) & 0x0FFF_FFFF;
@@ -640,16 +640,19 @@ impl Connection {
         Connection::is_current(&lock(&self.inner), serial)
     }
 
+    /// Milliseconds that somebody waits for more of a body; the clock is coarse, and was not read by who waits.
+    pub(super) fn patience(&self) -> u64 {
+        let time = self.common.options.body_time.as_millis() as u64;
+        time.saturating_sub(CLOCK_STEP)
+    }
+
     pub(super) fn fault(&self, serial: u32) -> Option<u16> {
         let inner = lock(&self.inner);
         if !Connection::is_current(&inner, serial) {
             return None;
         }
-        // The clock is coarse, and was not read by who waited.
-        let patience = self.common.options.body_time.as_millis() as u64;
-        let is_slow =
-            |since: u64| clock().saturating_sub(since) >= patience.saturating_sub(CLOCK_STEP);
-        let slow = inner.awaits_since.filter(|since| is_slow(*since));
+        let is_slow = |since: &u64| clock().saturating_sub(*since) >= self.patience();
+        let slow = inner.awaits_since.filter(is_slow);
         let fault = inner.fault.or(slow.map(|_| Fault::Slow))?;
         Some(fault.status())
     }

@@ -18,6 +18,7 @@ mod blocks;
 pub(super) mod bodies;
 mod exchange;
 mod messages;
+pub(super) mod note;
 mod pipe;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use h2::{Reason, RecvStream};
 use rustix::net::Shutdown;
 
 use super::connection::{Advance, Connection, LINGER, Sent, would_block};
+use super::observer::Outcome;
 use super::{BodyCoding, Request, Scratch, ServerOptions, clock, lock};
 use crate::framing::{BodyLength, Framing};
 use crate::head::{Fault, Malformed, RequestHead};
@@ -243,14 +245,25 @@ impl Http2 {
     /// Tells the client that it does not get a response, or not all of it.
     pub(super) fn abort(&self, connection: &Connection, serial: u32) -> Option<Answered> {
         let mut inner = lock(&self.inner);
-        inner.handled(serial)?.reset(Reason::INTERNAL_ERROR);
+        let exchange = inner.handled(serial)?;
+        exchange.decide(Outcome::Aborted);
+        exchange.reset(Reason::INTERNAL_ERROR);
         inner.exchanges.remove(&serial);
         Some(inner.conclude(connection, false))
     }
 
-    pub(super) fn fault(&self, serial: u32) -> Option<u16> {
+    /// Why the body of a request could not be read; who waits has this patience.
+    pub(super) fn fault(&self, serial: u32, patience: u64) -> Option<u16> {
         let mut inner = lock(&self.inner);
-        inner.handled(serial)?.fault.map(Fault::status)
+        inner.handled(serial)?.reason(patience).map(Fault::status)
+    }
+
+    /// The connection has ended, and so have its streams.
+    pub(super) fn conclude(&self, outcome: Outcome) {
+        for exchange in lock(&self.inner).exchanges.values_mut() {
+            exchange.decide(outcome);
+            exchange.note = None;
+        }
     }
 
     pub(super) fn has_begun(&self, serial: u32) -> bool {
@@ -350,11 +363,13 @@ impl Inner {
             let mut exchange = Box::new(Exchange::new(respond, receive, expects));
             match read {
                 Ok((head, framing)) => {
+                    exchange.note = connection.note_of_stream(&scratch.bytes, &head);
                     self.exchanges.insert(serial, exchange);
                     return Some(connection.request_of_stream(serial, head, framing));
                 }
                 Err(malformed) => {
                     connection.count_refusal();
+                    exchange.note = connection.note_of_refused_stream();
                     let status = malformed.fault.status();
                     let progress =
                         exchange.answer(&plain_response(status, &format!("{malformed}\n")));
@@ -368,9 +383,7 @@ impl Inner {
     /// What becomes of a stream after its whole response was given.
     fn answered(&mut self, connection: &Connection, serial: u32, progress: Progress) {
         match progress {
-            Progress::Done | Progress::Failed => {
-                self.exchanges.remove(&serial);
-            }
+            Progress::Done | Progress::Failed => self.drop_exchange(serial, progress),
             Progress::Some | Progress::None => {
                 if let Some(exchange) = self.exchanges.get_mut(&serial) {
                     exchange.is_complete = true;
@@ -378,6 +391,14 @@ impl Inner {
                     self.writing.push(serial);
                 }
             }
+        }
+    }
+
+    fn drop_exchange(&mut self, serial: u32, progress: Progress) {
+        if let Some(mut exchange) = self.exchanges.remove(&serial)
+            && progress == Progress::Done
+        {
+            exchange.decide(Outcome::Complete);
         }
     }
 
@@ -397,7 +418,7 @@ impl Inner {
             has_proceeded |= progress != Progress::None;
             if matches!(progress, Progress::Done | Progress::Failed) {
                 let serial = self.writing.swap_remove(index);
-                self.exchanges.remove(&serial);
+                self.drop_exchange(serial, progress);
             } else {
                 index += 1;
             }
@@ -533,6 +554,7 @@ impl Inner {
             };
             if is_late(exchange.deadline) {
                 connection.count_time_out();
+                exchange.decide(Outcome::TimedOut);
                 exchange.reset(Reason::CANCEL);
                 self.exchanges.remove(&serial);
                 self.writing.swap_remove(index);

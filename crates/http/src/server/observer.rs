@@ -12,6 +12,31 @@ use super::journal::{Entry, Journal};
 use super::measurements::{Measurements, method_index};
 use crate::head::RequestHead;
 
+/// The version of HTTP of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    Old,
+    One,
+    Two,
+}
+
+impl Version {
+    pub(super) fn of_minor(minor: u8) -> Version {
+        match minor {
+            0 => Version::Old,
+            _ => Version::One,
+        }
+    }
+
+    pub(super) fn digits(self) -> &'static str {
+        match self {
+            Version::Old => "1.0",
+            Version::One => "1.1",
+            Version::Two => "2.0",
+        }
+    }
+}
+
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -124,7 +149,7 @@ pub(super) struct Record {
     texts: Texts,
     method: usize,
     is_request: bool,
-    minor: u8,
+    version: Version,
     /// Of the response; 0 while there is none.
     status: u16,
     /// Bytes of the connection before the response's body.
@@ -179,7 +204,7 @@ impl Observer {
     }
 
     /// A head was taken.
-    pub(super) fn begin(&self, bytes: &[u8], head: &RequestHead) -> Box<Record> {
+    pub(super) fn begin(&self, bytes: &[u8], head: &RequestHead, version: Version) -> Box<Record> {
         if let Some(measurements) = &self.measurements {
             measurements.begin();
         }
@@ -191,7 +216,7 @@ impl Observer {
             },
             method: method_index(&bytes[head.method.clone()]),
             is_request: true,
-            minor: head.minor,
+            version,
             status: 0,
             head_bytes: 0,
             request_id: None,
@@ -210,7 +235,7 @@ impl Observer {
             texts,
             method: method_index(b""),
             is_request: false,
-            minor: 1,
+            version: Version::One,
             status: 0,
             head_bytes: 0,
             request_id: None,
@@ -250,7 +275,7 @@ impl Observer {
                 texts: &record.texts,
                 is_request: record.is_request,
                 peer,
-                minor: record.minor,
+                version: record.version,
                 status: record.status,
                 bytes: sent.saturating_sub(record.head_bytes),
                 duration,

@@ -78,6 +78,10 @@ impl Connection {
 
     /// The connection has ended, and so has what it was at.
     pub(in crate::server) fn conclude(&self, outcome: Outcome) {
+        if let Some(http2) = self.http2() {
+            http2.conclude(outcome);
+            return;
+        }
         let mut inner = lock(&self.inner);
         let is_part_of_head = inner.phase == Phase::Head && !inner.unread().is_empty();
         if let (true, None, Some(observer)) =

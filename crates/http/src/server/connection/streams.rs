@@ -7,7 +7,9 @@ use rustix::net::Shutdown;
 use super::{Connection, Inner, Phase, Sent};
 use crate::framing::Framing;
 use crate::head::RequestHead;
+use crate::server::http2::note::Note;
 use crate::server::http2::{Http2, PREFACE};
+use crate::server::observer::{Outcome, Record, Version};
 use crate::server::{Request, ServerOptions};
 
 impl Connection {
@@ -75,6 +77,32 @@ impl Connection {
 
     pub(in crate::server) fn end(&self, direction: Shutdown) {
         self.stream.end(direction);
+    }
+
+    /// What the observer is told of a stream with this head.
+    pub(in crate::server) fn note_of_stream(
+        &self,
+        bytes: &[u8],
+        head: &RequestHead,
+    ) -> Option<Note> {
+        let observer = self.common.observer.as_ref()?;
+        let record = observer.begin(bytes, head, Version::Two);
+        Some(self.note(record))
+    }
+
+    /// The same of one whose head was refused; of what it was nothing is kept.
+    pub(in crate::server) fn note_of_refused_stream(&self) -> Option<Note> {
+        let observer = self.common.observer.as_ref()?;
+        Some(self.note(observer.begin_refused(b"", Outcome::Refused)))
+    }
+
+    fn note(&self, record: Box<Record>) -> Note {
+        Note {
+            common: self.common.clone(),
+            peer: self.peer,
+            record,
+            sent: 0,
+        }
     }
 
     pub(in crate::server) fn count_refusal(&self) {

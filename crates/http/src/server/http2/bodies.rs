@@ -12,8 +12,8 @@ use canny_sched::{Notice, Seen};
 
 use super::Http2;
 use crate::head::Fault;
-use crate::server::connection::Connection;
-use crate::server::{BodyCoding, lock};
+use crate::server::connection::{Connection, would_block};
+use crate::server::{BodyCoding, clock, lock};
 
 /// So much is taken at once from who writes.
 const WRITE_MAX: usize = 64 * 1024;
@@ -35,6 +35,12 @@ impl Http2 {
         let exchange = inner.handled(serial).ok_or_else(|| over("request"))?;
         exchange.invite();
         let outcome = exchange.read(buffer, connection.options().body_max);
+        match &outcome {
+            Err(error) if would_block(error) => {
+                exchange.awaits_since.get_or_insert_with(clock);
+            }
+            _ => exchange.awaits_since = None,
+        }
         // The other side learns how much more it may send.
         inner.settle(connection, false);
         outcome
@@ -117,6 +123,7 @@ impl super::exchange::Exchange {
         if let BodyCoding::Known(left) = &mut self.coding {
             *left -= bytes.len() as u64;
         }
+        self.note_sent(bytes.len());
         Ok(bytes.len())
     }
 }

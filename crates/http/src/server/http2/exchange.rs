@@ -10,8 +10,10 @@ use h2::{Reason, RecvStream, SendStream};
 use http::{Response, StatusCode};
 
 use super::messages::response_of;
+use super::note::Note;
 use crate::head::Fault;
-use crate::server::BodyCoding;
+use crate::server::observer::Outcome;
+use crate::server::{BodyCoding, clock};
 
 /// So much of a request's body that nobody has read is thrown away before the stream is reset.
 const DISCARD_MAX: usize = 256 * 1024;
@@ -48,6 +50,9 @@ pub(super) struct Exchange {
     /// When it takes too long to go out.
     pub(super) deadline: u64,
     signal: Option<Arc<Signal>>,
+    /// Since when somebody has waited for more of the body of the request.
+    pub(super) awaits_since: Option<u64>,
+    pub(super) note: Option<Note>,
 }
 
 /// How far a response has got.
@@ -84,12 +89,41 @@ impl Exchange {
             is_complete: false,
             deadline: 0,
             signal: None,
+            awaits_since: None,
+            note: None,
         }
     }
 
     /// Who waits for the stream waits for this.
     pub(super) fn signal(&mut self) -> Arc<Signal> {
         self.signal.get_or_insert_default().clone()
+    }
+
+    /// What becomes of it, for the observer, unless that is decided.
+    pub(super) fn decide(&mut self, outcome: Outcome) {
+        if let Some(note) = &mut self.note {
+            note.decide(outcome);
+        }
+    }
+
+    /// So much of the body of the response was taken.
+    pub(super) fn note_sent(&mut self, count: usize) {
+        if let Some(note) = &mut self.note {
+            note.sent += count as u64;
+        }
+    }
+
+    fn note_answer(&mut self, head: &[u8]) {
+        if let Some(note) = &mut self.note {
+            note.answer(head);
+        }
+    }
+
+    /// Why the body of the request could not be read.
+    pub(super) fn reason(&self, patience: u64) -> Option<Fault> {
+        let is_slow = |since: &u64| clock().saturating_sub(*since) >= patience;
+        let slow = self.awaits_since.filter(is_slow).map(|_| Fault::Slow);
+        self.fault.or(slow)
     }
 
     /// Begins a whole response, in the form of HTTP/1.
@@ -99,6 +133,7 @@ impl Exchange {
             return Progress::Failed;
         };
         let body = &bytes[length..];
+        self.note_answer(&bytes[..length]);
         self.has_begun = true;
         match self.respond.send_response(response, body.is_empty()) {
             Ok(_) if body.is_empty() => self.discard(),
@@ -129,9 +164,11 @@ impl Exchange {
                 room => room,
             };
             let part = self.pending.split_to(room.min(self.pending.len()));
+            let count = part.len();
             if send.send_data(part, self.pending.is_empty()).is_err() {
                 return Progress::Failed;
             }
+            self.note_sent(count);
             progress = Progress::Some;
         }
         self.discard()
@@ -168,6 +205,7 @@ impl Exchange {
             return None;
         }
         let is_last = coding == BodyCoding::Ignored;
+        self.note_answer(head);
         let send = self.respond.send_response(response, is_last).ok()?;
         self.send = Some(send).filter(|_| !is_last);
         self.coding = coding;
