@@ -35,7 +35,12 @@ fn suite(name: &str) -> Canny {
 
 #[test]
 fn its_libraries_do_what_they_say() {
-    for name in ["markup.scm", "differences.scm", "store.scm"] {
+    for name in [
+        "markup.scm",
+        "differences.scm",
+        "store.scm",
+        "application.scm",
+    ] {
         passes(suite(name));
     }
 }

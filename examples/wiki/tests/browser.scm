@@ -8,7 +8,8 @@
 (define browser-path (find-browser))
 (define pictures (get-environment-variable "WIKI_PICTURES"))
 
-(define widths '((390 844) (1280 860)))
+;; The first is that of small phones, of which there are no pictures.
+(define widths '((360 740) (390 844) (1280 860)))
 
 (define evil "<img src=x onerror=alert(1)><script>alert(2)</script>")
 
@@ -26,13 +27,16 @@
   (define* (look tab name #:key (dark? #f))
     (for-each
      (lambda (size)
-       (let ((picture (string-append name "-" (number->string (car size)) (if dark? "-dark" ""))))
+       (let ((picture (string-append
+                       (string-map (lambda (char) (if (char=? char #\/) #\_ char)) name) "-"
+                       (number->string (car size)) (if dark? "-dark" ""))))
          (apply set-viewport tab size)
          (set-dark! tab dark?)
          (evaluate tab "scrollTo(0, 0)")
          (test (string-append picture " fits") #t
-               (evaluate tab "document.documentElement.scrollWidth <= innerWidth"))
-         (if pictures (screenshot tab (path-join pictures (string-append picture ".png"))))))
+               (<= (evaluate tab "document.documentElement.scrollWidth") (car size)))
+         (if (and pictures (> (car size) 360))
+             (screenshot tab (path-join pictures (string-append picture ".png"))))))
      widths)
     (set-dark! tab #f)
     (test (string-append name " is accessible") '#("en" 1 1 0 0)
@@ -154,6 +158,33 @@
                       (evaluate bob "[document.scripts.length, document.querySelectorAll('[onerror]').length]")))
               '("/recent" "/pages" "/wanted" "/search?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E"
                 "/search?q=onerror")))
+
+  (test-group "what is wide stays in its place"
+    (go ann (at "/settings"))
+    (fill ann "#wiki" (make-string 40 #\w))
+    (fill ann "#name" (make-string 40 #\W))
+    (click ann "form[action='/settings/accounts'] button")
+    (test #t (exists? ann ".notice code"))
+    (look ann "settings-made")
+    (fill ann "#wiki" (make-string 40 #\w))
+    (click ann "form[action='/settings'] button")
+    (go ann (at (string-append "/wiki/" (make-string 100 #\W) "/edit")))
+    (let ((long (make-string 300 #\m)))
+      (write! ann (string-append "# " long "\n\n" long "\n\n`" long "`\n\n[[" (make-string 100 #\m)
+                                 "]]\n\n```\n" long
+                                 "\n```\n\n> - " long "\n\n| " long " | " long " |\n")))
+    (look ann "wide")
+    (for-each (lambda (path)
+                (go ann (at path))
+                (look ann path))
+              '("/recent" "/pages" "/wanted" "/search?q=mmm" "/nowhere"))
+    (go ann (string-append (at (string-append "/wiki/" (make-string 100 #\W))) "/history"))
+    (look ann "wide-history")
+    (go ann (string-append (at (string-append "/wiki/" (make-string 100 #\W))) "/edit"))
+    (fill ann "#comment" (make-string 200 #\m))
+    (write! ann (make-string 3000 #\m))
+    (go ann (string-append (at (string-append "/wiki/" (make-string 100 #\W))) "/changes"))
+    (look ann "wide-changes"))
 
   (test-group "feed"
     (test #t (evaluate ann "document.querySelector('link[type=\"application/atom+xml\"]').href.endsWith('/feed.atom')"))

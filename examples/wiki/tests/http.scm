@@ -135,9 +135,11 @@
     (test 403
           (page-status (http-post (string-append url "/wiki/Tea/edit") #:body '(("text" . "x")))))
     (let ((before (page-text (visit guest "/wiki/Tea"))))
-      (test 403 (page-status
-                 (submit bob "/wiki/Tea/edit" "/wiki/Tea/edit"
-                         '(("text" . "x") ("csrf-token" . "y")))))
+      ;; What was written can still be copied.
+      (let ((page (submit bob "/wiki/Tea/edit" "/wiki/Tea/edit"
+                          '(("text" . "lost & <b>found") ("csrf-token" . "y")))))
+        (test '(403 ("lost & <b>found"))
+              (list (page-status page) (map sxml-text (select page "//textarea")))))
       (test before (page-text (visit guest "/wiki/Tea"))))
     (test 403 (page-status (submit bob "/wiki/Tea/edit" "/sign-out" '(("csrf-token" . ""))))))
 
@@ -152,7 +154,24 @@
                                (page-status (visit ann "/wiki/Garden/history"))))
     (submit ann "/settings" "/settings" '(("wiki" . "Ours") ("registration" . "closed")))
     (test 404 (page-status (visit guest "/sign-up")))
-    (test #f (has? (visit guest "/sign-in") "Sign up")))
+    (test #f (has? (visit guest "/sign-in") "Sign up"))
+    (let* ((page (submit ann "/settings" "/settings/accounts" '(("name" . "Cleo"))))
+           (cleo (make-visitor url))
+           (sign-in (lambda (page)
+                      (page-path
+                       (submit cleo "/sign-in" "/sign-in"
+                               `(("name" . "Cleo")
+                                 ("password" . ,(car (select page "//div[@class='notice']//code/text()")))))))))
+      (test "/" (sign-in page))
+      (test 200 (page-status (visit cleo "/account")))
+      (test #t (has? (submit cleo "/account" "/account"
+                             '(("old" . "wrong") ("password" . "something new")))
+                     "The password so far is wrong"))
+      (let ((page (submit ann "/settings" "/settings/passwords" '(("name" . "Cleo")))))
+        (test "/sign-in" (page-path (visit cleo "/account")))
+        (test "/" (sign-in page)))
+      (test 403 (page-status (submit cleo "/account" "/sign-out" '(("csrf-token" . "x")))))
+      (test 404 (page-status (submit ann "/settings" "/settings/passwords" '(("name" . "Ann")))))))
 
   (test-group "pictures"
     (define (send visitor bytes name)

@@ -9,7 +9,7 @@
           (canny web message) (canny web router) (canny web middleware) (canny web sessions)
           (canny web bodies) (canny web multipart) (canny web uri)
           (only (canny web headers) entity-tag-matches?)
-          (except (canny web password) random-bytes)
+          (only (canny web password) hash-password password-matches? random-token)
           (wiki titles) (wiki markup) (wiki differences) (wiki store) (wiki views) (wiki style)
           (wiki welcome))
   (begin
@@ -20,6 +20,7 @@
     (define form-bytes-max 4000000)
 
     (define changes-at-once 60)
+    (define revisions-at-once 200)
 
     ;;; The request's surroundings
 
@@ -65,7 +66,7 @@
                      #:headers `((content-type . (text/html (charset . "utf-8")))
                                  (cache-control . ,(if (user-of request)
                                                        '((no-store . #t))
-                                                       '((no-cache . #t)))))
+                                                       '((private . #t) (no-cache . #t)))))
                      #:body (view (frame-of request))))
 
     (define* (see-other request url #:optional (notice #f))
@@ -199,8 +200,17 @@
                 (lambda (frame) (merge-view frame title now text merged conflicts comment))))))
 
     (define (show-history request body)
-      (let* ((store (store-of request)) (found (existing-page request)))
-        (page request 200 (lambda (frame) (history-view frame found (page-history store found))))))
+      (let* ((found (existing-page request))
+             (before (base-number (query-value request "before")))
+             (changes (page-history (store-of request) found #:limit revisions-at-once
+                                    #:before (and (> before 0) before)))
+             (oldest (if (pair? changes) (change-number (last changes)) 1)))
+        (page request 200
+              (lambda (frame)
+                (history-view frame found changes
+                              (and (> oldest 1)
+                                   (string-append (page-url (page-title found) "history")
+                                                  "?before=" (number->string oldest))))))))
 
     (define (show-revision request body)
       (let* ((store (store-of request))
@@ -516,9 +526,30 @@
                               (set-password! (store-of request) user (hash-password password)))
               (see-other request "/account" "The password was changed.")))))
 
-    (define* (show-settings request body #:key (status 200) (error #f))
+    (define* (show-settings request body #:key (status 200) (error #f) (made #f))
       (page request status
-            (lambda (frame) (settings-view frame (all-users (store-of request)) error))))
+            (lambda (frame) (settings-view frame (all-users (store-of request)) error made))))
+
+    ;; Makes an account for somebody, with a password by chance.
+    (define (give-account request body)
+      (let* ((name (clean-title (field request "name")))
+             (problem (name-problem name))
+             (password (random-token 16))
+             (user (and (not problem)
+                        (add-user! (store-of request) name (hash-password password)))))
+        (if user
+            (show-settings request body #:made (cons name password))
+            (show-settings request body #:status 422
+                           #:error (or problem "Somebody has that name already.")))))
+
+    ;; Gives somebody who has forgotten it a new password, which ends all sessions with the old one.
+    (define (give-password request body)
+      (let* ((store (store-of request))
+             (user (find-user store (field request "name")))
+             (password (random-token 16)))
+        (if (or (not user) (user-administrator? user)) (not-found))
+        (set-password! store user (hash-password password))
+        (show-settings request body #:made (cons (user-name user) password))))
 
     (define (change-settings request body)
       (let ((store (store-of request)))
@@ -606,7 +637,8 @@
                   (response-with-body
                    (response-with-header response 'content-type
                                          '(text/html (charset . "utf-8")))
-                   (error-view (make-frame (wiki-title store) #f #f #f #f "") status title text)))
+                   (error-view (make-frame (wiki-title store) #f #f #f #f "") status title text
+                               (form-value request "text" ""))))
                 response)))))
 
     ;; Also where the database is what is broken.
@@ -655,6 +687,8 @@
          (POST "/account" (for-users (limited change-password)))
          (GET "/settings" (for-administrators show-settings))
          (POST "/settings" (for-administrators change-settings))
+         (POST "/settings/accounts" (for-administrators give-account))
+         (POST "/settings/passwords" (for-administrators give-password))
          (GET "/health" health)
          (GET "/style.css" (fixed 'text/css stylesheet))
          (GET "/icon.svg" (fixed 'image/svg+xml icon)))))

@@ -22,7 +22,7 @@
           picture-name picture-type picture-size picture-author picture-written add-picture!
           picture-bytes all-pictures
           delete-picture!)
-  (import (canny base) (canny sqlite) (canny text) (canny base64) (canny crypto)
+  (import (canny base) (canny sqlite) (canny text) (canny json) (canny base64) (canny crypto)
           (wiki titles) (wiki markup))
   (begin
 
@@ -320,12 +320,13 @@
     (define (rows->changes rows)
       (map (lambda (row) (apply make-change (vector->list row))) rows))
 
-    ;; All revisions of a page, the newest first.
-    (define (page-history store page)
+    ;; The newest revisions of a page, at most so many, older than one if its number is given.
+    (define* (page-history store page #:key (limit 1000) (before #f))
       (reading store (db)
         (rows->changes
-         (query db (string-append change-columns "where page = ? order by number desc")
-                (page-id page)))))
+         (query db (string-append change-columns
+                                  "where page = ? and number < ? order by number desc limit ?")
+                (page-id page) (or before 9000000000000000) limit))))
 
     ;; The newest changes of pages that are there, at most so many, older than a change if its number is given.
     (define* (recent-changes store limit #:key (before #f))
@@ -347,10 +348,11 @@
     ;; Those of some titles that no page has.
     (define (missing-titles store candidates)
       (reading store (db)
-        (filter (lambda (title)
-                  (not (query-value db "select 1 from pages where key = ? and deleted = 0"
-                                    (title-key title))))
-                candidates)))
+        (let ((there (titles
+                      (query db "select key from pages
+                                 where deleted = 0 and key in (select value from json_each(?))"
+                             (json->string (list->vector (map title-key candidates)))))))
+          (remove (lambda (title) (member (title-key title) there)) candidates))))
 
     ;; The titles of the pages that link to one.
     (define (backlinks store title)

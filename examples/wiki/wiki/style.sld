@@ -27,11 +27,12 @@
 }
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-padding-top: 1rem; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 400 1rem/1.5 var(--sans); overflow-wrap: break-word; min-height: 100vh; display: flex; flex-direction: column; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 400 1rem/1.5 var(--sans); overflow-wrap: anywhere; min-height: 100vh; display: flex; flex-direction: column; }
 a { color: var(--accent); text-decoration-thickness: .06em; text-underline-offset: .18em; }
 a:hover { text-decoration-thickness: .12em; }
 .missing { color: var(--wanted); text-decoration-style: dotted; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 3px; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .skip { position: absolute; left: -100vw; background: var(--sheet); padding: .75rem 1rem; z-index: 1; }
 .skip:focus { left: .5rem; top: .5rem; }
 h1, h2, h3, h4 { font-family: var(--serif); font-weight: 600; line-height: 1.2; text-wrap: balance; }
@@ -49,7 +50,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.125rem; margin: 0; align-
 .account { margin-left: auto; }
 .search { display: flex; flex: 1 1 12rem; max-width: 22rem; }
 .search input { border-radius: 6px 0 0 6px; border-right: 0; padding: .375rem .75rem; background: var(--paper); }
-.search button { border-radius: 0 6px 6px 0; padding: .375rem .75rem; background: var(--paper); color: var(--soft); border-color: var(--line); font-weight: 400; }
+.search button { flex: none; overflow-wrap: normal; border-radius: 0 6px 6px 0; padding: .375rem .75rem; background: var(--paper); color: var(--soft); border-color: var(--line); font-weight: 400; }
 .search button:hover { color: var(--ink); background: var(--tint); }
 
 .columns { width: 100%; max-width: 65.5rem; margin: 0 auto; padding: 1.25rem 1.25rem 3rem; flex: 1; }
@@ -89,7 +90,7 @@ code { background: var(--code); border-radius: 4px; padding: .1em .35em; }
 pre { background: var(--code); border-radius: 8px; padding: .875rem 1rem; overflow-x: auto; line-height: 1.5; font-size: .875rem; }
 pre code { background: none; padding: 0; font-size: inherit; }
 pre.source { white-space: pre-wrap; }
-.table { overflow-x: auto; }
+.table { overflow-x: auto; overflow-wrap: normal; }
 table { border-collapse: collapse; font-family: var(--sans); font-size: .9375rem; }
 th, td { text-align: left; vertical-align: top; padding: .4375rem .875rem .4375rem 0; border-bottom: 1px solid var(--line); }
 th { border-bottom: 2px solid var(--line); }
@@ -116,7 +117,7 @@ textarea { font-family: var(--mono); font-size: max(1rem, .9375rem); line-height
 input:focus, textarea:focus { outline: 3px solid var(--accent); outline-offset: -1px; }
 input[type=radio], input[type=checkbox] { width: 1.125rem; height: 1.125rem; accent-color: var(--accent); margin: 0; flex: none; }
 .check { display: flex; align-items: center; gap: .625rem; font-weight: 400; }
-button, .button { display: inline-block; background: var(--accent); color: var(--on-accent); border: 1px solid var(--accent); border-radius: 6px; padding: .5rem 1.125rem; font-weight: 600; font-size: .9375rem; line-height: 1.5; text-decoration: none; cursor: pointer; }
+button, .button { overflow-wrap: break-word; display: inline-block; background: var(--accent); color: var(--on-accent); border: 1px solid var(--accent); border-radius: 6px; padding: .5rem 1.125rem; font-weight: 600; font-size: .9375rem; line-height: 1.5; text-decoration: none; cursor: pointer; }
 button:hover, .button:hover { filter: brightness(1.12); }
 .quiet { background: transparent; color: var(--accent); border-color: var(--line); }
 .quiet:hover { background: var(--tint); filter: none; }
@@ -147,7 +148,7 @@ main > h2 { font-size: 1.125rem; margin: 2rem 0 .25rem; }
 .what > a:first-child, .entries > li > a:first-child { font: 600 1.0625rem/1.4 var(--serif); }
 .comment { color: var(--soft); font-style: italic; font-size: .9375rem; }
 .history { padding: 0; margin: 0; list-style: none; }
-.history li { display: flex; gap: 1rem; align-items: baseline; }
+.history li { display: flex; gap: 1rem; align-items: center; }
 .choices { display: flex; gap: .75rem; flex: none; }
 .choice { display: flex; align-items: center; gap: .375rem; margin: 0; font-weight: 400; font-size: .8125rem; color: var(--soft); }
 .history time { font-size: 1rem; color: inherit; }
@@ -202,7 +203,7 @@ footer ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 auto; ma
   .bar .account { order: 0; }
   .bar .account ul { gap: 0 .875rem; }
   .bar nav a, .bar nav .plain { padding: .5rem 0; }
-  .history li { flex-direction: column; gap: .25rem; }
+  .history li { flex-direction: column; align-items: flex-start; gap: .25rem; }
   .line { padding: .0625rem .5rem; }
   .line .mark { flex-basis: 1.125em; }
 }

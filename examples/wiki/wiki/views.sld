@@ -353,8 +353,12 @@
     (define (comment-view comment)
       (and (not (string-null? comment)) (html (span (@ (class "comment")) ,comment))))
 
-    (define (history-view frame page changes)
-      (let ((title (page-title page)) (newest (page-number page)))
+    ;; Some revisions; `older` is the address of those before, or #f.
+    (define (history-view frame page changes older)
+      (let* ((title (page-title page))
+             (numbers (map change-number changes))
+             (newest (if (pair? numbers) (car numbers) 0))
+             (one-before (if (> (length numbers) 1) (cadr numbers) newest)))
         (define (choice name number checked? label)
           `(label (@ (class "choice"))
                   (input (@ (type "radio") (name ,name) (value ,number) (checked ,checked?)))
@@ -362,7 +366,7 @@
         (define (row change)
           (let ((number (change-number change)))
             `(li (span (@ (class "choices"))
-                       ,(choice "from" number (= number (max 1 (- newest 1))) "old")
+                       ,(choice "from" number (= number one-before) "old")
                        ,(choice "to" number (= number newest) "new"))
                  (span (@ (class "what"))
                        (a (@ (href ,(revision-url title number)))
@@ -378,7 +382,11 @@
                       `(form (@ (action ,(page-url title "changes")))
                              (ol (@ (class "history") (reversed #t)) ,@(map row changes))
                              (p (@ (class "buttons"))
-                                (button "Compare what is marked")))))))
+                                (button "Compare what is marked")
+                                ,(older-link older "Older revisions")))))))
+
+    (define (older-link older text)
+      (and older (html (a (@ (class "button quiet") (href ,older) (rel "next")) ,text))))
 
     (define (changes-view frame page from to)
       (let ((title (page-title page)))
@@ -481,8 +489,7 @@
       (layout frame "Recent changes"
               (list (heading "Recent changes")
                     (if (null? changes) (html (p "Nothing has been written yet.")) (days changes))
-                    (and older (html (p (a (@ (class "button quiet") (href ,older) (rel "next"))
-                                           "Older changes")))))))
+                    (and older (html (p ,(older-link older "Older changes")))))))
 
     ;; All titles under their first letters.
     (define (pages-view frame titles)
@@ -667,10 +674,16 @@
                          "You will be signed out everywhere else.")
                       (p (@ (class "buttons")) (button "Change"))))))
 
-    (define (settings-view frame users error)
+    ;; `made` is a name and a password that were made just now, or #f.
+    (define (settings-view frame users error made)
       (layout frame "Settings"
               `((form (@ (class "narrow") (method "post") (action "/settings"))
                       ,(heading "Settings")
+                      ,(and made
+                            (html (div (@ (class "notice") (role "status"))
+                                       (p (strong ,(car made)) " signs in with the password "
+                                          (code ,(cdr made)))
+                                       (p "It is shown this one time. It can be changed after signing in."))))
                       ,(problem error)
                       ,(token frame)
                       ,(field "wiki" "Name of the wiki" "text" (frame-name frame) '(maxlength "40"))
@@ -687,16 +700,35 @@
                                            (span (@ (class "fine"))
                                                  ,(and (user-administrator? user)
                                                        "administrator, ")
-                                                 "since " ,(time-text (user-created user)))))
-                                    users))))))
+                                                 "since " ,(time-text (user-created user)))
+                                           ,(and (not (user-administrator? user))
+                                                 (new-password-form frame (user-name user)))))
+                                    users)))
+                (form (@ (class "narrow") (method "post") (action "/settings/accounts"))
+                      ,(token frame)
+                      ,(field "name" "Another account" "text" #f '(maxlength "40")
+                              '(autocomplete "off"))
+                      (p (@ (class "buttons")) (button (@ (class "quiet")) "Make it"))))))
+
+    (define (new-password-form frame name)
+      `(form (@ (method "post") (action "/settings/passwords"))
+             ,(token frame)
+             (input (@ (type "hidden") (name "name") (value ,name)))
+             (button (@ (class "plain")) "Give a new password"
+                     (span (@ (class "unseen")) " to " ,name))))
 
     ;;; What went wrong
 
-    (define (error-view frame status title text)
+    ;; What somebody had written, which is not to be lost, is shown if it is no empty text.
+    (define (error-view frame status title text written)
       (layout frame title
               (html (div (@ (class "error"))
                          (p (@ (class "status") (aria-hidden "true")) ,status)
                          (h1 ,title)
                          (p ,text)
-                         (p (a (@ (class "button") (href "/")) "To the first page"))))
+                         (p (a (@ (class "button") (href "/")) "To the first page")))
+                    ,(and (not (string-null? written))
+                          `(section (label (@ (for "written")) "What you had written")
+                                    (textarea (@ (id "written") (rows "14") (readonly #t))
+                                              ,written))))
               #:bare? #t))))

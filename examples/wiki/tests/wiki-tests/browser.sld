@@ -44,7 +44,7 @@
                                 "--remote-debugging-port=0"
                                 (string-append "--user-data-dir=" directory)
                                 "about:blank")
-                          #:input 'null #:output 'null #:error 'null #:group #t)))
+                          #:input 'null #:output 'null #:error 'null)))
             (dynamic-wind
              (lambda () #f)
              (lambda () (procedure (connect-browser process directory)))
