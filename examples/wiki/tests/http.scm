@@ -109,6 +109,19 @@
     (test 200 (page-status (visit guest "/search?q=%22%20OR%20%28*%20NEAR%28%5E%00")))
     (test 200 (page-status (visit guest "/search?q=%FF%zz"))))
 
+  (test-group "characters that documents cannot have"
+    (test 404 (page-status (visit guest "/wiki/a%EF%BF%BF")))
+    (test 400 (page-status (visit guest "/wiki/a%00b")))
+    (submit bob "/wiki/Odd/edit" "/wiki/Odd/edit"
+            '(("text" . "a\x0;b\x2;c\xffff;d\x1b;")
+              ("comment" . "x\xfffe;y\x1;z")
+              ("action" . "save")))
+    (test '("abcd") (select (visit guest "/wiki/Odd") "//article//div/p/text()"))
+    (test '("abcd") (select (visit guest "/search?q=abc") "//mark/text()"))
+    (test "xyz" (sxml-select-first (xml->sxml (http-response-text (visit guest "/feed.atom"))
+                                              #:namespaces '((a . "http://www.w3.org/2005/Atom")))
+                                   "//a:entry/a:summary/text()")))
+
   (test-group "what others write stays text"
     (for-each
      (lambda (page)

@@ -76,7 +76,7 @@
   (test #t (string=? (title-key "Café") (title-key "CAFE\x301;")))
   (test '(#f #f #f) (map title-problem '("Tea" "C++ & <b>" "日本語")))
   (test #t (every string? (map title-problem
-                               (list "" "." ".." "a[b" "a|b" "a#b" "a\x7f;"
+                               (list "" "." ".." "a[b" "a|b" "a#b" "a\x7f;" "a\xffff;"
                                      (make-string 101 #\a))))))
 
 (test-finish)

@@ -7,7 +7,8 @@
   (export make-application)
   (import (canny base) (canny atom) (canny base64) (canny crypto)
           (canny web message) (canny web router) (canny web middleware) (canny web sessions)
-          (canny web bodies) (canny web multipart) (canny web uri)
+          (canny web bodies) (canny web multipart)
+          (only (canny web uri) percent-encode)
           (only (canny web headers) entity-tag-matches?)
           (only (canny web password) hash-password password-matches? random-token)
           (wiki titles) (wiki markup) (wiki differences) (wiki store) (wiki views) (wiki style)
@@ -36,19 +37,10 @@
                     (lambda () (csrf-field request))
                     (registration-open? store)
                     notice
-                    (query-value request "q"))))
+                    (query-parameter request "q" ""))))
 
     (define (registration-open? store)
       (string=? "open" (setting store 'registration "open")))
-
-    ;; A value of the query, a text in any case.
-    (define (query-value request name)
-      (let ((query (request-query request)))
-        (or (and query
-                 (guard (e ((uri-error? e) #f))
-                   (let ((entry (assoc name (query->alist query #:limit 100))))
-                     (and entry (cdr entry)))))
-            "")))
 
     (define (field request name)
       (string-trim-both (form-value request name "")))
@@ -56,7 +48,7 @@
     ;; Nothing but lines of text.
     (define (clean-text text)
       (string-filter (lambda (char)
-                       (or (char>=? char #\space) (char=? char #\newline) (char=? char #\tab)))
+                       (or (char=? char #\newline) (char=? char #\tab) (plain-char? char)))
                      text))
 
     ;;; Answers
@@ -139,7 +131,7 @@
               (else (not-found)))))
 
     (define (new-page request body)
-      (let ((title (clean-title (query-value request "title")))
+      (let ((title (clean-title (query-parameter request "title" "")))
             (asked? (request-query request)))
         (cond ((not asked?) (page request 200 (lambda (frame) (new-view frame "" #f))))
               ((title-problem title)
@@ -201,7 +193,7 @@
 
     (define (show-history request body)
       (let* ((found (existing-page request))
-             (before (base-number (query-value request "before")))
+             (before (base-number (query-parameter request "before" "")))
              (changes (page-history (store-of request) found #:limit revisions-at-once
                                     #:before (and (> before 0) before)))
              (oldest (if (pair? changes) (change-number (last changes)) 1)))
@@ -224,9 +216,9 @@
     (define (show-changes request body)
       (let* ((store (store-of request))
              (found (existing-page request))
-             (to (base-number (query-value request "to")))
+             (to (base-number (query-parameter request "to" "")))
              (to (if (= to 0) (page-number found) to))
-             (from (base-number (query-value request "from")))
+             (from (base-number (query-parameter request "from" "")))
              (from (if (= from 0) (max 1 (- to 1)) from))
              (old (page-at store found (min from to)))
              (new (page-at store found (max from to))))
@@ -267,7 +259,7 @@
     ;;; Lists
 
     (define (show-recent request body)
-      (let* ((before (base-number (query-value request "before")))
+      (let* ((before (base-number (query-parameter request "before" "")))
              (changes (recent-changes (store-of request) changes-at-once
                                       #:before (and (> before 0) before))))
         (page request 200 (lambda (frame)
@@ -286,7 +278,7 @@
     (define (show-help request body) (page request 200 help-view))
 
     (define (show-search request body)
-      (let* ((text (query-value request "q"))
+      (let* ((text (query-parameter request "q" ""))
              (text (substring text 0 (min 200 (string-length text))))
              (store (store-of request))
              (results (search-pages store text))
@@ -437,7 +429,8 @@
       (if (user-of request)
           (see-other request "/")
           (page request 200 (lambda (frame)
-                              (sign-in-view frame "" (local-path (query-value request "next"))
+                              (sign-in-view frame ""
+                                            (local-path (query-parameter request "next" ""))
                                             #f)))))
 
     (define (sign-in request body)
@@ -487,7 +480,9 @@
 
     (define (wiki-name text)
       (let ((name (clean-title text)))
-        (if (<= 1 (string-length name) 40) name "Commonplace")))
+        (if (and (<= 1 (string-length name) 40) (string-every plain-char? name))
+            name
+            "Commonplace")))
 
     (define (ask-to-begin request body)
       (if (any-users? (store-of request))
@@ -580,7 +575,10 @@
       (compose-middleware
        (rate-limit #:rate 1/5 #:burst 15 #:key client-address)
        (rate-limit #:rate 1/10 #:burst 10
-                   #:key (lambda (request) (title-key (field request "name"))))))
+                   #:key (lambda (request)
+                           (title-key (if (user-of request)
+                                          (user-name (user-of request))
+                                          (field request "name")))))))
 
     ;; Notes the store, and who is signed in. A session of an earlier password counts for nothing.
     (define (with-store store behind-proxy?)

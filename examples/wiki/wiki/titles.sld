@@ -4,11 +4,15 @@
 ;;; Pages are found by a title's key, which is the same for `Tea`, `tea` and however accents are encoded.
 
 (define-library (wiki titles)
-  (export clean-title title-key title-problem title-length-max)
+  (export clean-title title-key title-problem title-length-max plain-char?)
   (import (canny base) (canny text))
   (begin
 
     (define title-length-max 100)
+
+    ;; Whether a character is no control character, and one that documents of XML such as the feed may have.
+    (define (plain-char? char)
+      (not (or (char<? char #\space) (memv char '(#\delete #\xFFFE #\xFFFF)))))
 
     ;; A title in its usual form: no blanks at the ends, one between words.
     (define (clean-title text)
@@ -28,8 +32,7 @@
                             " characters."))
             ((member title '("." "..")) "A title is more than dots.")
             ((string-any (lambda (char)
-                           (or (char<? char #\space)
-                               (char=? char #\delete)
+                           (or (not (plain-char? char))
                                (memv char '(#\[ #\] #\| #\#))))
                          title)
              "A title has no brackets, bars and number signs.")

@@ -8,7 +8,7 @@
           go evaluate wait-until fill click press text-of exists? screenshot
           set-viewport set-dark! tab-problems)
   (import (canny base) (canny fs) (canny process) (canny json) (canny base64) (canny tasks)
-          (canny files) (canny web websocket))
+          (canny files) (canny signals) (canny web websocket))
   (begin
 
     (define limit-seconds 120)
@@ -45,6 +45,8 @@
                                 (string-append "--user-data-dir=" directory)
                                 "about:blank")
                           #:input 'null #:output 'null #:error 'null)))
+            ;; Also when this program ends by an error that nobody takes.
+            (on-shutdown (lambda () (process-terminate process)))
             (dynamic-wind
              (lambda () #f)
              (lambda () (procedure (connect-browser process directory)))

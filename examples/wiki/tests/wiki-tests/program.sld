@@ -5,7 +5,7 @@
 
 (define-library (wiki-tests program)
   (export call-with-wiki start-wiki wiki-url wiki-process kill-wiki! stop-wiki!)
-  (import (canny base) (canny fs) (canny process))
+  (import (canny base) (canny fs) (canny process) (canny signals))
   (begin
 
     (define-record-type wiki
@@ -27,6 +27,8 @@
                                      #:input 'null))
              (line (read-line (process-output process)))
              (url (and (string? line) (string-contains line "http://"))))
+        ;; Also when this program ends by an error that nobody takes.
+        (on-shutdown (lambda () (process-signal process 'sigkill)))
         (if (not url) (error "the wiki did not start" line))
         (make-wiki process (substring line url (- (string-length line) 1)))))
 
