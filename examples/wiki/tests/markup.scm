@@ -25,6 +25,8 @@
   (test #t (and (string-contains (html-of "| a | b |\n|---|---|\n| 1 | *2* |")
                                  "<thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><em>2</em></td></tr></tbody>")
                 #t))
+  (test "<hr>" (html-of "|---|\n|-|"))
+  (test #t (and (string-contains (html-of "|---|\n| a |") "<tbody><tr><td>a</td></tr></tbody>") #t))
   (test #t (and (string-contains (html-of "- [x] a") "aria-label=\"done\"") #t)))
 
 (test-group "words"
@@ -56,11 +58,22 @@
             "<script>"))
   (test-property "any text can be written" ((text (strings)))
                  (string? (html-of text)))
-  (test-property "and so can any sequence of marks"
+  (test-property "and so can any sequence of marks, as nothing but text"
                  ((parts (lists-of (one-of "*" "**" "~~" "`" "[[" "]]" "[" "](" ")" "!" "a" " " "\n"
                                            "> " "- " "1. " "# " "```\n" "| " "\\" "https://x"
-                                           "|---|\n"))))
-                 (string? (html-of (string-join parts "")))))
+                                           "|---|\n"
+                                           "<script>" "javascript:" "\" onclick=\"" "a.png")
+                                   30)))
+                 (let* ((text (string-join parts ""))
+                        (tree (html->sxml (html-of text) #:context 'body))
+                        (document (parse-markup text)))
+                   (and (list? (document-links document))
+                        (string? (document-text document))
+                        (list? (document-headings document))
+                        (null? (append (sxml-select tree "//script")
+                                       (sxml-select tree "//@onclick")))
+                        (every (lambda (address) (not (string-prefix? "javascript:" address)))
+                               (sxml-select tree "//@href"))))))
 
 (test-group "texts that were made to take long"
   (for-each (lambda (part)

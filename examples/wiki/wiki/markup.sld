@@ -185,12 +185,17 @@
                                   inside)
                             (+ depth 1)))))
 
+    ;; Rows; what is below the first one may be a line of hyphens, which makes it the head.
     (define (parse-table lines)
-      (receive (rows rest) (span row? lines)
-        (let* ((head? (and (pair? (cdr rows)) (separator? (cadr rows)) #t))
-               (rows (filter (lambda (row) (not (separator? row))) rows)))
-          (values `(table ,head? ,(map (lambda (row) (map parse-inlines (row-cells row))) rows))
-                  rest))))
+      (receive (lines-of-table rest) (span row? lines)
+        (let ((rows (remove separator? lines-of-table)))
+          (if (null? rows)
+              (values '(rule) rest)
+              (values `(table ,(and (pair? (cdr lines-of-table))
+                                    (not (separator? (car lines-of-table)))
+                                    (separator? (cadr lines-of-table)))
+                              ,(map (lambda (row) (map parse-inlines (row-cells row))) rows))
+                      rest)))))
 
     (define (separator? row)
       (and (string-index row (lambda (char) (char=? char #\-)))
