@@ -121,6 +121,13 @@
       (test (list secret "Ours") (list (setting again 'secret) (setting again 'wiki)))
       (test "one" (page-text (find-page again "Tea")))
       (close-store! again)))
+  ;; One that a version before pictures has made.
+  (call-with-database (file "wiki.db")
+    (lambda (db)
+      (execute-script db "drop table pictures; pragma user_version = 1")))
+  (let ((again (open-store (file "wiki.db"))))
+    (test '("one" ()) (list (page-text (find-page again "Tea")) (all-pictures again)))
+    (close-store! again))
   (call-with-database (file "wiki.db")
     (lambda (db) (execute-script db "pragma user_version = 999")))
   (test-error error-object? (open-store (file "wiki.db")))
