@@ -6,6 +6,7 @@
 ;;; Invariants:
 ;;; - What was registered for the end is called once, in the reverse order, whichever way the program ends: by
 ;;;   SIGTERM, SIGINT or SIGHUP, by `exit`, by an error, by the end of its text.  `emergency-exit` after the first of them.
+;;; - Whoever else ends the program meanwhile waits for the one who calls.
 ;;; - The calls together take no longer than their deadline.  Then the program ends without the rest.
 ;;;
 ;;; | record | is changed under |
@@ -115,14 +116,16 @@
     ;; The end of the program.
 
     (define-record-type ending
-      (make-shutdown lock thunks deadline begun)
+      (make-shutdown lock thunks deadline begun caller)
       ending?
       (lock shutdown-lock)
       (thunks shutdown-thunks set-shutdown-thunks!)
       (deadline shutdown-deadline set-shutdown-deadline!)
-      (begun shutdown-begun set-shutdown-begun!))
+      (begun shutdown-begun set-shutdown-begun!)
+      ;; Who calls what was registered, a task and a future of its end; or `#f`.
+      (caller shutdown-caller set-shutdown-caller!))
 
-    (define shutdown (make-shutdown #f '() 0 #f))
+    (define shutdown (make-shutdown #f '() 0 #f #f))
 
     (define default-deadline 10)
 
@@ -141,7 +144,7 @@
               (if first? (set-shutdown-begun! shutdown 'watching))
               first?))
           (begin
-            (%set-shutdown-procedure! (lambda () (call-thunks! 70)))
+            (%set-shutdown-procedure! (lambda () (call-thunks! 70 void)))
             (tap (signals 'sigterm 'sigint 'sighup)
                  (lambda (name)
                    (shut-down (+ 128 (signal-number name)))))))
@@ -153,32 +156,49 @@
         ((sigint) 2)
         (else 15)))
 
-    ;; Ends the program in order, with that exit code.
+    ;; Ends the program in order, with that exit code. A program whose text ends meanwhile, since what it was waiting for has been
+    ;; stopped, waits for this end.
     (define (shut-down code)
-      (call-thunks! code)
-      (%set-shutdown-procedure! #f)
-      (exit code))
+      (call-thunks! code
+                    (lambda ()
+                      (%set-shutdown-procedure! #f)
+                      (exit code))))
 
-    ;; Takes what was registered, and calls it under the deadline.
-    (define (call-thunks! code)
-      (let ((thunks (%with-lock shutdown
-                      (let ((thunks (shutdown-thunks shutdown)))
-                        (set-shutdown-thunks! shutdown '())
-                        thunks))))
-        (if (pair? thunks)
-            (let* ((deadline (shutdown-deadline shutdown))
-                   (watchdog (without-scope
-                              (spawn (lambda ()
-                                       (sleep deadline)
-                                       (tell
-                                        "canny: the program is ended before it was ready for it")
-                                       (emergency-exit code))
-                                     #:name 'deadline))))
-              (for-each (lambda (thunk)
-                          (guard (object (#t (report-error object)))
-                            (thunk)))
-                        thunks)
-              (cancel! watchdog)))))
+    ;; Becomes the one who calls what was registered; else gives who does.
+    (define (take-call!)
+      (%with-lock shutdown
+        (or (shutdown-caller shutdown)
+            (begin
+              (set-shutdown-caller! shutdown (cons (current-task) (make-future)))
+              #f))))
+
+    ;; Calls what was registered under the deadline, and then a procedure; or waits until somebody else has done so.
+    (define (call-thunks! code continue)
+      (let ((caller (take-call!)))
+        (cond ((not caller)
+               (call-under-deadline! (shutdown-thunks shutdown) code)
+               (continue)
+               (future-resolve! (cdr (shutdown-caller shutdown)) #t))
+              ;; One of those that are called ends the program.
+              ((eq? (car caller) (current-task)) (continue))
+              (else
+               (await (cdr caller))
+               (continue)))))
+
+    (define (call-under-deadline! thunks code)
+      (if (pair? thunks)
+          (let* ((deadline (shutdown-deadline shutdown))
+                 (watchdog (without-scope
+                            (spawn (lambda ()
+                                     (sleep deadline)
+                                     (tell "canny: the program is ended before it was ready for it")
+                                     (emergency-exit code))
+                                   #:name 'deadline))))
+            (for-each (lambda (thunk)
+                        (guard (object (#t (report-error object)))
+                          (thunk)))
+                      thunks)
+            (cancel! watchdog))))
 
     (define (tell text)
       (let ((port (current-error-port)))

@@ -142,4 +142,17 @@
   (test-error (make-router (list (route 'GET "/:a" (named 'x)) (route 'GET "/:b" (named 'y)))))
   (test-error (make-router (list 1))))
 
+(test-group "parameters of the query"
+  (define (parameters target)
+    (query-parameters (make-request 'GET target)))
+  (test '(("a" . "1 2") ("a" . "3") ("b" . "") ("c" . "")) (parameters "/x?a=1+2&a=3&b=&c&&"))
+  (test '() (parameters "/x"))
+  (test '() (parameters "/x?"))
+  ;; Nothing is an error.
+  (test '(("%zz" . "\xfffd;") ("=" . "=")) (parameters "/x?%zz=%FF&%3D=%3D"))
+  (let ((request (make-request 'GET "/x?a=1&a=2")))
+    (test '("1" "1" #f "none")
+          (list (query-parameter request "a") (query-parameter request 'a)
+                (query-parameter request "b") (query-parameter request "b" "none")))))
+
 (test-finish)

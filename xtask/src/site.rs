@@ -39,6 +39,7 @@ const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
                     "guide/concurrency.md",
                     "guide/databases.md",
                     "guide/web-service.md",
+                    "guide/wiki.md",
                     "security.md",
                     "guide/match.md",
                     "guide/loops.md",

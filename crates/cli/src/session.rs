@@ -108,12 +108,15 @@ impl Session {
         }
     }
 
-    /// The end of a run: what the program wants to be done at its end, and what was asked to be told about it.
-    pub fn finish(mut self, options: &Options) {
-        if let Some(procedure) = canny_lib::host::take_shutdown_procedure(&self.vm) {
-            // The exit code is known already.
-            let _ = self.thread.run(procedure);
-        }
+    /// The end of a run: what the program wants to be done at its end, and what was asked to be told about it. Gives the
+    /// exit code of an `exit` meanwhile, such as that of a signal which has had the program's text come to its end.
+    #[must_use]
+    pub fn finish(mut self, options: &Options) -> Option<u8> {
+        let shutdown = canny_lib::host::take_shutdown_procedure(&self.vm);
+        let code = shutdown.and_then(|procedure| match self.thread.run(procedure) {
+            Err(exit @ Exit::Code(_)) => Some(Failure::Exit(exit).exit_code()),
+            _ => None,
+        });
         if let Some(procedure) = canny_lib::host::take_failure_procedure(&self.vm) {
             let _ = self.thread.run(procedure);
         }
@@ -126,6 +129,7 @@ impl Session {
         if let Some(path) = std::env::var_os(STATISTICS_VARIABLE).filter(|path| !path.is_empty()) {
             write_statistics(Path::new(&path), &vm.heap().statistics());
         }
+        code
     }
 
     /// What the program wants to be called when it ends, as `exit` does it.
@@ -210,9 +214,9 @@ pub fn run_program(options: &Options, source: &Source) -> u8 {
     if !matches!(result, Err(Failure::Exit(Exit::Code(_)))) {
         session.run_exit_hook();
     }
-    session.finish(options);
+    let code = session.finish(options);
     match result {
-        Ok(()) => 0,
+        Ok(()) => code.unwrap_or(0),
         Err(failure) => failure.exit_code(),
     }
 }

@@ -54,6 +54,18 @@ fn a_task_ends_the_program() {
 }
 
 #[test]
+fn what_is_to_be_done_at_the_end_is_done_though_the_text_ends_meanwhile() {
+    // The text waits for what the signal ends first, as a server does.
+    let text = "(import (canny signals))
+         (define stopped (make-future))
+         (on-shutdown (lambda () (sleep 0.05) (display \"last\")))
+         (on-shutdown (lambda () (future-resolve! stopped #t) (display \"first \")))
+         (start (raise-signal 'sigterm))
+         (await stopped)";
+    run(text).exits_with(143).prints("first last");
+}
+
+#[test]
 fn the_end_of_the_program_ends_its_tasks() {
     run("(start (sleep 100)) (start (let loop () (loop))) (display 'over)")
         .exits_with(0)

@@ -13,13 +13,13 @@
 
 (define-library (canny web router)
   (export route mount make-router router? router-handler define-routes routes
-          route-parameter route-parameters route-name url-for
+          route-parameter route-parameters route-name query-parameter query-parameters url-for
           declare-route-type! path-segments)
   (import (canny primitives) (canny syntax) (canny arguments)
-          (only (canny lists) for-each map)
+          (only (canny lists) assoc for-each map)
           (only (canny control) raise guard)
           (canny web message)
-          (only (canny web uri) percent-decode percent-encode alist->query uri-error?))
+          (only (canny web uri) percent-decode percent-encode alist->query query->alist uri-error?))
   (begin
 
     (define (wrong who message . irritants)
@@ -423,6 +423,20 @@
     ;; The name of the route that a request took, or `#f`.
     (define (route-name request)
       (car (request-attribute request 'route '(#f))))
+
+    ;; The first value that the query has for a name, a text, or a default.
+    (define* (query-parameter request name #:optional (default #f))
+      (let ((entry (assoc (if (symbol? name) (symbol->string name) name)
+                          (query-parameters request))))
+        (if entry (cdr entry) default)))
+
+    ;; All names and values of the query, an association list of texts. It is read once; the length of targets limits it.
+    (define (query-parameters request)
+      (or (request-attribute request 'query-parameters)
+          (let* ((query (request-query request))
+                 (parameters (if query (query->alist query) '())))
+            (set-request-attribute! request 'query-parameters parameters)
+            parameters)))
 
     ;;; URLs
 

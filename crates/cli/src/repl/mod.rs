@@ -86,8 +86,7 @@ pub fn run(options: &Options) -> u8 {
         Some(address) => server::run(&mut prompt, address),
         None => read_and_answer(&mut prompt),
     };
-    prompt.session.finish(options);
-    code
+    prompt.session.finish(options).unwrap_or(code)
 }
 
 /// The loop of a prompt without clients.

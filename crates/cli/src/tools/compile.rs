@@ -247,9 +247,9 @@ pub fn run_carried(program: &[u8], command_line: Vec<String>) -> u8 {
         }
     };
     let result = session.run(Ok(prepared));
-    session.finish(&options);
+    let code = session.finish(&options);
     match result {
-        Ok(_) => 0,
+        Ok(_) => code.unwrap_or(0),
         Err(failure) => failure.exit_code(),
     }
 }

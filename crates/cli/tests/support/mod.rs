@@ -183,8 +183,13 @@ impl Running {
         assert!(status.success());
     }
 
-    pub fn wait(mut self) -> Outcome {
-        let status = wait(&mut self.child);
+    pub fn wait(self) -> Outcome {
+        self.wait_within(TIME_LIMIT)
+    }
+
+    /// Waits for a program that may take long before it counts as one that hangs.
+    pub fn wait_within(mut self, limit: Duration) -> Outcome {
+        let status = wait_within(&mut self.child, limit);
         Outcome {
             code: status.and_then(|status| status.code()),
             output: self.output(),
@@ -195,12 +200,16 @@ impl Running {
 
 /// Waits for the end; kills what hangs and gives `None`.
 pub fn wait(child: &mut Child) -> Option<ExitStatus> {
+    wait_within(child, TIME_LIMIT)
+}
+
+fn wait_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait().expect("waiting works") {
             return Some(status);
         }
-        if start.elapsed() > TIME_LIMIT {
+        if start.elapsed() > limit {
             child.kill().expect("killing works");
             child.wait().expect("waiting works");
             return None;
