@@ -138,9 +138,9 @@ fn perform(wanted: Wanted, watches: bool) -> u8 {
     if !matches!(result, Err(Failure::Exit(canny_vm::Exit::Code(_)))) {
         session.run_exit_hook();
     }
-    session.finish(&options);
+    let ended = session.finish(&options);
     match result {
-        Ok(code) => code,
+        Ok(code) => ended.unwrap_or(code),
         Err(failure) => failure.exit_code(),
     }
 }
