@@ -454,7 +454,8 @@ impl Connection {
         }
         inner.sent = 0;
         if let Some(observer) = &self.common.observer {
-            inner.record = Some(observer.begin(bytes, &head));
+            let version = if head.minor == 0 { "1.0" } else { "1.1" };
+            inner.record = Some(observer.begin(bytes, &head, version));
         }
         inner.phase = Phase::Handling;
         inner.serial = inner.serial.wrapping_add(1) & 0x0FFF_FFFF;

@@ -124,7 +124,7 @@ pub(super) struct Record {
     texts: Texts,
     method: usize,
     is_request: bool,
-    minor: u8,
+    version: &'static str,
     /// Of the response; 0 while there is none.
     status: u16,
     /// Bytes of the connection before the response's body.
@@ -178,8 +178,13 @@ impl Observer {
         self.measurements.as_ref()
     }
 
-    /// A head was taken.
-    pub(super) fn begin(&self, bytes: &[u8], head: &RequestHead) -> Box<Record> {
+    /// A head was taken, of a request in this version.
+    pub(super) fn begin(
+        &self,
+        bytes: &[u8],
+        head: &RequestHead,
+        version: &'static str,
+    ) -> Box<Record> {
         if let Some(measurements) = &self.measurements {
             measurements.begin();
         }
@@ -191,7 +196,7 @@ impl Observer {
             },
             method: method_index(&bytes[head.method.clone()]),
             is_request: true,
-            minor: head.minor,
+            version,
             status: 0,
             head_bytes: 0,
             request_id: None,
@@ -210,7 +215,7 @@ impl Observer {
             texts,
             method: method_index(b""),
             is_request: false,
-            minor: 1,
+            version: "",
             status: 0,
             head_bytes: 0,
             request_id: None,
@@ -250,7 +255,7 @@ impl Observer {
                 texts: &record.texts,
                 is_request: record.is_request,
                 peer,
-                minor: record.minor,
+                version: record.version,
                 status: record.status,
                 bytes: sent.saturating_sub(record.head_bytes),
                 duration,
