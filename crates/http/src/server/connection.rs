@@ -330,7 +330,7 @@ impl Connection {
             // Bytes may have come just now.
             Phase::Head if !is_late => self.stream.is_quiet(),
             phase => {
-                self.note_time_out(inner, phase == Phase::Head && inner.serial == 0);
+                self.note_late(inner, phase == Phase::Head && inner.serial == 0);
                 self.common
                     .counters
                     .timed_out
