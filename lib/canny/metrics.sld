@@ -414,7 +414,16 @@
                     (else (write-char char port)))
               (loop (+ index 1))))))
 
-    (define (write-sample name sample port)
+    ;; A bound as the format wants it: `1`, or `1.0` in OpenMetrics.
+    (define (bound-in-format text open?)
+      (let ((whole (if (string-suffix? ".0" text)
+                       (substring text 0 (- (string-length text) 2))
+                       text)))
+        (if (and open? (string->number whole) (exact-integer? (string->number whole)))
+            (string-append whole ".0")
+            whole)))
+
+    (define (write-sample name sample open? port)
       (write-string name port)
       (write-string (car sample) port)
       (let ((labels (cadr sample)))
@@ -425,7 +434,10 @@
                     (write-string before port)
                     (write-string (caar labels) port)
                     (write-string "=\"" port)
-                    (write-escaped (cdar labels) #t port)
+                    (write-escaped (if (string=? "le" (caar labels))
+                                       (bound-in-format (cdar labels) open?)
+                                       (cdar labels))
+                                   #t port)
                     (write-string "\"" port)
                     (loop (cdr labels) ","))
                   (write-string "}" port)))))
@@ -443,7 +455,7 @@
         (write-escaped (caddr family) open? port)
         (write-string (string-append "\n# TYPE " shown " " (symbol->string (cadr family)) "\n")
                       port)
-        (for-each (lambda (sample) (write-sample name sample port)) (cadddr family))))
+        (for-each (lambda (sample) (write-sample name sample open? port)) (cadddr family))))
 
     ;; The text of a registry, with further families.
     (define* (registry->string registry #:key (format 'prometheus) (families '()))

@@ -74,6 +74,8 @@
   (test expected (substring text 0 (string-length expected)))
   (let ((open (registry->string registry #:format 'openmetrics)))
     (test-assert (has? open "# TYPE plain counter\nplain_total 3.5\n"))
+    (test-assert (has? open "sizes_bucket{of=\"x\",le=\"1.0\"} 1\n"))
+    (test-assert (has? open "sizes_bucket{of=\"x\",le=\"2.5\"} 2\n"))
     (test-assert (has? open "\n# EOF\n")))
   (test "text/plain; version=0.0.4; charset=utf-8" (metrics-content-type)))
 
@@ -146,6 +148,7 @@
     (line? "http_requests_total{method=\"POST\",status=\"2xx\"} 1")
     (line? "http_requests_total{method=\"other\",status=\"4xx\"} 1")
     (line? "http_request_duration_seconds_bucket{le=\"+Inf\"} 3")
+    (line? "http_request_duration_seconds_bucket{le=\"1\"} 3")
     (line? "http_request_duration_seconds_count 3")
     (line? "http_requests_in_flight 1")
     (line? "http_refused_total 1")

@@ -13,7 +13,8 @@
           (only (canny lists) for-each)
           (canny tasks)
           (only (canny signals) signals)
-          (only (canny supplies) tap tap-close!)
+          (only (canny supplies operators) tap)
+          (only (canny supplies streams) tap-close!)
           (only (canny posix) file-info file-info:device file-info:inode)
           (only (canny json) string->json))
   (begin

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rustix::net::Shutdown;
 
 use super::http2::Http2;
-use super::observer::{Outcome, Record, Version};
+use super::observer::{Outcome, Record};
 use super::stream::Stream;
 use super::{BodyCoding, Common, Request, Scratch, clock, lock};
 use crate::chunked::ChunkReader;
@@ -360,7 +360,7 @@ impl Connection {
             // Bytes may have come just now.
             Phase::Head if !is_late => self.stream.is_quiet(),
             phase => {
-                self.note_time_out(inner, phase == Phase::Head && inner.serial == 0);
+                self.note_late(inner, phase == Phase::Head && inner.serial == 0);
                 self.common
                     .counters
                     .timed_out
@@ -492,7 +492,8 @@ impl Connection {
         }
         inner.sent = 0;
         if let Some(observer) = &self.common.observer {
-            inner.record = Some(observer.begin(bytes, &head, Version::of_minor(head.minor)));
+            let version = if head.minor == 0 { "1.0" } else { "1.1" };
+            inner.record = Some(observer.begin(bytes, &head, version));
         }
         inner.phase = Phase::Handling;
         inner.serial = inner.serial.wrapping_add(1) & 0x0FFF_FFFF;

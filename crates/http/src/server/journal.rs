@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::lock;
-use super::observer::{Outcome, Texts, Version};
+use super::observer::{Outcome, Texts};
 use crate::date::date;
 use crate::response::push_number;
 
@@ -37,7 +37,7 @@ pub(super) struct Entry<'a> {
     pub(super) texts: &'a Texts,
     pub(super) is_request: bool,
     pub(super) peer: Option<SocketAddr>,
-    pub(super) version: Version,
+    pub(super) version: &'static str,
     pub(super) status: u16,
     pub(super) bytes: u64,
     pub(super) duration: Duration,
@@ -241,7 +241,7 @@ fn push_common(output: &mut Vec<u8>, entry: &Entry<'_>, stamp: &[u8], is_combine
         output.push(b' ');
         push_quoted(output, entry.texts.target());
         output.extend_from_slice(b" HTTP/");
-        output.extend_from_slice(entry.version.digits().as_bytes());
+        output.extend_from_slice(entry.version.as_bytes());
     } else {
         let line = entry.texts.line();
         push_quoted(output, if line.is_empty() { b"-" } else { line });
@@ -319,8 +319,7 @@ fn push_json(output: &mut Vec<u8>, entry: &Entry<'_>, stamp: &[u8], micros: u32)
     let of_request = |text| entry.is_request.then_some(text);
     push_member(output, "method", of_request(texts.method()));
     push_member(output, "target", of_request(texts.target()));
-    let version = entry.version.digits().as_bytes();
-    push_member(output, "version", of_request(version));
+    push_member(output, "version", of_request(entry.version.as_bytes()));
     if !entry.is_request {
         push_member(output, "line", Some(texts.line()));
     }
@@ -396,7 +395,7 @@ mod tests {
             fields: Vec::new(),
         };
         for _ in 0..3 {
-            let mut record = observer.begin(bytes, &head, Version::One);
+            let mut record = observer.begin(bytes, &head, "1.1");
             observer.answer(&mut record, b"HTTP/1.1 204 No Content\r\n\r\n", 0);
             observer.finish(&record, None, 27, Outcome::Complete);
         }
@@ -405,7 +404,7 @@ mod tests {
         assert!(text.ends_with("] \"GET /a HTTP/1.1\" 204 0\n"), "{text}");
         journal.close();
         assert_eq!(journal.take(), Taken::End);
-        let record = observer.begin(bytes, &head, Version::One);
+        let record = observer.begin(bytes, &head, "1.1");
         observer.finish(&record, None, 0, Outcome::ClientGone);
         assert_eq!((journal.take(), journal.take_dropped()), (Taken::End, 1));
     }

@@ -12,31 +12,6 @@ use super::journal::{Entry, Journal};
 use super::measurements::{Measurements, method_index};
 use crate::head::RequestHead;
 
-/// The version of HTTP of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
-    Old,
-    One,
-    Two,
-}
-
-impl Version {
-    pub(super) fn of_minor(minor: u8) -> Version {
-        match minor {
-            0 => Version::Old,
-            _ => Version::One,
-        }
-    }
-
-    pub(super) fn digits(self) -> &'static str {
-        match self {
-            Version::Old => "1.0",
-            Version::One => "1.1",
-            Version::Two => "2.0",
-        }
-    }
-}
-
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -149,7 +124,7 @@ pub(super) struct Record {
     texts: Texts,
     method: usize,
     is_request: bool,
-    version: Version,
+    version: &'static str,
     /// Of the response; 0 while there is none.
     status: u16,
     /// Bytes of the connection before the response's body.
@@ -203,8 +178,13 @@ impl Observer {
         self.measurements.as_ref()
     }
 
-    /// A head was taken.
-    pub(super) fn begin(&self, bytes: &[u8], head: &RequestHead, version: Version) -> Box<Record> {
+    /// A head was taken, of a request in this version.
+    pub(super) fn begin(
+        &self,
+        bytes: &[u8],
+        head: &RequestHead,
+        version: &'static str,
+    ) -> Box<Record> {
         if let Some(measurements) = &self.measurements {
             measurements.begin();
         }
@@ -235,7 +215,7 @@ impl Observer {
             texts,
             method: method_index(b""),
             is_request: false,
-            version: Version::One,
+            version: "",
             status: 0,
             head_bytes: 0,
             request_id: None,

@@ -52,7 +52,7 @@ impl Connection {
     }
 
     /// The connection ends because it took too long; one on which nothing has come is told by itself.
-    pub(super) fn note_time_out(&self, inner: &mut Inner, is_silent: bool) {
+    pub(super) fn note_late(&self, inner: &mut Inner, is_silent: bool) {
         if let Some(record) = &mut inner.record {
             record.decide(Outcome::TimedOut);
         } else if let (true, Some(observer)) = (is_silent, &self.common.observer) {

@@ -9,7 +9,7 @@ use crate::framing::Framing;
 use crate::head::RequestHead;
 use crate::server::http2::note::Note;
 use crate::server::http2::{Http2, PREFACE};
-use crate::server::observer::{Outcome, Record, Version};
+use crate::server::observer::{Outcome, Record};
 use crate::server::{Request, ServerOptions};
 
 impl Connection {
@@ -86,7 +86,7 @@ impl Connection {
         head: &RequestHead,
     ) -> Option<Note> {
         let observer = self.common.observer.as_ref()?;
-        let record = observer.begin(bytes, head, Version::Two);
+        let record = observer.begin(bytes, head, "2.0");
         Some(self.note(record))
     }
 
