@@ -85,6 +85,8 @@ struct Inner {
     exchanges_max: usize,
     /// Those whose responses are complete and wait for room, or for the end of the request.
     writing: Vec<u32>,
+    /// The state machine was told something and not polled since.
+    has_news: bool,
     /// Requests were left where they are, since as many as allowed are handled.
     is_saturated: bool,
     /// The client was told that no more requests are taken.
@@ -134,6 +136,7 @@ impl Http2 {
                 exchanges: HashMap::new(),
                 exchanges_max: options.streams_max,
                 writing: Vec::new(),
+                has_news: true,
                 is_saturated: false,
                 is_leaving: false,
                 is_lingering: false,
@@ -157,16 +160,24 @@ impl Http2 {
             if inner.is_lingering {
                 return connection.linger(scratch).unwrap_or(Advance::Rest);
             }
-            if let Some(request) = inner.take_request(connection, scratch) {
+            if !inner.is_quiet()
+                && let Some(request) = inner.take_request(connection, scratch)
+            {
                 let is_followed = inner.next.is_some();
-                inner.settle(connection, is_followed);
+                // Looking for another one has polled.
+                inner.has_news = false;
+                if is_followed || inner.pipe.lock().output().is_empty() {
+                    inner.schedule(connection);
+                } else {
+                    inner.settle(connection, false);
+                }
                 if is_followed || !is_drained || inner.is_ended() {
                     connection.mark();
                 }
                 return Advance::Stream(request);
             }
             let had_input = inner.pipe.lock().has_input();
-            let is_out = inner.settle(connection, false);
+            let is_out = inner.is_quiet() || inner.settle(connection, false);
             if inner.is_ended() {
                 if inner.has_failed || inner.pipe.lock().has_ended {
                     return Advance::Close;
@@ -190,6 +201,7 @@ impl Http2 {
                 Ok(0) => inner.pipe.lock().has_ended = true,
                 Ok(count) => {
                     inner.pipe.lock().feed(&scratch.bytes[..count]);
+                    inner.has_news = true;
                     is_drained = count < READ_BYTES && !connection.is_secure();
                 }
                 Err(error) if would_block(&error) => return Advance::Rest,
@@ -287,6 +299,13 @@ impl Inner {
         matches!(self.protocol, Protocol::Ended)
     }
 
+    /// Whether there is nothing to do without more input.
+    fn is_quiet(&self) -> bool {
+        let is_open = matches!(self.protocol, Protocol::Open(_));
+        let is_still = self.next.is_none() && self.writing.is_empty() && !self.is_saturated;
+        is_open && is_still && self.stalled == 0 && !self.has_news && self.pipe.lock().is_quiet()
+    }
+
     /// The exchange of a request that somebody handles.
     fn handled(&mut self, serial: u32) -> Option<&mut Exchange> {
         let exchange = self.exchanges.get_mut(&serial)?;
@@ -295,6 +314,7 @@ impl Inner {
 
     /// Has the state machine do what it can.
     fn poll(&mut self) {
+        self.has_news = false;
         let mut context = Context::from_waker(Waker::noop());
         loop {
             let is_over = match &mut self.protocol {
@@ -525,6 +545,7 @@ impl Inner {
 
     /// Does something about what has taken too long; whether the connection ends at once.
     fn expire(&mut self, connection: &Connection) -> bool {
+        self.has_news = true;
         let now = clock();
         let is_late = |deadline: u64| deadline != 0 && deadline <= now;
         if self.is_lingering {

@@ -14,6 +14,7 @@ use crate::server::{Request, ServerOptions};
 
 impl Connection {
     /// Its streams, if it speaks HTTP/2.
+    #[inline]
     pub(in crate::server) fn http2(&self) -> Option<&Http2> {
         self.http2.get().map(|http2| &**http2)
     }

@@ -43,6 +43,11 @@ impl Pipe {
         self.taken < self.input.len()
     }
 
+    /// Whether nothing is there, on either side.
+    pub(super) fn is_quiet(&self) -> bool {
+        !(self.has_input() || self.has_ended || self.is_full) && self.output().is_empty()
+    }
+
     /// What is to be sent.
     pub(super) fn output(&self) -> &[u8] {
         &self.output[self.written..]
