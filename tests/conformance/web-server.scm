@@ -78,6 +78,17 @@
                                (write-bytevector part port)
                                (loop))))))))
           ((string=? path "/ignore") "ignored")
+          ((string=? path "/trailers")
+           (let ((before (request-trailers request))
+                 (text (read-request-text request)))
+             (make-response #:headers '((content-type . (text/plain)))
+                            #:body (show before text (request-trailers request))
+                            #:trailers (lambda ()
+                                         (list (cons 'digest (string-length text))
+                                               '(content-length . 3)
+                                               '(etag . ("v" . #t)))))))
+          ((string=? path "/wrong-trailer")
+           (make-response #:body "body" #:trailers '((x-a . "b\r\nc: d"))))
           ((string=? path "/stream")
            (values '((content-type . (text/plain)))
                    (lambda (port)
@@ -147,6 +158,20 @@
       (let ((text (exchange server "GET /stream HTTP/1.0\r\n\r\n")))
         (test #f (contains? text "chunked"))
         (test-assert (contains? text "19999\n"))))
+
+    (test-group "trailers"
+      (let ((text (exchange server "POST /trailers HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+                            "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX-Sum: 1\r\n"
+                            "Content-Length: 5\r\nx-sum:  2\r\n\r\n")))
+        (test-assert (contains? text "() ab ((x-sum . 1) (x-sum . 2)) "))
+        (test-assert (contains? text "\r\n0\r\nDigest: 2\r\nEtag: \"v\"\r\n\r\n")))
+      ;; Nothing to read, and nobody who could take them.
+      (test "() ab () "
+            (body (exchange server
+                            "POST /trailers HTTP/1.0\r\nContent-Length: 2\r\n\r\nab")))
+      (quiet
+       (lambda ()
+         (test #f (contains? (get server "/wrong-trailer") "c: d")))))
 
     (test-group "requests"
       (test "GET /show?a=b /show a=b (1 . 1) ((gzip . 1000) (br . 500)) 1, 2 none malformed 1 "

@@ -41,6 +41,7 @@ use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::chunked::LAST_CHUNK;
 use crate::framing::Framing;
 use crate::head::{HEAD_BYTES_MAX, HeadLimits, RequestHead};
 use connection::{Advance, Connection};
@@ -585,19 +586,35 @@ impl Server {
         Some(body::writer(connection, serial, patience))
     }
 
-    /// Completes a response whose body was written. `false` if that is not possible; the connection has then ended.
-    pub fn end_response(&self, id: u64, serial: u32) -> bool {
+    /// The trailers of a request's body, lines and an empty one, after all of it was read; none otherwise.
+    pub fn trailers(&self, id: u64, serial: u32) -> Vec<u8> {
+        let Some(connection) = self.find(id) else {
+            return Vec::new();
+        };
+        match connection.http2() {
+            Some(http2) => http2.trailers(serial),
+            None => connection.trailers(serial),
+        }
+    }
+
+    /// Completes a response whose body was written, with trailers, which are whole lines, where the body is of a kind that has these. `false` if
+    /// that is not possible; the connection has then ended.
+    pub fn end_response(&self, id: u64, serial: u32, trailers: &[u8]) -> bool {
         let Some(connection) = self.find(id) else {
             return false;
         };
         if let Some(http2) = connection.http2() {
-            let answered = http2.finish(&connection, serial);
+            let answered = http2.finish(&connection, serial, trailers);
             if answered.is_none() {
                 self.abort(id, serial);
             }
             return self.attend(&connection, answered);
         }
         match connection.last_bytes(serial) {
+            Some(LAST_CHUNK) if !trailers.is_empty() => {
+                let bytes = [&LAST_CHUNK[..3], trailers, &LAST_CHUNK[3..]].concat();
+                self.respond(id, serial, &bytes, false)
+            }
             Some(bytes) => self.respond(id, serial, bytes, false),
             None => {
                 self.abort(id, serial);

@@ -19,10 +19,10 @@
   (export make-request request? request-method request-target request-path request-query
           request-version request-header request-headers request-malformed-headers
           request-field request-fields request-peer request-body
-          request-keep-alive? request-secure? request-body-length
+          request-keep-alive? request-secure? request-body-length request-trailers
           request-attribute set-request-attribute!
           read-request-body read-request-text body-too-long?
-          make-response response? response-status response-headers response-body
+          make-response response? response-status response-headers response-body response-trailers
           response-header response-with-header response-with-headers response-with-body
           status-reason
           ;; For servers.
@@ -139,6 +139,12 @@
     (define (request-secure? request)
       (check-request 'request-secure? request)
       (flag-set? request secure-flag))
+
+    ;; The fields behind a body that came in chunks, as `request-fields` gives those of the head: when the body was read to its end, and
+    ;; before it is answered. Those that would change what the request is are left out.
+    (define (request-trailers request)
+      (check-request 'request-trailers request)
+      (if (%request-server request) (%http-trailers request) '()))
 
     ;; The status that answers what is wrong with the body as far as it was read, or #f.
     (define (%request-fault request)
@@ -262,18 +268,23 @@
     ;; Responses.
 
     (define-record-type response
-      (new-response status headers body)
+      (new-response status headers body trailers)
       response?
       (status response-status)
       (headers response-headers)
-      (body response-body))
+      (body response-body)
+      ;; An association list, a procedure without arguments that gives one when the body was written, or #f.
+      (trailers response-trailers))
 
-    (define* (make-response #:key (status 200) (headers '()) (body #f))
+    (define* (make-response #:key (status 200) (headers '()) (body #f) (trailers #f))
       (if (not (and (exact-integer? status) (<= 100 status 999)))
           (raise-bad-option 'make-response "#:status" "an integer from 100 to 999" status))
       (if (not (list? headers))
           (raise-bad-option 'make-response "#:headers" "an association list" headers))
-      (new-response status headers body))
+      (if (not (or (not trailers) (list? trailers) (procedure? trailers)))
+          (raise-bad-option 'make-response "#:trailers"
+                            "an association list, or a procedure that gives one" trailers))
+      (new-response status headers body trailers))
 
     ;; The value of a header of a response, or a default.
     (define* (response-header response name #:optional (default #f))
@@ -291,18 +302,21 @@
       (check-argument 'response-with-header 1 response? "response" response)
       (new-response (response-status response)
                     (cons (cons name value) (without name (response-headers response)))
-                    (response-body response)))
+                    (response-body response)
+                    (response-trailers response)))
 
     ;; A response with headers before its own, which stay.
     (define (response-with-headers response headers)
       (check-argument 'response-with-headers 1 response? "response" response)
       (new-response (response-status response)
                     (append headers (response-headers response))
-                    (response-body response)))
+                    (response-body response)
+                    (response-trailers response)))
 
     (define (response-with-body response body)
       (check-argument 'response-with-body 1 response? "response" response)
-      (new-response (response-status response) (response-headers response) body))
+      (new-response (response-status response) (response-headers response) body
+                    (response-trailers response)))
 
     ;; What usually goes with a status: `"Not Found"`; empty for those that are not known.
     (define (status-reason status)

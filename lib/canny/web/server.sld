@@ -147,10 +147,12 @@
 
     (define (respond request response)
       (cond ((response? response)
-             (respond-with request
-                           (response-status response)
-                           (response-headers response)
-                           (response-body response)))
+             (if (response-trailers response)
+                 (respond-with-trailers request response)
+                 (respond-with request
+                               (response-status response)
+                               (response-headers response)
+                               (response-body response))))
             ((string? response) (respond-with request 200 '() response))
             (else (error "a handler gave no response" response))))
 
@@ -167,6 +169,22 @@
                                (lambda (port) (copy body port)))
              (close-port body))
             (else (error "a handler gave a body that is none" body))))
+
+    ;; Trailers are known when the body was written, which is then sent in parts in any case.
+    (define (respond-with-trailers request response)
+      (let ((body (response-body response))
+            (headers (response-headers response)))
+        (respond-in-parts request (response-status response) headers #f
+                          (not (or (bytevector? body) (binary-port? body)))
+                          (cond ((procedure? body) body)
+                                ((string? body) (lambda (port) (write-string body port)))
+                                ((bytevector? body) (lambda (port) (write-bytevector body port)))
+                                ((not body) void)
+                                ((input-port? body) (lambda (port) (copy body port)))
+                                (else
+                                 (error "a response with trailers has another body than these"
+                                        body)))
+                          (response-trailers response))))
 
     ;; SXML, as HTML unless the headers say something else.
     (define (respond-with-markup request status headers body)
@@ -220,13 +238,16 @@
                        (string-search-forward "javascript" name 0))
                    #t)))))
 
-    (define (respond-in-parts request status headers length text? write-body)
+    (define* (respond-in-parts request status headers length text? write-body
+                               #:optional (trailers #f))
       (let ((port (begin-response request status headers length text?)))
         (if port
             (begin
               (write-body port)
               (close-port port)
-              (%http-end-response! request)))))
+              (let ((fields (if (procedure? trailers) (trailers) trailers)))
+                (if (pair? (%http-end-response! request fields))
+                    (%http-end-response! request (as-texts fields))))))))
 
     ;; The connection goes to a procedure that takes its two ports.
     (define (change-protocol request headers procedure)

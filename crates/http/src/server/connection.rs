@@ -102,6 +102,8 @@ struct Inner {
     body: Body,
     body_bytes: u64,
     fault: Option<Fault>,
+    /// Of the body that was read to its end.
+    trailers: Vec<u8>,
     /// Since when somebody has waited for more of the body, by the server's clock.
     awaits_since: Option<u64>,
     /// The client waits to be told that it may send the body.
@@ -213,6 +215,7 @@ impl Connection {
                 body: Body::Known(0),
                 body_bytes: 0,
                 fault: None,
+                trailers: Vec::new(),
                 awaits_since: None,
                 expects_continue: false,
                 keeps_alive: true,
@@ -506,6 +509,7 @@ impl Connection {
         inner.body_bytes = 0;
         inner.fault = None;
         inner.awaits_since = None;
+        inner.trailers = Vec::new();
         inner.expects_continue = framing.expects_continue;
         inner.keeps_alive = framing.keeps_alive;
         inner.has_begun = false;

@@ -243,10 +243,15 @@ impl Http2 {
     }
 
     /// Ends a response whose body was written; `None` if that is not possible, and then it is to be aborted.
-    pub(super) fn finish(&self, connection: &Connection, serial: u32) -> Option<Answered> {
+    pub(super) fn finish(
+        &self,
+        connection: &Connection,
+        serial: u32,
+        trailers: &[u8],
+    ) -> Option<Answered> {
         let mut inner = lock(&self.inner);
         let exchange = inner.handled(serial)?;
-        if !exchange.finish() {
+        if !exchange.finish(trailers) {
             return None;
         }
         let progress = exchange.discard();
@@ -268,6 +273,14 @@ impl Http2 {
     pub(super) fn fault(&self, serial: u32, patience: u64) -> Option<u16> {
         let mut inner = lock(&self.inner);
         inner.handled(serial)?.reason(patience).map(Fault::status)
+    }
+
+    /// The trailers of a request, in the form of HTTP/1.
+    pub(super) fn trailers(&self, serial: u32) -> Vec<u8> {
+        let mut inner = lock(&self.inner);
+        inner
+            .handled(serial)
+            .map_or(Vec::new(), |exchange| exchange.trailers.clone())
     }
 
     /// The connection has ended, and so have its streams.

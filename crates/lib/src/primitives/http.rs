@@ -40,10 +40,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%http-target" => heads::target;
     "%http-respond!" => responses::respond;
     "%http-respond-in-parts!" => responses::respond_in_parts;
-    "%http-end-response!" => |thread, call: Call| {
-        let (server, request) = request(thread, call)?;
-        Ok(Value::boolean(server.end_response(request.id, request.serial)))
-    };
+    "%http-end-response!" => responses::end_response;
+    "%http-trailers" => heads::trailers;
     "%http-body" => body;
     "%http-detach!" => detach;
     "%http-abort!" => |thread, call: Call| {

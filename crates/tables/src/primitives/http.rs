@@ -3,14 +3,14 @@
 //! A request is a record whose first fields, in this order, are: the server; the number of the connection; which of its
 //! requests it is; the method, a symbol; flags; the head, a bytevector for `%http-field`; how long the body is, 0 for none
 //! and -1 if its chunks say so. Further fields are the library's. Flags: 1 the connection goes on, 2 HTTP/1.1, 4 the method
-//! is HEAD, 8 the client asks for another protocol, 16 it came over TLS.
+//! is HEAD, 8 the client asks for another protocol, 16 it came over TLS, 32 it came over HTTP/2.
 
 use super::rows;
 
 rows! {
     /// HTTP.
     ROWS:
-    "%http-server" (1) [] "vector -> any" "A server: bytes of a head, fields, bytes of a target, bytes of a body or #f, connections, connections of a client or #f, seconds idle, of a head, of a body, the format of a log (0 common, 1 combined, 2 JSON) or #f, whether requests are measured.";
+    "%http-server" (1) [] "vector -> any" "A server: bytes of a head, fields, bytes of a target, bytes of a body or #f, connections, connections of a client or #f, seconds idle, of a head, of a body, the format of a log (0 common, 1 combined, 2 JSON) or #f, whether requests are measured, streams of a connection.";
     "%http-listen!" (3) [] "any any any -> unspecified" "Accepts connections from a socket that listens, over TLS with a context or not for #f.";
     "%http-next!" (2) [] "any any -> any" "The next request, a record of a type, as soon as there is one; #t if somebody else waits for it already, #f when the server has stopped.";
     "%http-field" (2) [] "bytevector symbol -> any" "The value of a field of a head, #f if there is none; several are joined.";
@@ -18,7 +18,8 @@ rows! {
     "%http-target" (1) [] "bytevector -> string" "The target of a request.";
     "%http-respond!" (4) [] "any index any any -> any" "Sends a response with a status, fields and a body (a string, a bytevector or #f): #t, or #f if nobody waits for it any more, or the field that it cannot write.";
     "%http-respond-in-parts!" (5) [] "any index any any boolean -> any" "The same with a body of a length, or of #f, that is written to the port that this gives.";
-    "%http-end-response!" (1) [] "any -> boolean" "Completes such a response; whether that was possible.";
+    "%http-end-response!" (2) [] "any any -> any" "Completes such a response, with trailers or #f; whether that was possible, or the field that it cannot write.";
+    "%http-trailers" (1) [] "any -> list" "The trailers of a request whose body was read to its end.";
     "%http-body" (1) [] "any -> port" "The port from which a request's body is read.";
     "%http-detach!" (1) [] "any -> any" "The two ports of a request's connection, which is no more the server's; #f if it has ended.";
     "%http-abort!" (1) [] "any -> unspecified" "Ends the connection of a request.";

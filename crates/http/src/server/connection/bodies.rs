@@ -139,6 +139,15 @@ impl Connection {
         }
     }
 
+    /// The trailers of the request's body as they came, when that was read to its end.
+    pub(in crate::server) fn trailers(&self, serial: u32) -> Vec<u8> {
+        let inner = lock(&self.inner);
+        match Connection::is_current(&inner, serial) {
+            true => inner.trailers.clone(),
+            false => Vec::new(),
+        }
+    }
+
     /// What is still to be sent of a response whose body was written; `None` if the body is shorter than was said.
     pub(in crate::server) fn last_bytes(&self, serial: u32) -> Option<&'static [u8]> {
         let inner = lock(&self.inner);
@@ -207,6 +216,10 @@ impl Connection {
                 }
                 Piece::Skip(count) => inner.consume(count),
                 Piece::End(count) => {
+                    // More than the line end that is always there.
+                    if count > 2 {
+                        inner.trailers = unread[..count].to_vec();
+                    }
                     inner.consume(count);
                     return Ok(None);
                 }

@@ -11,6 +11,7 @@ use canny_io::{Access, Handle};
 use canny_sched::{Notice, Seen};
 
 use super::Http2;
+use super::messages::lines_of;
 use crate::head::Fault;
 use crate::server::connection::{Connection, would_block};
 use crate::server::{BodyCoding, clock, lock};
@@ -71,7 +72,17 @@ impl super::exchange::Exchange {
                 Poll::Ready(Some(Err(error))) => {
                     return Err(io::Error::new(io::ErrorKind::ConnectionReset, error));
                 }
-                Poll::Ready(None) => return Ok(0),
+                Poll::Ready(None) => {
+                    // With the end of the data they are there, if they come at all; else it is asked again.
+                    return match receive.poll_trailers(&mut context) {
+                        Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+                        Poll::Ready(Ok(Some(fields))) => {
+                            self.trailers = lines_of(&fields);
+                            Ok(0)
+                        }
+                        Poll::Ready(_) => Ok(0),
+                    };
+                }
             }
         }
         let count = self.unread.len().min(buffer.len());

@@ -9,7 +9,7 @@ use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use http::{Response, StatusCode};
 
-use super::messages::response_of;
+use super::messages::{fields_of, response_of};
 use super::note::Note;
 use crate::head::Fault;
 use crate::server::observer::Outcome;
@@ -53,6 +53,8 @@ pub(super) struct Exchange {
     /// Since when somebody has waited for more of the body of the request.
     pub(super) awaits_since: Option<u64>,
     pub(super) note: Option<Note>,
+    /// Of the request, in the form of HTTP/1, when all of it was read.
+    pub(super) trailers: Vec<u8>,
 }
 
 /// How far a response has got.
@@ -91,6 +93,7 @@ impl Exchange {
             signal: None,
             awaits_since: None,
             note: None,
+            trailers: Vec::new(),
         }
     }
 
@@ -214,11 +217,16 @@ impl Exchange {
     }
 
     /// Ends a response whose body was written; `false` if that is not possible.
-    pub(super) fn finish(&mut self) -> bool {
+    pub(super) fn finish(&mut self, trailers: &[u8]) -> bool {
         match (&mut self.send, self.coding) {
             _ if !self.has_begun => false,
             (_, BodyCoding::Known(1..)) => false,
             (None, _) => true,
+            (Some(send), _) if !trailers.is_empty() => {
+                // As below.
+                let _ = send.send_trailers(fields_of(trailers));
+                true
+            }
             (Some(send), _) => {
                 // If the client has gone there is nobody to be told.
                 let _ = send.send_data(Bytes::new(), true);

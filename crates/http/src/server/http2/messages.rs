@@ -156,3 +156,31 @@ fn is_of_connection(name: &HeaderName) -> bool {
     [CONNECTION, TRANSFER_ENCODING, UPGRADE].contains(name)
         || matches!(name.as_str(), "keep-alive" | "proxy-connection")
 }
+
+/// Fields as lines, and an empty one.
+pub(super) fn lines_of(fields: &HeaderMap) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for (name, value) in fields {
+        lines.extend_from_slice(name.as_str().as_bytes());
+        lines.extend_from_slice(b": ");
+        lines.extend_from_slice(value.as_bytes());
+        lines.extend_from_slice(b"\r\n");
+    }
+    lines.extend_from_slice(b"\r\n");
+    lines
+}
+
+/// Lines as fields; what is none is left out.
+pub(super) fn fields_of(lines: &[u8]) -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    for line in lines.split(|byte| *byte == b'\n') {
+        let line = line.trim_ascii_end();
+        if let Some(colon) = memchr::memchr(b':', line)
+            && let Ok(name) = HeaderName::from_bytes(&line[..colon])
+            && let Ok(value) = HeaderValue::from_bytes(line[colon + 1..].trim_ascii_start())
+        {
+            fields.append(name, value);
+        }
+    }
+    fields
+}

@@ -1,12 +1,15 @@
 //! Heads as bytevectors: how many fields there are, where the target is, where each field is, and the bytes.
 
 use canny_http::framing::{BodyLength, Framing};
-use canny_http::head::{FIELD_BYTES, Field, HeadLimits, RequestHead, read_response as read};
+use canny_http::head::{
+    FIELD_BYTES, Field, HeadLimits, RequestHead, read_response as read, read_trailers,
+};
 use canny_http::server::Scratch;
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, Raise, Thread, string_text};
 
+use super::request;
 use crate::arguments::Call;
 
 /// Bytes before the index of fields: their number, where the target begins and ends.
@@ -137,6 +140,48 @@ pub(super) fn fields(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let fields = head.fields().map(|(name, value)| owned(name, value));
         fields.collect::<Vec<_>>()
     })?;
+    list_of_fields(thread, &fields)
+}
+
+/// Fields that say what a message is and where it goes: too late in a trailer, where they are left out.
+const NOT_IN_TRAILERS: [&[u8]; 22] = [
+    b"authorization",
+    b"cache-control",
+    b"connection",
+    b"content-encoding",
+    b"content-length",
+    b"content-range",
+    b"content-type",
+    b"cookie",
+    b"expect",
+    b"host",
+    b"if-match",
+    b"if-modified-since",
+    b"if-none-match",
+    b"if-range",
+    b"if-unmodified-since",
+    b"max-forwards",
+    b"proxy-authorization",
+    b"range",
+    b"set-cookie",
+    b"te",
+    b"trailer",
+    b"transfer-encoding",
+];
+
+/// `(%http-trailers request)`.
+pub(super) fn trailers(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (server, request) = request(thread, call)?;
+    let bytes = server.trailers(request.id, request.serial);
+    let fields = match read_trailers(&bytes, &HeadLimits::default()) {
+        Ok(Some((_, fields))) => fields,
+        _ => Vec::new(),
+    };
+    let fields: Vec<_> = fields
+        .iter()
+        .map(|field| owned(&bytes[field.name()], &bytes[field.value()]))
+        .filter(|(name, _)| !NOT_IN_TRAILERS.contains(&name.as_bytes()))
+        .collect();
     list_of_fields(thread, &fields)
 }
 

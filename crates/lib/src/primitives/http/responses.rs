@@ -292,6 +292,21 @@ impl Body {
     }
 }
 
+/// `(%http-end-response! request trailers)`.
+pub(super) fn end_response(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (server, request) = request(thread, call)?;
+    let mut output = take_output();
+    if call.at(1) != Value::FALSE
+        && let Err(why) = push_fields(&mut output, call.at(1), false)
+    {
+        give_back(output);
+        return refused(thread, call, why);
+    }
+    let is_done = server.end_response(request.id, request.serial, &output);
+    give_back(output);
+    Ok(Value::boolean(is_done))
+}
+
 /// `(%http-respond! request status fields body)`.
 pub(super) fn respond(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (server, request) = request(thread, call)?;
