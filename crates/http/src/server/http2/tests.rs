@@ -10,6 +10,8 @@ use super::*;
 use crate::response::{push_length, push_status};
 use crate::server::tests::{Bench, bench, usual};
 
+mod notes;
+
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RESET: u8 = 3;
@@ -461,7 +463,7 @@ fn what_is_written_piece_by_piece_waits_for_the_windows() {
         }
     };
     assert_eq!(count, 5000);
-    assert!(bench.server.end_response(id, serial));
+    assert!(bench.server.end_response(id, serial, b""));
     assert_eq!(client.body(&mut bench, 1).len(), written + count);
 }
 
@@ -484,7 +486,7 @@ fn a_body_that_is_shorter_than_said_ends_its_stream_only() {
         .respond_with_body(id, serial, &head, coding, false)
         .unwrap();
     assert!(matches!(writer.write(b"12345", Wait::NonBlocking), Ok(5)));
-    assert!(!bench.server.end_response(id, serial));
+    assert!(!bench.server.end_response(id, serial, b""));
     let reset = client.until(&mut bench, |frame| frame.kind == RESET);
     assert_eq!((reset.stream, reset.code()), (1, 2));
     // Nor can a stream become something else.
