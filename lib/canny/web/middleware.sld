@@ -27,7 +27,7 @@
           (only (canny web headers) choose-encoding)
           (only (canny web uri) uri-error?)
           (canny web message)
-          (only (canny web password) random-token secret=?))
+          (only (canny web password) random-token))
   (begin
 
     (define (option who message object)

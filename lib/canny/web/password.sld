@@ -7,11 +7,11 @@
 
 (define-library (canny web password)
   (export hash-password password-matches? password-hash-outdated?
-          random-token random-bytes secret=? sha256 hmac-sha256 hmac-sha256-valid?)
+          random-token)
   (import (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) raise)
           (only (canny base64) base64-encode)
-          (only (canny crypto) digest hmac random-bytes timing-safe=?))
+          (only (canny crypto) random-bytes))
   (begin
 
     ;; The hash of a password, a text that is to be kept and tells how it was made: by Argon2id with a random salt. `#:memory` is
@@ -46,18 +46,4 @@
     (define* (random-token #:optional (count 32))
       (if (< count 16)
           (%range-error 'random-token 1 "at least 16" count))
-      (base64-encode (random-bytes count) #:url? #t #:padding? #f))
-
-    ;; Whether two texts are the same; the time does not tell where they differ. Strings count as UTF-8.
-    (define (secret=? left right)
-      (timing-safe=? left right))
-
-    ;; The digest of a string or a bytevector, and its authentication code with a key.
-    (define (sha256 bytes)
-      (digest 'sha-256 bytes))
-    (define (hmac-sha256 key bytes)
-      (hmac 'sha-256 key bytes))
-
-    ;; Whether a code is that of a key and a text, in constant time.
-    (define (hmac-sha256-valid? key bytes code)
-      (timing-safe=? code (hmac 'sha-256 key bytes)))))
+      (base64-encode (random-bytes count) #:url? #t #:padding? #f))))

@@ -19,7 +19,7 @@
           (canny web message)
           (only (canny web middleware) call-handler)
           (only (canny web bodies) form-value)
-          (only (canny web password) random-bytes hmac-sha256 hmac-sha256-valid? secret=?))
+          (only (canny crypto) hmac random-bytes timing-safe=?))
   (begin
 
     (define (option who message object)
@@ -74,7 +74,7 @@
       (let ((payload (encode (string->utf8 text)))
             (expires (if expires (number->string expires 36) "")))
         (string-append payload "." expires "."
-                       (encode (hmac-sha256 (car keys) (signed-part purpose payload expires))))))
+                       (encode (hmac 'sha-256 (car keys) (signed-part purpose payload expires))))))
 
     ;; The text that was signed, or `#f` if it was not, was changed, or has ended.
     (define* (unsign-text keys purpose text #:key (now (now-seconds)))
@@ -101,7 +101,7 @@
 
     (define (authentic? keys text code)
       (and (pair? keys)
-           (or (hmac-sha256-valid? (car keys) text code)
+           (or (timing-safe=? code (hmac 'sha-256 (car keys) text))
                (authentic? (cdr keys) text code))))
 
     ;;; Sessions
@@ -243,9 +243,9 @@
       (let ((bytes (and secret (string? token) (decode token))))
         (and bytes
              (= (* 2 secret-bytes) (bytevector-length bytes))
-             (secret=? secret
-                       (exclusive-or (bytevector-copy bytes 0 secret-bytes)
-                                     (bytevector-copy bytes secret-bytes))))))
+             (timing-safe=? secret
+                            (exclusive-or (bytevector-copy bytes 0 secret-bytes)
+                                          (bytevector-copy bytes secret-bytes))))))
 
     ;; Whether a request comes from a page of this site, as far as the browser tells.
     (define (same-origin? request origins)
