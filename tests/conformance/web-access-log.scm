@@ -277,6 +277,14 @@
 (test-group "options"
   (test-error (start-server answer #:port 0 #:access-log 7))
   (test-error (start-server answer #:port 0 #:access-log #t #:access-log-format 'xml))
-  (test-error (start-server answer #:port 0 #:access-log "/nowhere/log")))
+  ;; What it had begun to listen at is free again.
+  (let* ((server (start-server answer #:port 0))
+         (address (car (server-addresses server))))
+    (stop-server! server #:timeout 2)
+    (test-error (start-server answer #:listen address #:access-log "/nowhere/log"))
+    (test-error (start-server answer #:listen (list address "192.0.2.1:1")))
+    (let ((again (start-server answer #:listen address)))
+      (test-assert (has? (get again "/a") "Hello"))
+      (stop-server! again #:timeout 2))))
 
 (test-finish)

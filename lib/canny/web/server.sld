@@ -384,13 +384,22 @@
       (and (exact-nonnegative-integer? object)
            (<= object 65535)))
 
+    ;; What a procedure gives; if it raises, something is undone.
+    (define (call-or-undo thunk undo)
+      (guard (object (#t (undo) (raise object)))
+        (thunk)))
+
     (define (listeners-of host port addresses reuse-port)
-      (map (lambda (address)
-             (if (listener? address)
-                 address
-                 (listen-or-advise address reuse-port)))
-           (or addresses
-               (list (address-of host port)))))
+      (let loop ((rest (or addresses (list (address-of host port)))) (opened '()))
+        (if (null? rest)
+            (reverse opened)
+            (loop (cdr rest)
+                  (cons (if (listener? (car rest))
+                            (car rest)
+                            (call-or-undo
+                             (lambda () (listen-or-advise (car rest) reuse-port))
+                             (lambda () (for-each close-listener opened))))
+                        opened)))))
 
     (define (address-of host port)
       (string-append (if (%string-index host #\:) (string-append "[" host "]") host)
@@ -464,9 +473,11 @@
              (handler (if handler-timeout (limited handler handler-timeout) handler))
              (server (make-server 'called machine listeners handler on-error #f registry
                                   (make-future))))
-        (if registry (%add-source! registry machine))
         (if access-log
-            (set-server-log! server (start-log-writer machine access-log)))
+            (call-or-undo
+             (lambda () (set-server-log! server (start-log-writer machine access-log)))
+             (lambda () (for-each close-listener listeners))))
+        (if registry (%add-source! registry machine))
         (for-each (lambda (listener)
                     (%http-listen! machine (%listener-socket listener)
                                    (and tls (%tls-context-handle tls))))
