@@ -42,9 +42,6 @@ pub(super) const LINGER: u64 = 2000;
 /// Tells a client that it may send the body.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// The name of HTTP/2 among the protocols inside of TLS.
-const ALPN: &[u8] = b"h2";
-
 /// Bytes read at once from bodies.
 const CHUNK_BYTES: usize = 16 * 1024;
 
@@ -404,7 +401,7 @@ impl Connection {
         if before + count == room || self.stream.is_secure() {
             // There may be more.
             self.mark();
-            if inner.serial == 0 && self.stream.has_agreed_on(ALPN) {
+            if inner.serial == 0 && self.has_agreed_on_streams() {
                 self.begin_streams(inner, &scratch.bytes[..before + count]);
                 return None;
             }
