@@ -47,9 +47,6 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// Milliseconds that the clock may be behind.
 const CLOCK_STEP: u64 = 20;
 
-/// The name of HTTP/2 among the protocols inside of TLS.
-const ALPN: &[u8] = b"h2";
-
 /// Bytes read at once from bodies.
 const CHUNK_BYTES: usize = 16 * 1024;
 
@@ -421,7 +418,7 @@ impl Connection {
         if before + count == room || self.stream.is_secure() {
             // There may be more.
             self.mark();
-            if inner.serial == 0 && self.stream.has_agreed_on(ALPN) {
+            if inner.serial == 0 && self.has_agreed_on_streams() {
                 self.begin_streams(inner, &scratch.bytes[..before + count]);
                 return None;
             }

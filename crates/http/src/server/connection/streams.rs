@@ -12,6 +12,9 @@ use crate::server::http2::{Http2, PREFACE};
 use crate::server::observer::{Outcome, Record};
 use crate::server::{Request, ServerOptions};
 
+/// The name of HTTP/2 among the protocols inside of TLS.
+const ALPN: &[u8] = b"h2";
+
 impl Connection {
     /// Its streams, if it speaks HTTP/2.
     #[inline]
@@ -28,6 +31,11 @@ impl Connection {
             && !self.is_secure()
             && self.common.options.streams_max > 0
             && bytes[..count] == PREFACE[..count]
+    }
+
+    /// Whether both sides have agreed on HTTP/2 inside of TLS. Who offers it and does not speak it answers as HTTP/1 does.
+    pub(super) fn has_agreed_on_streams(&self) -> bool {
+        self.common.options.streams_max > 0 && self.stream.has_agreed_on(ALPN)
     }
 
     /// Speaks HTTP/2 from now on, these bytes being the first.
