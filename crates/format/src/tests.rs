@@ -259,6 +259,14 @@ proptest! {
     }
 }
 
+/// The line end that is put behind the last token would be the character.
+#[test]
+fn a_character_that_is_missing_is_an_error() {
+    assert!(format("#\\").is_err());
+    assert_eq!(format("#\\\n"), Ok("#\\\n\n".to_owned()));
+    assert_eq!(format("#\\ "), Ok("#\\ \n".to_owned()));
+}
+
 #[test]
 fn the_width_is_what_the_documents_say() {
     assert_eq!(WIDTH, 100);

@@ -157,6 +157,12 @@ impl Scanner<'_> {
             Some(b'\\') => {
                 // At least one character, whatever it is.
                 self.place += 1;
+                if self.peek().is_none() {
+                    return Err(ErrorAt {
+                        offset: start,
+                        message: "the text ends after `#\\`".to_owned(),
+                    });
+                }
                 self.take_character();
                 while self.peek().is_some_and(|byte| !is_delimiter(byte)) {
                     self.place += 1;

@@ -4,7 +4,9 @@
 //! may be changed. An environment is plain data without reference to any expansion under way, so
 //! it can be kept, sent to other threads and extended form by form.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+
+use canny_tables::hashing::{SeededMap, SeededSet};
 
 use crate::core::{GlobalName, LibraryKey, LibraryName, UnitKind};
 use crate::expander::CoreForm;
@@ -50,7 +52,7 @@ pub(crate) struct Import {
     pub library: LibraryName,
     pub span: Span,
     /// The names that it gives and no import set before it gave.
-    pub names: HashSet<Name>,
+    pub names: SeededSet<Name>,
     /// The names that it lists one by one.
     pub listed: Vec<(Name, Span)>,
     /// Whether it changes what code means without being mentioned.
@@ -62,8 +64,8 @@ pub(crate) struct Import {
 pub struct Environment {
     key: LibraryKey,
     kind: EnvironmentKind,
-    table: HashMap<Name, Entry>,
-    pub(crate) macros: HashMap<Name, MacroDefinition>,
+    table: SeededMap<Name, Entry>,
+    pub(crate) macros: SeededMap<Name, MacroDefinition>,
     /// What transformers may refer to: names defined by `begin-for-syntax`, and the globals behind them.
     pub(crate) for_syntax: HashMap<Name, GlobalName>,
     /// The code of those definitions, in order.
@@ -72,7 +74,7 @@ pub struct Environment {
     pub(crate) records: HashMap<Name, Vec<Name>>,
     hidden_names: u32,
     /// Names that the text of a program or library mentions.
-    used: HashSet<Name>,
+    used: SeededSet<Name>,
     /// The import sets of a program or library.
     imports: Vec<Import>,
     /// What names meant before the changes of the operation under way, so that an error can undo
@@ -86,13 +88,13 @@ impl Environment {
         Environment {
             key,
             kind,
-            table: HashMap::new(),
-            macros: HashMap::new(),
+            table: SeededMap::default(),
+            macros: SeededMap::default(),
             for_syntax: HashMap::new(),
             for_syntax_code: Vec::new(),
             records: HashMap::new(),
             hidden_names: 0,
-            used: HashSet::new(),
+            used: SeededSet::default(),
             imports: Vec::new(),
             journal: Vec::new(),
         }

@@ -7,10 +7,10 @@
 //!
 //! Names serialise as their text, so that compiled units can travel between processes.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{LazyLock, RwLock};
 
+use canny_tables::hashing::SeededMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An interned symbol.
@@ -19,7 +19,7 @@ pub struct Name(u32);
 
 #[derive(Default)]
 struct Interner {
-    index: HashMap<&'static str, u32>,
+    index: SeededMap<&'static str, u32>,
     texts: Vec<&'static str>,
 }
 

@@ -1,10 +1,10 @@
 //! Global variables: one cell for each name in each library, program and environment.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_heap::{CollectionMode, Mutator, RootVisitor, Roots};
 use canny_syntax::core::GlobalName;
+use canny_tables::hashing::SeededMap;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_WATCHED;
 use canny_value::Value;
@@ -19,7 +19,7 @@ pub(crate) struct Globals {
 
 #[derive(Debug, Default)]
 struct Cells {
-    by_name: HashMap<GlobalName, usize>,
+    by_name: SeededMap<GlobalName, usize>,
     cells: Vec<Value>,
     /// Cells before this index have survived a collection and do not move in minor ones.
     settled: usize,

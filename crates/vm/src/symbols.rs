@@ -1,10 +1,10 @@
 //! The symbol table: one symbol for each name, held weakly.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_heap::{WeakRoots, WeakVisitor};
+use canny_tables::hashing::SeededMap;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{FIXNUM_MAX, FLAG_IMMUTABLE};
 use canny_value::Value;
@@ -21,7 +21,7 @@ pub(crate) struct SymbolTable {
 
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
-    by_name: HashMap<Box<str>, Value>,
+    by_name: SeededMap<Box<str>, Value>,
     /// Names of symbols made since the last collection: only those can die or move in a minor one.
     recent: Vec<Box<str>>,
 }

@@ -1,7 +1,9 @@
 //! Import sets: `(only …)`, `(except …)`, `(prefix …)`, `(rename …)` and plain library names.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use canny_tables::hashing::SeededSet;
 
 use crate::core::LibraryName;
 use crate::datum::Datum;
@@ -54,7 +56,7 @@ impl Libraries {
         let mut import = Import {
             library: imported.library.clone(),
             span: set.span,
-            names: HashSet::new(),
+            names: SeededSet::default(),
             listed: imported.listed,
             is_special: imported
                 .bindings
