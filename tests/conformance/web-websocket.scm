@@ -20,8 +20,6 @@
          (websocket-response request echo #:max-message-bytes 100000 #:protocols '("b" "c")))
         ((string=? (request-path request) "/bye")
          (websocket-response request (lambda (socket) (websocket-close socket 4000 "bye"))))
-        ((string=? (request-path request) "/fails")
-         (websocket-response request (lambda (socket) (raise 'wrong))))
         (else
          (event-stream-response request
                                 (lambda (send)
@@ -141,10 +139,6 @@
     (test-assert (eof-object? (websocket-receive socket)))
     (test 4000 (websocket-close-code socket))
     (test "bye" (websocket-close-reason socket)))
-  (parameterize ((current-error-port (open-output-string)))
-    (let ((socket (websocket-connect (url "/fails"))))
-      (test-assert (eof-object? (websocket-receive socket)))
-      (test 1011 (websocket-close-code socket))))
   (test-error (websocket-connect (url "/events")))
   ;; Several tasks send at once.
   (let ((socket (websocket-connect (url "/echo"))))

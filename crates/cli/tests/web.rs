@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::canny;
+use support::{canny, program};
 
 #[test]
 fn connections_survive_collections_wherever_they_happen() {
@@ -18,4 +18,22 @@ fn connections_survive_collections_wherever_they_happen() {
             .run()
             .exits_with(0);
     }
+}
+
+/// The client is told; that nobody waited for the task of the server is told on standard error, when that is found out.
+#[test]
+fn a_socket_whose_procedure_fails_is_closed_with_a_code() {
+    program(
+        "(import (scheme base) (scheme write) (canny web server) (canny web websocket))
+         (define server
+           (start-server (lambda (request body)
+                           (websocket-response request (lambda (socket) (raise 'wrong))))
+                         #:port 0))
+         (define url (string-append \"ws://\" (car (server-addresses server)) \"/\"))
+         (define socket (websocket-connect url))
+         (write (list (eof-object? (websocket-receive socket)) (websocket-close-code socket)))",
+    )
+    .run()
+    .exits_with(0)
+    .prints("(#t 1011)");
 }
