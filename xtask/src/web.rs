@@ -4,6 +4,8 @@
 //! processor time, which all processes of a server have used according to `/proc`; it depends less on what else the machine
 //! does than requests per second.
 
+mod load;
+mod processors;
 mod soak;
 
 use std::fmt::Write as _;
@@ -12,6 +14,8 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::arguments::Arguments;
 use crate::workspace::{self, Profile};
@@ -25,9 +29,10 @@ Serves the pages of benches/web by canny, Node, Guile, Racket and nginx (those t
   --seconds N      seconds for each server and page in a round (5)
   --connections N  connections at once (100)
   --close          without keep-alive
-  --only A,B       only these servers besides canny
+  --only A,B       only these servers; ratios are to the first one
   --modules PATH   where Node finds better-sqlite3, for the page of rows
-  --soak SECONDS   canny only, under a steady load, with the quantiles of its times
+  --server-cores N the servers have these processors for themselves, and the load has the others
+  --soak SECONDS   one after the other (canny without --only), under a steady load, with the quantiles of the times
   --load N         hundredths of what goes through at most, for --soak (80)
   --misbehaving N  clients that do what they should not, for --soak (8)
   --canny PATH     the binary to measure; without it, cargo builds a release binary
@@ -49,6 +54,12 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // A master that is killed leaves its workers behind.
+        for process in family(self.child.id()).into_iter().skip(1) {
+            if let Some(process) = Pid::from_raw(process.cast_signed()) {
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -81,48 +92,43 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let load = arguments.number("--load", 80)?.clamp(1, 200);
     let misbehaving = arguments.number("--misbehaving", 8)? as usize;
     let canny = workspace::canny(arguments, Profile::Release)?;
+    let own = arguments.number("--server-cores", 0)? as usize;
     arguments.finish()?;
+    let processors = processors::Processors::split(own)?;
+    let servers = Choice {
+        canny,
+        modules,
+        only: match (only, soak) {
+            // One server after the other is asked, not all in turns.
+            (None, 1..) => Some("canny".to_owned()),
+            (only, _) => only,
+        },
+    };
+    processors.take_servers()?;
+    let place = workspace::scratch_directory("web")?;
+    let servers = servers.start(&place)?;
+    processors.take_load()?;
+    for server in &servers {
+        wait_for(server)?;
+    }
     if soak > 0 {
-        let server = start("canny", canny.as_os_str().into(), &["canny.scm"], None)?;
-        wait_for(&server)?;
-        let plan = soak::Plan {
-            port: server.port,
-            seconds: soak,
-            load,
-            connections: connections.min(200) as usize,
-            misbehaving,
-        };
-        return soak::run(plan, server.child.id());
+        for server in &servers {
+            println!("{}", server.name);
+            soak::run(
+                soak::Plan {
+                    port: server.port,
+                    seconds: soak,
+                    load,
+                    connections: connections.min(1000) as usize,
+                    misbehaving,
+                },
+                server.child.id(),
+            )?;
+        }
+        return Ok(());
     }
     if !workspace::installed("wrk") {
         return Err("wrk is not installed".to_owned());
-    }
-    let place = workspace::scratch_directory("web")?;
-    let wanted = |name: &str| {
-        only.as_ref()
-            .is_none_or(|only| only.split(',').any(|one| one == name))
-    };
-    let modules = modules.as_deref();
-    let mut servers = vec![start(
-        "canny",
-        canny.as_os_str().into(),
-        &["canny.scm"],
-        modules,
-    )?];
-    for (name, program, words) in [
-        ("node", "node", &["node.js"][..]),
-        ("guile", "guile", &["--no-auto-compile", "guile.scm"][..]),
-        ("racket", "racket", &["racket.rkt"][..]),
-    ] {
-        if wanted(name) && workspace::installed(program) {
-            servers.push(start(name, program.into(), words, modules)?);
-        }
-    }
-    if wanted("nginx") && Path::new("/usr/sbin/nginx").exists() {
-        servers.push(start_nginx(&place)?);
-    }
-    for server in &servers {
-        wait_for(server)?;
     }
     let load = Load {
         connections,
@@ -148,6 +154,48 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     }
     print!("{report}");
     Ok(())
+}
+
+/// Which servers are asked, and what they are started with.
+struct Choice {
+    canny: PathBuf,
+    /// Where Node finds its packages.
+    modules: Option<PathBuf>,
+    /// Their names with commas between; without it all that are installed.
+    only: Option<String>,
+}
+
+impl Choice {
+    fn wanted(&self, name: &str) -> bool {
+        let only = self.only.as_deref();
+        only.is_none_or(|only| only.split(',').any(|one| one == name))
+    }
+
+    /// Starts them; canny, if it is among them, is the first one.
+    fn start(&self, place: &Path) -> Result<Vec<Server>, String> {
+        let modules = self.modules.as_deref();
+        let mut servers = Vec::new();
+        if self.wanted("canny") {
+            let canny = self.canny.as_os_str().into();
+            servers.push(start("canny", canny, &["canny.scm"], modules)?);
+        }
+        for (name, program, words) in [
+            ("node", "node", &["node.js"][..]),
+            ("guile", "guile", &["--no-auto-compile", "guile.scm"][..]),
+            ("racket", "racket", &["racket.rkt"][..]),
+        ] {
+            if self.wanted(name) && workspace::installed(program) {
+                servers.push(start(name, program.into(), words, modules)?);
+            }
+        }
+        if self.wanted("nginx") && Path::new("/usr/sbin/nginx").exists() {
+            servers.push(start_nginx(place)?);
+        }
+        match servers.is_empty() {
+            true => Err("none of these servers is installed".to_owned()),
+            false => Ok(servers),
+        }
+    }
 }
 
 fn free_port() -> Result<u16, String> {
