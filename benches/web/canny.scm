@@ -1,7 +1,8 @@
-;; The pages that the servers of other languages beside it give, too. The first argument is the port.
+;; The pages that the servers of other languages beside it give, too. The first argument is the port; if there are more, the others are a
+;; port for TLS, a certificate and its key.
 
 (import (scheme base) (scheme write) (scheme process-context) (canny web server)
-        (canny web message) (canny json) (canny sqlite) (canny web uri))
+        (canny web message) (canny json) (canny net) (canny sqlite) (canny web uri))
 
 (define (item i)
   `(tr (td ,i)
@@ -52,4 +53,10 @@
           ((string=? path "/rows") (rows request))
           (else (make-response #:status 404 #:body "no such page\n")))))
 
-(run-server handler #:port (string->number (cadr (command-line))))
+(define (argument n)
+  (list-ref (command-line) n))
+
+(if (> (length (command-line)) 2)
+    (start-server handler #:port (string->number (argument 2))
+                  #:tls (tls-server-context (argument 3) (argument 4))))
+(run-server handler #:port (string->number (argument 1)))

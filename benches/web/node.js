@@ -1,4 +1,5 @@
-// The same pages by Node's `http`. The first argument is the port.
+// The same pages by Node's `http`, and `http2` inside of TLS. The first argument is the port; if there are more, the others are a
+// port for TLS, a certificate and its key.
 const escapes = {'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;'};
 const escape = (text) => String(text).replace(/[&<>"']/g, (c) => escapes[c]);
 const item = (i) =>
@@ -28,7 +29,7 @@ try {
   rows = db.prepare('select id, name, price from items where id >= ? order by id limit 10');
 } catch { rows = null; }
 const html = {'Content-Type': 'text/html; charset=utf-8'};
-require('http').createServer((request, response) => {
+const handler = (request, response) => {
   switch (request.url) {
     case '/': response.writeHead(200, {'Content-Type': 'text/plain'}); response.end('Hello, World!'); break;
     case '/page': response.writeHead(200, html); response.end(page()); break;
@@ -41,4 +42,11 @@ require('http').createServer((request, response) => {
     }
     default: response.writeHead(404); response.end('no such page\n');
   }
-}).listen(Number(process.argv[2]), '127.0.0.1');
+};
+require('http').createServer(handler).listen(Number(process.argv[2]), '127.0.0.1');
+if (process.argv.length > 3) {
+  const {readFileSync} = require('fs');
+  const [, , , port, certificate, key] = process.argv;
+  const options = {cert: readFileSync(certificate), key: readFileSync(key), allowHTTP1: true};
+  require('http2').createSecureServer(options, handler).listen(Number(port), '127.0.0.1');
+}

@@ -143,6 +143,8 @@ struct Connection {
     stream: TcpStream,
     /// When the request is due that it will make next, or has made.
     due: Instant,
+    /// When it was made.
+    asked: Instant,
     is_waiting: bool,
     buffer: [u8; 1024],
     there: usize,
@@ -151,6 +153,7 @@ struct Connection {
 impl Connection {
     fn ask(&mut self) -> Result<(), String> {
         self.is_waiting = true;
+        self.asked = Instant::now();
         self.there = 0;
         // A request is a small part of what the system keeps for a connection.
         let result = self.stream.write_all(REQUEST);
@@ -198,6 +201,7 @@ impl Client<'_> {
         Ok(Connection {
             stream,
             due,
+            asked: due,
             is_waiting: false,
             buffer: [0; 1024],
             there: 0,
@@ -257,7 +261,7 @@ impl Client<'_> {
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
             match connection.is_waiting {
-                true if connection.due + LIMIT < now => self.lose(index, "no answer"),
+                true if connection.asked + LIMIT < now => self.lose(index, "no answer"),
                 true => {}
                 false if connection.due <= now => {
                     if let Err(error) = connection.ask() {
