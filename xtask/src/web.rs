@@ -65,8 +65,11 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let own = arguments.number("--server-cores", 0)? as usize;
     arguments.finish()?;
     let processors = processors::Processors::split(own)?;
+    let place = workspace::scratch_directory("web")?;
+    let statistics = place.join("statistics");
     let servers = Choice {
         canny,
+        statistics: (soak > 0).then(|| statistics.clone()),
         modules,
         only: match (only, soak) {
             // One server after the other is asked, not all in turns.
@@ -81,13 +84,12 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         }
     }
     processors.take_servers()?;
-    let place = workspace::scratch_directory("web")?;
-    let servers = servers.start(&place)?;
+    let mut servers = servers.start(&place)?;
     processors.take_load()?;
     if soak > 0 {
-        for server in &servers {
+        for server in &mut servers {
             println!("{}", server.name);
-            soak::run(
+            let outcome = soak::run(
                 soak::Plan {
                     port: server.port,
                     seconds: soak,
@@ -96,7 +98,13 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
                     misbehaving,
                 },
                 server.child.id(),
-            )?;
+            );
+            server.end_in_order();
+            if let Ok(text) = std::fs::read_to_string(&statistics) {
+                print!("{text}");
+                let _ = std::fs::remove_file(&statistics);
+            }
+            outcome?;
         }
         return Ok(());
     }

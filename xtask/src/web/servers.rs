@@ -32,6 +32,20 @@ impl Drop for Server {
     }
 }
 
+impl Server {
+    /// Asks it to end, and waits until it has; no longer than a while.
+    pub fn end_in_order(&mut self) {
+        if let Some(process) = Pid::from_raw(self.child.id().cast_signed()) {
+            let _ = kill_process(process, Signal::TERM);
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(30) && matches!(self.child.try_wait(), Ok(None))
+        {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
 /// Which servers are asked, and what they are started with.
 #[derive(Debug)]
 pub struct Choice {
@@ -40,6 +54,8 @@ pub struct Choice {
     pub modules: Option<PathBuf>,
     /// Their names with commas between; without it all that are installed.
     pub only: Option<String>,
+    /// Where canny writes what its collections took, when it ends in order.
+    pub statistics: Option<PathBuf>,
 }
 
 impl Choice {
@@ -70,6 +86,9 @@ impl Choice {
             let mut command = Command::new(&program);
             if let Some(modules) = &self.modules {
                 command.env("NODE_PATH", modules);
+            }
+            if let Some(statistics) = &self.statistics {
+                command.env("CANNY_STATISTICS", statistics);
             }
             let port = free_port()?;
             command.args(words).arg(port.to_string());
