@@ -8,6 +8,7 @@
 //! | `head` | the start line and the fields, with limits |
 //! | `framing` | where the body ends, whether the connection goes on |
 //! | `chunked` | the chunked coding, reading and writing |
+//! | `proxies` | who is trusted to say for whom it asks, and what it says |
 //! | `response` | heads of responses as bytes, status codes, dates |
 //! | `server` | sockets that listen, connections, which of them have a request (Linux) |
 //!
@@ -19,6 +20,7 @@ pub mod chunked;
 pub mod date;
 pub mod framing;
 pub mod head;
+pub mod proxies;
 pub mod response;
 #[cfg(target_os = "linux")]
 pub mod server;

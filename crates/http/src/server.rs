@@ -44,6 +44,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::chunked::LAST_CHUNK;
 use crate::framing::Framing;
 use crate::head::{HEAD_BYTES_MAX, HeadLimits, RequestHead};
+use crate::proxies::{Forwarded, TrustedProxies};
 use connection::{Advance, Connection};
 pub use journal::{Journal, LogFormat, Taken};
 pub use measurements::{BOUNDS, CLASSES, METHODS, Measured};
@@ -52,7 +53,7 @@ pub use observer::Outcome;
 use stream::Stream;
 
 /// What a server takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// How much of a head.
     pub head: HeadLimits,
@@ -74,6 +75,8 @@ pub struct ServerOptions {
     pub log: Option<LogFormat>,
     /// Whether requests are measured.
     pub measures: bool,
+    /// Who may say for whom it asks. These may have any number of connections.
+    pub proxies: TrustedProxies,
 }
 
 impl Default for ServerOptions {
@@ -89,6 +92,7 @@ impl Default for ServerOptions {
             body_time: Duration::from_secs(30),
             log: None,
             measures: false,
+            proxies: TrustedProxies::default(),
         }
     }
 }
@@ -127,6 +131,31 @@ struct Common {
     observer: Option<Observer>,
 }
 
+impl Common {
+    /// How many connections the client at an address may have.
+    fn limit_for(&self, peer: Option<SocketAddr>) -> Option<usize> {
+        let limit = self.options.connections_per_client?;
+        let is_trusted = self.options.proxies.trusts(peer.map(|peer| peer.ip()));
+        (!is_trusted).then_some(limit)
+    }
+
+    /// What is said of a request by a proxy that is trusted; None if none is.
+    fn forwarded(
+        &self,
+        peer: Option<SocketAddr>,
+        bytes: &[u8],
+        head: &RequestHead,
+    ) -> Option<Forwarded> {
+        let proxies = &self.options.proxies;
+        if proxies.is_empty() {
+            return None;
+        }
+        let fields = head.fields.iter();
+        let fields = fields.map(|field| (&bytes[field.name()], &bytes[field.value()]));
+        proxies.read(peer.map(|peer| peer.ip()), fields)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Counters {
     accepted: AtomicU64,
@@ -151,7 +180,7 @@ pub struct Request {
     pub head: RequestHead,
     /// Where the body ends, and whether the connection goes on.
     pub framing: Framing,
-    /// It came over TLS.
+    /// It came over TLS, to the server or to a proxy that is trusted.
     pub is_secure: bool,
     /// It came by HTTP/2, though its head is written as HTTP/1.1 has it.
     pub is_http2: bool,
@@ -255,10 +284,10 @@ impl Server {
         epoll::add(&epoll, &bell, EventData::new_u64(BELL), flags)?;
         Ok(Server {
             common: Arc::new(Common {
+                observer: Observer::new(&options)?,
                 options,
                 is_stopping: AtomicBool::new(false),
                 counters: Counters::default(),
-                observer: Observer::new(&options)?,
             }),
             epoll,
             bell,
@@ -442,7 +471,7 @@ impl Server {
         };
         let stream = Stream::new(descriptor, tls);
         let mut slots = lock(&self.slots);
-        if let (Some(limit), Some(peer)) = (self.common.options.connections_per_client, peer) {
+        if let (Some(limit), Some(peer)) = (self.common.limit_for(peer), peer) {
             let count = slots.clients.entry(peer.ip()).or_default();
             if *count >= limit {
                 self.common
@@ -452,7 +481,7 @@ impl Server {
                 drop(slots);
                 if let Some(observer) = &self.common.observer {
                     let record = observer.begin_refused(b"", Outcome::TurnedAway);
-                    observer.finish(&record, Some(peer), 0, Outcome::TurnedAway);
+                    observer.finish(&record, Some(peer.ip()), 0, Outcome::TurnedAway);
                 }
                 return None;
             }
@@ -513,7 +542,7 @@ impl Server {
             return;
         }
         if let Some(peer) = connection.peer()
-            && self.common.options.connections_per_client.is_some()
+            && self.common.limit_for(Some(peer)).is_some()
             && let Some(count) = slots.clients.get_mut(&peer.ip())
         {
             *count -= 1;
@@ -693,6 +722,20 @@ impl Server {
     /// Who made a request, unless that is not of the Internet.
     pub fn peer(&self, id: u64) -> Option<SocketAddr> {
         self.find(id)?.peer()
+    }
+
+    /// For whom a request of a connection asks that has these fields: who made it, unless that is a proxy that is trusted and
+    /// says something else.
+    pub fn client<'a>(
+        &self,
+        id: u64,
+        fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    ) -> Option<IpAddr> {
+        let peer = self.find(id)?.peer().map(|peer| peer.ip());
+        match self.common.options.proxies.read(peer, fields) {
+            Some(forwarded) => forwarded.client,
+            None => peer.map(|peer| peer.to_canonical()),
+        }
     }
 
     /// Ends what has taken too long. To be called about once in a second while there are connections.

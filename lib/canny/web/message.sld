@@ -18,7 +18,7 @@
 (define-library (canny web message)
   (export make-request request? request-method request-target request-path request-query
           request-version request-header request-headers request-malformed-headers
-          request-field request-fields request-peer request-body
+          request-field request-fields request-peer request-client request-body
           request-keep-alive? request-secure? request-body-length request-trailers
           request-attribute set-request-attribute!
           read-request-body read-request-text body-too-long?
@@ -214,6 +214,21 @@
     (define (request-malformed-headers request)
       (check-request 'request-malformed-headers request)
       (reverse (or (malformed-headers request) '())))
+
+    ;; The address, without a port, of who made the request, or for whom it was made by a proxy that the server trusts; #f if that
+    ;; is not known.
+    (define (request-client request)
+      (check-request 'request-client request)
+      (or (and (%request-server request) (%http-client request))
+          (let ((peer (request-peer request)))
+            (and peer (without-port peer)))))
+
+    (define (without-port address)
+      (let loop ((index (- (string-length address) 1)))
+        (cond ((< index 0) address)
+              ((not (char=? #\: (string-ref address index))) (loop (- index 1)))
+              ((char=? #\[ (string-ref address 0)) (substring address 1 (- index 1)))
+              (else (substring address 0 index)))))
 
     ;; The address of who made the request, or #f over a socket of this machine.
     (define (request-peer request)

@@ -326,15 +326,8 @@
             ((string? body) (bytevector-length (string->utf8 body)))
             (else #f)))
 
-    ;; The address without the port.
     (define (client-of request)
-      (let ((peer (request-peer request)))
-        (if peer
-            (let loop ((index (- (string-length peer) 1)))
-              (cond ((< index 0) peer)
-                    ((char=? #\: (string-ref peer index)) (substring peer 0 index))
-                    (else (loop (- index 1)))))
-            "-")))
+      (or (request-client request) "-"))
 
     ;; Writes a line for each request, when it is answered: `combined`, as many servers do, `common` or `json`. `#:clock` gives
     ;; seconds since 1970.

@@ -416,6 +416,13 @@
     (define (count? object)
       (and (exact-integer? object) (> object 0)))
 
+    (define (proxies? object)
+      (or (null? object)
+          (and (pair? object)
+               (string? (car object))
+               (%http-proxy? (car object))
+               (proxies? (cdr object)))))
+
     (define (limit? object)
       (or (not object) (count? object)))
 
@@ -425,7 +432,8 @@
                            (max-header-bytes 32768) (max-headers 100) (max-target-bytes 8192)
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
-                           (max-streams 128)
+                           (max-streams 128) (trusted-proxies '())
+                           (proxy-header 'x-forwarded-for)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (access-log #f) (access-log-format 'common) (metrics #f)
                            (handler-timeout #f)
@@ -446,6 +454,12 @@
                     max-connections-per-client)
       (option-check 'start-server "#:max-streams" exact-nonnegative-integer? "a count or 0"
                     max-streams)
+      (option-check 'start-server "#:trusted-proxies" proxies?
+                    "a list of addresses, of networks such as \"10.0.0.0/8\", or \"unix\""
+                    trusted-proxies)
+      (option-check 'start-server "#:proxy-header"
+                    (lambda (name) (memq name '(x-forwarded-for forwarded)))
+                    "x-forwarded-for or forwarded" proxy-header)
       (option-check 'start-server "#:idle-timeout" seconds? "a number of seconds" idle-timeout)
       (option-check 'start-server "#:header-timeout" seconds? "a number of seconds"
                     header-timeout)
@@ -468,7 +482,8 @@
                                max-connections max-connections-per-client
                                idle-timeout header-timeout body-timeout
                                (log-format-number 'start-server access-log access-log-format)
-                               (and metrics #t) max-streams)))
+                               (and metrics #t) max-streams
+                               trusted-proxies (if (eq? proxy-header 'forwarded) 1 0))))
              (registry (if (eq? metrics #t) default-registry metrics))
              (handler (if handler-timeout (limited handler handler-timeout) handler))
              (server (make-server 'called machine listeners handler on-error #f registry

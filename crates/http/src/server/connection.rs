@@ -491,9 +491,10 @@ impl Connection {
             inner.input.extend_from_slice(&bytes[head.length..]);
         }
         inner.sent = 0;
+        let forwarded = self.forwarded(bytes, &head);
         if let Some(observer) = &self.common.observer {
             let version = if head.minor == 0 { "1.0" } else { "1.1" };
-            inner.record = Some(observer.begin(bytes, &head, version));
+            inner.record = Some(observer.begin(bytes, &head, version, forwarded));
         }
         inner.phase = Phase::Handling;
         inner.serial = inner.serial.wrapping_add(1) & 0x0FFF_FFFF;
@@ -516,7 +517,7 @@ impl Connection {
             serial: inner.serial,
             head,
             framing,
-            is_secure: self.stream.is_secure(),
+            is_secure: self.is_secure_for(forwarded),
             is_http2: false,
         }))
     }

@@ -396,9 +396,10 @@ impl Inner {
             let mut exchange = Box::new(Exchange::new(respond, receive, expects));
             match read {
                 Ok((head, framing)) => {
-                    exchange.note = connection.note_of_stream(&scratch.bytes, &head);
+                    let forwarded = connection.forwarded(&scratch.bytes, &head);
+                    exchange.note = connection.note_of_stream(&scratch.bytes, &head, forwarded);
                     self.exchanges.insert(serial, exchange);
-                    return Some(connection.request_of_stream(serial, head, framing));
+                    return Some(connection.request_of_stream(serial, head, framing, forwarded));
                 }
                 Err(malformed) => {
                     connection.count_refusal();

@@ -6,7 +6,7 @@
 //! Nothing that a client sent can look like something else in a line: quotes, backslashes and control characters are escaped.
 
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -36,7 +36,7 @@ const WAITING_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub(super) struct Entry<'a> {
     pub(super) texts: &'a Texts,
     pub(super) is_request: bool,
-    pub(super) peer: Option<SocketAddr>,
+    pub(super) client: Option<IpAddr>,
     pub(super) version: &'static str,
     pub(super) status: u16,
     pub(super) bytes: u64,
@@ -229,8 +229,8 @@ fn push_quoted(output: &mut Vec<u8>, text: &[u8]) {
 }
 
 fn push_common(output: &mut Vec<u8>, entry: &Entry<'_>, stamp: &[u8], is_combined: bool) {
-    match entry.peer {
-        Some(peer) => push_address(output, peer.ip()),
+    match entry.client {
+        Some(client) => push_address(output, client),
         None => output.push(b'-'),
     }
     output.extend_from_slice(b" - - [");
@@ -308,10 +308,10 @@ fn push_json(output: &mut Vec<u8>, entry: &Entry<'_>, stamp: &[u8], micros: u32)
     push_micros(output, micros);
     output.extend_from_slice(b"Z\"");
     let texts = entry.texts;
-    match entry.peer {
-        Some(peer) => {
+    match entry.client {
+        Some(client) => {
             output.extend_from_slice(b",\"peer\":\"");
-            push_address(output, peer.ip());
+            push_address(output, client);
             output.push(b'"');
         }
         None => push_member(output, "peer", None),
@@ -395,7 +395,7 @@ mod tests {
             fields: Vec::new(),
         };
         for _ in 0..3 {
-            let mut record = observer.begin(bytes, &head, "1.1");
+            let mut record = observer.begin(bytes, &head, "1.1", None);
             observer.answer(&mut record, b"HTTP/1.1 204 No Content\r\n\r\n", 0);
             observer.finish(&record, None, 27, Outcome::Complete);
         }
@@ -404,7 +404,7 @@ mod tests {
         assert!(text.ends_with("] \"GET /a HTTP/1.1\" 204 0\n"), "{text}");
         journal.close();
         assert_eq!(journal.take(), Taken::End);
-        let record = observer.begin(bytes, &head, "1.1");
+        let record = observer.begin(bytes, &head, "1.1", None);
         observer.finish(&record, None, 0, Outcome::ClientGone);
         assert_eq!((journal.take(), journal.take_dropped()), (Taken::End, 1));
     }

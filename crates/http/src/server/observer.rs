@@ -3,7 +3,7 @@
 //! A server without a log and without measurements has no observer, and its requests no [`Record`]. The record is made
 //! where a head is whole, or refused, and is given to [`Observer::finish`] exactly once: by who takes it out of its connection.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use super::ServerOptions;
 use super::journal::{Entry, Journal};
 use super::measurements::{Measurements, method_index};
 use crate::head::RequestHead;
+use crate::proxies::Forwarded;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +121,8 @@ impl Texts {
 #[derive(Debug)]
 pub(super) struct Record {
     began: Instant,
+    /// For whom a proxy asks.
+    client: Option<IpAddr>,
     /// For the log; the method is where the head was taken.
     texts: Texts,
     method: usize,
@@ -184,12 +187,14 @@ impl Observer {
         bytes: &[u8],
         head: &RequestHead,
         version: &'static str,
+        forwarded: Option<Forwarded>,
     ) -> Box<Record> {
         if let Some(measurements) = &self.measurements {
             measurements.begin();
         }
         Box::new(Record {
             began: Instant::now(),
+            client: forwarded.and_then(|forwarded| forwarded.client),
             texts: match self.journal {
                 Some(_) => Texts::of_head(bytes, head),
                 None => Texts::default(),
@@ -212,6 +217,7 @@ impl Observer {
         }
         Box::new(Record {
             began: Instant::now(),
+            client: None,
             texts,
             method: method_index(b""),
             is_request: false,
@@ -240,7 +246,7 @@ impl Observer {
     pub(super) fn finish(
         &self,
         record: &Record,
-        peer: Option<SocketAddr>,
+        peer: Option<IpAddr>,
         sent: u64,
         otherwise: Outcome,
     ) {
@@ -254,7 +260,7 @@ impl Observer {
             journal.log(&Entry {
                 texts: &record.texts,
                 is_request: record.is_request,
-                peer,
+                client: record.client.or(peer),
                 version: record.version,
                 status: record.status,
                 bytes: sent.saturating_sub(record.head_bytes),

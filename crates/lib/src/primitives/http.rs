@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use canny_http::head::HeadLimits;
+use canny_http::proxies::{Network, ProxyField, TrustedProxies};
 use canny_http::server::{LogFormat, Request, Scratch, Server, ServerOptions};
 use canny_io::{IoError, Operation, Wait};
 use canny_sched::{Interest, Wake};
@@ -20,7 +21,7 @@ use canny_tls::TlsContext;
 use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::values::record_type;
-use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use super::host_objects::{make_object, number_of_value};
 use super::ports::table::port_over;
@@ -64,6 +65,11 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
             Some(peer) => thread.string(&peer.to_string()),
             None => Value::FALSE,
         })
+    };
+    "%http-client" => heads::client;
+    "%http-proxy?" => |_, call: Call| {
+        let text = string_text(call.at(0));
+        Ok(Value::boolean(text.is_some_and(|text| text == LOCAL || Network::parse(&text).is_some())))
     };
     "%http-sweep!" => |thread, call: Call| {
         let server = server(thread, call, call.at(0))?;
@@ -126,6 +132,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         thread.string_from_latin1(&canny_http::date::date(seconds))
     };
 };
+
+/// What stands for proxies that connect over a Unix-domain socket.
+const LOCAL: &str = "unix";
 
 /// Fields of requests, behind their type.
 mod request_field {
@@ -203,6 +212,26 @@ fn request(thread: &mut Thread, call: Call) -> Result<(Arc<Server>, Bearer), Rai
     Ok((server, bearer))
 }
 
+/// A list of what `%http-proxy?` takes, and the number of the field in which they say for whom they ask.
+fn trusted_proxies(mut list: Value, field: Value) -> TrustedProxies {
+    let mut proxies = TrustedProxies {
+        field: match field.as_index() {
+            Some(1) => ProxyField::Forwarded,
+            _ => ProxyField::XForwardedFor,
+        },
+        ..TrustedProxies::default()
+    };
+    while let Some(pair) = list.as_pair() {
+        match string_text(pair.car()) {
+            Some(text) if text == LOCAL => proxies.local = true,
+            Some(text) => proxies.networks.extend(Network::parse(&text)),
+            None => {}
+        }
+        list = pair.cdr();
+    }
+    proxies
+}
+
 fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let wanted = call.vector(thread, 0)?;
     let usual = ServerOptions::default();
@@ -240,6 +269,10 @@ fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         }),
         measures: wanted.length() > 10 && wanted.field(10).is_true(),
         streams_max: number(11).unwrap_or(usual.streams_max),
+        proxies: match wanted.length() {
+            0..14 => TrustedProxies::default(),
+            _ => trusted_proxies(wanted.field(12), wanted.field(13)),
+        },
     };
     match Server::new(options) {
         Ok(server) => {

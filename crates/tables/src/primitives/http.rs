@@ -26,6 +26,8 @@ rows! {
     "%http-fault" (1) [] "any -> any" "The status to answer with because of the body, or #f.";
     "%http-begun?" (1) [] "any -> boolean" "Whether a response was begun, or is of no use any more.";
     "%http-peer" (1) [] "any -> any" "The address of who made a request, or #f.";
+    "%http-client" (1) [] "any -> any" "The address, without a port, of the client for whom trusted proxies ask, or who made a request; #f if it is not known.";
+    "%http-proxy?" (1) [] "any -> boolean" "Whether something stands for proxies: an address, a network or \"unix\".";
     "%http-sweep!" (1) [] "any -> index" "Ends what has taken too long; how many connections there are.";
     "%http-stop!" (2) [] "any boolean -> unspecified" "Stops accepting; connections end when they are answered, or at once.";
     "%http-wake!" (1) [] "any -> unspecified" "Has those who look for requests look again.";

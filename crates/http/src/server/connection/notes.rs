@@ -11,7 +11,8 @@ impl Connection {
     /// The request, or what was none, is over.
     pub(super) fn finish(&self, inner: &mut Inner, outcome: Outcome) {
         if let (Some(observer), Some(record)) = (&self.common.observer, inner.record.take()) {
-            observer.finish(&record, self.peer, inner.sent, outcome);
+            let peer = self.peer.map(|peer| peer.ip());
+            observer.finish(&record, peer, inner.sent, outcome);
         }
     }
 

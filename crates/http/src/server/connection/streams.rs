@@ -7,6 +7,7 @@ use rustix::net::Shutdown;
 use super::{Connection, Inner, Phase, Sent};
 use crate::framing::Framing;
 use crate::head::RequestHead;
+use crate::proxies::Forwarded;
 use crate::server::http2::note::Note;
 use crate::server::http2::{Http2, PREFACE};
 use crate::server::observer::{Outcome, Record};
@@ -88,14 +89,30 @@ impl Connection {
         self.stream.end(direction);
     }
 
+    /// What a proxy that is trusted says of a request.
+    pub(in crate::server) fn forwarded(
+        &self,
+        bytes: &[u8],
+        head: &RequestHead,
+    ) -> Option<Forwarded> {
+        self.common.forwarded(self.peer, bytes, head)
+    }
+
+    /// Whether the client speaks TLS, with this server or with a proxy that is trusted.
+    pub(in crate::server) fn is_secure_for(&self, forwarded: Option<Forwarded>) -> bool {
+        let said = forwarded.and_then(|forwarded| forwarded.is_secure);
+        said.unwrap_or_else(|| self.is_secure())
+    }
+
     /// What the observer is told of a stream with this head.
     pub(in crate::server) fn note_of_stream(
         &self,
         bytes: &[u8],
         head: &RequestHead,
+        forwarded: Option<Forwarded>,
     ) -> Option<Note> {
         let observer = self.common.observer.as_ref()?;
-        let record = observer.begin(bytes, head, "2.0");
+        let record = observer.begin(bytes, head, "2.0", forwarded);
         Some(self.note(record))
     }
 
@@ -108,7 +125,7 @@ impl Connection {
     fn note(&self, record: Box<Record>) -> Note {
         Note {
             common: self.common.clone(),
-            peer: self.peer,
+            peer: self.peer.map(|peer| peer.ip()),
             record,
             sent: 0,
         }
@@ -129,13 +146,14 @@ impl Connection {
         serial: u32,
         head: RequestHead,
         framing: Framing,
+        forwarded: Option<Forwarded>,
     ) -> Request {
         Request {
             id: self.id,
             serial,
             head,
             framing,
-            is_secure: self.is_secure(),
+            is_secure: self.is_secure_for(forwarded),
             is_http2: true,
         }
     }

@@ -1,6 +1,6 @@
 //! What a stream tells the observer of its server, if there is one: when it is dropped at the latest, and once.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::server::Common;
@@ -8,7 +8,7 @@ use crate::server::observer::{Outcome, Record};
 
 pub(in crate::server) struct Note {
     pub(in crate::server) common: Arc<Common>,
-    pub(in crate::server) peer: Option<SocketAddr>,
+    pub(in crate::server) peer: Option<IpAddr>,
     pub(in crate::server) record: Box<Record>,
     /// Bytes of the response so far; its head counts as it would with HTTP/1.
     pub(in crate::server) sent: u64,

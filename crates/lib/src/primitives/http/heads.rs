@@ -5,11 +5,12 @@ use canny_http::head::{
     FIELD_BYTES, Field, HeadLimits, RequestHead, read_response as read, read_trailers,
 };
 use canny_http::server::Scratch;
+use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, Raise, Thread, string_text};
 
-use super::request;
+use super::{request, request_field};
 use crate::arguments::Call;
 
 /// Bytes before the index of fields: their number, where the target begins and ends.
@@ -115,6 +116,20 @@ pub(super) fn field(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Some(value) => text(thread, &value),
         None => Ok(Value::FALSE),
     }
+}
+
+/// `(%http-client request)`.
+pub(super) fn client(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (server, bearer) = request(thread, call)?;
+    let record = call.object(thread, 0, Kind::Record, "request")?;
+    let head = record.field(request_field::HEAD).as_kind(Kind::Bytevector);
+    let client = head.and_then(|head| {
+        head.with_bytes(|packed| server.client(bearer.id, Head::of(packed)?.fields()))
+    });
+    Ok(match client {
+        Some(client) => thread.string(&client.to_string()),
+        None => Value::FALSE,
+    })
 }
 
 /// A list of names and values.
