@@ -35,6 +35,38 @@
   (test "ax" (response-body (ask ((noting "a") (lambda (request body) "x")))))
   (test-error (compose-middleware 1)))
 
+(test-group "pages for errors"
+  (let* ((answer (lambda (status)
+                   (lambda (request body)
+                     (make-response #:status status #:body "plain"
+                                    #:headers '((content-type . (text/plain))
+                                                (allow . (GET))
+                                                (etag . "\"a\""))))))
+         (page (lambda (request response)
+                 (case (response-status response)
+                   ((404) `(html (body (p ,(request-path request)))))
+                   ((410) (make-response #:status 418 #:body "another"))
+                   ((500) (error "no luck"))
+                   (else #f))))
+         (asked (lambda (status)
+                  (ask (with-middleware (answer status) (error-pages page)) #:target "/a<b")))
+         (text (lambda (response)
+                 (let ((body (response-body response)))
+                   (if (bytevector? body) (utf8->string body) body)))))
+    (test "<!DOCTYPE html>\n<html><body><p>/a&lt;b</p></body></html>" (text (asked 404)))
+    (test 404 (response-status (asked 404)))
+    (test '(text/html (charset . "utf-8")) (header (asked 404) 'content-type))
+    (test '(GET) (header (asked 404) 'allow))
+    (test #f (header (asked 404) 'etag))
+    (test '(418 "another") (list (response-status (asked 410)) (text (asked 410))))
+    (test '(403 "plain") (list (response-status (asked 403)) (text (asked 403))))
+    (test '(200 "plain") (list (response-status (asked 200)) (text (asked 200))))
+    ;; A page that fails leaves what there was.
+    (test '(500 "plain")
+          (parameterize ((current-error-port (open-output-string)))
+            (list (response-status (asked 500)) (text (asked 500))))))
+  (test-error (error-pages 1)))
+
 (test-group "identifiers"
   (let ((handler (with-middleware (lambda (request body)
                                     (make-response #:body (request-id request)))

@@ -132,6 +132,19 @@ impl Session {
         code
     }
 
+    /// Ends after a program whose text has come to its end with an exit code, or that has failed; gives the exit code.
+    pub fn end(mut self, options: &Options, result: Result<u8, Failure>) -> u8 {
+        // `exit` has run it already.
+        if !matches!(result, Err(Failure::Exit(Exit::Code(_)))) {
+            self.run_exit_hook();
+        }
+        let ended = self.finish(options);
+        match result {
+            Ok(code) => ended.unwrap_or(code),
+            Err(failure) => failure.exit_code(),
+        }
+    }
+
     /// What the program wants to be called when it ends, as `exit` does it.
     pub fn run_exit_hook(&mut self) {
         if let Some(hook) = canny_lib::host::take_exit_hook(&self.vm) {
@@ -211,14 +224,7 @@ pub fn run_program(options: &Options, source: &Source) -> u8 {
         let prepared = session.evaluation().prepare_program(&name, &bytes);
         session.run(prepared).map(|_| ())
     };
-    if !matches!(result, Err(Failure::Exit(Exit::Code(_)))) {
-        session.run_exit_hook();
-    }
-    let code = session.finish(options);
-    match result {
-        Ok(()) => code.unwrap_or(0),
-        Err(failure) => failure.exit_code(),
-    }
+    session.end(options, result.map(|()| 0))
 }
 
 /// Writes what the heap did, a name and a number on each line.

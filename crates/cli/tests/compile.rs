@@ -53,6 +53,21 @@ fn an_executable_file_needs_no_sources() {
 }
 
 #[test]
+fn what_ports_of_the_program_hold_is_written_at_the_end() {
+    const PROGRAM: &str = "(import (scheme base) (canny io))
+(define port
+  (make-textual-output \"kept\"
+                       (lambda (text start count)
+                         (write-string (substring text start (+ start count)))
+                         count)))
+(write-string \"kept until the end\\n\" port)";
+    let outcome = start(&compiled(PROGRAM), &[]);
+    let text = String::from_utf8_lossy(&outcome.stdout);
+    assert_eq!(text, "kept until the end\n", "{outcome:?}");
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+}
+
+#[test]
 fn errors_have_their_positions() {
     let app = compiled("(import (scheme base))\n(define (f x)\n  (car x))\n(f 5)\n");
     let outcome = start(&app, &[]);

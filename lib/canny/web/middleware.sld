@@ -13,7 +13,8 @@
   (export compose-middleware with-middleware call-handler
           request-ids request-id access-log security-headers cors compress-responses
           basic-authentication request-user rate-limit
-          raise-http-error http-error? http-error-status http-error-headers answer-errors)
+          raise-http-error http-error? http-error-status http-error-headers answer-errors
+          error-pages)
   (import (canny primitives) (canny syntax) (canny arguments)
           (only (canny lists) for-each map member)
           (only (canny control)
@@ -151,6 +152,38 @@
                                (development-page request object frames)
                                (text-response 500 "Internal Server Error")))))))
                (lambda () (rendered (call-handler handler request body)))))))))
+
+    ;; Pages of the application's own for statuses from 400 on, whoever answered so. `page` is called with the request and the
+    ;; response and gives SXML, which takes the place of the body, another response, or #f to leave this one. If it fails
+    ;; itself, the response stays as it was.
+    (define (error-pages page)
+      (check-procedure 'error-pages 1 page)
+      (lambda (handler)
+        (lambda (request body)
+          (let ((response (call-handler handler request body)))
+            (if (< (response-status response) 400)
+                response
+                (guard (object ((error-object? object)
+                                (report-error request object)
+                                response))
+                  (let ((content (page request response)))
+                    (cond ((not content) response)
+                          ((response? content) content)
+                          (else (rendered (with-page response content)))))))))))
+
+    ;; A response with a page in place of its body, and without the headers that were about the latter.
+    (define (with-page response page)
+      (let ((body (response-body response)))
+        (if (input-port? body) (close-port body)))
+      (let loop ((headers (response-headers response)) (kept '()))
+        (cond ((null? headers)
+               (make-response #:status (response-status response) #:headers (reverse! kept)
+                              #:body page))
+              ((memq (caar headers)
+                     '(content-type content-length content-encoding content-range etag
+                       last-modified))
+               (loop (cdr headers) kept))
+              (else (loop (cdr headers) (cons (car headers) kept))))))
 
     (define (shown object) (condition->string object))
 

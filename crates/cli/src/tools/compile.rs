@@ -246,12 +246,8 @@ pub fn run_carried(program: &[u8], command_line: Vec<String>) -> u8 {
             return exit_code::OS;
         }
     };
-    let result = session.run(Ok(prepared));
-    let code = session.finish(&options);
-    match result {
-        Ok(_) => code.unwrap_or(0),
-        Err(failure) => failure.exit_code(),
-    }
+    let result = session.run(Ok(prepared)).map(|_| 0);
+    session.end(&options, result)
 }
 
 #[cfg(test)]

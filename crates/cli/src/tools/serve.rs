@@ -126,23 +126,15 @@ fn perform(wanted: Wanted, watches: bool) -> u8 {
         mut options, file, ..
     } = wanted;
     options.action = Action::Program(Source::File(file.clone()));
-    let session = match Session::new(&options, Some(&file)) {
+    let mut session = match Session::new(&options, Some(&file)) {
         Ok(session) => session,
         Err(message) => {
             eprintln!("canny: {message}");
             return exit_code::OS;
         }
     };
-    let mut session = session;
     let result = serve(&mut session, &file, watches);
-    if !matches!(result, Err(Failure::Exit(canny_vm::Exit::Code(_)))) {
-        session.run_exit_hook();
-    }
-    let ended = session.finish(&options);
-    match result {
-        Ok(code) => ended.unwrap_or(code),
-        Err(failure) => failure.exit_code(),
-    }
+    session.end(&options, result)
 }
 
 fn serve(session: &mut Session, file: &Path, watches: bool) -> Result<u8, Failure> {
