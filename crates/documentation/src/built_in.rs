@@ -27,6 +27,7 @@ pub(crate) fn document(name: &str) -> Option<Document> {
         is_library: true,
         text: text.to_owned(),
         examples: Vec::new(),
+        sections: Vec::new(),
         entries,
         internal: Vec::new(),
         place: None,

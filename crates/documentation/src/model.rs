@@ -13,12 +13,25 @@ pub struct Document {
     pub text: String,
     /// The examples in the text, in order.
     pub examples: Vec<Example>,
+    /// The sections of a page of documentation, in order.
+    pub sections: Vec<Section>,
     /// What a library exports, in the order of its export declarations; what a program defines, in order.
     pub entries: Vec<Entry>,
     /// What a library defines for itself only, in order.
     pub internal: Vec<Entry>,
     /// Where it begins.
     pub place: Option<Place>,
+}
+
+/// A part of a page of documentation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Section {
+    /// Its heading.
+    pub title: String,
+    /// What stands above its first name, in Markdown; may be empty.
+    pub text: String,
+    /// The examples in the text, in order.
+    pub examples: Vec<Example>,
 }
 
 /// One name.
@@ -167,6 +180,25 @@ pub struct Place {
 }
 
 impl Document {
+    /// The examples of each text, in the order of the texts.
+    pub fn examples_in_order(&self) -> Vec<Vec<Example>> {
+        let mut groups = vec![self.examples.clone()];
+        let mut sections = self.sections.as_slice();
+        for entry in &self.entries {
+            let own = sections
+                .iter()
+                .position(|section| section.title == entry.section);
+            if let Some(own) = own {
+                let (before, behind) = sections.split_at(own + 1);
+                groups.extend(before.iter().map(|section| section.examples.clone()));
+                sections = behind;
+            }
+            groups.push(entry.examples.clone());
+        }
+        groups.extend(sections.iter().map(|section| section.examples.clone()));
+        groups
+    }
+
     /// The export, or the definition of a program, of that name.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)

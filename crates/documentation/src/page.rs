@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Document, Entry, Example, Kind, Parameter, Role, Signature};
+use crate::model::{Document, Entry, Example, Kind, Parameter, Role, Section, Signature};
 use crate::text::{self, Line};
 
 /// A page about a library.
@@ -30,6 +30,8 @@ pub struct Page {
     pub text: String,
     /// The examples in that.
     pub examples: Vec<Example>,
+    /// Its sections, in order.
+    pub sections: Vec<Section>,
     /// What the page says about names, in order.
     pub entries: Vec<PageEntry>,
 }
@@ -74,7 +76,6 @@ impl Page {
     /// Reads a page; nothing if its first heading is not the name of a library.
     pub fn read(file: &str, source: &str) -> Option<Page> {
         let mut page: Option<Page> = None;
-        let mut section = String::new();
         let mut lines: Vec<Line> = Vec::new();
         let mut is_fenced = false;
         // The level of the heading above.
@@ -105,6 +106,7 @@ impl Page {
                         file: file.to_owned(),
                         text: String::new(),
                         examples: Vec::new(),
+                        sections: Vec::new(),
                         entries: Vec::new(),
                     });
                 }
@@ -115,12 +117,22 @@ impl Page {
                         .step_by(2)
                         .map(str::to_owned)
                         .collect(),
-                    section: section.clone(),
+                    section: page
+                        .sections
+                        .last()
+                        .map(|section| section.title.clone())
+                        .unwrap_or_default(),
                     text: String::new(),
                     examples: Vec::new(),
                     line: number,
                 }),
-                _ => section = title.to_owned(),
+                (_, Some(page)) => page.sections.push(Section {
+                    title: title.to_owned(),
+                    text: String::new(),
+                    examples: Vec::new(),
+                }),
+                // What stands above the name of the library is about nothing.
+                (_, None) => {}
             }
         }
         let mut page = page?;
@@ -131,11 +143,19 @@ impl Page {
     /// Ends the text below a heading of that level.
     fn end_text(&mut self, level: usize, lines: &[Line]) {
         let found = text::doc_text(&self.file, lines);
-        let (text, examples) = match (level, self.entries.last_mut()) {
-            (1, _) => (&mut self.text, &mut self.examples),
-            (3, Some(entry)) => (&mut entry.text, &mut entry.examples),
-            // What stands below the heading of a section is about the section.
-            _ => return,
+        let place = match level {
+            1 => Some((&mut self.text, &mut self.examples)),
+            3 => {
+                let entry = self.entries.last_mut();
+                entry.map(|entry| (&mut entry.text, &mut entry.examples))
+            }
+            _ => {
+                let section = self.sections.last_mut();
+                section.map(|section| (&mut section.text, &mut section.examples))
+            }
+        };
+        let Some((text, examples)) = place else {
+            return;
         };
         *text = found.text;
         *examples = found.examples;
@@ -166,6 +186,7 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
             document.text.clone_from(&page.text);
             document.examples.clone_from(&page.examples);
         }
+        document.sections.clone_from(&page.sections);
         for told in &page.entries {
             for name in told.names() {
                 let Some(entry) = document.entries.iter_mut().find(|entry| entry.name == name)

@@ -248,6 +248,12 @@ fn pages_complete_libraries_and_what_hands_out_the_same() {
     let complaints = complete(&mut documents, &[page, old]);
     assert_eq!(complaints, ["inner.md:18: (inner) does not export nothing"]);
     assert_eq!(documents[0].text, "For tests.");
+    let sections: Vec<(&str, &str)> = documents[0]
+        .sections
+        .iter()
+        .map(|section| (section.title.as_str(), section.text.as_str()))
+        .collect();
+    assert_eq!(sections, [("Some", "About some.")]);
     let entry = documents[0].entry("g").unwrap();
     assert_eq!((entry.section.as_str(), entry.summary()), ("Some", "Both."));
     assert_eq!(entry.examples[0].line, 14);

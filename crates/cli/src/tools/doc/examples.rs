@@ -126,8 +126,7 @@ fn collect(
 
 /// The examples in the texts of a library, which run with the library and `(scheme base)`.
 fn of_library(document: &Document, path: Option<&Path>) -> Suite {
-    let mut groups = vec![document.examples.clone()];
-    groups.extend(document.entries.iter().map(|entry| entry.examples.clone()));
+    let groups = document.examples_in_order();
     let mut imports = vec![document.name.clone()];
     for name in ["(scheme base)", "(scheme write)"] {
         if name == document.name {
@@ -168,8 +167,7 @@ fn library_root(name: &str, path: &Path) -> Option<PathBuf> {
 
 /// The examples in the texts of a program, which run behind it.
 fn of_program(document: &Document, path: &Path) -> Result<Suite, Failure> {
-    let mut groups = vec![document.examples.clone()];
-    groups.extend(document.entries.iter().map(|entry| entry.examples.clone()));
+    let groups = document.examples_in_order();
     let text = std::fs::read(path).map_err(|error| Failure::of_file("read", path, &error))?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let first = text
@@ -218,10 +216,13 @@ fn of_markdown(options: &Options, path: &Path) -> Result<Suite, Failure> {
         )));
     };
     let mut suite = of_library(document, None);
-    suite.groups = vec![page.examples];
-    suite
-        .groups
-        .extend(page.entries.into_iter().map(|entry| entry.examples));
+    let sections = page.sections.into_iter().map(|section| section.examples);
+    let entries = page.entries.into_iter().map(|entry| entry.examples);
+    suite.groups = sections.chain(entries).collect();
+    // As they stand on the page; what has none runs as nothing.
+    let line = |group: &Vec<Example>| group.first().map_or(0, |example| example.line);
+    suite.groups.sort_by_key(line);
+    suite.groups.insert(0, page.examples);
     Ok(suite)
 }
 

@@ -28,9 +28,12 @@ pub fn list_of_libraries() -> String {
 /// A document for the terminal: its text, then a line for each name.
 pub fn overview(document: &Document) -> String {
     let mut text = format!("# {}\n\n{}\n", document.name, document.text);
-    for (section, entries) in sections(document) {
-        if !section.is_empty() {
-            let _ = write!(text, "\n## {section}\n");
+    for (title, about, entries) in sections(document) {
+        if !title.is_empty() {
+            let _ = write!(text, "\n## {title}\n");
+        }
+        if !about.is_empty() {
+            let _ = write!(text, "\n{about}\n");
         }
         text.push('\n');
         for entry in entries {
@@ -86,9 +89,12 @@ pub fn full_page(document: &Document) -> String {
             "\nIts document: [SRFI {number}](https://srfi.schemers.org/srfi-{number}/).\n"
         );
     }
-    for (section, entries) in sections(document) {
-        if !section.is_empty() {
-            let _ = write!(text, "\n## {section}\n");
+    for (title, about, entries) in sections(document) {
+        if !title.is_empty() {
+            let _ = write!(text, "\n## {title}\n");
+        }
+        if !about.is_empty() {
+            let _ = write!(text, "\n{about}\n");
         }
         let mut rest = entries.as_slice();
         while let Some(entry) = rest.first() {
@@ -177,27 +183,35 @@ fn kind_text(entry: &Entry) -> String {
     }
 }
 
-/// The entries in sections, in the order of the sections' first entries; those without a section last.
-fn sections(document: &Document) -> Vec<(&str, Vec<&Entry>)> {
-    let mut sections: Vec<(&str, Vec<&Entry>)> = Vec::new();
+/// Title, text and entries of each section: as the page has them, else in the order of their first entries; what is in no
+/// section comes last.
+fn sections(document: &Document) -> Vec<(&str, &str, Vec<&Entry>)> {
+    let mut sections: Vec<(&str, &str, Vec<&Entry>)> = document
+        .sections
+        .iter()
+        .map(|section| (section.title.as_str(), section.text.as_str(), Vec::new()))
+        .collect();
     for entry in document
         .entries
         .iter()
         .filter(|it| !it.name.starts_with('%'))
     {
-        let found = sections.iter_mut().find(|(name, _)| *name == entry.section);
+        let found = sections
+            .iter_mut()
+            .find(|(title, ..)| *title == entry.section);
         match found {
-            Some((_, entries)) => entries.push(entry),
-            None => sections.push((&entry.section, vec![entry])),
+            Some((.., entries)) => entries.push(entry),
+            None => sections.push((&entry.section, "", vec![entry])),
         }
     }
+    sections.retain(|(_, text, entries)| !text.is_empty() || !entries.is_empty());
     if sections.len() > 1 {
-        for (name, _) in &mut sections {
-            if name.is_empty() {
-                *name = "Other names";
+        for (title, ..) in &mut sections {
+            if title.is_empty() {
+                *title = "Other names";
             }
         }
-        sections.sort_by_key(|(name, _)| *name == "Other names");
+        sections.sort_by_key(|(title, ..)| *title == "Other names");
     }
     sections
 }
