@@ -115,19 +115,7 @@
 
 ;; Servers.
 
-(define (text-of port)
-  (let loop ((parts '()))
-    (let ((part (read-bytevector 4096 port)))
-      (if (eof-object? part)
-          (utf8->string (apply bytevector-append (reverse parts)))
-          (loop (cons part parts))))))
-
-(define (exchange server text)
-  (call-with-connection (connect (car (server-addresses server)) #:timeout 10)
-    (lambda (input output)
-      (write-bytevector (string->utf8 text) output)
-      (flush-output-port output)
-      (text-of input))))
+(include "include/raw-requests.scm")
 
 (test-group "what servers count"
   (define registry (make-registry))

@@ -8,24 +8,7 @@
 
 (define (has? text part) (and (string-search-forward part text 0) #t))
 
-(define (text-of port)
-  (let loop ((parts '()))
-    (let ((part (read-bytevector 4096 port)))
-      (if (eof-object? part)
-          (utf8->string (apply bytevector-append (reverse parts)))
-          (loop (cons part parts))))))
-
-;; What a server answers to some bytes before it closes the connection.
-(define (exchange server text)
-  (call-with-connection (connect (car (server-addresses server)) #:timeout 10)
-    (lambda (input output)
-      (write-bytevector (if (string? text) (string->utf8 text) text) output)
-      (flush-output-port output)
-      (text-of input))))
-
-(define (get server target . fields)
-  (exchange server (string-append "GET " target " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                                  (apply string-append fields) "\r\n")))
+(include "include/raw-requests.scm")
 
 (define (answer request body)
   (let ((path (request-path request)))

@@ -6,19 +6,7 @@
 
 (define (has? text part) (and (string-search-forward part text 0) #t))
 
-(define (text-of port)
-  (let loop ((parts '()))
-    (let ((part (read-bytevector 4096 port)))
-      (if (eof-object? part)
-          (utf8->string (apply bytevector-append (reverse parts)))
-          (loop (cons part parts))))))
-
-(define (get server target)
-  (call-with-connection (connect (car (server-addresses server)) #:timeout 10)
-    (lambda (input output)
-      (write-bytevector (string->utf8 (string-append "GET " target " HTTP/1.0\r\n\r\n")) output)
-      (flush-output-port output)
-      (text-of input))))
+(include "include/raw-requests.scm")
 
 (define (status text) (substring text 9 12))
 

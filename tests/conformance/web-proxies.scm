@@ -4,12 +4,7 @@
         (canny net) (canny fs) (canny tasks) (canny files) (canny test)
         (only (canny base) string-search-forward string-split string-prefix?))
 
-(define (text-of port)
-  (let loop ((parts '()))
-    (let ((part (read-bytevector 4096 port)))
-      (if (eof-object? part)
-          (utf8->string (apply bytevector-append (reverse parts)))
-          (loop (cons part parts))))))
+(include "include/raw-requests.scm")
 
 (define (handler request body)
   (let ((port (open-output-string)))
@@ -18,18 +13,8 @@
 
 ;; What the handler saw of a request with some fields.
 (define (seen server . fields)
-  (call-with-connection (connect (car (server-addresses server)) #:timeout 10)
-    (lambda (input output)
-      (write-bytevector
-       (string->utf8
-        (string-append "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                       (apply string-append
-                              (map (lambda (field) (string-append field "\r\n")) fields))
-                       "\r\n"))
-       output)
-      (flush-output-port output)
-      (let ((text (text-of input)))
-        (substring text (+ 4 (string-search-forward "\r\n\r\n" text 0)) (string-length text))))))
+  (let ((text (apply get server "/" (map (lambda (field) (string-append field "\r\n")) fields))))
+    (substring text (+ 4 (string-search-forward "\r\n\r\n" text 0)) (string-length text))))
 
 (define (with-server procedure . options)
   (let ((server (apply start-server handler #:port 0 options)))

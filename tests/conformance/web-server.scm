@@ -3,29 +3,7 @@
 (import (scheme base) (scheme write) (canny web server) (canny web message) (canny net)
         (canny tasks) (canny test))
 
-(define (text-of port)
-  (let loop ((parts '()))
-    (let ((part (read-bytevector 4096 port)))
-      (if (eof-object? part)
-          (utf8->string (apply bytevector-append (reverse parts)))
-          (loop (cons part parts))))))
-
-;; What a server answers to some bytes before it closes the connection.
-(define (exchange server . texts)
-  (call-with-connection (connect (car (server-addresses server)) #:timeout 10)
-    (lambda (input output)
-      (for-each (lambda (text)
-                  (write-bytevector (string->utf8 text) output)
-                  (flush-output-port output)
-                  (if (pair? (cdr texts)) (sleep 0.01)))
-                texts)
-      (text-of input))))
-
-(define (get server path . fields)
-  (exchange server
-            (string-append "GET " path " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                           (apply string-append fields)
-                           "\r\n")))
+(include "include/raw-requests.scm")
 
 (define (contains? text part)
   (let ((end (- (string-length text) (string-length part))))
