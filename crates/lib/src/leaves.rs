@@ -14,6 +14,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{InPlace, LeafFunction, numeric};
 
+use crate::decimal::{DIGITS_MAX, digits};
 use crate::equality::{is_equal, is_equal_alone, is_eqv, is_eqv_alone};
 use crate::hash_table::{Equivalence, Table};
 use crate::list::{find_association, find_member, length_quickly};
@@ -424,28 +425,6 @@ extern "C" fn string_downcase(thread: &mut InPlace, string: Word, _: Word, _: Wo
 
 extern "C" fn string_upcase(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
     mapped(thread, string, |byte| byte.to_ascii_uppercase())
-}
-
-/// Characters of a fixnum at most.
-const DIGITS_MAX: usize = 20;
-
-/// A number as it is written.
-fn digits(number: i64, text: &mut [u8; DIGITS_MAX]) -> &[u8] {
-    let mut start = DIGITS_MAX;
-    let mut rest = number.unsigned_abs();
-    loop {
-        start -= 1;
-        text[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if number < 0 {
-        start -= 1;
-        text[start] = b'-';
-    }
-    &text[start..]
 }
 
 extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: Word) -> Word {

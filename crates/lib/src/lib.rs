@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod decimal;
 mod equality;
 pub mod evaluation;
 pub mod failure;
@@ -23,6 +24,7 @@ mod library_loader;
 mod library_units;
 mod list;
 mod macros;
+mod misplaced;
 mod primitives;
 pub mod printer;
 #[cfg(test)]

@@ -17,6 +17,7 @@ use canny_vm::{PrimitiveFunction, Protected, Raise, TextBuilder, Thread};
 use crate::arguments::{Call, implementations};
 use crate::hash_table::{Equivalence, Table, Weakness};
 use crate::host::{Host, external, sweep_dead};
+use crate::misplaced::raise_misplaced;
 use crate::primitives::host_objects::{host_object, number_of_object};
 use crate::primitives::ports::{flag, on_text_input, required_port};
 use crate::text::with_units;
@@ -106,33 +107,7 @@ fn feed_from_port(
 /// The condition: what was read is not JSON. The irritants say where.
 fn misplaced(thread: &mut Thread, call: Call, misplaced: &Misplaced) -> Raise {
     let Misplaced { fault, location } = misplaced;
-    failure(thread, call, &fault.message(), location)
-}
-
-fn failure(thread: &mut Thread, call: Call, message: &str, location: &Location) -> Raise {
-    let base = thread.protect(Value::NIL);
-    let mut places = Vec::new();
-    for (name, number) in [
-        ("line", location.line),
-        ("column", location.column),
-        ("offset", location.byte_offset),
-    ] {
-        let name = thread.symbol(name);
-        places.push(thread.protect(name));
-        places.push(thread.protect(Value::fixnum(number as i64)));
-    }
-    let irritants: Vec<Value> = places
-        .iter()
-        .map(|&place| thread.protected(place))
-        .collect();
-    let condition = thread.condition(
-        "json",
-        &format!("{message}, at"),
-        &irritants,
-        Some(call.who),
-    );
-    thread.release(base);
-    thread.raise_object(condition)
+    raise_misplaced(thread, call, "json", &fault.message(), location)
 }
 
 fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

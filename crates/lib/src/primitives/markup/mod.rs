@@ -14,6 +14,7 @@ use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Protected, Raise, TextBuilder, Thread};
 
 use crate::arguments::{Call, implementations};
+use crate::misplaced::raise_misplaced;
 use crate::text::with_units;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -88,32 +89,19 @@ fn finish(
     let base = thread.protect(Value::NIL);
     let result = match outcome {
         Ok(tape) => Replay::default().run(thread, &tape),
-        Err(fault) => Err(misplaced(thread, call, source, &fault)),
+        Err(fault) => {
+            let location = fault.location(source);
+            Err(raise_misplaced(
+                thread,
+                call,
+                "markup",
+                &fault.message,
+                &location,
+            ))
+        }
     };
     thread.release(base);
     result
-}
-
-/// The condition: a text is not what it should be. The irritants say where.
-fn misplaced(thread: &mut Thread, call: Call, source: &str, fault: &Fault) -> Raise {
-    let location = fault.location(source);
-    let mut places = Vec::new();
-    for (name, number) in [
-        ("line", location.line),
-        ("column", location.column),
-        ("offset", location.byte_offset),
-    ] {
-        let name = thread.symbol(name);
-        places.push(thread.protect(name));
-        places.push(thread.protect(Value::fixnum(number as i64)));
-    }
-    let irritants: Vec<Value> = places
-        .iter()
-        .map(|&place| thread.protected(place))
-        .collect();
-    let message = format!("{}, at", fault.message);
-    let condition = thread.condition("markup", &message, &irritants, Some(call.who));
-    thread.raise_object(condition)
 }
 
 /// Makes the objects that a tape tells of.

@@ -24,6 +24,7 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{Raise, TextBuilder, Thread};
 
 use crate::arguments::Call;
+use crate::decimal::{DIGITS_MAX, digits};
 use crate::text::{Units, character, with_units};
 
 /// Slots of the table of names, at first.
@@ -423,7 +424,8 @@ impl Writer {
             return self.string(string, place).map_err(no_form);
         }
         if let Some(fixnum) = atom.as_fixnum() {
-            push_fixnum(fixnum, &mut self.output);
+            let mut text = [0; DIGITS_MAX];
+            self.output.extend_from_slice(digits(fixnum, &mut text));
             return Ok(());
         }
         if let Some(character) = atom.as_character() {
@@ -713,24 +715,6 @@ fn place_step(steps: &mut Vec<Step>, symbol: Value) {
         position,
         children: HashMap::new(),
     });
-}
-
-fn push_fixnum(fixnum: i64, output: &mut Vec<u8>) {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    let mut rest = fixnum.unsigned_abs();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if fixnum < 0 {
-        output.push(b'-');
-    }
-    output.extend_from_slice(&digits[start..]);
 }
 
 /// `(%sxml->html node prefix bytes?)` and `(%sxml->xml node prefix bytes?)`.

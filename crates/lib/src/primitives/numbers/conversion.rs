@@ -7,6 +7,7 @@ use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric, string_text};
 
 use super::{number_at, unary};
 use crate::arguments::{Call, implementations};
+use crate::decimal::{DIGITS_MAX, digits};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "exact" => exact;
@@ -75,22 +76,7 @@ fn number_to_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// The decimal digits of a fixnum.
 fn decimal(thread: &mut Thread, fixnum: i64) -> Result<Value, Raise> {
-    let mut digits = [0; 20];
-    let mut start = digits.len();
-    let mut rest = fixnum.unsigned_abs();
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if fixnum < 0 {
-        start -= 1;
-        digits[start] = b'-';
-    }
-    thread.string_from_latin1(&digits[start..])
+    thread.string_from_latin1(digits(fixnum, &mut [0; DIGITS_MAX]))
 }
 
 fn string_to_number(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
