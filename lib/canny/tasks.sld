@@ -507,13 +507,19 @@
     ;; all, for the end of the program.
 
     (define-record-type register
-      (make-register %lock guardian futures)
+      (make-register %lock guardian futures reporters)
       register?
       (%lock register-lock)
       (guardian register-guardian)
-      (futures register-futures set-register-futures!))
+      (futures register-futures set-register-futures!)
+      ;; How many tasks are telling of failures just now.
+      (reporters register-reporters set-register-reporters!))
 
-    (define failures (make-register #f (%make-guardian) '()))
+    (define failures (make-register #f (%make-guardian) '() 0))
+
+    (define (count-reporter! change)
+      (%with-lock failures
+        (set-register-reporters! failures (+ (register-reporters failures) change))))
 
     (define (keep-failure! future)
       (%with-lock failures
@@ -539,16 +545,19 @@
     ;; Tells of the failures that nobody can wait for any more.
     (define (report-lost-failures)
       (if (pair? (register-futures failures))
-          (let loop ((found? #f))
-            (let ((future (%with-lock failures
-                            (%guardian-next (register-guardian failures) #f))))
-              (cond (future
-                     (report-failure future)
-                     (loop #t))
-                    (found?
-                     (%with-lock failures
-                       (set-register-futures! failures
-                                              (unobserved (register-futures failures))))))))))
+          (begin
+            (count-reporter! 1)
+            (let loop ((found? #f))
+              (let ((future (%with-lock failures
+                              (%guardian-next (register-guardian failures) #f))))
+                (cond (future
+                       (report-failure future)
+                       (loop #t))
+                      (found?
+                       (%with-lock failures
+                         (set-register-futures! failures
+                                                (unobserved (register-futures failures))))))))
+            (count-reporter! -1))))
 
     (define (report-failure future)
       (if (and (eq? (future-state future) 'error) (not (future-observed future)))
@@ -568,12 +577,22 @@
 
     ;; At the end of the program: in the order in which the tasks failed.
     (define (report-failures)
+      ;; Those that no weak pair has any more.
+      (report-lost-failures)
+      (await-reporters 1000)
       (let loop ((pairs (%with-lock failures (register-futures failures))))
         (if (pair? pairs)
             (let ((future (weak-car (car pairs))))
               (loop (cdr pairs))
               (if future
                   (report-failure future))))))
+
+    ;; What somebody else is about to tell is told before the program ends, unless that takes too long.
+    (define (await-reporters milliseconds)
+      (if (and (> (register-reporters failures) 0) (> milliseconds 0))
+          (begin
+            (sleep 1/1000)
+            (await-reporters (- milliseconds 1)))))
 
     ;; Asks a task to end: what it waits for, or its next wait, raises in it; if it computes for long, whatever it does then.
     ;; #f if it had ended before.
