@@ -54,6 +54,7 @@ mod mark;
 mod mutator;
 mod native_stack;
 mod nursery;
+mod physical_memory;
 mod pin;
 mod raw;
 mod reservation;
