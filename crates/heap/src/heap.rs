@@ -15,7 +15,7 @@ use crate::config::HeapConfig;
 use crate::evacuate::ToSpaces;
 use crate::guardian::Finalization;
 use crate::handles::{Handle, HandleTable};
-use crate::physical_memory::physical_bytes;
+use crate::reservation::physical_bytes;
 use crate::roots::{RawReferences, Roots, WeakRoots};
 use crate::safepoint::MutatorEntry;
 use crate::statistics::Statistics;

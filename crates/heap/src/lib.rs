@@ -54,7 +54,6 @@ mod mark;
 mod mutator;
 mod native_stack;
 mod nursery;
-mod physical_memory;
 mod pin;
 mod raw;
 mod reservation;

@@ -67,3 +67,23 @@ impl Drop for Reservation {
         }
     }
 }
+
+/// Bytes of memory that the machine has, or that the container may use.
+pub(crate) fn physical_bytes() -> usize {
+    // SAFETY: `sysconf` only reads.
+    let (pages, page) = unsafe {
+        (
+            libc::sysconf(libc::_SC_PHYS_PAGES),
+            libc::sysconf(libc::_SC_PAGESIZE),
+        )
+    };
+    let machine = if pages > 0 && page > 0 {
+        pages as usize * page as usize
+    } else {
+        4 << 30
+    };
+    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
+        .ok()
+        .and_then(|text| text.trim().parse::<usize>().ok());
+    container.map_or(machine, |bytes| machine.min(bytes))
+}
