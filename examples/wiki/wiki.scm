@@ -2,8 +2,8 @@
 ;;;
 ;;;     canny examples/wiki/wiki.scm --database notes.db --port 8080
 
-(import (canny base) (srfi 37) (canny signals) (canny web server) (canny web middleware)
-        (wiki store) (wiki application))
+(import (canny base) (srfi 37) (canny signals) (canny systemd) (canny web server)
+        (canny web middleware) (wiki store) (wiki application))
 
 (define usage
   "usage: wiki [OPTION...]
@@ -62,17 +62,24 @@ A wiki in one file. The first one who opens it makes the account that administer
   (let* ((port (port-number (value 'port "8080")))
          (store (open-store (value 'database "commonplace.db")))
          (application (make-application store #:behind-proxy? (value 'behind-proxy #f)))
+         (passed (systemd-listeners))
          (server (start-server (if (value 'log #f)
                                    (with-middleware application (access-log))
                                    application)
                                #:host (value 'host "127.0.0.1")
                                #:port port
+                               #:listen (if (pair? passed) passed #f)
                                #:max-body-bytes 6000000)))
     ;; What was registered last is done first: requests that were begun are answered, then the database is closed.
     (on-shutdown (lambda () (close-store! store)))
-    (on-shutdown (lambda () (stop-server! server)) #:deadline 30)
+    (on-shutdown (lambda ()
+                   (systemd-notify 'stopping)
+                   (stop-server! server))
+                 #:deadline 30)
     (write-string (string-append "Commonplace is at http://" (car (server-addresses server)) "/\n"))
     (flush-output-port)
+    (start-watchdog!)
+    (systemd-notify 'ready)
     (server-wait server)))
 
 (if (value 'help #f)

@@ -161,7 +161,8 @@
     (define (shut-down code)
       (call-thunks! code
                     (lambda ()
-                      (%set-shutdown-procedure! #f)
+                      ;; All was called; a text that comes to its end just now has this exit code too.
+                      (%set-shutdown-procedure! (lambda () (exit code)))
                       (exit code))))
 
     ;; Becomes the one who calls what was registered; else gives who does.

@@ -1,4 +1,5 @@
-//! A server between the system and those who keep it: sockets and notices of systemd, descriptors that run out.
+//! A server between the system and those who keep it: sockets and notices of systemd, descriptors that run out, and the program of
+//! `docs/guide/web-service.md` as it is deployed there.
 
 mod support;
 
@@ -6,12 +7,12 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use support::{canny, scratch, wait};
+use support::{canny, root, scratch, wait};
 
 const SERVER: &str = r#"
 (import (scheme base) (scheme process-context) (canny web server) (canny web message)
@@ -53,6 +54,10 @@ fn ask(client: &mut TcpStream, target: &str) -> String {
     client
         .set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
+    exchange(client, target)
+}
+
+fn exchange(client: &mut (impl Read + Write), target: &str) -> String {
     let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n");
     client.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
@@ -73,7 +78,7 @@ fn ask(client: &mut TcpStream, target: &str) -> String {
     }
 }
 
-/// Asks it to end, and waits. In order it ends with 0 or 143, whichever is first: the end of its text or of its shutdown.
+/// Asks it to end, and waits; whether it did so in order, which is with 143 although its text comes to its end as well.
 fn end(mut running: Running) -> bool {
     let status = Command::new("kill")
         .args(["-s", "TERM", &running.0.id().to_string()])
@@ -81,7 +86,7 @@ fn end(mut running: Running) -> bool {
         .unwrap();
     assert!(status.success());
     let code = wait(&mut running.0).and_then(|status| status.code());
-    matches!(code, Some(0 | 143))
+    code == Some(143)
 }
 
 fn errors(directory: &Path) -> String {
@@ -234,4 +239,114 @@ fn a_server_without_descriptors_waits_for_some() {
     );
     // Nothing was registered for its end.
     assert!(!end(server));
+}
+
+/// The files of the guide, the blocks with a name, in a directory of their own.
+fn guide() -> PathBuf {
+    let page = std::fs::read_to_string(root().join("docs/guide/web-service.md")).unwrap();
+    let directory = scratch();
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        let Some(kind) = line.strip_prefix("```") else {
+            continue;
+        };
+        let block: String = lines
+            .by_ref()
+            .take_while(|line| *line != "```")
+            .map(|line| format!("{line}\n"))
+            .collect();
+        if let Some((_, name)) = kind.split_once(' ') {
+            std::fs::write(directory.join(name), block).unwrap();
+        }
+    }
+    std::fs::write(
+        directory.join("guests.key"),
+        "a key of at least thirty-two bytes\n",
+    )
+    .unwrap();
+    directory
+}
+
+/// A command of a shell in the guide's directory.
+fn in_guide(directory: &Path, script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script])
+        .current_dir(directory)
+        .env("CANNY", env!("CARGO_BIN_EXE_canny"))
+        .env("CANNY_CACHE_DIR", directory.join("cache"))
+        .stdin(Stdio::null())
+        .stderr(std::fs::File::create(directory.join("errors")).unwrap());
+    command
+}
+
+#[test]
+fn the_guides_program_listens_where_the_environment_says() {
+    let directory = guide();
+    let name = format!("canny-guests-{}", std::process::id());
+    let server = in_guide(&directory, "exec \"$CANNY\" main.scm")
+        .env("GUESTS_LISTEN", format!("unix:@{name}"))
+        .env("GUESTS_TLS", "no")
+        .spawn()
+        .map(Running);
+    let mut server = server.unwrap();
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let mut client = loop {
+        if let Ok(client) = UnixStream::connect_addr(&address) {
+            break client;
+        }
+        assert_eq!(server.0.try_wait().unwrap(), None, "{}", errors(&directory));
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    client
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let page = exchange(&mut client, "/");
+    assert!(page.contains("<h1>Guest book</h1>"), "{page}");
+    assert!(page.contains("Set-Cookie: session="), "{page}");
+    let health = exchange(&mut client, "/health");
+    assert!(health.contains(r#"{"status":"ok","checks""#), "{health}");
+    assert!(end(server), "{}", errors(&directory));
+    assert!(errors(&directory).contains(r#""GET /health HTTP/1.1" 200"#));
+    // The database was closed, so that all of it is in its file.
+    assert!(directory.join("guests.db").exists());
+    assert!(!directory.join("guests.db-wal").exists());
+}
+
+#[test]
+fn the_guides_program_in_one_file_takes_the_socket_that_was_passed() {
+    let directory = guide();
+    let compiled = in_guide(&directory, "exec \"$CANNY\" compile main.scm -o guests").status();
+    assert!(compiled.unwrap().success(), "{}", errors(&directory));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let script = "LISTEN_PID=$$ LISTEN_FDS=1; export LISTEN_PID LISTEN_FDS; \
+                  exec ./guests 3<&0 0</dev/null";
+    let serve = || {
+        in_guide(&directory, script)
+            .stdin(Stdio::from(OwnedFd::from(listener.try_clone().unwrap())))
+            .spawn()
+            .map(Running)
+            .unwrap()
+    };
+    let server = serve();
+    let page = ask(&mut TcpStream::connect(address).unwrap(), "/");
+    assert!(page.contains("Secure; HttpOnly"), "{page}");
+    assert!(end(server), "{}", errors(&directory));
+    // Who comes between two of them waits.
+    let mut waiting = TcpStream::connect(address).unwrap();
+    let server = serve();
+    assert!(ask(&mut waiting, "/health").starts_with("HTTP/1.1 200"));
+    let check = |address: String| {
+        in_guide(&directory, "exec ./guests check")
+            .env("GUESTS_LISTEN", address)
+            .status()
+            .unwrap()
+            .code()
+    };
+    assert_eq!(check(address.to_string()), Some(0));
+    drop(waiting);
+    assert!(end(server), "{}", errors(&directory));
+    // Nobody listens at a name that was never given.
+    assert_eq!(check("127.0.0.1:1".to_owned()), Some(70));
 }

@@ -565,12 +565,20 @@
       (check-server 'stop-server! server)
       (%http-stop! (server-machine server) #f)
       (for-each close-listener (server-listeners server))
+      ;; Who was answered just before may ask once more; then what rests is closed.
+      (without-scope (spawn (lambda ()
+                              (sleep grace)
+                              (%http-sweep! (server-machine server)))
+                            #:name 'server-grace))
       (guard (object ((timeout-error? object)
                       (%http-stop! (server-machine server) #t)
                       (await (server-done server))))
         (call-with-timeout timeout (lambda () (await (server-done server)))))
       (await-log server)
       (void))
+
+    ;; Seconds, a little more than for what the machine keeps connections that were busy when it was stopped.
+    (define grace 0.3)
 
     ;; Who reads the log may be slow, and does not hold up the end for ever.
     (define (await-log server)

@@ -41,6 +41,10 @@ const DISCARD_MAX: u64 = 256 * 1024;
 /// How long a connection that was refused is read from, so that the answer is not lost.
 pub(super) const LINGER: u64 = 2000;
 
+/// Milliseconds for which a connection stays when the server stops, so that the next request of a busy client is answered, and not met
+/// by the end of the connection.
+pub(super) const GRACE: u64 = 250;
+
 /// Tells a client that it may send the body.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -283,6 +287,13 @@ impl Connection {
         self.common.options.body_time.as_millis() as u64
     }
 
+    /// Milliseconds since the last response of a connection that waits for a request.
+    fn has_rested_for(&self) -> u64 {
+        let idle = self.common.options.idle.as_millis() as u64;
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        (clock() + idle).saturating_sub(deadline)
+    }
+
     pub(super) fn set_deadline(&self, after: u64) {
         self.deadline.store(clock() + after, Ordering::Relaxed);
     }
@@ -357,6 +368,8 @@ impl Connection {
             }
             // It was accepted and may be about to send its first request.
             Phase::Head if !is_late && inner.serial == 0 => false,
+            // Its client was answered a moment ago, and may be about to send the next request.
+            Phase::Head if !is_late && self.has_rested_for() < GRACE => false,
             // Bytes may have come just now.
             Phase::Head if !is_late => self.stream.is_quiet(),
             phase => {
