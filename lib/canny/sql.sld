@@ -7,7 +7,7 @@
   (export sql-null sql-null? sql-error? constraint-violation? unique-violation?
           foreign-key-violation?
           not-null-violation? check-violation? %sql-error-part)
-  (import (canny primitives) (canny syntax))
+  (import (canny primitives) (canny syntax) (only (canny lists) member))
   (begin
 
     ;; What stands for NULL.
@@ -34,11 +34,6 @@
       (and (sql-error? object)
            (member (%sql-error-part object 'code) codes)
            #t))
-
-    (define (member object list)
-      (and (pair? list)
-           (or (equal? (car list) object)
-               (member object (cdr list)))))
 
     ;; Whether a row was refused by any constraint.
     (define (constraint-violation? object)

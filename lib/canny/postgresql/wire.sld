@@ -9,8 +9,7 @@
 
 (define-library (canny postgresql wire)
   (export make-wire wire? wire-connection send-message! send-plain-message! flush-wire! read-message
-          close-wire
-          wire-reset!
+          close-quietly
           message-kind message-bytes message-start message-end
           int16 int32 c-string text-of text-end u16-at s16-at s32-at)
   (import (canny primitives) (canny syntax) (canny control)
@@ -28,11 +27,6 @@
 
     (define (make-wire connection)
       (new-wire connection #u8() 0))
-
-    ;; Before encryption begins: nothing may have been read ahead.
-    (define (wire-reset! wire)
-      (set-wire-buffer! wire #u8())
-      (set-wire-start! wire 0))
 
     (define (int16 number)
       (let ((bytes (make-bytevector 2)))
@@ -76,8 +70,10 @@
     (define (flush-wire! wire)
       (flush-output-port (connection-output (wire-connection wire))))
 
-    (define (close-wire wire)
-      (close-connection (wire-connection wire)))
+    ;; Whatever becomes of that: what is closed is of no use any more.
+    (define (close-quietly wire)
+      (guard (condition (#t #f))
+        (close-connection (wire-connection wire))))
 
     (define (unread wire)
       (- (bytevector-length (wire-buffer wire)) (wire-start wire)))
