@@ -372,6 +372,7 @@ fn settle_accounts(
     state.full_next = false;
     if room >= heap.reserve_blocks {
         state.excess_told = None;
+        heap.exhausted.store(0, Ordering::Relaxed);
     } else if state
         .excess_told
         .is_none_or(|told| used >= told + heap.reserve_blocks)
@@ -382,10 +383,13 @@ fn settle_accounts(
     debug_assert!(used * BLOCK_BYTES >= state.old_bytes.min(BLOCK_BYTES));
 }
 
-/// Says that the limit is reached: once per excess, and again for each reserve used up since.
+/// Says that the limit is reached: once per excess, and again for each reserve used up since. It is told to who collects, since
+/// who allocates most collects most.
 fn tell_excess(heap: &Heap, state: &HeapState) {
-    heap.exhausted.store(true, Ordering::Relaxed);
+    heap.exhausted.store(state.collector, Ordering::Relaxed);
     for entry in &state.mutators {
-        entry.request.request();
+        if entry.id == state.collector {
+            entry.request.request();
+        }
     }
 }

@@ -79,7 +79,8 @@ pub struct Heap {
     /// Mirror of [`HeapState::stopping`] for polls.
     pub(crate) stop_requested: AtomicBool,
     pub(crate) epoch: AtomicU64,
-    pub(crate) exhausted: AtomicBool,
+    /// The mutator that has used up the limit and was not told so by its thread yet; 0 is none.
+    pub(crate) exhausted: AtomicU64,
     /// Collect at every n-th allocation; at first what the configuration says.
     stress_every: AtomicU32,
     pub(crate) handles: Arc<HandleTable>,
@@ -122,6 +123,8 @@ pub(crate) struct HeapState {
     pub(crate) spare_blocks: usize,
     /// The next collection is full in any case.
     pub(crate) full_next: bool,
+    /// The mutator that collects, or has collected last.
+    pub(crate) collector: u64,
     /// The limit's reserve is in use; blocks in use when that was last told.
     pub(crate) excess_told: Option<usize>,
     pub(crate) stress_countdown: u32,
@@ -174,11 +177,12 @@ impl Heap {
             pinned_blocks: 0,
             spare_blocks: 0,
             full_next: false,
+            collector: 0,
             excess_told: None,
             stress_countdown: config.stress_every,
             stress_collections: 0,
             mutators: Vec::new(),
-            next_mutator_id: 0,
+            next_mutator_id: 1,
             running: 0,
             stopping: false,
         };
@@ -196,7 +200,7 @@ impl Heap {
             resumed: Condvar::new(),
             stop_requested: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
-            exhausted: AtomicBool::new(false),
+            exhausted: AtomicU64::new(0),
             handles: Arc::new(HandleTable::default()),
         }))
     }
@@ -336,13 +340,6 @@ impl Heap {
         let address = (word - TAG_OBJECT) as usize;
         let _state = self.lock();
         code_space::object_around(&self.space, address).is_some_and(|(start, _)| start == address)
-    }
-
-    /// Whether the program has just used up the heap limit but for a small reserve: true once per
-    /// excess. Mutators are asked to come to a safepoint when it becomes true; the machine then
-    /// raises a condition, whose handler runs on the reserve.
-    pub fn take_exhausted(&self) -> bool {
-        self.exhausted.load(Ordering::Relaxed) && self.exhausted.swap(false, Ordering::Relaxed)
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES, TAG_PAIR, code};
@@ -133,7 +134,7 @@ impl Mutator {
         unsafe { self.local.as_mut() }
     }
 
-    /// A pair. At the heap limit it is made on the reserve, or beyond; see [`Heap::take_exhausted`].
+    /// A pair. At the heap limit it is made on the reserve, or beyond; see [`Mutator::take_exhausted`].
     /// A loop that makes pairs without bound uses [`Mutator::try_pair`] or polls that.
     #[inline(always)]
     pub fn pair(&mut self, car: Value, cdr: Value) -> Value {
@@ -321,7 +322,12 @@ impl Mutator {
         if let Some(at) = self.take_local(kind, bytes) {
             return Ok(at);
         }
-        self.before_allocation(1)?;
+        // Who has used up the limit is told before it is reached. Others go on meanwhile, on another reserve beyond it.
+        let heap = &self.heap;
+        let most = heap.limit_blocks + heap.reserve_blocks;
+        if !self.has_room_for_block(most) {
+            return Err(refusal(&self.heap, BLOCK_BYTES));
+        }
         Ok(self.refill(kind, bytes))
     }
 
@@ -331,20 +337,30 @@ impl Mutator {
         if let Some(at) = self.take_local(kind, bytes) {
             return at;
         }
+        self.has_room_for_block(usize::MAX);
+        self.refill(kind, bytes)
+    }
+
+    /// Collects if a block more does not fit the nursery's budget. Whether so many blocks suffice for all, after a full collection
+    /// if need be.
+    fn has_room_for_block(&mut self, most: usize) -> bool {
+        let heap = self.heap.clone();
+        let mut collected_fully = false;
         loop {
             self.safepoint();
-            let heap = self.heap.clone();
             let state = heap.lock();
             // Beyond the limit the budget is a small one, which keeps full collections apart. The excess
             // is told by the collector.
-            if state.young_blocks < state.nursery_budget {
-                break;
+            let fits_budget = state.young_blocks < state.nursery_budget;
+            let fits_most = state.pool.used() < most;
+            if fits_budget && (fits_most || collected_fully) {
+                return fits_most;
             }
-            let full = state.pool.used() >= heap.limit_blocks;
+            let full = fits_budget || state.pool.used() >= heap.limit_blocks;
             drop(state);
             self.collect(full);
+            collected_fully |= full;
         }
-        self.refill(kind, bytes)
     }
 
     /// Stress mode: counts, collects when due, and allocates from the block at hand if possible. Also
@@ -769,11 +785,25 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     pub fn collect(&mut self, full: bool) {
+        let id = self.id;
         while self
-            .stop_the_world(|heap, state| collector::collect(heap, state, full))
+            .stop_the_world(|heap, state| {
+                state.collector = id;
+                collector::collect(heap, state, full);
+            })
             .is_none()
             && full
         {}
+    }
+
+    /// Whether this mutator has just used up the heap limit but for a small reserve: true once per excess. It is asked to come
+    /// to a safepoint when that becomes true; the machine then raises a condition, whose handler runs on the reserve.
+    pub fn take_exhausted(&mut self) -> bool {
+        let exhausted = &self.heap.exhausted;
+        exhausted.load(Ordering::Relaxed) == self.id
+            && exhausted
+                .compare_exchange(self.id, 0, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// A handle that keeps a value alive and up to date.

@@ -13,6 +13,7 @@
 //!
 //! Nobody waits in here, and no lock is held while another is taken, but `inner` before `slots` or `ready`.
 
+mod attention;
 mod body;
 mod connection;
 mod http2;
@@ -45,6 +46,7 @@ use crate::chunked::LAST_CHUNK;
 use crate::framing::Framing;
 use crate::head::{HEAD_BYTES_MAX, HeadLimits, RequestHead};
 use crate::proxies::{Forwarded, TrustedProxies};
+use attention::Attention;
 use connection::{Advance, Connection};
 pub use journal::{Journal, LogFormat, Taken};
 pub use measurements::{BOUNDS, CLASSES, METHODS, Measured};
@@ -235,6 +237,7 @@ pub struct Server {
     ready: Mutex<VecDeque<Arc<Connection>>>,
     /// Somebody waits until something happens.
     has_waiter: AtomicBool,
+    attention: Attention,
 }
 
 /// What accepting has met that concerns more than one connection.
@@ -298,6 +301,7 @@ impl Server {
             slots: Mutex::default(),
             ready: Mutex::default(),
             has_waiter: AtomicBool::new(false),
+            attention: Attention::default(),
         })
     }
 
@@ -344,6 +348,7 @@ impl Server {
 
     /// The next request, if there is one.
     pub fn next(&self, scratch: &mut Scratch) -> Option<Request> {
+        self.attention.note();
         loop {
             let connection = lock(&self.ready).pop_front();
             let Some(connection) = connection else {

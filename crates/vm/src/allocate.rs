@@ -1,7 +1,8 @@
 //! Allocation as the runtime and primitives use it.
 //!
 //! Small objects always succeed: at the heap limit they come from the reserve, and the thread raises
-//! the heap condition at its next safepoint. What may be large has a `try_` form that raises at once.
+//! the heap condition at its next safepoint. What may be large has a `try_` form that raises at once, though not for small
+//! objects in a critical section: who raises there leaves what is locked.
 
 use canny_heap::HeapExhausted;
 use canny_number::elements::ElementType;
@@ -26,6 +27,9 @@ impl Thread {
     /// A pair, for loops that make many: raises at the heap limit.
     #[inline(always)]
     pub fn try_cons(&mut self, car: Value, cdr: Value) -> Result<Value, Raise> {
+        if self.is_critical() {
+            return Ok(self.cons(car, cdr));
+        }
         match self.mutator().try_pair(car, cdr) {
             Ok(pair) => Ok(pair),
             Err(exhausted) => Err(self.raise_memory(exhausted.requested_bytes)),
@@ -72,6 +76,9 @@ impl Thread {
         if length > Header::LENGTH_MAX {
             return Err(self.raise_memory(length.saturating_mul(8)));
         }
+        if self.is_critical() && 8 * length <= SMALL_BYTES {
+            return Ok(self.object(kind, flags, length, fill));
+        }
         self.mutator()
             .object(kind, flags, length, fill)
             .map_err(|exhausted| self.raise_memory(exhausted.requested_bytes))
@@ -81,6 +88,9 @@ impl Thread {
     pub fn try_leaf(&mut self, kind: Kind, flags: u8, length: usize) -> Result<Value, Raise> {
         if length > Header::LENGTH_MAX {
             return Err(self.raise_memory(length));
+        }
+        if self.is_critical() && length * usize::from(kind.row().unit_bytes) <= SMALL_BYTES {
+            return Ok(self.leaf(kind, flags, length));
         }
         self.mutator()
             .leaf(kind, flags, length)

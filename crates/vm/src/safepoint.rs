@@ -43,7 +43,11 @@ impl Thread {
             if bits & LOG != 0 {
                 self.resume_log();
             }
-            if bits & HEAP != 0 || self.vm.heap.take_exhausted() {
+            let is_exhausted = bits & HEAP != 0 || self.mutator().take_exhausted();
+            if is_exhausted && self.critical > 0 {
+                // Who raises there leaves what is locked.
+                self.deferred |= HEAP;
+            } else if is_exhausted {
                 let limit = self.vm.heap.limit_bytes();
                 let limit = self.integer(limit as i64);
                 return Err(self.raise(
@@ -73,8 +77,10 @@ impl Thread {
                 return Ok(Some(self.trap_call(resume, handler, &[])));
             }
         }
-        if self.fp as u64 > self.limit.load(Ordering::Relaxed).max(1) && self.stack_is_full(0) {
-            return Err(self.raise_stack_overflow());
+        while self.fp as u64 > self.limit.load(Ordering::Relaxed).max(1) && self.stack_is_full(0) {
+            if !self.borrows_reserve() {
+                return Err(self.raise_stack_overflow());
+            }
         }
         Ok(None)
     }
@@ -97,6 +103,30 @@ impl Thread {
         // SAFETY: fp lies on this stack.
         let used = unsafe { self.fp.offset_from(self.stack.base()) } as usize;
         used + words > limit
+    }
+
+    /// Opens a piece of the stack's reserve for a critical section, which is short, without a word: who raises there leaves what
+    /// is locked. Whether that was possible.
+    pub(crate) fn borrows_reserve(&mut self) -> bool {
+        let reserve_words = self.reserve_words + crate::VmStack::HANDLER_WORDS;
+        if self.critical == 0 || reserve_words > self.stack.reserve_words() {
+            return false;
+        }
+        self.borrowed_words += crate::VmStack::HANDLER_WORDS;
+        self.reserve_words = reserve_words;
+        self.reset_limit();
+        self.reset_capture_limit();
+        true
+    }
+
+    /// Gives back what critical sections have opened of the reserve. Who is still above the limit raises at the next call.
+    pub(crate) fn return_borrowed_reserve(&mut self) {
+        let borrowed = std::mem::take(&mut self.borrowed_words);
+        if borrowed > 0 && self.reserve_words > 0 {
+            self.reserve_words = self.reserve_words.saturating_sub(borrowed);
+            self.reset_limit();
+            self.reset_capture_limit();
+        }
     }
 
     /// Opens a piece of the stack's reserve for the handler and raises. A handler that overflows its piece
@@ -142,7 +172,7 @@ impl Thread {
     /// The stack was unwound below its limit: closes the reserve.
     pub(crate) fn close_reserve(&mut self) {
         if self.reserve_words > 0 {
-            self.reserve_words = 0;
+            (self.reserve_words, self.borrowed_words) = (0, 0);
             self.reset_limit();
             self.reset_capture_limit();
         }

@@ -12,7 +12,7 @@ use canny_tables::layout::{code, frame};
 use canny_value::Value;
 
 use crate::code::CodeRef;
-use crate::interrupt::PREEMPT;
+use crate::interrupt::{HEAP, PREEMPT};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -36,6 +36,9 @@ impl Thread {
     pub fn leave_critical(&mut self) {
         self.critical = self.critical.saturating_sub(1);
         if self.critical == 0 {
+            if self.borrowed_words > 0 {
+                self.return_borrowed_reserve();
+            }
             let deferred = std::mem::take(&mut self.deferred);
             if deferred != 0 {
                 self.interrupts.notify(deferred);
@@ -43,11 +46,13 @@ impl Thread {
         }
     }
 
-    /// Ends them all, since another task begins: who wanted that has got it.
+    /// Ends them all, since another task begins: who wanted that has got it, and who has used up the heap is told again if it
+    /// goes on.
     fn end_critical(&mut self) {
         self.critical = 0;
+        self.return_borrowed_reserve();
         self.interrupts.forget(PREEMPT);
-        let deferred = std::mem::take(&mut self.deferred) & !PREEMPT;
+        let deferred = std::mem::take(&mut self.deferred) & !(PREEMPT | HEAP);
         if deferred != 0 {
             self.interrupts.notify(deferred);
         }

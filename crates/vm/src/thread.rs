@@ -87,6 +87,8 @@ pub struct Thread {
     pub(crate) embedded: crate::embedded::Embedded,
     /// Words of the stack's reserve in use; not 0 while a stack condition was raised and not yet left.
     pub(crate) reserve_words: usize,
+    /// Words of them that were opened for a critical section.
+    pub(crate) borrowed_words: usize,
     /// Words that sealed frames may have beyond the limit, for the handlers of a stack condition.
     pub(crate) sealed_reserve_words: usize,
     /// The task that runs, or `#f`: then there is none that could give way.
@@ -249,6 +251,7 @@ impl Thread {
             integers: Default::default(),
             embedded: crate::embedded::Embedded::default(),
             reserve_words: 0,
+            borrowed_words: 0,
             task: Value::FALSE,
             critical: 0,
             deferred: 0,

@@ -126,8 +126,10 @@
                   (let ((failed? (not (write-lines sink lines fails?))))
                     (if (and fails? (not failed?))
                         (tell "the access log is written again"))
-                    (tell-dropped machine)
-                    (sleep rest-seconds)
+                    ;; Others may have used up the memory.
+                    (guard (object ((not (cancelled-error? object)) #f))
+                      (tell-dropped machine)
+                      (sleep rest-seconds))
                     (loop failed?))
                   (guard (object (#t #f))
                     ((sink-close sink))))))))))

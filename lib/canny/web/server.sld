@@ -68,7 +68,15 @@
             (if (eq? now (%compare-and-swap! server standby-field now 'called))
                 (if now
                     (if (%claim! now) (%hand-over! now))
-                    (without-scope (spawn (lambda () (serve server)) #:name 'server)))))))
+                    (start-serving server))))))
+
+    (define (start-serving server)
+      (without-scope (spawn (lambda () (serve server)) #:name 'server)))
+
+    ;; What keeps a server alive goes on when somebody else has used up the memory.
+    (define (despite-memory thunk)
+      (guard (object ((out-of-memory? object) #f))
+        (thunk)))
 
     ;; Waits to be called; #f if somebody is on standby already.
     (define (stand-by server)
@@ -90,14 +98,20 @@
                     (with-exception-handler
                       (lambda (object)
                         (let ((request (present-request present)))
-                          (if (not request) (raise object))
-                          (escape (lambda () (fail server request object)))))
+                          (cond (request (escape (lambda () (fail server request object))))
+                                ;; Somebody else has used up the memory.
+                                ((out-of-memory? object) (escape void))
+                                (else (raise object)))))
                       (lambda () (serve-requests server present)))))))
             (if (procedure? outcome)
                 (begin
                   (outcome)
                   (set-present-request! present #f)
                   (again)))))))
+
+    (define (out-of-memory? object)
+      (and (error-object? object)
+           (eq? 'memory (condition-kind object))))
 
     ;; What a task that serves is at.
     (define-record-type present
@@ -110,14 +124,13 @@
       (let ((machine (server-machine server))
             (handler (server-handler server)))
         (let loop ()
-          (let ((request (%http-next! machine %request-type)))
+          (let ((request (%http-next! machine %request-type present)))
             (cond ((eq? request #t)
                    (if (stand-by server)
                        (begin
                          (set-standby! server #f)
                          (loop))))
                   (request
-                   (set-present-request! present request)
                    (call-standby! server)
                    (if (eq? 0 (request-body-length request))
                        (handle handler request #f)
@@ -497,18 +510,23 @@
                     (%http-listen! machine (%listener-socket listener)
                                    (and tls (%tls-context-handle tls))))
                   listeners)
-        (without-scope (spawn (lambda () (serve server)) #:name 'server))
+        (start-serving server)
         (without-scope (spawn (lambda () (sweep server)) #:name 'server-timeouts))
         server))
 
-    ;; Ends what takes too long, once in a second.
+    ;; Ends what takes too long, once in a second. Where nobody looks for requests any more, since the memory did not suffice for
+    ;; that, somebody else does.
     (define (sweep server)
-      (let loop ()
-        (sleep 1)
-        (%http-sweep! (server-machine server))
-        (tell-trouble (%http-trouble! (server-machine server)))
-        (if (not (future-done? (server-done server)))
-            (loop))))
+      (let ((machine (server-machine server)))
+        (let loop ()
+          (despite-memory
+           (lambda ()
+             (sleep 1)
+             (%http-sweep! machine)
+             (if (%http-deserted? machine) (start-serving server))
+             (tell-trouble (%http-trouble! machine))))
+          (if (not (future-done? (server-done server)))
+              (loop)))))
 
     ;; Says once why nothing can be accepted.
     (define (tell-trouble trouble)
@@ -539,7 +557,11 @@
                      #:deadline 30)
         (start-watchdog!)
         (systemd-notify 'ready)
-        (server-wait server)))
+        (let wait ()
+          (if (eq? 'again
+                   (guard (object ((out-of-memory? object) 'again))
+                     (server-wait server)))
+              (wait)))))
 
     (define (check-server who object)
       (check-argument who 1 server? "server" object))

@@ -44,7 +44,7 @@ fn fill_with_pairs(mutator: &mut Mutator) -> (i64, bool) {
                 return (n, told);
             }
         }
-        told |= mutator.heap().take_exhausted();
+        told |= mutator.take_exhausted();
     }
     panic!("the limit did not hold");
 }
@@ -92,7 +92,9 @@ fn vectors_of_all_sizes_meet_the_limit() {
         for _ in 0..2 {
             let count = fill_with_vectors(&mut mutator, length);
             let bytes = count * (8 * length + 8);
-            assert!(bytes > 12 << 20 && bytes <= 32 << 20, "{count} of {length}");
+            // Small ones have a reserve beyond the limit, a sixteenth of it.
+            let most = if length > 2000 { 32 << 20 } else { 35 << 20 };
+            assert!(bytes > 12 << 20 && bytes <= most, "{count} of {length}");
             scrub_stack();
             mutator.collect(true);
             assert!(heap.bytes_in_use() < 8 << 20, "{length}");
@@ -118,7 +120,7 @@ fn churn_below_the_limit_is_never_refused() {
         }
     }
     assert_eq!(length(kept), 400_000);
-    assert!(!heap.take_exhausted());
+    assert!(!mutator.take_exhausted());
 }
 
 /// A program that ignores for a while that the heap is full. In a frame of its own, so that no stack word keeps the list.
@@ -131,7 +133,7 @@ fn fill_beyond_the_limit(heap: &Heap, mutator: &mut Mutator) {
         let data = mutator.small_leaf(Kind::Bytevector, 0, 40);
         let holder = mutator.small_object(Kind::Box, 0, 1, data);
         list = mutator.pair(holder, list);
-        told |= heap.take_exhausted();
+        told |= mutator.take_exhausted();
         after += usize::from(told);
     }
     assert!(heap.bytes_in_use() > 8 << 20);

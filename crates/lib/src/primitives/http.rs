@@ -76,6 +76,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         server.sweep();
         Ok(Value::fixnum(server.statistics().connections as i64))
     };
+    "%http-deserted?" => |thread, call: Call| {
+        Ok(Value::boolean(server(thread, call, call.at(0))?.is_deserted()))
+    };
     "%http-stop!" => |thread, call: Call| {
         let server = server(thread, call, call.at(0))?;
         server.stop();
@@ -342,6 +345,14 @@ fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         if let Some(request) = server.next(&mut scratch) {
             let made = make_request(thread, call, request_type, &request, &scratch);
             SCRATCH.set(Some(scratch));
+            match (&made, call.at(2).as_kind(Kind::Record)) {
+                // From here on something may be raised, and it is known for what.
+                (Ok(made), Some(present)) if present.length() > 1 => {
+                    thread.store(present.value(), 1, *made);
+                }
+                // Nobody will answer it.
+                _ => server.abort(request.id, request.serial),
+            }
             return made;
         }
         if server.has_stopped() {

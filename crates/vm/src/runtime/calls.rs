@@ -255,8 +255,10 @@ impl Thread {
     /// Raises unless a frame of the code fits with its registers `above` words over fp.
     pub(crate) fn check_stack(&mut self, target: CodeRef, above: usize) -> Result<(), Raise> {
         let words = above + target.frame_words();
-        if words > frame::SMALL_FRAME_WORDS && self.stack_is_full(words) {
-            return Err(self.raise_stack_overflow());
+        while words > frame::SMALL_FRAME_WORDS && self.stack_is_full(words) {
+            if !self.borrows_reserve() {
+                return Err(self.raise_stack_overflow());
+            }
         }
         Ok(())
     }

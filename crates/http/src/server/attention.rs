@@ -1,0 +1,50 @@
+//! Whether anybody still looks for requests.
+//!
+//! Those who do are tasks, and a task can end where nobody thought that it would: memory may not suffice for what it is about to
+//! do. What waits to be looked at and is not, from one look at the server to the next, is for somebody new.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{Server, lock};
+
+#[derive(Debug, Default)]
+pub(super) struct Attention {
+    /// How often somebody has looked for requests.
+    looks: AtomicU64,
+    /// The same when that was asked last.
+    seen: AtomicU64,
+    /// Something waited then.
+    has_waited: AtomicBool,
+}
+
+impl Attention {
+    pub(super) fn note(&self) {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Server {
+    /// Whether something waits, did so when this was asked last, and nobody has looked for requests in between. Whoever was
+    /// believed to wait for them is not any more.
+    pub fn is_deserted(&self) -> bool {
+        let looks = self.attention.looks.load(Ordering::Relaxed);
+        let has_looked = self.attention.seen.swap(looks, Ordering::Relaxed) != looks;
+        let waits = self.has_something();
+        let has_waited = self.attention.has_waited.swap(waits, Ordering::Relaxed);
+        let is_deserted = waits && has_waited && !has_looked;
+        if is_deserted {
+            self.end_waiting();
+        }
+        is_deserted
+    }
+
+    /// Whether there is something to look at.
+    fn has_something(&self) -> bool {
+        let mut descriptors = [PollFd::new(&self.epoll, PollFlags::IN)];
+        let nothing = Timespec::default();
+        !lock(&self.ready).is_empty()
+            || poll(&mut descriptors, Some(&nothing)).is_ok_and(|count| count > 0)
+    }
+}
