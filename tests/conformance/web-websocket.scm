@@ -140,6 +140,16 @@
     (test 4000 (websocket-close-code socket))
     (test "bye" (websocket-close-reason socket)))
   (test-error (websocket-connect (url "/events")))
+  ;; A server that answers with a head without end.
+  (let* ((listener (listen "127.0.0.1:0"))
+         (liar (start (call-with-connection (accept-connection listener)
+                        (lambda (input output)
+                          (guard (object ((error-object? object) #f))
+                            (write-bytevector (make-bytevector 1000000 97) output)
+                            (flush-output-port output)))))))
+    (test-error (websocket-connect (string-append "ws://" (listener-address listener) "/")))
+    (await liar)
+    (close-listener listener))
   ;; Several tasks send at once.
   (let ((socket (websocket-connect (url "/echo"))))
     (let ((tasks (map (lambda (i) (start (websocket-send socket (make-string 1000 #\x))))
@@ -158,6 +168,21 @@
   ;; In pieces, with a ping between.
   (test (bytevector-append (bytevector 138 1 7) (bytevector 129 2 72 105) goodbye-answer)
         (frames (frame 1 72) (frame 137 7) (frame 0) (frame 128 105) goodbye))
+  ;; In pieces of which most are empty.
+  (test (bytevector-append (bytevector 129 2 72 105) goodbye-answer)
+        (frames (frame 1)
+                (apply bytevector-append (make-list 20000 (frame 0)))
+                (frame 0 72)
+                (apply bytevector-append (make-list 20000 (frame 0)))
+                (frame 128 105)
+                goodbye))
+  ;; Each byte a piece, up to the limit and beyond.
+  (let ((pieces (apply bytevector-append (frame 2) (make-list 99999 (frame 0 7)))))
+    (test (+ 10 100000 4)
+          (bytevector-length (frames pieces (frame 128 7) goodbye)))
+    (test-assert ((refused 1009) (frames pieces (frame 0 7) (frame 0 7)))))
+  ;; A text that cannot become UTF-8 is refused before it is whole.
+  (test-assert ((refused 1007) (frames (frame 1 206) (frame 0 206))))
   ;; Byte by byte.
   (test (bytevector-append (bytevector 129 1 72) goodbye-answer)
         (apply frames (append (map bytevector (list 129 129 1 2 3 4 (+ 72 1))) (list goodbye))))

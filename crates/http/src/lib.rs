@@ -10,6 +10,7 @@
 //! | `chunked` | the chunked coding, reading and writing |
 //! | `response` | heads of responses as bytes, status codes, dates |
 //! | `server` | sockets that listen, connections, which of them have a request (Linux) |
+//! | `websocket` | frames of WebSockets, what they say, what ends a connection |
 //!
 //! Boundaries, stated as absences: nothing here knows ports, values of Scheme or tasks, and nothing waits.
 
@@ -22,3 +23,4 @@ pub mod head;
 pub mod response;
 #[cfg(target_os = "linux")]
 pub mod server;
+pub mod websocket;

@@ -73,7 +73,7 @@
                                                  (begin
                                                    (websocket-send socket message)
                                                    (loop))))))
-                                       #:max-message-bytes 1000)))
+                                       #:max-message-bytes 1000 #:ping-interval 0.4)))
   (mount "/files" (static-files "public")))
 
 ;; Only what changes something by a form needs a token here: the other pages are attacked for their own sake.

@@ -678,6 +678,9 @@ fn sockets() -> Vec<Attack> {
         .flatten()
         .collect();
     let pings = frame(0x89, b"ping").repeat(5000);
+    let unread = frame(0x89, &[b'p'; 125]).repeat(250_000);
+    let empty = [frame(0x01, b"a"), frame(0x00, b"").repeat(500_000)].concat();
+    let single = [frame(0x01, b"a"), frame(0x00, b"a").repeat(999)].concat();
     let farewell = frame(0x88, &1000_u16.to_be_bytes());
     vec![
         row("a frame without a mask", b"\x81\x05hello", Closed(1002)),
@@ -726,6 +729,16 @@ fn sockets() -> Vec<Attack> {
             b"\x81\xff\x00\x00\x00\x00\x7f\xff\xff\xff\0\0\0\0",
             Closed(1009),
         ),
+        row(
+            "half a million empty fragments",
+            &[&empty[..], &farewell].concat(),
+            Open,
+        ),
+        row(
+            "a fragment for each byte",
+            &[&single[..], &frame(0x80, b""), &farewell].concat(),
+            Open,
+        ),
         row("a farewell of one byte", &frame(0x88, b"a"), Closed(1002)),
         row(
             "a farewell with a reserved code",
@@ -733,6 +746,14 @@ fn sockets() -> Vec<Attack> {
             Closed(1002),
         ),
         row("5,000 pings", &[pings, farewell].concat(), Open),
+        Attack {
+            never_reads: true,
+            ..row(
+                "250,000 pings, of whose answers none is read",
+                &unread,
+                Dropped,
+            )
+        },
         attack(
             "WebSockets",
             "a handshake with another version",

@@ -182,6 +182,18 @@ impl BinaryInput {
         self.read_bytes(available.max(1), wait)
     }
 
+    /// The bytes that are there, of which [`BinaryInput::skip`] takes some, waiting only if there are none. It gives none at the
+    /// end of input, which stays.
+    pub fn peek_available(&mut self, wait: Wait<'_>) -> Result<&[u8], IoError> {
+        self.require(1, wait)?;
+        Ok(&self.buffer[self.position..])
+    }
+
+    /// Takes bytes that are there; at most as many as there are.
+    pub fn skip(&mut self, count: usize) {
+        self.position += count.min(self.available());
+    }
+
     /// Fills `target`, or as much of it as there are bytes before the end, and returns how much. 0 is the
     /// end of input unless `target` is empty.
     pub fn read_into(&mut self, target: &mut [u8], wait: Wait<'_>) -> Result<usize, IoError> {
