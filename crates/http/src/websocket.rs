@@ -3,16 +3,26 @@
 //!
 //! A receiver keeps what has arrived of the message that is on its way and nothing else: a length that was announced allocates
 //! nothing, frames are joined where they end up, and what ends a connection is found at the first byte that tells it. Its
-//! memory is at most twice the limit of a message, and next to nothing between messages.
+//! memory is at most twice the limit of a message, and next to nothing between messages unless contexts of compression are kept.
+//!
+//! Messages may be compressed (RFC 7692), which `extension` agrees on; the limit counts what they stand for.
 
+mod extension;
 #[cfg(test)]
 mod tests;
+
+use canny_formats::compression::{InflateFault, MessageInflater};
+
+pub use extension::{Agreement, accept, agreed, offer};
 
 /// Bytes of a control frame's payload.
 pub const CONTROL_BYTES_MAX: usize = 125;
 
 /// Bytes of a frame's head: two, a length of eight, and a mask.
 const HEAD_BYTES_MAX: usize = 14;
+
+/// The bit of a compressed message's first frame.
+const COMPRESSED: u8 = 0x40;
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,21 +87,31 @@ pub enum Event {
     Goodbye(Option<(u16, String)>),
 }
 
+const CORRUPT: Fault = Fault {
+    code: 1007,
+    reason: "the compressed data are corrupt",
+};
+
 /// A frame whose payload is arriving.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     opcode: Opcode,
     is_last: bool,
+    /// The bit that the first frame of a compressed message has.
+    is_compressed: bool,
     /// What its next byte is masked with comes first.
     key: Option<[u8; 4]>,
     left: u64,
 }
 
 /// Reads frames; see the module's description.
-#[derive(Debug)]
 pub struct Receiver {
     is_client: bool,
     bytes_max: usize,
+    /// What was agreed on for the other side's messages.
+    inflater: Option<MessageInflater>,
+    /// The message that is on its way is compressed.
+    is_compressed: bool,
     /// The head that is arriving, of which so many bytes are there.
     head: [u8; HEAD_BYTES_MAX],
     head_length: usize,
@@ -105,11 +125,14 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of a client or of a server, for messages of at most so many bytes.
-    pub fn new(is_client: bool, bytes_max: usize) -> Receiver {
+    /// A receiver of a client or of a server, for messages of at most so many bytes, which may be compressed if there is an
+    /// inflater.
+    pub fn new(is_client: bool, bytes_max: usize, inflater: Option<MessageInflater>) -> Receiver {
         Receiver {
             is_client,
             bytes_max,
+            inflater,
+            is_compressed: false,
             head: [0; HEAD_BYTES_MAX],
             head_length: 0,
             frame: None,
@@ -171,7 +194,11 @@ impl Receiver {
         };
         // All that the first two bytes tell was looked at when they came.
         if rest.is_empty() {
-            if first & 0x70 != 0 {
+            let allowed = match opcode {
+                Opcode::Text | Opcode::Binary if self.inflater.is_some() => COMPRESSED,
+                _ => 0,
+            };
+            if first & 0x70 & !allowed != 0 {
                 return Err(malformed("a bit that no extension has asked for"));
             }
             if opcode.is_control() && (!is_last || usize::from(short) > CONTROL_BYTES_MAX) {
@@ -213,7 +240,9 @@ impl Receiver {
                 ));
             }
             let room = (self.bytes_max - self.message.len()) as u64;
-            if !opcode.is_control() && length > room {
+            // What compressed bytes stand for is not known yet.
+            let is_counted = !opcode.is_control() && first & COMPRESSED == 0 && !self.is_compressed;
+            if is_counted && length > room {
                 return Err(TOO_LONG);
             }
         }
@@ -225,6 +254,7 @@ impl Receiver {
         Ok(Some(Frame {
             opcode,
             is_last,
+            is_compressed: first & COMPRESSED != 0,
             key,
             left: length,
         }))
@@ -233,22 +263,31 @@ impl Receiver {
     /// Takes a part of a frame's payload, and gives what is to come of the frame.
     fn take_payload(&mut self, mut frame: Frame, payload: &[u8]) -> Result<Frame, Fault> {
         frame.left -= payload.len() as u64;
-        let target = if frame.opcode.is_control() {
-            &mut self.control
-        } else {
-            if self.kind.is_none() {
-                self.kind = Some(frame.opcode);
-            }
-            &mut self.message
-        };
-        let start = target.len();
-        target.extend_from_slice(payload);
+        let key = frame.key;
         if let Some(key) = &mut frame.key {
-            mask(&mut target[start..], *key);
             key.rotate_left(payload.len() % 4);
         }
+        if frame.opcode.is_control() {
+            push_masked(&mut self.control, payload, key);
+            return Ok(frame);
+        }
+        if self.kind.is_none() {
+            self.kind = Some(frame.opcode);
+            self.is_compressed = frame.is_compressed;
+        }
         let is_whole = frame.is_last && frame.left == 0;
-        if !frame.opcode.is_control() && self.kind == Some(Opcode::Text) && !is_whole {
+        match &mut self.inflater {
+            Some(inflater) if self.is_compressed => {
+                let mut part = Vec::with_capacity(payload.len());
+                push_masked(&mut part, payload, key);
+                inflater.inflate(&part, &mut self.message, self.bytes_max)?;
+                if is_whole {
+                    inflater.end_message(&mut self.message, self.bytes_max)?;
+                }
+            }
+            _ => push_masked(&mut self.message, payload, key),
+        }
+        if self.kind == Some(Opcode::Text) && !is_whole {
             self.check_text()?;
         }
         Ok(frame)
@@ -275,6 +314,7 @@ impl Receiver {
             _ if !frame.is_last => return Ok(None),
             _ => {
                 self.valid = 0;
+                self.is_compressed = false;
                 let message = std::mem::take(&mut self.message);
                 match self.kind.take() {
                     Some(Opcode::Text) => {
@@ -319,11 +359,29 @@ fn mask(bytes: &mut [u8], key: [u8; 4]) {
     }
 }
 
-/// The bytes of a frame that is a whole message, or a control frame; a client's has a key to mask it.
-pub fn frame(opcode: Opcode, payload: &[u8], key: Option<[u8; 4]>) -> Vec<u8> {
+fn push_masked(target: &mut Vec<u8>, bytes: &[u8], key: Option<[u8; 4]>) {
+    let start = target.len();
+    target.extend_from_slice(bytes);
+    if let Some(key) = key {
+        mask(&mut target[start..], key);
+    }
+}
+
+impl From<InflateFault> for Fault {
+    fn from(fault: InflateFault) -> Fault {
+        match fault {
+            InflateFault::Corrupt => CORRUPT,
+            InflateFault::TooLong => TOO_LONG,
+        }
+    }
+}
+
+/// The bytes of a frame that is a whole message, compressed or not, or a control frame; a client's has a key to mask it.
+pub fn frame(opcode: Opcode, is_compressed: bool, payload: &[u8], key: Option<[u8; 4]>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEAD_BYTES_MAX + payload.len());
     let mask_bit = if key.is_some() { 0x80 } else { 0 };
-    bytes.push(0x80 | opcode as u8);
+    let compressed = if is_compressed { COMPRESSED } else { 0 };
+    bytes.push(0x80 | compressed | opcode as u8);
     match payload.len() {
         length @ 0..126 => bytes.push(mask_bit | length as u8),
         length @ 126..0x1_0000 => {
@@ -336,10 +394,6 @@ pub fn frame(opcode: Opcode, payload: &[u8], key: Option<[u8; 4]>) -> Vec<u8> {
         }
     }
     bytes.extend_from_slice(key.as_ref().map_or(&[], |key| key.as_slice()));
-    let start = bytes.len();
-    bytes.extend_from_slice(payload);
-    if let Some(key) = key {
-        mask(&mut bytes[start..], key);
-    }
+    push_masked(&mut bytes, payload, key);
     bytes
 }

@@ -16,7 +16,7 @@
 ;;;
 ;;; | field of a socket | changed by | under |
 ;;; |---|---|---|
-;;; | what was written to the output port, `said-goodbye` | whoever sends | the mutex |
+;;; | what was written to the output port, `said-goodbye`, `torn` | whoever sends | the mutex |
 ;;; | what is there of a message, in the codec | who receives | the port |
 ;;; | `code`, `reason`, `ended` | who receives | nobody else writes them |
 
@@ -24,6 +24,7 @@
   (export websocket-response websocket-request? websocket-connect
           websocket? websocket-receive websocket-send websocket-ping websocket-close
           websocket-open? websocket-close-code websocket-close-reason websocket-protocol
+          websocket-compressed?
           in-websocket)
   (import (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map member)
@@ -35,7 +36,8 @@
   (begin
 
     (define-record-type websocket
-      (%make-websocket input output mutex codec protocol code reason ended said-goodbye)
+      (%make-websocket input output mutex codec protocol compressed fragile torn code reason
+                       ended said-goodbye)
       websocket?
       (input input)
       (output output)
@@ -43,13 +45,20 @@
       ;; Reads and makes frames, and has what is there of a message.
       (codec codec)
       (protocol protocol)
+      (compressed compressed?)
+      ;; Whether each message is compressed with what the ones before have in common with it, so that none may be left out, and
+      ;; whether one was, when its sender was cancelled.
+      (fragile fragile?)
+      (torn torn? set-torn!)
       (code code set-code!)
       (reason reason set-reason!)
       (ended ended? set-ended!)
       (said-goodbye said-goodbye? set-said-goodbye!))
 
-    (define (make-websocket input output client? max-bytes protocol)
-      (%make-websocket input output (make-mutex) (%websocket-codec client? max-bytes) protocol
+    ;; `agreed` is what `%websocket-codec` takes.
+    (define (make-websocket input output client? max-bytes protocol agreed)
+      (%make-websocket input output (make-mutex) (%websocket-codec client? max-bytes agreed)
+                       protocol (and agreed #t) (and agreed (>= agreed 512)) #f
                        #f "" #f #f))
 
     (define (check-websocket who object)
@@ -70,6 +79,11 @@
       (check-websocket 'websocket-protocol socket)
       (protocol socket))
 
+    ;; Whether messages may be compressed.
+    (define (websocket-compressed? socket)
+      (check-websocket 'websocket-compressed? socket)
+      (compressed? socket))
+
     ;; Whether something can still be sent.
     (define (websocket-open? socket)
       (check-websocket 'websocket-open? socket)
@@ -86,12 +100,16 @@
     ;; Sends a frame; `#f` if the connection was closed before.
     (define (send-frame socket opcode message)
       (with-mutex (mutex socket)
-        (if (or (said-goodbye? socket) (ended? socket))
+        (if (or (said-goodbye? socket) (ended? socket)
+                (and (torn? socket) (<= opcode binary)))
             #f
-            (let ((port (output socket)))
+            (let ((port (output socket))
+                  (fragile? (and (fragile? socket) (<= opcode binary))))
               (if (= opcode goodbye)
                   (set-said-goodbye! socket #t))
+              (if fragile? (set-torn! socket #t))
               (write-bytevector (%websocket-frame (codec socket) opcode message) port)
+              (if fragile? (set-torn! socket #f))
               (flush-output-port port)
               #t))))
 
@@ -228,6 +246,15 @@
                 ((member (car offered) protocols) (car offered))
                 (else (loop (cdr offered)))))))
 
+    (define (check-compression who object)
+      (if (not (memq object '(#f #t context)))
+          (raise-bad-option who "#:compression" "#f, #t or context" object)))
+
+    ;; What the server answers to the extensions that are offered, before what the codec is to be told of that; or #f.
+    (define (accept-compression request compression)
+      (let ((offers (and compression (request-field request 'sec-websocket-extensions))))
+        (and offers (%websocket-accept offers (eq? compression 'context)))))
+
     (define (interval? object)
       (and (real? object) (> object 0)))
 
@@ -235,9 +262,11 @@
     ;; that says what is wrong with a request that does not ask for that.
     (define* (websocket-response request procedure
                                  #:key (protocols '()) (origins #t)
-                                 (max-message-bytes 1048576) (ping-interval 30))
+                                 (max-message-bytes 1048576) (ping-interval 30)
+                                 (compression #f))
       (check-argument 'websocket-response 1 request? "request" request)
       (check-procedure 'websocket-response 2 procedure)
+      (check-compression 'websocket-response compression)
       (if (not (and (exact-integer? max-message-bytes) (> max-message-bytes 0)))
           (raise-bad-option 'websocket-response "#:max-message-bytes" "a count"
                             max-message-bytes))
@@ -254,16 +283,21 @@
               ((not (allowed? request origins))
                (refusal 403 "Pages of this origin may not.\n"))
               (else
-               (let ((protocol (common-protocol request protocols)))
+               (let ((protocol (common-protocol request protocols))
+                     (accepted (accept-compression request compression)))
                  (make-response
                   #:status 101
                   #:headers (append
                              (if protocol (list (cons 'sec-websocket-protocol protocol)) '())
+                             (if accepted
+                                 (list (cons 'sec-websocket-extensions (car accepted)))
+                                 '())
                              (list (cons 'sec-websocket-accept (accept-key key))
                                    '(upgrade . "websocket")))
                   #:body (lambda (input output)
                            (serve-socket
-                            (make-websocket input output #f max-message-bytes protocol)
+                            (make-websocket input output #f max-message-bytes protocol
+                                            (and accepted (cdr accepted)))
                             procedure ping-interval))))))))
 
     ;; Runs a procedure with a socket, and closes it.
@@ -342,7 +376,8 @@
     ;; A WebSocket to an address that begins with `ws:` or `wss:`.
     (define* (websocket-connect url
                                 #:key (headers '()) (protocols '()) (timeout 30) (context #f)
-                                (max-message-bytes 1048576))
+                                (max-message-bytes 1048576) (compression #f))
+      (check-compression 'websocket-connect compression)
       (let* ((uri (if (uri? url) url (string->uri url)))
              (secure? (eq? 'wss (uri-scheme uri)))
              (port (or (uri-port uri) (if secure? 443 80)))
@@ -369,6 +404,10 @@
                (if (null? protocols)
                    ""
                    (string-append "Sec-WebSocket-Protocol: " (joined protocols) "\r\n"))
+               (if compression
+                   (string-append "Sec-WebSocket-Extensions: "
+                                  (%websocket-offer (eq? compression 'context)) "\r\n")
+                   "")
                (fields headers)
                "\r\n"))
              out)
@@ -384,11 +423,16 @@
                   (failed "the server does not open a WebSocket" status))
               (if (not (equal? (accept-key key) (field 'sec-websocket-accept)))
                   (failed "the server's answer is not to this request"))
-              (let ((protocol (field 'sec-websocket-protocol)))
+              (let* ((protocol (field 'sec-websocket-protocol))
+                     (extension (field 'sec-websocket-extensions))
+                     (agreed (and compression extension
+                                  (%websocket-agreed extension (eq? compression 'context)))))
+                (if (and extension (not agreed))
+                    (failed "the server chose an extension that was not offered" extension))
                 (if (and protocol (not (member protocol protocols)))
                     (failed "the server chose a protocol that was not offered" protocol))
                 (set-port-timeout! in #f)
-                (make-websocket in out #t max-message-bytes protocol)))))))
+                (make-websocket in out #t max-message-bytes protocol agreed)))))))
 
     (define (joined texts)
       (let loop ((all (car texts)) (rest (cdr texts)))

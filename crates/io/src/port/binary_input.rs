@@ -323,6 +323,10 @@ impl BinaryInput {
         let outcome = handle.read(&mut self.buffer[start..], wait);
         self.buffer
             .truncate(start + *outcome.as_ref().unwrap_or(&0));
+        if outcome.is_err() && start == 0 {
+            // Who has to wait may wait for long, and thousands may.
+            self.buffer = Vec::new();
+        }
         let count = outcome?;
         self.ended = count == 0;
         self.buffer_end_offset += count as u64;
