@@ -11,7 +11,13 @@
 
 (define server
   (start-server (lambda (request body)
-                  (websocket-response request echo #:max-message-bytes 70000 #:ping-interval #f))
+                  (let ((path (request-path request)))
+                    (websocket-response request echo
+                                        #:max-message-bytes 70000
+                                        #:ping-interval #f
+                                        #:compression (cond ((string=? path "/alone") #t)
+                                                            ((string=? path "/context") 'context)
+                                                            (else #f)))))
                 #:port 0))
 
 (write-string (car (server-addresses server)))

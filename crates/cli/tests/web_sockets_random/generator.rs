@@ -1,5 +1,7 @@
 //! Bytes that a client might send: frames as they should be, and what chance makes of them.
 
+use super::deflate::Writer;
+
 /// Numbers by chance (xorshift).
 pub struct Random(u64);
 
@@ -144,13 +146,25 @@ fn farewell(random: &mut Random) -> Vec<u8> {
 }
 
 /// A message in one frame or several, with control frames in between.
-fn message(random: &mut Random, frames: &mut Vec<Vec<u8>>) {
+fn message(random: &mut Random, frames: &mut Vec<Vec<u8>>, writer: Option<&mut Writer>) {
     let is_text = random.once_in(2);
-    let payload = match is_text {
+    let mut payload = match is_text {
         true => text(random),
+        // Something that is worth compressing.
+        false if writer.is_some() && random.once_in(2) => {
+            let part = binary(random);
+            let part = &part[..part.len().min(20)];
+            part.repeat(length(random) / part.len().max(1))
+        }
         false => binary(random),
     };
-    let opcode = if is_text { 1 } else { 2 };
+    let mut opcode = if is_text { 1 } else { 2 };
+    if let Some(writer) = writer
+        && !random.once_in(4)
+    {
+        payload = writer.write(random, &payload);
+        opcode |= 0x40;
+    }
     let count = match random.below(5) {
         0 => 2 + random.below(4),
         1 if payload.len() < 40 => payload.len() + 1,
@@ -206,13 +220,13 @@ fn mutate_bytes(random: &mut Random, frames: &mut [Vec<u8>]) {
 }
 
 /// What a client sends.
-pub fn session(random: &mut Random) -> Vec<u8> {
+pub fn session(random: &mut Random, mut writer: Option<Writer>) -> Vec<u8> {
     let mut frames = Vec::new();
     for _ in 0..1 + random.below(6) {
         match random.below(8) {
             0 => frames.push(control(random)),
             1 if random.once_in(3) => frames.push(farewell(random)),
-            _ => message(random, &mut frames),
+            _ => message(random, &mut frames, writer.as_mut()),
         }
     }
     if random.once_in(2) {

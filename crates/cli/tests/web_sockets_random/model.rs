@@ -1,5 +1,7 @@
-//! What RFC 6455 makes of the bytes that a client sends to a server that echoes, written anew and for whole sequences of bytes:
+//! What RFC 6455 and RFC 7692 make of the bytes that a client sends to a server that echoes, written anew and for whole sequences of bytes:
 //! it shares nothing with what is tested.
+
+use super::deflate::{Reader, Stop, TAIL, Window};
 
 /// Bytes of a message that the server takes.
 pub const LIMIT: usize = 70_000;
@@ -14,9 +16,12 @@ pub enum Said {
     Answer(Vec<u8>),
     /// A farewell with this code because of what the client sent, whatever the reason.
     Refusal(u16),
+    /// Anything: what was sent is wrong in several ways, or only in some eyes.
+    Anything,
 }
 
 enum End {
+    Doubtful,
     Lost,
     Refused(u16),
     Answered(Vec<u8>),
@@ -39,10 +44,35 @@ impl Bytes<'_> {
     }
 }
 
-/// What the server says, in order, and then the connection ends.
-pub fn answers(bytes: &[u8]) -> Vec<Said> {
+/// A message that is on its way.
+struct Message {
+    kind: u64,
+    is_compressed: bool,
+    /// As it was sent.
+    bytes: Vec<u8>,
+    /// What that stands for.
+    content: Vec<u8>,
+}
+
+/// The server's state.
+struct Server {
+    message: Option<Message>,
+    /// If compression was agreed on.
+    reader: Option<Reader>,
+    /// A message ended in the middle of a block, which the next one may go on with.
+    is_doubtful: bool,
+}
+
+/// What the server says, in order, and then the connection ends. The client compresses with a window, if that was agreed on.
+pub fn answers(bytes: &[u8], window: Option<Window>) -> Vec<Said> {
     let mut said = Vec::new();
-    match run(&mut Bytes(bytes), &mut said) {
+    let mut server = Server {
+        message: None,
+        reader: window.map(Reader::new),
+        is_doubtful: false,
+    };
+    match run(&mut Bytes(bytes), &mut server, &mut said) {
+        End::Doubtful => said.push(Said::Anything),
         End::Lost => {}
         End::Refused(code) => said.push(Said::Refusal(code)),
         End::Answered(payload) => said.push(Said::Answer(payload)),
@@ -50,29 +80,26 @@ pub fn answers(bytes: &[u8]) -> Vec<Said> {
     said
 }
 
-fn run(bytes: &mut Bytes<'_>, said: &mut Vec<Said>) -> End {
-    let mut message: Option<(u64, Vec<u8>)> = None;
+fn run(bytes: &mut Bytes<'_>, server: &mut Server, said: &mut Vec<Said>) -> End {
     loop {
-        if let Err(end) = frame(bytes, &mut message, said) {
+        if let Err(end) = frame(bytes, server, said) {
             return end;
         }
     }
 }
 
-fn frame(
-    bytes: &mut Bytes<'_>,
-    message: &mut Option<(u64, Vec<u8>)>,
-    said: &mut Vec<Said>,
-) -> Result<(), End> {
+fn frame(bytes: &mut Bytes<'_>, server: &mut Server, said: &mut Vec<Said>) -> Result<(), End> {
     let start = bytes.number(2)?;
     let opcode = start >> 8 & 15;
     let is_last = start >> 15 == 1;
     let is_control = opcode > 7;
     let short = start & 127;
     let is_known = matches!(opcode, 0..=2 | 8..=10);
-    let has_reserved_bits = start >> 12 & 7 != 0;
+    let is_compressed = start >> 14 & 1 == 1;
+    let may_be_compressed = server.reader.is_some() && matches!(opcode, 1 | 2);
+    let has_reserved_bits = start >> 12 & 3 != 0 || is_compressed && !may_be_compressed;
     let is_masked = start & 128 != 0;
-    let is_in_sequence = is_control || (opcode == 0) == message.is_some();
+    let is_in_sequence = is_control || (opcode == 0) == server.message.is_some();
     let is_right_control = !is_control || is_last && short < 126;
     if !is_known || has_reserved_bits || !is_masked || !is_in_sequence || !is_right_control {
         return Err(End::Refused(1002));
@@ -91,8 +118,12 @@ fn frame(
     if !shortest {
         return Err(End::Refused(1002));
     }
-    let before = message.as_ref().map_or(0, |(_, bytes)| bytes.len());
-    if !is_control && length > (LIMIT - before) as u64 {
+    let before = match &server.message {
+        Some(message) if message.is_compressed => None,
+        Some(message) => Some(message.content.len()),
+        None => Some(0).filter(|_| !is_compressed),
+    };
+    if !is_control && before.is_some_and(|before| length > (LIMIT - before) as u64) {
         return Err(End::Refused(1009));
     }
     let key = bytes.number(4)?;
@@ -108,19 +139,50 @@ fn frame(
         }
         return control(opcode, payload, said);
     }
-    let (kind, text) = message.get_or_insert((opcode, Vec::new()));
-    text.extend(payload);
+    let message = server.message.get_or_insert(Message {
+        kind: opcode,
+        is_compressed,
+        bytes: Vec::new(),
+        content: Vec::new(),
+    });
+    message.bytes.extend(payload);
     let is_end = is_whole && is_last;
-    if *kind == 1 && !is_text(text, is_end) {
+    if let Some(reader) = server.reader.as_mut().filter(|_| message.is_compressed) {
+        if server.is_doubtful {
+            return Err(End::Doubtful);
+        }
+        if is_end {
+            message.bytes.extend(TAIL);
+        }
+        // Beyond the limit it shows whether something else is wrong, which a server may find first.
+        let (content, stop) = reader.read(&message.bytes, 3 * LIMIT);
+        message.content = content;
+        let is_wrong = stop == Stop::Corrupt
+            || message.kind == 1 && !is_text(&message.content, is_end && stop != Stop::Within);
+        match message.content.len() > LIMIT {
+            _ if stop == Stop::Doubtful => return Err(End::Doubtful),
+            true if is_wrong => return Err(End::Doubtful),
+            true => return Err(End::Refused(1009)),
+            false if stop == Stop::Corrupt => return Err(End::Refused(1007)),
+            false => {}
+        }
+        if is_end {
+            server.is_doubtful = stop == Stop::Within;
+            reader.end_message(&message.bytes, &message.content);
+        }
+    } else {
+        message.content = message.bytes.clone();
+    }
+    if message.kind == 1 && !is_text(&message.content, is_end) {
         return Err(End::Refused(1007));
     }
     if !is_whole {
         return Err(End::Lost);
     }
-    if is_end && let Some((kind, content)) = message.take() {
-        said.push(match kind {
-            1 => Said::Text(content),
-            _ => Said::Binary(content),
+    if is_end && let Some(message) = server.message.take() {
+        said.push(match message.kind {
+            1 => Said::Text(message.content),
+            _ => Said::Binary(message.content),
         });
     }
     Ok(())

@@ -2,8 +2,8 @@
 //! last four bytes, always the same, are left out (RFC 7692).
 //!
 //! A side that *keeps its context* compresses a message with what the ones before had in common with it, and has memory for
-//! that as long as the connection is there: some 300 kB to compress, 45 kB to decompress with a full window. Else a thread's
-//! spare coder does the work, and a connection has none.
+//! that as long as the connection is there: some 330 kB for both directions with full windows, most of it to compress. Else a
+//! thread's spare coder does the work, and a connection has none.
 
 use std::cell::Cell;
 

@@ -32,9 +32,14 @@ pub struct BinaryInput {
     buffer_end_offset: u64,
     /// An end of input was seen and not yet delivered by a reading operation.
     ended: bool,
+    /// The last read had to wait: what comes is likely to be little.
+    has_waited: bool,
     name: Box<str>,
     closed: bool,
 }
+
+/// Bytes that are asked for after a wait. Room has to be cleared, and thousands of connections may wait.
+const BYTES_AFTER_WAIT: usize = 4096;
 
 impl BinaryInput {
     /// Reads bytes from a handle.
@@ -56,6 +61,7 @@ impl BinaryInput {
             position: 0,
             buffer_end_offset,
             ended: false,
+            has_waited: false,
             name,
             closed: false,
         }
@@ -319,15 +325,24 @@ impl BinaryInput {
         }
         self.position = 0;
         let start = self.buffer.len();
-        self.buffer.resize(start + READ_BYTES, 0);
+        let step = match self.has_waited {
+            true => BYTES_AFTER_WAIT,
+            false => READ_BYTES,
+        };
+        self.buffer.resize(start + step, 0);
         let outcome = handle.read(&mut self.buffer[start..], wait);
         self.buffer
             .truncate(start + *outcome.as_ref().unwrap_or(&0));
-        if outcome.is_err() && start == 0 {
-            // Who has to wait may wait for long, and thousands may.
-            self.buffer = Vec::new();
+        if outcome.is_err() {
+            self.has_waited = true;
+            if start == 0 {
+                self.buffer = Vec::new();
+            }
         }
         let count = outcome?;
+        if count == step {
+            self.has_waited = false;
+        }
         self.ended = count == 0;
         self.buffer_end_offset += count as u64;
         Ok(())
