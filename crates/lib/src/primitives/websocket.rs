@@ -13,7 +13,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
-use super::host_objects::{make_object, number_of};
+use super::host_objects::{make_object, number_of_value};
 use super::ports::{flag, on_binary_input, required_port};
 use crate::arguments::{Call, implementations};
 use crate::host::{Host, external};
@@ -120,11 +120,10 @@ fn make_codec(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// The codec that argument 0 is.
 fn codec(thread: &mut Thread, call: Call) -> Result<Arc<WebSocketCodec>, Raise> {
-    let number = number_of(thread, call, 0, NAME)?;
-    match Host::of(thread).websockets.find(number) {
-        Some(codec) => Ok(codec),
-        None => Err(call.type_error(thread, 0, NAME)),
-    }
+    // Numbers of other things are not in this table.
+    let codec =
+        number_of_value(call.at(0)).and_then(|number| Host::of(thread).websockets.find(number));
+    codec.ok_or_else(|| call.type_error(thread, 0, NAME))
 }
 
 fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
