@@ -2,7 +2,7 @@
 
 (import (scheme base) (scheme write) (canny web server) (canny web message) (canny web websocket)
         (canny web events) (canny net) (canny tasks) (canny test)
-        (only (canny crypto) digest) (only (canny base64) base64-encode)
+        (only (canny crypto) digest random-bytes) (only (canny base64) base64-encode)
         (only (srfi 130) string-contains string-prefix? string-cursor->index))
 
 (define closings '())
@@ -260,6 +260,8 @@
                    (test message (websocket-receive socket)))
                  (list "" "short" (make-string 1000 #\a) (make-string 1000 #\λ)
                        (make-string 100 #\b) (make-string 100 #\b) (bytevector 1 2 3)
+                       ;; What gets no smaller.
+                       (random-bytes 50000)
                        (make-bytevector 100000 7)))
        ;; The limit counts what a message stands for.
        (websocket-send socket (make-bytevector 100001 7))

@@ -192,12 +192,13 @@ fn make_frame(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             key
         }
     };
-    let payload = call.at(2);
     if matches!(opcode, Opcode::Text | Opcode::Binary)
-        && let Some(compressed) = compressed(thread, call, &codec, payload)?
+        && let Some(compressed) = compressed(thread, call, &codec)?
     {
         return thread.bytevector(&frame(opcode, true, &compressed, key));
     }
+    // It may have been moved meanwhile.
+    let payload = call.at(2);
     let bytes = if let Some(bytes) = payload.as_kind(Kind::Bytevector) {
         bytes.with_bytes(|bytes| frame(opcode, false, bytes, key))
     } else if let Some(string) = payload.as_kind(Kind::String) {
@@ -215,11 +216,11 @@ fn compressed(
     thread: &mut Thread,
     call: Call,
     codec: &WebSocketCodec,
-    payload: Value,
 ) -> Result<Option<Vec<u8>>, Raise> {
     let Some(mut deflater) = codec.deflater().take() else {
         return Ok(None);
     };
+    let payload = call.at(2);
     let message = match payload.as_kind(Kind::String) {
         Some(string) => with_units(string, |units| units.to_text()).into_bytes(),
         None => payload
