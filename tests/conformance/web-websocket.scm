@@ -2,7 +2,8 @@
 
 (import (scheme base) (scheme write) (canny web server) (canny web message) (canny web websocket)
         (canny web events) (canny net) (canny tasks) (canny test)
-        (only (srfi 130) string-contains))
+        (only (canny crypto) digest random-bytes) (only (canny base64) base64-encode)
+        (only (srfi 130) string-contains string-prefix? string-cursor->index))
 
 (define closings '())
 
@@ -18,6 +19,10 @@
 (define (handler request body)
   (cond ((string=? (request-path request) "/echo")
          (websocket-response request echo #:max-message-bytes 100000 #:protocols '("b" "c")))
+        ((string=? (request-path request) "/compressed")
+         (websocket-response request echo #:max-message-bytes 100000 #:compression #t))
+        ((string=? (request-path request) "/context")
+         (websocket-response request echo #:max-message-bytes 100000 #:compression 'context))
         ((string=? (request-path request) "/bye")
          (websocket-response request (lambda (socket) (websocket-close socket 4000 "bye"))))
         (else
@@ -50,6 +55,14 @@
   (string-append "GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, Upgrade\r\n"
                  "Upgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\n"
                  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"))
+
+;; A line of a head, without its end.
+(define (read-header-line port)
+  (let loop ((bytes '()))
+    (let ((byte (read-u8 port)))
+      (cond ((= byte 10) (utf8->string (apply bytevector (reverse bytes))))
+            ((= byte 13) (loop bytes))
+            (else (loop (cons byte bytes)))))))
 
 (define (status text) (substring text 9 12))
 
@@ -140,6 +153,16 @@
     (test 4000 (websocket-close-code socket))
     (test "bye" (websocket-close-reason socket)))
   (test-error (websocket-connect (url "/events")))
+  ;; A server that answers with a head without end.
+  (let* ((listener (listen "127.0.0.1:0"))
+         (liar (start (call-with-connection (accept-connection listener)
+                        (lambda (input output)
+                          (guard (object ((error-object? object) #f))
+                            (write-bytevector (make-bytevector 1000000 97) output)
+                            (flush-output-port output)))))))
+    (test-error (websocket-connect (string-append "ws://" (listener-address listener) "/")))
+    (await liar)
+    (close-listener listener))
   ;; Several tasks send at once.
   (let ((socket (websocket-connect (url "/echo"))))
     (let ((tasks (map (lambda (i) (start (websocket-send socket (make-string 1000 #\x))))
@@ -158,6 +181,21 @@
   ;; In pieces, with a ping between.
   (test (bytevector-append (bytevector 138 1 7) (bytevector 129 2 72 105) goodbye-answer)
         (frames (frame 1 72) (frame 137 7) (frame 0) (frame 128 105) goodbye))
+  ;; In pieces of which most are empty.
+  (test (bytevector-append (bytevector 129 2 72 105) goodbye-answer)
+        (frames (frame 1)
+                (apply bytevector-append (make-list 20000 (frame 0)))
+                (frame 0 72)
+                (apply bytevector-append (make-list 20000 (frame 0)))
+                (frame 128 105)
+                goodbye))
+  ;; Each byte a piece, up to the limit and beyond.
+  (let ((pieces (apply bytevector-append (frame 2) (make-list 99999 (frame 0 7)))))
+    (test (+ 10 100000 4)
+          (bytevector-length (frames pieces (frame 128 7) goodbye)))
+    (test-assert ((refused 1009) (frames pieces (frame 0 7) (frame 0 7)))))
+  ;; A text that cannot become UTF-8 is refused before it is whole.
+  (test-assert ((refused 1007) (frames (frame 1 206) (frame 0 206))))
   ;; Byte by byte.
   (test (bytevector-append (bytevector 129 1 72) goodbye-answer)
         (apply frames (append (map bytevector (list 129 129 1 2 3 4 (+ 72 1))) (list goodbye))))
@@ -177,6 +215,99 @@
   (test-assert ((refused 1002) (frames (frame 136 3))))
   (test-assert ((refused 1002) (frames (frame 136 3 237))))
   (test-assert ((refused 1002) (frames (frame 136 0 1)))))
+
+;; The answer to an offer of extensions, or #f.
+(define (extensions path offer)
+  (let* ((answer (call-with-connection (connect address #:timeout 10)
+                   (lambda (input output)
+                     (write-bytevector
+                      (string->utf8
+                       (string-append "GET " path " HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\n"
+                                      "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                                      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                                      offer "\r\n"))
+                      output)
+                     (write-bytevector goodbye output)
+                     (flush-output-port output)
+                     (let ((bytes (read-bytevector 10000 input)))
+                       (utf8->string bytes 0 (- (bytevector-length bytes) 4))))))
+         (start (string-contains answer "Sec-Websocket-Extensions: ")))
+    (and start
+         (let ((text (string-copy answer (string-cursor->index answer start))))
+           (read-line (open-input-string (substring text 26 (string-length text))))))))
+
+(test-group "compression"
+  (test #f (extensions "/echo" "Sec-WebSocket-Extensions: permessage-deflate\r\n"))
+  (test #f (extensions "/context" ""))
+  (test #f (extensions "/context" "Sec-WebSocket-Extensions: permessage-deflate; x=1\r\n"))
+  (test "permessage-deflate"
+        (extensions "/context"
+                    "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"))
+  (test "permessage-deflate; server_no_context_takeover; server_max_window_bits=9"
+        (extensions "/context"
+                    (string-append
+                     "Sec-WebSocket-Extensions: x, permessage-deflate; server_max_window_bits=8\r\n"
+                     "Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=9;"
+                     " server_no_context_takeover\r\n")))
+  (test "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
+        (extensions "/compressed" "Sec-WebSocket-Extensions: permessage-deflate\r\n"))
+  (for-each
+   (lambda (path offered)
+     (let ((socket (websocket-connect (url path) #:compression offered)))
+       (test (not (string=? path "/echo")) (websocket-compressed? socket))
+       (for-each (lambda (message)
+                   (websocket-send socket message)
+                   (test message (websocket-receive socket)))
+                 (list "" "short" (make-string 1000 #\a) (make-string 1000 #\λ)
+                       (make-string 100 #\b) (make-string 100 #\b) (bytevector 1 2 3)
+                       ;; What gets no smaller.
+                       (random-bytes 50000)
+                       (make-bytevector 100000 7)))
+       ;; The limit counts what a message stands for.
+       (websocket-send socket (make-bytevector 100001 7))
+       (test-assert (eof-object? (websocket-receive socket)))
+       (test 1009 (websocket-close-code socket))))
+   '("/compressed" "/compressed" "/context" "/context" "/echo")
+   '(#t context #t context #t))
+  (let ((socket (websocket-connect (url "/compressed"))))
+    (test #f (websocket-compressed? socket))
+    (websocket-close socket))
+  (test-error (websocket-connect (url "/compressed") #:compression 'yes))
+  ;; A server that chooses what was not offered.
+  (for-each
+   (lambda (extension offered)
+     (let* ((listener (listen "127.0.0.1:0"))
+            (liar (start
+                   (call-with-connection (accept-connection listener)
+                     (lambda (input output)
+                       (let loop ((key #f))
+                         (let ((line (read-header-line input)))
+                           (cond ((string-prefix? "Sec-WebSocket-Key: " line)
+                                  (loop (substring line 19 (string-length line))))
+                                 ((not (string=? line "")) (loop key))
+                                 (else
+                                  (write-bytevector
+                                   (string->utf8
+                                    (string-append
+                                     "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                     "Sec-WebSocket-Accept: "
+                                     (base64-encode
+                                      (digest 'sha-1
+                                              (string-append
+                                               key "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")))
+                                     "\r\nSec-WebSocket-Extensions: " extension "\r\n\r\n"))
+                                   output)
+                                  (flush-output-port output)))))))))
+            (socket (guard (object ((error-object? object) 'refused))
+                      (websocket-connect (string-append "ws://" (listener-address listener) "/")
+                                         #:compression offered))))
+       (await liar)
+       (test (string=? extension "permessage-deflate; client_max_window_bits=8")
+             (websocket? socket))
+       (close-listener listener)))
+   '("permessage-deflate; client_max_window_bits=8" "x" "permessage-deflate"
+     "permessage-deflate" "permessage-deflate; client_max_window_bits")
+   '(context context #t #f context)))
 
 (test-group "events"
   (let ((text (ask "GET /events HTTP/1.0\r\nLast-Event-ID: 6\r\n\r\n")))

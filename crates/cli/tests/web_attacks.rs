@@ -72,7 +72,14 @@ fn close_code(answer: &[u8]) -> Option<u16> {
         let [first, length, rest @ ..] = frames else {
             return None;
         };
-        let payload = rest.get(..usize::from(*length))?;
+        let (length, rest) = match length {
+            126 => (
+                u16::from_be_bytes([*rest.first()?, *rest.get(1)?]),
+                &rest[2..],
+            ),
+            short => (u16::from(*short), rest),
+        };
+        let payload = rest.get(..usize::from(length))?;
         if *first == 0x88 {
             return Some(u16::from_be_bytes([*payload.first()?, *payload.get(1)?]));
         }

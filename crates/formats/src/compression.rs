@@ -8,12 +8,15 @@
 //! window of a format is limited.
 
 mod deflate;
+mod messages;
 #[cfg(test)]
 mod tests;
 mod zstandard;
 
 use std::io;
 use std::sync::Arc;
+
+pub use messages::{InflateFault, MessageDeflater, MessageInflater, MessageWindow};
 
 use canny_io::{Awaited, BinaryInput, BinaryOutput, ByteDevice, IoError, SharedPort, Wait};
 

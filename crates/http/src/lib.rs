@@ -11,6 +11,7 @@
 //! | `proxies` | who is trusted to say for whom it asks, and what it says |
 //! | `response` | heads of responses as bytes, status codes, dates |
 //! | `server` | sockets that listen, connections, which of them have a request (Linux) |
+//! | `websocket` | frames of WebSockets, what they say, what ends a connection |
 //!
 //! Boundaries, stated as absences: nothing here knows ports, values of Scheme or tasks, and nothing waits.
 
@@ -24,3 +25,4 @@ pub mod proxies;
 pub mod response;
 #[cfg(target_os = "linux")]
 pub mod server;
+pub mod websocket;

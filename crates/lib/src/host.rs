@@ -40,6 +40,7 @@ use crate::primitives::signals::Signals;
 use crate::primitives::sqlite::{Cursor, Database};
 use crate::primitives::tasks::Suspended;
 use crate::primitives::watches::Watch;
+use crate::primitives::websocket::WebSocketCodec;
 
 pub use crate::primitives::signals::{handle_interrupts, run_beside, take_shutdown_procedure};
 
@@ -100,6 +101,7 @@ pub(crate) struct Host {
     pub(crate) sockets: HostTable<Socket>,
     pub(crate) http_servers: HostTable<HttpServer>,
     pub(crate) tls_contexts: HostTable<TlsContext>,
+    pub(crate) websockets: HostTable<WebSocketCodec>,
     generator: Mutex<Generator>,
     pub(crate) identifiers: Identifiers,
     /// A reader is taken out while it is used.
@@ -127,6 +129,7 @@ impl Host {
             sockets: HostTable::default(),
             http_servers: HostTable::default(),
             tls_contexts: HostTable::default(),
+            websockets: HostTable::default(),
             generator: Mutex::new(Generator::new()),
             identifiers: Identifiers::default(),
             json_readers: HostTable::default(),
@@ -250,6 +253,7 @@ pub(crate) mod external {
     pub(crate) const HTTP_SERVER: u64 = 11 << 60;
     pub(crate) const DATABASE: u64 = 9 << 60;
     pub(crate) const CURSOR: u64 = 10 << 60;
+    pub(crate) const WEBSOCKET: u64 = 12 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -277,6 +281,7 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
             external::CURSOR => drop(Host::of(thread).cursors.remove(number)),
             external::REGEX => drop(Host::of(thread).regexes.remove(number)),
             external::HTTP_SERVER => drop(Host::of(thread).http_servers.remove(number)),
+            external::WEBSOCKET => drop(Host::of(thread).websockets.remove(number)),
             _ => {}
         }
     }

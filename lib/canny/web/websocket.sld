@@ -16,13 +16,15 @@
 ;;;
 ;;; | field of a socket | changed by | under |
 ;;; |---|---|---|
-;;; | what was written to the output port, `said-goodbye` | whoever sends | the mutex |
+;;; | what was written to the output port, `said-goodbye`, `torn` | whoever sends | the mutex |
+;;; | what is there of a message, in the codec | who receives | the port |
 ;;; | `code`, `reason`, `ended` | who receives | nobody else writes them |
 
 (define-library (canny web websocket)
   (export websocket-response websocket-request? websocket-connect
           websocket? websocket-receive websocket-send websocket-ping websocket-close
           websocket-open? websocket-close-code websocket-close-reason websocket-protocol
+          websocket-compressed?
           in-websocket)
   (import (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map member)
@@ -34,20 +36,30 @@
   (begin
 
     (define-record-type websocket
-      (make-websocket input output mutex client? max-bytes protocol code reason ended
-                      said-goodbye)
+      (%make-websocket input output mutex codec protocol compressed fragile torn code reason
+                       ended said-goodbye)
       websocket?
       (input input)
       (output output)
       (mutex mutex)
-      ;; A client masks what it sends.
-      (client? client?)
-      (max-bytes max-bytes)
+      ;; Reads and makes frames, and has what is there of a message.
+      (codec codec)
       (protocol protocol)
+      (compressed compressed?)
+      ;; Whether each message is compressed with what the ones before have in common with it, so that none may be left out, and
+      ;; whether one was, when its sender was cancelled.
+      (fragile fragile?)
+      (torn torn? set-torn!)
       (code code set-code!)
       (reason reason set-reason!)
       (ended ended? set-ended!)
       (said-goodbye said-goodbye? set-said-goodbye!))
+
+    ;; `agreed` is what `%websocket-codec` takes.
+    (define (make-websocket input output client? max-bytes protocol agreed)
+      (%make-websocket input output (make-mutex) (%websocket-codec client? max-bytes agreed)
+                       protocol (and agreed #t) (and agreed (>= agreed 512)) #f
+                       #f "" #f #f))
 
     (define (check-websocket who object)
       (check-argument who 1 websocket? "WebSocket" object))
@@ -67,6 +79,11 @@
       (check-websocket 'websocket-protocol socket)
       (protocol socket))
 
+    ;; Whether messages may be compressed.
+    (define (websocket-compressed? socket)
+      (check-websocket 'websocket-compressed? socket)
+      (compressed? socket))
+
     ;; Whether something can still be sent.
     (define (websocket-open? socket)
       (check-websocket 'websocket-open? socket)
@@ -74,109 +91,25 @@
 
     ;; Frames.
 
-    (define continuation 0)
     (define text 1)
     (define binary 2)
     (define goodbye 8)
     (define ping 9)
     (define pong 10)
 
-    (define (control? opcode) (>= opcode 8))
-
-    ;; What ends a connection, with the code to say so; raised while a message is read.
-    (define-record-type ending
-      (make-ending code reason)
-      ending?
-      (code ending-code)
-      (reason ending-reason))
-
-    (define (end code reason)
-      (raise (make-ending code reason)))
-
-    (define (read-byte socket)
-      (let ((byte (read-u8 (input socket))))
-        (if (eof-object? byte)
-            (end #f "")
-            byte)))
-
-    (define (read-number socket bytes)
-      (let loop ((left bytes) (number 0))
-        (if (= left 0)
-            number
-            (loop (- left 1) (+ (* 256 number) (read-byte socket))))))
-
-    (define (read-bytes socket count)
-      (if (= count 0)
-          (bytevector)
-          (let ((bytes (read-bytevector count (input socket))))
-            (if (or (eof-object? bytes) (< (bytevector-length bytes) count))
-                (end #f "")
-                bytes))))
-
-    ;; Calls back with the opcode, whether the frame is the last of its message, and what is in it; the message has so many bytes
-    ;; already.
-    (define (read-frame socket before receiver)
-      (let* ((first (read-byte socket))
-             (second (read-byte socket))
-             (last? (>= first 128))
-             (opcode (bitwise-and first 15))
-             (masked? (>= second 128))
-             (short (bitwise-and second 127)))
-        (if (not (= 0 (bitwise-and first 112)))
-            (end 1002 "a bit that no extension has asked for"))
-        (if (not (memv opcode '(0 1 2 8 9 10)))
-            (end 1002 "an opcode that there is not"))
-        (if (and (control? opcode) (or (not last?) (> short 125)))
-            (end 1002 "a control frame that is long or goes on"))
-        (if (eq? masked? (client? socket))
-            (end 1002 (if masked? "a masked frame from a server" "a frame without a mask")))
-        (let ((length (case short
-                        ((126) (read-number socket 2))
-                        ((127) (read-number socket 8))
-                        (else short))))
-          (if (or (and (= short 126) (< length 126))
-                  (and (= short 127) (or (< length 65536) (>= length (expt 2 63)))))
-              (end 1002 "a length that is not written as short as it could be"))
-          (if (> (+ before length) (max-bytes socket))
-              (end 1009 "the message is too long"))
-          (let* ((key (and masked? (read-bytes socket 4)))
-                 (bytes (read-bytes socket length)))
-            (if key (%websocket-mask! bytes 0 length key))
-            (receiver opcode last? bytes)))))
-
-    (define (frame-head opcode length mask-bit)
-      (let ((first (+ 128 opcode)))
-        (cond ((< length 126) (bytevector first (+ mask-bit length)))
-              ((< length 65536)
-               (bytevector first (+ mask-bit 126) (quotient length 256) (remainder length 256)))
-              (else
-               (let ((head (make-bytevector 10 0)))
-                 (bytevector-u8-set! head 0 first)
-                 (bytevector-u8-set! head 1 (+ mask-bit 127))
-                 (let loop ((index 9) (left length))
-                   (if (> left 0)
-                       (begin
-                         (bytevector-u8-set! head index (remainder left 256))
-                         (loop (- index 1) (quotient left 256)))))
-                 head)))))
-
     ;; Sends a frame; `#f` if the connection was closed before.
-    (define (send-frame socket opcode bytes)
+    (define (send-frame socket opcode message)
       (with-mutex (mutex socket)
-        (if (or (said-goodbye? socket) (ended? socket))
+        (if (or (said-goodbye? socket) (ended? socket)
+                (and (torn? socket) (<= opcode binary)))
             #f
-            (let ((length (bytevector-length bytes))
-                  (port (output socket)))
+            (let ((port (output socket))
+                  (fragile? (and (fragile? socket) (<= opcode binary))))
               (if (= opcode goodbye)
                   (set-said-goodbye! socket #t))
-              (write-bytevector (frame-head opcode length (if (client? socket) 128 0)) port)
-              (if (client? socket)
-                  (let ((key (random-bytes 4))
-                        (copy (bytevector-copy bytes)))
-                    (%websocket-mask! copy 0 length key)
-                    (write-bytevector key port)
-                    (write-bytevector copy port))
-                  (write-bytevector bytes port))
+              (if fragile? (set-torn! socket #t))
+              (write-bytevector (%websocket-frame (codec socket) opcode message) port)
+              (if fragile? (set-torn! socket #f))
               (flush-output-port port)
               #t))))
 
@@ -185,7 +118,7 @@
     ;; Sends a string, or a bytevector.
     (define (websocket-send socket message)
       (check-websocket 'websocket-send socket)
-      (if (not (cond ((string? message) (send-frame socket text (string->utf8 message)))
+      (if (not (cond ((string? message) (send-frame socket text message))
                      ((bytevector? message) (send-frame socket binary message))
                      (else (%type-error 'websocket-send 2 "string or bytevector" message))))
           (raise (%make-condition 'closed "the WebSocket is closed" '() 'websocket-send)))
@@ -205,57 +138,27 @@
       (check-websocket 'websocket-receive socket)
       (if (ended? socket)
           (eof-object)
-          (guard (object ((ending? object)
-                          (finish! socket (ending-code object) (ending-reason object)))
-                         ;; The other side has gone, or is silent for too long.
-                         ((and (error-object? object)
+          ;; The other side has gone, or is silent for too long.
+          (guard (object ((and (error-object? object)
                                (memq (condition-kind object) '(system timeout file closed)))
                           (finish! socket #f "")))
-            (receive-message socket))))
+            (next-message socket))))
 
-    (define (receive-message socket)
-      (let loop ((kind #f) (before 0) (parts '()))
-        (read-frame socket before
-                    (lambda (opcode last? bytes)
-                      (cond ((= opcode ping)
-                             (send-frame socket pong bytes)
-                             (loop kind before parts))
-                            ((= opcode pong) (loop kind before parts))
-                            ((= opcode goodbye) (take-goodbye socket bytes))
-                            ((eq? (= opcode continuation) (not kind))
-                             (end 1002 (if kind
-                                           "a message in the middle of another one"
-                                           "a continuation of nothing")))
-                            (else
-                             (let ((kind (or kind opcode))
-                                   (parts (cons bytes parts)))
-                               (if last?
-                                   (whole-message kind parts)
-                                   (loop kind (+ before (bytevector-length bytes)) parts)))))))))
+    (define (next-message socket)
+      (let ((event (%websocket-next! (codec socket) (input socket))))
+        (cond ((pair? event) (take-notice socket (car event) (cdr event)))
+              ;; A pong.
+              ((eq? event #t) (next-message socket))
+              ((eof-object? event) (finish! socket #f ""))
+              (else event))))
 
-    (define (whole-message kind parts)
-      (let ((bytes (if (null? (cdr parts))
-                       (car parts)
-                       (apply bytevector-append (reverse parts)))))
-        (if (= kind text)
-            (decoded bytes)
-            bytes)))
-
-    (define (decoded bytes)
-      (guard (object ((error-object? object) (end 1007 "a text is not UTF-8")))
-        (utf8->string bytes)))
-
-    ;; Answers who closes.
-    (define (take-goodbye socket bytes)
-      (let ((length (bytevector-length bytes)))
-        (cond ((= length 0) (finish! socket 1005 ""))
-              ((= length 1) (end 1002 "a code of one byte"))
-              (else
-               (let ((code (+ (* 256 (bytevector-u8-ref bytes 0)) (bytevector-u8-ref bytes 1)))
-                     (reason (decoded (bytevector-copy bytes 2))))
-                 (if (not (valid-code? code))
-                     (end 1002 "a code that there is not"))
-                 (finish! socket code reason))))))
+    ;; Answers what is no message; a kind of 0 is for what has to end the connection.
+    (define (take-notice socket kind content)
+      (cond ((= kind ping)
+             (send-frame socket pong content)
+             (next-message socket))
+            (content (finish! socket (car content) (cdr content)))
+            (else (finish! socket 1005 ""))))
 
     (define (valid-code? code)
       (or (<= 1000 code 1003)
@@ -268,6 +171,7 @@
         (if code
             (send-frame socket goodbye (goodbye-bytes code reason))))
       (set-ended! socket #t)
+      (%websocket-release! (codec socket))
       (set-code! socket (or code 1006))
       (set-reason! socket reason)
       (eof-object))
@@ -342,6 +246,15 @@
                 ((member (car offered) protocols) (car offered))
                 (else (loop (cdr offered)))))))
 
+    (define (check-compression who object)
+      (if (not (memq object '(#f #t context)))
+          (raise-bad-option who "#:compression" "#f, #t or context" object)))
+
+    ;; What the server answers to the extensions that are offered, before what the codec is to be told of that; or #f.
+    (define (accept-compression request compression)
+      (let ((offers (and compression (request-field request 'sec-websocket-extensions))))
+        (and offers (%websocket-accept offers (eq? compression 'context)))))
+
     (define (interval? object)
       (and (real? object) (> object 0)))
 
@@ -349,9 +262,11 @@
     ;; that says what is wrong with a request that does not ask for that.
     (define* (websocket-response request procedure
                                  #:key (protocols '()) (origins #t)
-                                 (max-message-bytes 1048576) (ping-interval 30))
+                                 (max-message-bytes 1048576) (ping-interval 30)
+                                 (compression #f))
       (check-argument 'websocket-response 1 request? "request" request)
       (check-procedure 'websocket-response 2 procedure)
+      (check-compression 'websocket-response compression)
       (if (not (and (exact-integer? max-message-bytes) (> max-message-bytes 0)))
           (raise-bad-option 'websocket-response "#:max-message-bytes" "a count"
                             max-message-bytes))
@@ -368,25 +283,30 @@
               ((not (allowed? request origins))
                (refusal 403 "Pages of this origin may not.\n"))
               (else
-               (let ((protocol (common-protocol request protocols)))
+               (let ((protocol (common-protocol request protocols))
+                     (accepted (accept-compression request compression)))
                  (make-response
                   #:status 101
                   #:headers (append
                              (if protocol (list (cons 'sec-websocket-protocol protocol)) '())
+                             (if accepted
+                                 (list (cons 'sec-websocket-extensions (car accepted)))
+                                 '())
                              (list (cons 'sec-websocket-accept (accept-key key))
                                    '(upgrade . "websocket")))
                   #:body (lambda (input output)
                            (serve-socket
-                            (make-websocket input output (make-mutex) #f max-message-bytes
-                                            protocol #f "" #f #f)
+                            (make-websocket input output #f max-message-bytes protocol
+                                            (and accepted (cdr accepted)))
                             procedure ping-interval))))))))
 
     ;; Runs a procedure with a socket, and closes it.
     (define (serve-socket socket procedure ping-interval)
       (let ((pinger (and ping-interval
                          (begin
-                           ;; Who answers no ping has gone.
+                           ;; Who answers no ping has gone, and who takes nothing of what is sent: pongs, or messages.
                            (set-port-timeout! (input socket) (* 2.5 ping-interval))
+                           (set-port-timeout! (output socket) (* 2.5 ping-interval))
                            (spawn (lambda () (keep-pinging socket ping-interval))
                                   #:name 'websocket-ping)))))
         (dynamic-wind
@@ -402,22 +322,25 @@
            (guard (object ((error-object? object) #f))
              (part socket))))))
 
-    ;; How long the other side may take to say goodbye, and to close.
+    ;; Seconds that the other side may take to say goodbye and to close, whatever it sends meanwhile.
     (define patience 5)
 
     ;; Ends a connection in order: both sides say goodbye, and who has nothing more to say is heard out, since the system
     ;; takes back what was sent when something comes that nobody reads.
     (define (part socket)
-      (if (websocket-open? socket)
-          (send-frame socket goodbye (goodbye-bytes 1000 "")))
-      (set-port-timeout! (input socket) patience)
-      (let loop ((left 100))
-        (if (and (> left 0) (not (eof-object? (websocket-receive socket))))
-            (loop (- left 1))))
-      (close-port (output socket))
-      (let loop ((left 100))
-        (if (and (> left 0) (not (eof-object? (read-available (input socket)))))
-            (loop (- left 1)))))
+      (let ((end (+ (%clock-nanoseconds 1) (* patience 1000000000))))
+        (define (hear-out next)
+          (if (not (or (> (%clock-nanoseconds 1) end)
+                       (eof-object? (next))))
+              (hear-out next)))
+        ;; Nothing more can be said to who was lost.
+        (set-port-timeout! (input socket) patience)
+        (set-port-timeout! (output socket) (if (eqv? 1006 (code socket)) 1/100 patience))
+        (if (websocket-open? socket)
+            (send-frame socket goodbye (goodbye-bytes 1000 "")))
+        (hear-out (lambda () (websocket-receive socket)))
+        (close-port (output socket))
+        (hear-out (lambda () (read-available (input socket))))))
 
     (define (keep-pinging socket interval)
       (guard (object (#t #f))
@@ -430,15 +353,22 @@
 
     ;; Clients.
 
+    ;; Bytes of a server's answer.
+    (define head-bytes-max 16384)
+
+    ;; The bytes up to the first empty line; #f if there is none.
     (define (read-head port)
-      (let loop ((bytes '()) (ends 0))
-        (let ((byte (read-u8 port)))
-          (cond ((eof-object? byte) #f)
-                ((> (length bytes) 16384) #f)
-                ((and (= byte 10) (= ends 1)) (apply bytevector (reverse (cons byte bytes))))
-                ((= byte 10) (loop (cons byte bytes) 1))
-                ((= byte 13) (loop (cons byte bytes) ends))
-                (else (loop (cons byte bytes) 0))))))
+      (let ((bytes (make-bytevector head-bytes-max)))
+        (let loop ((length 0) (ends 0))
+          (let ((byte (if (= length head-bytes-max) (eof-object) (read-u8 port))))
+            (if (eof-object? byte)
+                #f
+                (let ((length* (+ length 1)))
+                  (bytevector-u8-set! bytes length byte)
+                  (cond ((= byte 13) (loop length* ends))
+                        ((not (= byte 10)) (loop length* 0))
+                        ((= ends 1) (bytevector-copy bytes 0 length*))
+                        (else (loop length* 1)))))))))
 
     (define (failed message . objects)
       (raise (%make-condition 'system message objects 'websocket-connect)))
@@ -446,7 +376,8 @@
     ;; A WebSocket to an address that begins with `ws:` or `wss:`.
     (define* (websocket-connect url
                                 #:key (headers '()) (protocols '()) (timeout 30) (context #f)
-                                (max-message-bytes 1048576))
+                                (max-message-bytes 1048576) (compression #f))
+      (check-compression 'websocket-connect compression)
       (let* ((uri (if (uri? url) url (string->uri url)))
              (secure? (eq? 'wss (uri-scheme uri)))
              (port (or (uri-port uri) (if secure? 443 80)))
@@ -473,6 +404,10 @@
                (if (null? protocols)
                    ""
                    (string-append "Sec-WebSocket-Protocol: " (joined protocols) "\r\n"))
+               (if compression
+                   (string-append "Sec-WebSocket-Extensions: "
+                                  (%websocket-offer (eq? compression 'context)) "\r\n")
+                   "")
                (fields headers)
                "\r\n"))
              out)
@@ -488,12 +423,16 @@
                   (failed "the server does not open a WebSocket" status))
               (if (not (equal? (accept-key key) (field 'sec-websocket-accept)))
                   (failed "the server's answer is not to this request"))
-              (let ((protocol (field 'sec-websocket-protocol)))
+              (let* ((protocol (field 'sec-websocket-protocol))
+                     (extension (field 'sec-websocket-extensions))
+                     (agreed (and compression extension
+                                  (%websocket-agreed extension (eq? compression 'context)))))
+                (if (and extension (not agreed))
+                    (failed "the server chose an extension that was not offered" extension))
                 (if (and protocol (not (member protocol protocols)))
                     (failed "the server chose a protocol that was not offered" protocol))
                 (set-port-timeout! in #f)
-                (make-websocket in out (make-mutex) #t max-message-bytes protocol
-                                #f "" #f #f)))))))
+                (make-websocket in out #t max-message-bytes protocol agreed)))))))
 
     (define (joined texts)
       (let loop ((all (car texts)) (rest (cdr texts)))

@@ -37,7 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("io", &["sched"]),
     ("tls", &["sched", "io"]),
     ("formats", &["io"]),
-    ("http", &["sched", "io", "tls"]),
+    ("http", &["sched", "io", "tls", "formats"]),
     ("sqlite", &[]),
     ("secrets", &[]),
     (

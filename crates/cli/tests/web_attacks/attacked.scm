@@ -73,7 +73,8 @@
                                                  (begin
                                                    (websocket-send socket message)
                                                    (loop))))))
-                                       #:max-message-bytes 1000)))
+                                       #:max-message-bytes 1000 #:ping-interval 0.4
+                                       #:compression #t)))
   (mount "/files" (static-files "public")))
 
 ;; Only what changes something by a form needs a token here: the other pages are attacked for their own sake.

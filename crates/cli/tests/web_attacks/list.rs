@@ -649,9 +649,14 @@ fn states() -> Vec<Attack> {
 
 /// A handshake, and frames behind it.
 fn socket(frames: &[u8]) -> Vec<u8> {
+    socket_with("", frames)
+}
+
+/// The same with another field.
+fn socket_with(field: &str, frames: &[u8]) -> Vec<u8> {
     let head = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                 Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
-    let mut bytes = request("GET /socket", head, "").into_bytes();
+    let mut bytes = request("GET /socket", &format!("{head}{field}"), "").into_bytes();
     bytes.extend_from_slice(frames);
     bytes
 }
@@ -673,11 +678,22 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 
 fn sockets() -> Vec<Attack> {
     let row = |name, frames: &[u8], outcome| attack("WebSockets", name, socket(frames), outcome);
+    let compressed = |name, frames: &[u8], outcome| {
+        let field = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
+        attack("WebSockets", name, socket_with(field, frames), outcome)
+    };
+    // A hundred thousand noughts.
+    let mut zeros = b"\xec\xc1\x31\x01\0\0\0\xc2\xa0\xf5\x4f\x6d\x0d\x0f\xa0".to_vec();
+    zeros.extend_from_slice(&[0; 96]);
+    zeros.extend_from_slice(b"\x80\x57\x03\0\0\xff\xff");
     let fragments: Vec<u8> = std::iter::once(frame(0x01, b"a"))
         .chain((0..2000).map(|_| frame(0x00, b"a")))
         .flatten()
         .collect();
     let pings = frame(0x89, b"ping").repeat(5000);
+    let unread = frame(0x89, &[b'p'; 125]).repeat(250_000);
+    let empty = [frame(0x01, b"a"), frame(0x00, b"").repeat(500_000)].concat();
+    let single = [frame(0x01, b"a"), frame(0x00, b"a").repeat(999)].concat();
     let farewell = frame(0x88, &1000_u16.to_be_bytes());
     vec![
         row("a frame without a mask", b"\x81\x05hello", Closed(1002)),
@@ -726,13 +742,67 @@ fn sockets() -> Vec<Attack> {
             b"\x81\xff\x00\x00\x00\x00\x7f\xff\xff\xff\0\0\0\0",
             Closed(1009),
         ),
+        row(
+            "half a million empty fragments",
+            &[&empty[..], &farewell].concat(),
+            Open,
+        ),
+        row(
+            "a fragment for each byte",
+            &[&single[..], &frame(0x80, b""), &farewell].concat(),
+            Open,
+        ),
         row("a farewell of one byte", &frame(0x88, b"a"), Closed(1002)),
         row(
             "a farewell with a reserved code",
             &frame(0x88, &1005_u16.to_be_bytes()),
             Closed(1002),
         ),
-        row("5,000 pings", &[pings, farewell].concat(), Open),
+        row("5,000 pings", &[pings, farewell.clone()].concat(), Open),
+        Attack {
+            never_reads: true,
+            ..row(
+                "250,000 pings, of whose answers none is read",
+                &unread,
+                Dropped,
+            )
+        },
+        compressed(
+            "100 MB compressed to 118 kB",
+            &[
+                frame(0x42, &zeros),
+                frame(0x00, &zeros).repeat(999),
+                farewell.clone(),
+            ]
+            .concat(),
+            Closed(1009),
+        ),
+        compressed(
+            "compressed data that are corrupt",
+            &frame(0xC1, b"\xff\xff\xff"),
+            Closed(1007),
+        ),
+        compressed(
+            "compressed text that is no UTF-8",
+            &frame(0xC1, b"\x00\x02\x00\xfd\xff\xc3(\x00"),
+            Closed(1007),
+        ),
+        compressed("a compressed ping", &frame(0xC9, b"\x02\x00"), Closed(1002)),
+        compressed(
+            "a continuation that says it is compressed",
+            &[frame(0x41, b"\x02"), frame(0xC0, b"\x00")].concat(),
+            Closed(1002),
+        ),
+        compressed(
+            "half a million empty compressed blocks",
+            &[
+                frame(0x41, b""),
+                frame(0x00, &b"\x00\x00\x00\xff\xff".repeat(1000)).repeat(500),
+                farewell.clone(),
+            ]
+            .concat(),
+            Open,
+        ),
         attack(
             "WebSockets",
             "a handshake with another version",

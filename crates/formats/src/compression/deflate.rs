@@ -102,6 +102,10 @@ impl DeflateEncoder {
         DeflateEncoder { inner }
     }
 
+    pub(super) fn into_inner(self) -> Compress {
+        self.inner
+    }
+
     /// Compresses all of `bytes`, and with a flush all that is held back.
     fn run(
         &mut self,
@@ -130,6 +134,12 @@ impl DeflateEncoder {
                 return Ok(());
             }
         }
+    }
+}
+
+impl From<Compress> for DeflateEncoder {
+    fn from(inner: Compress) -> DeflateEncoder {
+        DeflateEncoder { inner }
     }
 }
 

@@ -32,9 +32,14 @@ pub struct BinaryInput {
     buffer_end_offset: u64,
     /// An end of input was seen and not yet delivered by a reading operation.
     ended: bool,
+    /// The last read had to wait: what comes is likely to be little.
+    has_waited: bool,
     name: Box<str>,
     closed: bool,
 }
+
+/// Bytes that are asked for after a wait. Room has to be cleared, and thousands of connections may wait.
+const BYTES_AFTER_WAIT: usize = 4096;
 
 impl BinaryInput {
     /// Reads bytes from a handle.
@@ -56,6 +61,7 @@ impl BinaryInput {
             position: 0,
             buffer_end_offset,
             ended: false,
+            has_waited: false,
             name,
             closed: false,
         }
@@ -180,6 +186,18 @@ impl BinaryInput {
         self.require(1, wait)?;
         let available = self.available();
         self.read_bytes(available.max(1), wait)
+    }
+
+    /// The bytes that are there, of which [`BinaryInput::skip`] takes some, waiting only if there are none. It gives none at the
+    /// end of input, which stays.
+    pub fn peek_available(&mut self, wait: Wait<'_>) -> Result<&[u8], IoError> {
+        self.require(1, wait)?;
+        Ok(&self.buffer[self.position..])
+    }
+
+    /// Takes bytes that are there; at most as many as there are.
+    pub fn skip(&mut self, count: usize) {
+        self.position += count.min(self.available());
     }
 
     /// Fills `target`, or as much of it as there are bytes before the end, and returns how much. 0 is the
@@ -307,11 +325,24 @@ impl BinaryInput {
         }
         self.position = 0;
         let start = self.buffer.len();
-        self.buffer.resize(start + READ_BYTES, 0);
+        let step = match self.has_waited {
+            true => BYTES_AFTER_WAIT,
+            false => READ_BYTES,
+        };
+        self.buffer.resize(start + step, 0);
         let outcome = handle.read(&mut self.buffer[start..], wait);
         self.buffer
             .truncate(start + *outcome.as_ref().unwrap_or(&0));
+        if outcome.is_err() {
+            self.has_waited = true;
+            if start == 0 {
+                self.buffer = Vec::new();
+            }
+        }
         let count = outcome?;
+        if count == step {
+            self.has_waited = false;
+        }
         self.ended = count == 0;
         self.buffer_end_offset += count as u64;
         Ok(())

@@ -113,17 +113,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         Ok(trouble.map_or(Value::FALSE, |error| thread.string(&error.to_string())))
     };
     "%http-read-response" => heads::read_response;
-    "%websocket-mask!" => |thread, call: Call| {
-        let (bytes, range) = call.bytevector_range(thread, 0, 1)?;
-        let key = call.bytevector(thread, 3)?.with_bytes(|key| <[u8; 4]>::try_from(key));
-        let key = key.map_err(|_| call.range_error(thread, 3, "four bytes"))?;
-        let mut part = bytes.with_bytes(|bytes| bytes[range.clone()].to_vec());
-        for (byte, mask) in part.iter_mut().zip(key.iter().cycle()) {
-            *byte ^= mask;
-        }
-        bytes.copy_bytes_in(range.start, &part);
-        Ok(Value::UNSPECIFIED)
-    };
     "%http-reason" => |thread, call: Call| {
         let status = call.index(thread, 0)?;
         let reason = u16::try_from(status).map_or("", canny_http::response::reason);

@@ -44,6 +44,7 @@ pub(crate) mod tasks;
 pub(crate) mod text;
 pub(crate) mod vectors;
 pub(crate) mod watches;
+pub(crate) mod websocket;
 mod whole_ports;
 
 use std::collections::HashMap;
@@ -115,6 +116,7 @@ const TOPICS: &[Implementations] = &[
     text::IMPLEMENTATIONS,
     vectors::IMPLEMENTATIONS,
     watches::IMPLEMENTATIONS,
+    websocket::IMPLEMENTATIONS,
     whole_ports::IMPLEMENTATIONS,
 ];
 

@@ -40,7 +40,13 @@ rows! {
     "%http-trouble!" (1) [] "any -> any" "Why a server could not accept connections, a string, once; else #f.";
     "%http-measured" (1) [] "any -> any" "Numbers about requests, or #f if they are not measured: in flight, lists of a method and counts of its requests by class of status, bounds of durations in microseconds, counts of durations, their sum in nanoseconds.";
     "%http-read-response" (4) [] "bytevector index index string -> any" "The head of a response at the start of some bytes: #f if it is not whole, else its bytes, status, reason, flags, length of the body to a request with a method (-1 chunks, -2 until the end), fields.";
-    "%websocket-mask!" (4) [] "bytevector index index bytevector -> unspecified" "Masks a part of some bytes with four, or unmasks it.";
+    "%websocket-accept" (2) [] "string boolean -> any" "What a server answers to the extensions that a client offers, a string before what `%websocket-codec` is to be told, or #f: whether contexts of compression are kept.";
+    "%websocket-offer" (1) [] "boolean -> string" "The extension that a client offers.";
+    "%websocket-agreed" (2) [] "string boolean -> any" "What a server's answer to that means for `%websocket-codec`, or #f if it is none.";
+    "%websocket-codec" (3) [] "boolean index any -> external" "What reads and makes the frames of a WebSocket: whether as a client, greatest bytes of a message, what was agreed on compression or #f.";
+    "%websocket-next!" (2) [] "external port -> any" "What arrives next: a message, a string or a bytevector; (9 . bytes) for a ping, #t for a pong; (8 code . reason) or (8 . #f) for a farewell; (0 code . reason) for what has to end the connection; its end.";
+    "%websocket-frame" (3) [] "external index any -> bytevector" "The frame of a kind with a string or bytevector, masked if it is a client's.";
+    "%websocket-release!" (1) [] "external -> unspecified" "Lets go of what is kept for a WebSocket that has ended.";
     "%http-reason" (1) [] "index -> string" "What usually goes with a status.";
     "%http-date" (1) [] "integer -> string" "The date of so many seconds since 1970.";
 }

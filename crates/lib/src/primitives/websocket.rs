@@ -1,0 +1,255 @@
+//! The rows of WebSockets: what `canny_http::websocket` makes of the bytes of a port, as values.
+//!
+//! A codec is the host's, since it goes on where it was when an operation that had to wait is done again.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use canny_formats::compression::{MessageDeflater, MessageInflater, MessageWindow};
+use canny_http::websocket::{
+    Agreement, Event, Fault, Opcode, Receiver, accept, agreed, frame, offer,
+};
+use canny_secrets::codes::random_bytes;
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
+
+use super::host_objects::{make_object, number_of_value};
+use super::ports::{flag, on_binary_input, required_port};
+use crate::arguments::{Call, implementations};
+use crate::host::{Host, external};
+use crate::text::with_units;
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%websocket-accept" => accept_offer;
+    "%websocket-offer" => |thread, call: Call| Ok(thread.string(&offer(call.at(0).is_true())));
+    "%websocket-agreed" => |thread, call: Call| {
+        let answer = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
+        let agreement = agreed(&answer, call.at(1).is_true());
+        Ok(agreement.map_or(Value::FALSE, |agreement| value_of_agreement(agreement, true)))
+    };
+    "%websocket-codec" => make_codec;
+    "%websocket-next!" => next;
+    "%websocket-frame" => make_frame;
+    "%websocket-release!" => |thread, call: Call| {
+        let codec = codec(thread, call)?;
+        *codec.receiver() = None;
+        *codec.deflater() = None;
+        Ok(Value::UNSPECIFIED)
+    };
+};
+
+const NAME: &str = "WebSocket codec";
+
+/// Shorter messages are not worth compressing: alone, and with those before at hand.
+const COMPRESSED_BYTES_MIN: usize = 512;
+const COMPRESSED_BYTES_MIN_IN_CONTEXT: usize = 64;
+
+/// What is longer is not compressed while others wait for a collection.
+const LONG: usize = 1 << 13;
+
+/// What reads and makes the frames of a WebSocket.
+pub(crate) struct WebSocketCodec {
+    is_client: bool,
+    /// `None` when the WebSocket has ended.
+    receiver: Mutex<Option<Receiver>>,
+    /// `None` also while a message is compressed, which happens without the lock: it may be outside of the heap, and who waits
+    /// for a lock inside of it holds up collections.
+    deflater: Mutex<Option<MessageDeflater>>,
+}
+
+impl WebSocketCodec {
+    fn receiver(&self) -> MutexGuard<'_, Option<Receiver>> {
+        self.receiver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn deflater(&self) -> MutexGuard<'_, Option<MessageDeflater>> {
+        self.deflater.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What one side reads and writes with as a number: four bits of each window, whether contexts are kept.
+fn value_of_agreement(agreement: Agreement, is_client: bool) -> Value {
+    let Agreement { server, client } = agreement;
+    let (read, written) = match is_client {
+        true => (server, client),
+        false => (client, server),
+    };
+    let code =
+        |window: MessageWindow| i64::from(window.bits) | i64::from(window.keeps_context) << 4;
+    Value::fixnum(code(read) | code(written) << 5)
+}
+
+fn window_of_code(code: usize) -> MessageWindow {
+    MessageWindow {
+        bits: (code & 15) as u8,
+        keeps_context: code & 16 != 0,
+    }
+}
+
+fn accept_offer(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let offers = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
+    Ok(match accept(&offers, call.at(1).is_true()) {
+        Some((answer, agreement)) => {
+            let answer = thread.string(&answer);
+            thread.cons(answer, value_of_agreement(agreement, false))
+        }
+        None => Value::FALSE,
+    })
+}
+
+fn make_codec(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let is_client = call.at(0).is_true();
+    let bytes_max = call.index(thread, 1)?;
+    let (inflater, deflater) = match call.at(2) {
+        Value::FALSE => (None, None),
+        _ => {
+            let code = call.index(thread, 2)?;
+            (
+                Some(MessageInflater::new(window_of_code(code))),
+                MessageDeflater::new(window_of_code(code >> 5)),
+            )
+        }
+    };
+    let number = Host::of(thread).websockets.insert(WebSocketCodec {
+        is_client,
+        receiver: Mutex::new(Some(Receiver::new(is_client, bytes_max, inflater))),
+        deflater: Mutex::new(deflater),
+    });
+    make_object(thread, external::WEBSOCKET, number, NAME)
+}
+
+/// The codec that argument 0 is.
+fn codec(thread: &mut Thread, call: Call) -> Result<Arc<WebSocketCodec>, Raise> {
+    // Numbers of other things are not in this table.
+    let codec =
+        number_of_value(call.at(0)).and_then(|number| Host::of(thread).websockets.find(number));
+    codec.ok_or_else(|| call.type_error(thread, 0, NAME))
+}
+
+fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let codec = codec(thread, call)?;
+    let port = required_port(thread, call, 1, flag::BINARY | flag::INPUT)?;
+    let event = on_binary_input(thread, call, port, |input, wait| {
+        loop {
+            let bytes = input.peek_available(wait)?;
+            if bytes.is_empty() {
+                return Ok(Ok(None));
+            }
+            let Some(receiver) = &mut *codec.receiver() else {
+                return Ok(Ok(None));
+            };
+            let mut used = 0;
+            let event = receiver.take(bytes, &mut used);
+            input.skip(used);
+            if !matches!(event, Ok(None)) {
+                return Ok(event);
+            }
+        }
+    })?;
+    match event {
+        Ok(Some(event)) => value_of_event(thread, event),
+        Ok(None) => Ok(Value::EOF),
+        Err(Fault { code, reason }) => Ok(ending(thread, 0, code, reason)),
+    }
+}
+
+fn value_of_event(thread: &mut Thread, event: Event) -> Result<Value, Raise> {
+    Ok(match event {
+        Event::Text(text) if text.is_ascii() => thread.string_from_latin1(text.as_bytes())?,
+        Event::Text(text) => thread.string(&text),
+        Event::Binary(bytes) => thread.bytevector(&bytes)?,
+        Event::Ping(bytes) => {
+            let bytes = thread.bytevector(&bytes)?;
+            thread.cons(Value::fixnum(Opcode::Ping as i64), bytes)
+        }
+        Event::Pong => Value::TRUE,
+        Event::Goodbye(None) => thread.cons(Value::fixnum(Opcode::Goodbye as i64), Value::FALSE),
+        Event::Goodbye(Some((code, reason))) => {
+            ending(thread, Opcode::Goodbye as i64, code, &reason)
+        }
+    })
+}
+
+fn ending(thread: &mut Thread, what: i64, code: u16, reason: &str) -> Value {
+    let reason = thread.string(reason);
+    let rest = thread.cons(Value::fixnum(code.into()), reason);
+    thread.cons(Value::fixnum(what), rest)
+}
+
+fn make_frame(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let codec = codec(thread, call)?;
+    let number = call.index(thread, 1)?;
+    let opcode = u8::try_from(number).ok().and_then(Opcode::numbered);
+    let opcode = opcode.ok_or_else(|| call.range_error(thread, 1, "a kind of frame"))?;
+    let key = match codec.is_client {
+        false => None,
+        true => {
+            let key = random_bytes(4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+            if key.is_none() {
+                let message = "the system has no random bytes";
+                return Err(thread.raise(ConditionKind::System, message, &[], Some(call.who)));
+            }
+            key
+        }
+    };
+    if matches!(opcode, Opcode::Text | Opcode::Binary)
+        && let Some(compressed) = compressed(thread, call, &codec)?
+    {
+        return thread.bytevector(&frame(opcode, true, &compressed, key));
+    }
+    // It may have been moved meanwhile.
+    let payload = call.at(2);
+    let bytes = if let Some(bytes) = payload.as_kind(Kind::Bytevector) {
+        bytes.with_bytes(|bytes| frame(opcode, false, bytes, key))
+    } else if let Some(string) = payload.as_kind(Kind::String) {
+        with_units(string, |units| {
+            frame(opcode, false, units.to_text().as_bytes(), key)
+        })
+    } else {
+        return Err(call.type_error(thread, 2, "string or bytevector"));
+    };
+    thread.bytevector(&bytes)
+}
+
+/// A message compressed, if that was agreed on and is worth it.
+fn compressed(
+    thread: &mut Thread,
+    call: Call,
+    codec: &WebSocketCodec,
+) -> Result<Option<Vec<u8>>, Raise> {
+    let Some(mut deflater) = codec.deflater().take() else {
+        return Ok(None);
+    };
+    let payload = call.at(2);
+    let message = match payload.as_kind(Kind::String) {
+        Some(string) => with_units(string, |units| units.to_text()).into_bytes(),
+        None => payload
+            .as_kind(Kind::Bytevector)
+            .map_or_else(Vec::new, |bytes| bytes.with_bytes(<[u8]>::to_vec)),
+    };
+    let keeps_context = deflater.keeps_context();
+    let least = match keeps_context {
+        true => COMPRESSED_BYTES_MIN_IN_CONTEXT,
+        false => COMPRESSED_BYTES_MIN,
+    };
+    let outcome = match message.len() {
+        length if length < least => Ok(None),
+        length if length < LONG => deflater.deflate(&message).map(Some),
+        _ => thread.block_outside_heap(|| deflater.deflate(&message).map(Some)),
+    };
+    // What has ended meanwhile needs none.
+    if codec.receiver().is_some() {
+        *codec.deflater() = Some(deflater);
+    }
+    match outcome {
+        Ok(compressed) => {
+            Ok(compressed.filter(|bytes| keeps_context || bytes.len() < message.len()))
+        }
+        Err(error) => Err(thread.raise(
+            ConditionKind::System,
+            &error.to_string(),
+            &[],
+            Some(call.who),
+        )),
+    }
+}
