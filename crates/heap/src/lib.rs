@@ -49,6 +49,7 @@ mod guardian;
 mod handles;
 mod heap;
 mod large;
+mod limit;
 mod line;
 mod mark;
 mod mutator;

@@ -7,7 +7,6 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES, TAG_PAIR, code};
@@ -18,6 +17,7 @@ use crate::collector;
 use crate::handles::Handle;
 use crate::heap::{Heap, HeapExhausted};
 use crate::large;
+use crate::limit::refusal;
 use crate::mark;
 use crate::native_stack::NativeContext;
 use crate::nursery::{self, AllocationArea, AreaKind, LocalAreas};
@@ -316,56 +316,9 @@ impl Mutator {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn allocate_slow(&mut self, kind: AreaKind, bytes: usize) -> Result<usize, HeapExhausted> {
-        if let Some(at) = self.take_local(kind, bytes) {
-            return Ok(at);
-        }
-        // Who has used up the limit is told before it is reached. Others go on meanwhile, on another reserve beyond it.
-        let heap = &self.heap;
-        let most = heap.limit_blocks + heap.reserve_blocks;
-        if !self.has_room_for_block(most) {
-            return Err(refusal(&self.heap, BLOCK_BYTES));
-        }
-        Ok(self.refill(kind, bytes))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn allocate_beyond_limit(&mut self, kind: AreaKind, bytes: usize) -> usize {
-        if let Some(at) = self.take_local(kind, bytes) {
-            return at;
-        }
-        self.has_room_for_block(usize::MAX);
-        self.refill(kind, bytes)
-    }
-
-    /// Collects if a block more does not fit the nursery's budget. Whether so many blocks suffice for all, after a full collection
-    /// if need be.
-    fn has_room_for_block(&mut self, most: usize) -> bool {
-        let heap = self.heap.clone();
-        let mut collected_fully = false;
-        loop {
-            self.safepoint();
-            let state = heap.lock();
-            // Beyond the limit the budget is a small one, which keeps full collections apart. The excess
-            // is told by the collector.
-            let fits_budget = state.young_blocks < state.nursery_budget;
-            let fits_most = state.pool.used() < most;
-            if fits_budget && (fits_most || collected_fully) {
-                return fits_most;
-            }
-            let full = fits_budget || state.pool.used() >= heap.limit_blocks;
-            drop(state);
-            self.collect(full);
-            collected_fully |= full;
-        }
-    }
-
     /// Stress mode: counts, collects when due, and allocates from the block at hand if possible. Also
     /// the fast path of the special area.
-    fn take_local(&mut self, kind: AreaKind, bytes: usize) -> Option<usize> {
+    pub(crate) fn take_local(&mut self, kind: AreaKind, bytes: usize) -> Option<usize> {
         let stress = self.heap.stress_every() > 0;
         if stress {
             self.stress();
@@ -418,37 +371,8 @@ impl Mutator {
         Some(every > 0 && state.stress_collections.is_multiple_of(every))
     }
 
-    /// Collects if `blocks` more do not fit the nursery's budget. Refuses when they do not fit the
-    /// limit after a full collection.
-    fn before_allocation(&mut self, blocks: usize) -> Result<(), HeapExhausted> {
-        let heap = self.heap.clone();
-        let mut collected_fully = false;
-        loop {
-            self.safepoint();
-            let state = heap.lock();
-            let small = blocks <= state.nursery_budget;
-            let fits_budget = if small {
-                state.young_blocks + blocks <= state.nursery_budget
-            } else {
-                // A large object that no nursery could hold only needs not to pile up on others.
-                state.young_blocks == 0 || state.young_blocks <= state.nursery_budget / 4
-            };
-            let fits_limit = state.pool.used() + blocks <= heap.limit_blocks;
-            if fits_budget && fits_limit {
-                return Ok(());
-            }
-            if fits_budget && collected_fully {
-                return Err(refusal(&heap, blocks * BLOCK_BYTES));
-            }
-            drop(state);
-            let full = fits_budget || !fits_limit;
-            self.collect(full);
-            collected_fully |= full;
-        }
-    }
-
     /// Opens another block for an area and takes room in it.
-    fn refill(&mut self, kind: AreaKind, bytes: usize) -> usize {
+    pub(crate) fn refill(&mut self, kind: AreaKind, bytes: usize) -> usize {
         debug_assert!(bytes <= BLOCK_BYTES);
         let heap = self.heap.clone();
         let area = self.area.as_ptr();
@@ -796,16 +720,6 @@ impl Mutator {
         {}
     }
 
-    /// Whether this mutator has just used up the heap limit but for a small reserve: true once per excess. It is asked to come
-    /// to a safepoint when that becomes true; the machine then raises a condition, whose handler runs on the reserve.
-    pub fn take_exhausted(&mut self) -> bool {
-        let exhausted = &self.heap.exhausted;
-        exhausted.load(Ordering::Relaxed) == self.id
-            && exhausted
-                .compare_exchange(self.id, 0, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-    }
-
     /// A handle that keeps a value alive and up to date.
     pub fn handle(&mut self, value: Value) -> Handle {
         self.heap.create_handle(value)
@@ -916,12 +830,5 @@ unsafe fn init_leaf(at: usize, header: Header, bytes: usize, zeroed: bool) -> Va
         }
         shape::write(at, header.0);
         Value::object_at(at)
-    }
-}
-
-fn refusal(heap: &Heap, requested_bytes: usize) -> HeapExhausted {
-    HeapExhausted {
-        requested_bytes,
-        limit_bytes: heap.limit_bytes(),
     }
 }

@@ -106,6 +106,16 @@ pub(crate) struct FunctionCode {
     pub(crate) has_frame: bool,
 }
 
+impl FunctionCode {
+    /// The same behind some instructions; for code without relocations.
+    pub(crate) fn behind(mut self, first: &[u8]) -> FunctionCode {
+        debug_assert!(self.relocations.is_empty());
+        self.bytes.splice(..self.entry, first.iter().copied());
+        self.entry = 0;
+        self
+    }
+}
+
 /// Signature of segments, handlers and stubs: pc, fp, thread block, dispatch table, first word.
 pub(crate) fn segment_signature() -> Signature {
     let mut signature = Signature::new(CallConv::Tail);

@@ -89,17 +89,32 @@ fn write(
     machine::generate(&mut context, exits, Effort::Little, false)
 }
 
+/// `xor` of rbx, r12, r13, r14 and r15 with themselves.
+#[cfg(target_arch = "x86_64")]
+const FORGET: &[u8] = &[
+    0x31, 0xdb, 0x45, 0x31, 0xe4, 0x45, 0x31, 0xed, 0x45, 0x31, 0xf6, 0x45, 0x31, 0xff,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const FORGET: &[u8] = &[];
+
+/// Empties the registers that functions keep for their callers and the interpreter does not use, before anything else. What compiled
+/// code has left there would be found by each collection until compiled code runs again, and all that it refers to.
+fn forgetting(code: FunctionCode) -> FunctionCode {
+    code.behind(FORGET)
+}
+
 /// Executes the instruction at pc (not behind its first word) in the interpreter.
 pub(crate) fn dispatch() -> Result<FunctionCode, JitError> {
-    write(|writer, [pc, fp, ..]| {
+    let code = write(|writer, [pc, fp, ..]| {
         writer.dispatch(pc, fp);
         Ok(())
-    })
+    });
+    code.map(forgetting)
 }
 
 /// Returns the word in pc's register to the interpreter, as its own return does.
 pub(crate) fn to_interpreter() -> Result<FunctionCode, JitError> {
-    write(|writer, [value, fp, ..]| {
+    let code = write(|writer, [value, fp, ..]| {
         let pc = writer.load(fp, 8 * frame::RETURN_PC);
         let ins = writer.builder.ins();
         ins.store(TRUSTED, value, fp, 8 * frame::CLOSURE);
@@ -115,7 +130,8 @@ pub(crate) fn to_interpreter() -> Result<FunctionCode, JitError> {
             .iadd_imm_s(caller, -8 * frame::LINK_WORDS as i64);
         writer.dispatch(pc, caller);
         Ok(())
-    })
+    });
+    code.map(forgetting)
 }
 
 /// Executes the instruction before pc in the runtime. The table's register holds a resumption: where the runtime
