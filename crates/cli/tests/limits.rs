@@ -143,24 +143,6 @@ fn a_program_can_handle_the_heap_limit() {
         .prints("(#t #t)refused100000");
 }
 
-/// What compiled code had in its registers is not kept when the interpreter goes on.
-#[test]
-fn memory_is_back_after_the_heap_limit_was_met() {
-    let text = "(import (scheme base) (scheme write) (canny tasks))
-(define (hog) (let loop ((list '())) (loop (cons (make-vector 100 list) list))))
-(define (try) (guard (object (#t 'failed)) (hog)))
-(define (look) (write (guard (object (#t 'full)) (make-vector 2000000 0) 'empty)))
-(look)
-(try)
-(look)
-(await (spawn try))
-(look)";
-    with_options(&["--heap-limit", "64M"], text)
-        .run()
-        .exits_with(0)
-        .prints("emptyemptyempty");
-}
-
 /// A limit that is met where something is locked does not leave it locked.
 #[test]
 fn the_stack_limit_leaves_nothing_locked() {

@@ -47,6 +47,8 @@ impl Mutator {
 
     /// Collects if a block more does not fit the nursery's budget. Whether so many blocks suffice for all, after a full collection
     /// if need be.
+    // Inline: a frame more is a frame more in which stale references are found.
+    #[inline(always)]
     pub(crate) fn has_room_for_block(&mut self, most: usize) -> bool {
         let heap = self.heap().clone();
         let mut collected_fully = false;

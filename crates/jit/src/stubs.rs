@@ -193,3 +193,17 @@ pub(crate) fn runtime() -> Result<FunctionCode, JitError> {
         Ok(())
     })
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ways_into_the_interpreter_empty_registers_first() {
+        for stub in [dispatch(), to_interpreter()] {
+            let code = stub.expect("it is generated");
+            assert_eq!(code.entry, 0);
+            assert!(code.bytes.starts_with(FORGET));
+        }
+    }
+}
