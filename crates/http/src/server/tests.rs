@@ -1,5 +1,7 @@
 //! A server with clients that are plain sockets; it is asked for requests by the test itself.
 
+mod pipelining;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
