@@ -388,7 +388,8 @@ impl Server {
                             continue;
                         };
                         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
-                        if connection.has_event(flags.intersects(ended)) {
+                        let has_input = flags.contains(EventFlags::IN);
+                        if connection.has_event(has_input, flags.intersects(ended)) {
                             queued.push(connection.clone());
                         }
                     }

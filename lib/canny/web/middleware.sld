@@ -135,7 +135,7 @@
                         (escape (apply text-response (http-error-status object)
                                        (error-object-message object)
                                        (http-error-headers object))))
-                       ((or (%request-fault request) (and (body-too-long? object) 413))
+                       ((%failure-status request object)
                         => (lambda (status)
                              (escape (text-response status (status-reason status)
                                                     '(connection . "close")))))

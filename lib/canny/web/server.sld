@@ -299,7 +299,7 @@
                (if (not (network-failure? object))
                    (report server request object))
                (%http-abort! request))
-              ((or (%http-fault request) (and (body-too-long? object) 413))
+              ((%failure-status request object)
                => (lambda (status)
                     (%http-respond! request status '((connection . "close"))
                                     (string-append (status-reason status) "\n"))))

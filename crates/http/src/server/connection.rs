@@ -8,6 +8,8 @@
 //! | `DIRTY` | the same, and it is to be looked at afterwards | changes nothing |
 //!
 //! Events come at edges: who reads less than there was room for has read everything, and the next bytes are another event.
+//! An event may come while what was read before is still handled, and one look at the connection may end without reading. So
+//! events are kept in `may_have_input` until somebody reads, and a connection that waits for a head rests only without that.
 
 mod bodies;
 mod notes;
@@ -125,6 +127,8 @@ pub(super) struct Connection {
     stream: Stream,
     peer: Option<SocketAddr>,
     state: AtomicU8,
+    /// Something may have come that was not read: set by events and by reads that were filled, cleared before each read.
+    may_have_input: AtomicBool,
     /// The other side has ended its direction, or everything.
     has_ended: AtomicBool,
     /// When what it is at takes too long, in milliseconds of [`clock`]; 0 is never.
@@ -200,6 +204,7 @@ impl Connection {
             stream,
             peer,
             state: AtomicU8::new(QUEUED),
+            may_have_input: AtomicBool::new(true),
             has_ended: AtomicBool::new(false),
             deadline: AtomicU64::new(deadline),
             has_expired: AtomicBool::new(false),
@@ -241,11 +246,19 @@ impl Connection {
     }
 
     /// Something has happened; whether the connection is to be queued for it.
-    pub(super) fn has_event(&self, has_ended: bool) -> bool {
+    pub(super) fn has_event(&self, has_input: bool, has_ended: bool) -> bool {
         if has_ended {
             self.has_ended.store(true, Ordering::SeqCst);
         }
+        if has_input || has_ended {
+            self.may_have_input.store(true, Ordering::SeqCst);
+        }
         self.mark()
+    }
+
+    /// Whether nothing would tell that there is something to read, since the event was before.
+    fn has_missed_input(&self) -> bool {
+        self.may_have_input.load(Ordering::SeqCst) || self.has_ended.load(Ordering::SeqCst)
     }
 
     pub(super) fn mark(&self) -> bool {
@@ -384,7 +397,13 @@ impl Connection {
     }
 
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        // What comes from here on is another event.
+        self.may_have_input.store(false, Ordering::SeqCst);
         let count = self.stream.receive(buffer)?;
+        // TLS may hold more than it has handed out, of which no event tells.
+        if count == buffer.len() || self.stream.is_secure() {
+            self.may_have_input.store(true, Ordering::SeqCst);
+        }
         self.common
             .counters
             .bytes_in
@@ -428,13 +447,9 @@ impl Connection {
             Err(error) if would_block(&error) => return Some(Advance::Rest),
             Err(_) => return Some(Advance::Close),
         };
-        if before + count == room || self.stream.is_secure() {
-            // There may be more.
-            self.mark();
-            if inner.serial == 0 && self.has_agreed_on_streams() {
-                self.begin_streams(inner, &scratch.bytes[..before + count]);
-                return None;
-            }
+        if inner.serial == 0 && self.stream.is_secure() && self.has_agreed_on_streams() {
+            self.begin_streams(inner, &scratch.bytes[..before + count]);
+            return None;
         }
         if before == 0 {
             inner.search = EndSearch::default();
@@ -458,6 +473,9 @@ impl Connection {
                 inner.consumed = 0;
                 inner.input.clear();
                 inner.input.extend_from_slice(&scratch.bytes[..read]);
+                if self.has_missed_input() {
+                    self.mark();
+                }
                 Some(Advance::Rest)
             }
             Err(_) if self.is_preface(inner, &scratch.bytes[..read]) => {
@@ -599,17 +617,13 @@ impl Connection {
         }
         inner.phase = Phase::Head;
         self.set_deadline(self.common.options.idle.as_millis() as u64);
-        if inner.unread().is_empty() {
-            // The end of the other side came with the last request, and there will be no further event.
-            if self.has_ended.load(Ordering::SeqCst)
-                || self.common.is_stopping.load(Ordering::SeqCst)
-            {
-                self.mark();
-            }
-            return Some(Advance::Rest);
+        // There will be no further event for what is there already: others have their turn first.
+        if !inner.unread().is_empty()
+            || self.has_missed_input()
+            || self.common.is_stopping.load(Ordering::SeqCst)
+        {
+            self.mark();
         }
-        // Others have their turn first.
-        self.mark();
         Some(Advance::Rest)
     }
 

@@ -70,6 +70,7 @@ impl super::exchange::Exchange {
                 Poll::Pending => return Err(io::ErrorKind::WouldBlock.into()),
                 Poll::Ready(Some(Ok(bytes))) => self.unread = bytes,
                 Poll::Ready(Some(Err(error))) => {
+                    self.fault.get_or_insert(Fault::BodyEnd);
                     return Err(io::Error::new(io::ErrorKind::ConnectionReset, error));
                 }
                 Poll::Ready(None) => {

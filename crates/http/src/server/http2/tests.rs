@@ -649,6 +649,9 @@ fn a_body_of_another_length_than_said_is_none() {
             outcome = body.read(&mut buffer, Wait::NonBlocking);
         }
         assert!(outcome.is_err(), "{outcome:?}");
+        // That is the client's fault, and nobody's failure here.
+        let fault = bench.server.fault(request.id, request.serial);
+        assert_eq!(fault, Some(400));
     }
 }
 
