@@ -16,9 +16,9 @@
   (begin
 
     (define-record-type <stream>
-      (make-stream promise)
+      (make-stream %promise)
       stream?
-      (promise stream-promise))
+      (%promise stream-promise))
 
     (define-record-type <cell>
       (make-cell car-promise cdr)

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use canny_lib::host::{Uncaught, begin_line_of_output, output_is_at_line_start};
+use canny_lib::host::{StandardOutput, Uncaught, end_line, is_at_line_start, note_line_start};
 use canny_syntax::diagnostic::{
     Diagnostic, Word, did_you_mean, render_at, render_note, render_without_source,
 };
@@ -140,9 +140,30 @@ pub fn text(text: &str) {
 fn flush_output() {
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
     let captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
-    if captured.is_none() && !output_is_at_line_start() && outputs_are_one() {
-        begin_line_of_output();
+    if captured.is_none() && outputs_are_one() {
+        begin_line();
     }
+}
+
+/// Ends the line that the program has begun on standard output, or on standard error if that is the same terminal, pipe or
+/// file; whether there was one.
+pub fn begin_line() -> bool {
+    use StandardOutput::{Error, Output};
+    let begun = [Output, Error].map(|port| !is_at_line_start(port));
+    if begun == [false, false] {
+        return false;
+    }
+    let are_one = outputs_are_one();
+    let [is_output_begun, is_error_begun] = begun;
+    if is_output_begun {
+        end_line(Output);
+        if are_one {
+            note_line_start(Error);
+        }
+    } else if is_error_begun && are_one {
+        end_line(Error);
+    }
+    is_output_begun || are_one
 }
 
 /// Whether standard output and standard error are the same terminal, pipe or file.

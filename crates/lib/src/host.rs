@@ -47,7 +47,8 @@ pub use crate::primitives::signals::{handle_interrupts, run_beside, take_shutdow
 pub use crate::primitives::tasks::take_failure_procedure;
 
 pub use crate::primitives::ports::standard::{
-    HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
+    HostOutput, StandardOutput, end_line, finish_output, is_at_line_start, note_line_start,
+    open_standard_ports,
 };
 pub use crate::primitives::system::{set_served_value, take_exit_hook};
 

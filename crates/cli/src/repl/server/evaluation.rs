@@ -7,7 +7,7 @@ use canny_io::ByteDevice;
 use canny_lib::evaluation::{EnvironmentId, INTERACTION, LibraryWords};
 use canny_lib::failure;
 use canny_lib::host::HostOutput;
-use canny_lib::printer::written;
+use canny_lib::printer::shown;
 use canny_syntax::core::GlobalName;
 use canny_syntax::library_name::LibraryKey;
 use canny_syntax::name::Name;
@@ -230,7 +230,7 @@ impl Evaluator {
             .unwrap_or_else(|| "interaction".to_owned());
         let mut texts = Vec::new();
         results::each_value(&mut prompt.session, value, |session, value| {
-            texts.push(written(&mut session.thread, value));
+            texts.push(shown(&session.thread, value));
         });
         for text in texts {
             let entries = [

@@ -142,6 +142,37 @@ pub fn description(library: &str, name: &str, width: usize) -> Option<String> {
     Some(indented.collect())
 }
 
+/// How a name that a standard library exports is used, and the first sentence about it, as plain text on one line.
+pub fn summary(library: &str, name: &str) -> Option<(String, String)> {
+    let entry = canny_reference::document(library)?.entry(name)?;
+    let usage = entry.signatures.first().map(|first| first.text.clone());
+    let sentence = plain_line(entry.summary());
+    (!sentence.is_empty()).then(|| (usage.unwrap_or_default(), sentence))
+}
+
+/// The first sentence about a standard library, as plain text on one line.
+pub fn summary_of_library(library: &str) -> Option<String> {
+    let document = canny_reference::document(library)?;
+    let sentence = plain_line(document.summary());
+    (!sentence.is_empty()).then_some(sentence)
+}
+
+/// What the documentation says about a standard library, with a line for each name.
+pub fn overview_of_library(library: &str, width: usize) -> Option<String> {
+    let document = canny_reference::document(library)?;
+    let text = markdown::overview(document);
+    Some(terminal::render(&text, width.clamp(20, 100), false))
+}
+
+/// More columns than a sentence has.
+const LINE_COLUMNS: usize = 10_000;
+
+/// Markdown as plain text on one line.
+fn plain_line(markdown: &str) -> String {
+    let text = terminal::render(markdown, LINE_COLUMNS, false);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Prints Markdown, on a terminal page by page if it is longer than the window.
 fn print(text: &str) {
     let is_terminal = std::io::stdout().is_terminal();
