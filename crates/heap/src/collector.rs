@@ -7,6 +7,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::accounts;
 use crate::block::{BLOCK_BYTES, BLOCK_GRANULES, Block, PARTIAL, UNCLEAN, state};
 use crate::evacuate::Tracer;
 use crate::heap::{Heap, HeapState};
@@ -367,29 +368,37 @@ fn settle_accounts(
     let room = heap.limit_blocks.saturating_sub(used);
     if mode == CollectionMode::Minor {
         state.full_next = room / 2 < heap.nursery_blocks.min(heap.limit_blocks / 4);
+        accounts::look_at_limits(heap, state);
         return;
     }
-    state.full_next = false;
-    if room >= heap.reserve_blocks {
+    let is_roomy = room >= heap.reserve_blocks;
+    accounts::take_stock(heap, state, is_roomy);
+    state.full_next = !is_roomy;
+    let is_short = !is_roomy && state.accounts.cold() > heap.limit_blocks / 4 * 3;
+    heap.short.store(is_short, Ordering::Relaxed);
+    if is_roomy {
         state.excess_told = None;
-        heap.exhausted.store(0, Ordering::Relaxed);
-    } else if state
-        .excess_told
-        .is_none_or(|told| used >= told + heap.reserve_blocks)
-    {
-        state.excess_told = Some(used);
-        tell_excess(heap, state);
+    } else {
+        tell_excess(heap, state, used);
     }
+    accounts::ask_told(heap, state);
     debug_assert!(used * BLOCK_BYTES >= state.old_bytes.min(BLOCK_BYTES));
 }
 
-/// Says that the limit is reached: once per excess, and again for each reserve used up since. It is told to who collects, since
-/// who allocates most collects most.
-fn tell_excess(heap: &Heap, state: &HeapState) {
-    heap.exhausted.store(state.collector, Ordering::Relaxed);
-    for entry in &state.mutators {
-        if entry.id == state.collector {
-            entry.request.request();
+/// Says that the limit is nearly reached: once to each account that is to give something back, and again when another reserve
+/// was used up since.
+fn tell_excess(heap: &Heap, state: &mut HeapState, used: usize) {
+    let again = match state.excess_told {
+        None => {
+            state.excess_told = Some(used);
+            false
         }
-    }
+        Some(told) if used >= told + heap.reserve_blocks => {
+            state.excess_told = Some(used);
+            true
+        }
+        Some(_) => false,
+    };
+    let goal = heap.limit_blocks / 8 * 7 - heap.reserve_blocks;
+    accounts::tell_hottest(state, used.saturating_sub(goal).max(1), again);
 }

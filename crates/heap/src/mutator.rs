@@ -129,7 +129,7 @@ impl Mutator {
     }
 
     #[inline(always)]
-    fn local(&mut self) -> &mut LocalAreas {
+    pub(crate) fn local(&mut self) -> &mut LocalAreas {
         // SAFETY: owned by this mutator; the collector uses it only while this thread is stopped.
         unsafe { self.local.as_mut() }
     }
@@ -396,6 +396,8 @@ impl Mutator {
         };
         heap.space
             .set_state(block, content | state::YOUNG | state::CONDEMNED);
+        heap.space
+            .update_info(block, |info| info.account = local.account);
         let start = heap.space.start_of(block);
         let (next, end) = (start + bytes, start + BLOCK_BYTES);
         let shown = if heap.stress_every() > 0 { next } else { end };
@@ -576,8 +578,9 @@ impl Mutator {
         }
         self.request_collection_if_full(large::blocks_for(bytes));
         let heap = self.heap.clone();
+        let account = self.account();
         let mut state = heap.lock();
-        large::allocate(&heap, &mut state, state::SCANNABLE, bytes)
+        large::allocate(&heap, &mut state, state::SCANNABLE, bytes, account)
             .expect("the reservation is a multiple of the limit")
             .0
     }
@@ -638,8 +641,9 @@ impl Mutator {
         }
         self.before_allocation(large::blocks_for(bytes))?;
         let heap = self.heap.clone();
+        let account = self.account();
         let mut state = heap.lock();
-        large::allocate(&heap, &mut state, content, bytes).ok_or_else(|| refusal(&heap, bytes))
+        large::allocate(&heap, &mut state, content, bytes, account).ok_or_else(|| refusal(&heap, bytes))
     }
 
     /// Records that a reference was stored at `slot`.

@@ -54,8 +54,10 @@ pub mod task {
     pub const PARAMETERS: usize = 3;
     /// Where it waits for a worker.
     pub const LANE: usize = 4;
+    /// The number of the account of what it allocates.
+    pub const ACCOUNT: usize = 5;
     /// Words at least.
-    pub const WORDS: usize = 5;
+    pub const WORDS: usize = 6;
 }
 
 /// What can be set of the threads that run tasks.
@@ -339,7 +341,7 @@ impl Thread {
         let (value, task_value) = (object.field(waiter::VALUE), task.value());
         let continuation = task.field(task::CONTINUATION);
         self.store(task_value, task::CONTINUATION, Value::FALSE);
-        self.task = task_value;
+        self.set_current_task(task_value);
         Some(if self.sealed_of(continuation).is_some() {
             self.switch_to(continuation, value)
         } else {
