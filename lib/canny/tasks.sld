@@ -477,7 +477,7 @@
             thunk
             (lambda ()
               (if watcher (cancel! watcher))
-              (if memory-limit (%close-account! account)))))
+              (if memory-limit (%close-account! account #t)))))
          name #f (current-scope) account)))
 
     (define (positive-index? object)
@@ -537,6 +537,7 @@
                   (scope-failed! scope (car failure))))))
       (if scope
           (leave-scope! scope entry))
+      (%close-account! (task-account task) #f)
       (%uninterrupted (report-lost-failures))
       (%set-current-task! #f)
       (%task-counted! -1)

@@ -10,8 +10,8 @@
 //!
 //! | state | changed by | under |
 //! |---|---|---|
-//! | known accounts, told ones | collections, mutators | the heap's lock |
-//! | `any_told`, `any_limited`: whether there are any | the same | the same; read without it |
+//! | known accounts, told ones, those that are ending | collections, mutators | the heap's lock |
+//! | `any_told`, `any_ending`, `any_limited`: whether there are any | the same | the same; read without it |
 //! | a mutator's account | its thread | read by collections while it is stopped |
 
 use std::collections::HashMap;
@@ -42,9 +42,13 @@ struct Entry {
     heat: usize,
     /// The limit of its own.
     limit: Option<usize>,
-    /// In use when it was told; `None` if that is long ago.
+    /// In use when it was told, or `NOT_COUNTED` if it came to know that since the last full collection; `None` if it was not told
+    /// since there was room.
     told: Option<usize>,
 }
+
+/// More blocks than there are.
+const NOT_COUNTED: usize = usize::MAX;
 
 /// The accounts of a heap.
 #[derive(Debug, Default)]
@@ -52,6 +56,8 @@ pub(crate) struct Accounts {
     entries: HashMap<Account, Entry>,
     /// Those who do not know yet that they are told.
     told: Vec<Account>,
+    /// Those who were told and are still there: what they have used comes back when they end.
+    ending: Vec<Account>,
     /// How many accounts have a limit of their own.
     limited: usize,
 }
@@ -60,6 +66,9 @@ impl Accounts {
     fn tell(&mut self, account: Account) {
         if !self.told.contains(&account) {
             self.told.push(account);
+        }
+        if !self.ending.contains(&account) {
+            self.ending.push(account);
         }
         let entry = self.entries.entry(account).or_default();
         entry.told = Some(entry.used);
@@ -89,8 +98,20 @@ impl Accounts {
         self.entries.get(&account)?.limit
     }
 
+    /// Whether memory is to come back from somebody who was told.
+    pub(crate) fn is_any_ending(&self) -> bool {
+        !self.ending.is_empty()
+    }
+
+    /// Whether those who have not used so much do well to let others run first, who were told and are to end.
+    pub(crate) fn gives_way(&self, account: Account, least: usize) -> bool {
+        let entry = self.entries.get(&account);
+        !self.is_told(account) && entry.is_some_and(|entry| entry.heat >= least)
+    }
+
     fn close(&mut self, account: Account) {
         self.told.retain(|told| *told != account);
+        self.ending.retain(|ending| *ending != account);
         if let Some(entry) = self.entries.get_mut(&account)
             && entry.limit.take().is_some()
         {
@@ -153,9 +174,12 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
         let growth = now.saturating_sub(entry.used);
         entry.heat = (entry.heat - entry.heat.div_ceil(4) + growth).min(now);
         entry.used = now;
+        if entry.told == Some(NOT_COUNTED) {
+            entry.told = Some(now);
+        }
         match entry.limit {
             Some(limit) if now > limit => {
-                if entry.told.is_none_or(|then| now >= then + limit.div_ceil(8)) {
+                if entry.told.is_none_or(|then| now >= then.saturating_add(limit.div_ceil(8))) {
                     above.push(*account);
                 }
             }
@@ -166,14 +190,21 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     for account in above {
         accounts.tell(account);
     }
-    let Accounts { entries, told, .. } = accounts;
+    let Accounts {
+        entries,
+        told,
+        ending,
+        ..
+    } = accounts;
     entries.retain(|_, entry| entry.used > 0 || entry.limit.is_some());
     told.retain(|account| entries.contains_key(account));
+    ending.retain(|account| !is_roomy && entries.contains_key(account));
 }
 
 /// Where the limit is nearly reached: tells the hottest accounts, so many that `wanted` blocks are to be had, of those who
-/// were told before or now. Unless `again` those are not told again. If nobody is hot, the account of the mutator that collects is told.
-pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: bool) {
+/// were told before or now. With `again` those do not count, and are told again if they have grown by so many blocks since. If
+/// nobody is hot, the account of the mutator that collects is told.
+pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<usize>) {
     let program_runs = state.mutators.iter().any(|entry| {
         // SAFETY: the mutators are stopped, and their areas outlive their entries.
         let account = unsafe { entry.local.as_ref() }.account;
@@ -187,11 +218,17 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: bool) {
     let mut found = 0;
     let mut hot = Vec::new();
     for (account, entry) in &accounts.entries {
-        if entry.told.is_some() && !again {
-            found += entry.used;
-        } else if accounts.told.contains(account) {
-            // It has not come to a safepoint; it may be waiting for something.
-        } else if entry.heat > 0
+        let is_new = match (entry.told, again) {
+            (None, _) => true,
+            (Some(_), None) => {
+                found += entry.used;
+                false
+            }
+            // Unless it has not come to a safepoint; it may be waiting for something.
+            (Some(then), Some(more)) => entry.used >= then.saturating_add(more) && !accounts.is_told(*account),
+        };
+        if is_new
+            && entry.heat > 0
             && *account != Account::EXEMPT
             && (*account != Account::PROGRAM || program_runs)
         {
@@ -208,7 +245,7 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: bool) {
         found += used;
         accounts.tell(account);
     }
-    if found == 0 && collecting != Account::EXEMPT {
+    if found == 0 && accounts.told.is_empty() && collecting != Account::EXEMPT {
         accounts.tell(collecting);
     }
 }
@@ -217,6 +254,8 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: bool) {
 pub(crate) fn ask_told(heap: &Heap, state: &HeapState) {
     let any = !state.accounts.told.is_empty();
     heap.any_told.store(any, Ordering::Relaxed);
+    let any_ending = state.accounts.is_any_ending();
+    heap.any_ending.store(any_ending, Ordering::Relaxed);
     for entry in &state.mutators {
         // SAFETY: the mutators are stopped, and their areas outlive their entries.
         if any && state.accounts.is_told(unsafe { entry.local.as_ref() }.account) {
@@ -243,17 +282,35 @@ impl Heap {
         account
     }
 
-    /// An account is of no use any more: its limit goes, and nobody is told of it.
-    pub fn close_account(&self, account: Account) {
-        if !self.any_told.load(Ordering::Relaxed) && !self.any_limited.load(Ordering::Relaxed) {
+    /// An account is of no use any more: nobody is told of it, and its limit goes. Unless `with_limit`, one that has a limit stays,
+    /// since others share it.
+    pub fn close_account(&self, account: Account, with_limit: bool) {
+        let is_of_interest = self.any_ending.load(Ordering::Relaxed)
+            || self.any_told.load(Ordering::Relaxed)
+            || self.any_limited.load(Ordering::Relaxed);
+        if !is_of_interest {
             return;
         }
         let mut state = self.lock();
+        if !with_limit && state.accounts.limit_of(account).is_some() {
+            return;
+        }
+        let was_ending = state.accounts.is_any_ending();
         state.accounts.close(account);
+        if was_ending && !state.accounts.is_any_ending() {
+            state.full_next = true;
+        }
         let any = state.accounts.limited > 0;
         self.any_limited.store(any, Ordering::Relaxed);
         let any = !state.accounts.told.is_empty();
         self.any_told.store(any, Ordering::Relaxed);
+        let any = state.accounts.is_any_ending();
+        self.any_ending.store(any, Ordering::Relaxed);
+    }
+
+    /// Whether somebody was told that the memory is used up and has not come to know it.
+    pub fn is_any_told(&self) -> bool {
+        self.any_told.load(Ordering::Relaxed)
     }
 
     /// The account for work that somebody with this account begins: the same one if it has a limit of its own, else a new one.
@@ -298,11 +355,15 @@ impl Mutator {
         }
         let account = self.account();
         let heap = self.heap();
-        let told = &mut heap.lock().accounts.told;
-        let before = told.len();
-        told.retain(|other| *other != account);
-        heap.any_told.store(!told.is_empty(), Ordering::Relaxed);
-        told.len() < before
+        let accounts = &mut heap.lock().accounts;
+        let before = accounts.told.len();
+        accounts.told.retain(|other| *other != account);
+        if let Some(entry) = accounts.entries.get_mut(&account) {
+            entry.told = Some(NOT_COUNTED);
+        }
+        let any = !accounts.told.is_empty();
+        heap.any_told.store(any, Ordering::Relaxed);
+        accounts.told.len() < before
     }
 
     /// The same without taking note of it.

@@ -115,7 +115,7 @@ fn wants_full(heap: &Heap, state: &HeapState) -> bool {
     }
     // What is promoted must fit below the limit, with a nursery beside it.
     let old_blocks = state.pool.used() - state.young_blocks.min(state.pool.used());
-    old_blocks + 2 * state.young_blocks > heap.limit_blocks
+    old_blocks + 2 * state.young_blocks > heap.ceiling_blocks(state)
 }
 
 fn wants_in_place(heap: &Heap, state: &HeapState) -> bool {
@@ -358,7 +358,7 @@ fn settle_accounts(
     }
     state.young_blocks = 0;
     let used = state.pool.used();
-    state.nursery_budget = heap.nursery_budget(used, state.nursery_blocks);
+    state.nursery_budget = heap.nursery_budget(used, state.nursery_blocks, heap.ceiling_blocks(state));
     let free = heap.limit_blocks.saturating_sub(used);
     let keep = (state.nursery_budget + state.spare_blocks).min(free);
     state.pool.trim(&heap.space, keep, free - keep);
@@ -367,13 +367,17 @@ fn settle_accounts(
     state.pool.cool(&heap.space, keep_warm.min(free - keep));
     let room = heap.limit_blocks.saturating_sub(used);
     if mode == CollectionMode::Minor {
-        state.full_next = room / 2 < heap.nursery_blocks.min(heap.limit_blocks / 4);
+        state.full_next = if state.accounts.is_any_ending() {
+            used >= heap.ceiling_blocks(state)
+        } else {
+            room / 2 < heap.nursery_blocks.min(heap.limit_blocks / 4)
+        };
         accounts::look_at_limits(heap, state);
         return;
     }
     let is_roomy = room >= heap.reserve_blocks;
     accounts::take_stock(heap, state, is_roomy);
-    state.full_next = !is_roomy;
+    state.full_next = false;
     let is_short = !is_roomy && state.accounts.cold() > heap.limit_blocks / 4 * 3;
     heap.short.store(is_short, Ordering::Relaxed);
     if is_roomy {
@@ -382,6 +386,8 @@ fn settle_accounts(
         tell_excess(heap, state, used);
     }
     accounts::ask_told(heap, state);
+    state.nursery_budget =
+        heap.nursery_budget(used, state.nursery_blocks, heap.ceiling_blocks(state));
     debug_assert!(used * BLOCK_BYTES >= state.old_bytes.min(BLOCK_BYTES));
 }
 
@@ -391,14 +397,14 @@ fn tell_excess(heap: &Heap, state: &mut HeapState, used: usize) {
     let again = match state.excess_told {
         None => {
             state.excess_told = Some(used);
-            false
+            None
         }
         Some(told) if used >= told + heap.reserve_blocks => {
             state.excess_told = Some(used);
-            true
+            Some(heap.reserve_blocks / 2)
         }
-        Some(_) => false,
+        Some(_) => None,
     };
-    let goal = heap.limit_blocks / 8 * 7 - heap.reserve_blocks;
-    accounts::tell_hottest(state, used.saturating_sub(goal).max(1), again);
+    let wanted = used.saturating_sub(heap.limit_blocks / 2);
+    accounts::tell_hottest(state, wanted.max(1), again);
 }

@@ -82,6 +82,8 @@ pub struct Heap {
     pub(crate) epoch: AtomicU64,
     /// Whether any account is told that it uses too much.
     pub(crate) any_told: AtomicBool,
+    /// Whether any account was told and is still there.
+    pub(crate) any_ending: AtomicBool,
     /// Whether any account has a limit of its own.
     pub(crate) any_limited: AtomicBool,
     pub(crate) next_account: AtomicU32,
@@ -209,6 +211,7 @@ impl Heap {
             stop_requested: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             any_told: AtomicBool::new(false),
+            any_ending: AtomicBool::new(false),
             any_limited: AtomicBool::new(false),
             next_account: AtomicU32::new(0),
             short: AtomicBool::new(false),
@@ -230,9 +233,19 @@ impl Heap {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// So many blocks may be in use before there is a full collection: the limit, and a little more while those who were told that
+    /// they have used it up are still to give something back.
+    pub(crate) fn ceiling_blocks(&self, state: &HeapState) -> usize {
+        if state.accounts.is_any_ending() {
+            self.limit_blocks + 2 * self.reserve_blocks
+        } else {
+            self.limit_blocks
+        }
+    }
+
     /// Blocks that a nursery of `wanted` blocks may have when `used` blocks are in use after a collection.
-    pub(crate) fn nursery_budget(&self, used: usize, wanted: usize) -> usize {
-        let room = self.limit_blocks.saturating_sub(used);
+    pub(crate) fn nursery_budget(&self, used: usize, wanted: usize, ceiling: usize) -> usize {
+        let room = ceiling.saturating_sub(used);
         wanted.min(room / 2).max(NURSERY_BLOCKS_MIN)
     }
 

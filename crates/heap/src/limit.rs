@@ -72,7 +72,7 @@ impl Mutator {
             if fits_budget && (fits || collected_fully) {
                 return fits;
             }
-            let full = fits_budget || wanted > heap.limit_blocks;
+            let full = fits_budget || wanted > heap.ceiling_blocks(&state);
             drop(state);
             self.collect(full);
             collected_fully |= full;

@@ -7,6 +7,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES, TAG_PAIR, code};
@@ -375,6 +376,7 @@ impl Mutator {
     pub(crate) fn refill(&mut self, kind: AreaKind, bytes: usize) -> usize {
         debug_assert!(bytes <= BLOCK_BYTES);
         let heap = self.heap.clone();
+        let id = self.id;
         let area = self.area.as_ptr();
         let local = self.local();
         // SAFETY: as in `area`; the two structures are apart.
@@ -389,6 +391,11 @@ impl Mutator {
             .expect("the reservation is a multiple of the limit");
         state.young.push(block);
         state.young_blocks += 1;
+        if heap.any_told.load(Ordering::Relaxed)
+            && state.accounts.gives_way(local.account, heap.reserve_blocks / 8)
+        {
+            state.entry(id).request.request();
+        }
         let content = match kind {
             AreaKind::Scannable => state::SCANNABLE,
             AreaKind::Leaf => state::LEAF,
@@ -619,7 +626,7 @@ impl Mutator {
                 if state.young_blocks < state.nursery_budget {
                     return;
                 }
-                state.pool.used() >= heap.limit_blocks
+                state.pool.used() >= heap.ceiling_blocks(&state)
             }
         };
         self.collect(full);

@@ -26,9 +26,10 @@ impl Thread {
         i64::from(self.vm.heap.child_account(parent).0)
     }
 
-    /// The account is of no use any more.
-    pub fn close_account(&mut self, number: i64) {
-        self.vm.heap.close_account(account_of_number(Some(number)));
+    /// The account is of no use any more; unless `with_limit`, one with a limit of its own stays.
+    pub fn close_account(&mut self, number: i64, with_limit: bool) {
+        let account = account_of_number(Some(number));
+        self.vm.heap.close_account(account, with_limit);
     }
 
     /// The account to which goes what this thread allocates.

@@ -44,6 +44,11 @@ impl Thread {
                 self.resume_log();
             }
             self.meet_heap_limit()?;
+            let bits = match self.vm.heap.is_any_told() {
+                // Those that were told run first, and end.
+                true => bits | PREEMPT,
+                false => bits,
+            };
             let deferred = bits & (INTERRUPT | PREEMPT);
             if self.critical > 0 {
                 self.deferred |= deferred;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_heap::{Account, CollectionMode, RootVisitor, Roots};
 use canny_sched::{
     Deposit, Idle, Lane, Next, Pool, PoolConfig, PoolStatistics, Ticket, TraceSink, Wake, WorkerId,
 };
@@ -283,6 +283,7 @@ impl Thread {
     fn serve_tasks(&mut self, tasks: &Tasks) -> Raise {
         let worker = self.worker.unwrap_or(WorkerId::MAIN);
         self.task = Value::FALSE;
+        self.mutator().set_account(Account::EXEMPT);
         loop {
             if let Some(next) = tasks.pool.try_next(worker) {
                 if let Some(switch) = self.take_up(next) {

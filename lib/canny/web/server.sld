@@ -82,7 +82,7 @@
       (let ((account (%account)))
         (%set-account! exempt)
         (if (not (= account exempt))
-            (%close-account! account))))
+            (%close-account! account #t))))
 
     ;; What keeps a server alive goes on when somebody else has used up the memory.
     (define (despite-memory thunk)
@@ -110,6 +110,8 @@
                     (with-exception-handler
                       (lambda (object)
                         (let ((request (present-request present)))
+                          ;; What the request has used is no reason to be stopped in its answer.
+                          (finish-account)
                           (cond (request (escape (lambda () (fail server request object))))
                                 ;; Somebody else has used up the memory.
                                 ((out-of-memory? object) (escape void))
@@ -117,8 +119,6 @@
                       (lambda () (serve-requests server present)))))))
             (if (procedure? outcome)
                 (begin
-                  ;; What the request has used is no reason to be stopped in its answer.
-                  (finish-account)
                   (outcome)
                   (set-present-request! present #f)
                   (again)))))))

@@ -120,7 +120,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
     "%close-account!" => |thread, call: Call| {
         let account = call.index(thread, 0)?;
-        thread.close_account(account as i64);
+        thread.close_account(account as i64, call.at(1).is_true());
         Ok(Value::UNSPECIFIED)
     };
     "%heap-short?" => |thread, _| Ok(Value::boolean(thread.vm().heap().is_short()));
