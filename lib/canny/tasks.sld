@@ -56,13 +56,15 @@
       (value waiter-value set-waiter-value!))
 
     (define-record-type task
-      (new-task %lock continuation parameters lane waiter cancelled interruptions future number
-                name waits-for since interrupter)
+      (new-task %lock continuation parameters lane account waiter cancelled interruptions future number
+                name waits-for since interrupter expired)
       task?
       (%lock task-lock)
       (continuation task-continuation set-task-continuation!)
       (parameters task-parameters)
       (lane task-lane)
+      ;; The number of the account of the memory that it uses.
+      (account task-account)
       (waiter current-waiter set-current-waiter!)
       ;; #f, `asked`, `forced` if it is to raise that wherever it is, or `told` once it has, or will not any more.
       (cancelled task-cancelled set-task-cancelled!)
@@ -74,10 +76,13 @@
       (waits-for task-waits-for set-task-waits-for!)
       (since task-since set-task-since!)
       ;; #f, or what ends an operation that the task is in the middle of and that is no wait.
-      (interrupter task-interrupter set-task-interrupter!))
+      (interrupter task-interrupter set-task-interrupter!)
+      ;; Whether it is cancelled since its time is over.
+      (expired task-expired set-task-expired!))
 
-    (define (make-task continuation parameters lane future name)
-      (new-task #f continuation parameters lane #f #f '() future (%new-task-number) name #f #f #f))
+    (define (make-task continuation parameters lane account future name)
+      (new-task #f continuation parameters lane account #f #f '() future (%new-task-number) name
+                #f #f #f #f))
 
     ;; The state is `pending`, `value` or `error`.  The queue, #f until somebody waits, has entries of waiters, and ones whose
     ;; tag is a procedure to be called.
@@ -99,7 +104,7 @@
 
     ;; The task of the main program, made when this library is loaded.
     (define main-task
-      (make-task #f '() (%worker) (make-future) 'main))
+      (make-task #f '() (%worker) 0 (make-future) 'main))
 
     (define (current-task)
       (%current-task))
@@ -202,11 +207,13 @@
     (define (take-cancellation! task)
       (let* ((scopes (task-interruptions task))
              (condition
-              (%make-condition 'cancelled
-                               (if (or (is-cancelled? task) (null? scopes))
-                                   "the task was cancelled"
-                                   "another task of the scope has failed")
-                               '() #f)))
+              (if (and (is-cancelled? task) (task-expired task))
+                  (%make-condition 'timeout "the time limit of the task is over" '() #f)
+                  (%make-condition 'cancelled
+                                   (if (or (is-cancelled? task) (null? scopes))
+                                       "the task was cancelled"
+                                       "another task of the scope has failed")
+                                   '() #f))))
         (%with-lock task
           (cond ((is-cancelled? task)
                  (set-task-cancelled! task 'told)
@@ -444,12 +451,49 @@
 
     (define current-scope (make-parameter #f))
 
-    (define* (spawn thunk #:key (name #f))
+    (define* (spawn thunk #:key (name #f) (memory-limit #f) (time-limit #f))
       (check-procedure 'spawn 1 thunk)
-      (start-task thunk name #f (current-scope)))
+      (if (or memory-limit time-limit)
+          (start-limited thunk name memory-limit time-limit)
+          (start-task thunk name #f (current-scope))))
+
+    (define (start-limited thunk name memory-limit time-limit)
+      (if (not (or (not memory-limit) (positive-index? memory-limit)))
+          (raise-bad-option 'spawn "#:memory-limit" "a number of bytes" memory-limit))
+      (if (not (or (not time-limit) (and (seconds? time-limit) (> time-limit 0))))
+          (raise-bad-option 'spawn "#:time-limit" "a number of seconds" time-limit))
+      (let ((account (if memory-limit (%new-account memory-limit) (%child-account)))
+            (watcher #f))
+        (start-task-for-account
+         (lambda ()
+           (dynamic-wind
+            (lambda ()
+              (if (and time-limit (not watcher))
+                  (let ((task (%current-task))
+                        (patience (whole-nanoseconds time-limit)))
+                    (set! watcher
+                          (start-task (lambda () (expire-after! task patience))
+                                      'time-limit #f #f)))))
+            thunk
+            (lambda ()
+              (if watcher (cancel! watcher))
+              (if memory-limit (%close-account! account #t)))))
+         name #f (current-scope) account)))
+
+    (define (positive-index? object)
+      (and (exact-integer? object) (> object 0) (< object 1152921504606846976)))
+
+    ;; Ends a task when its time is over.
+    (define (expire-after! task patience)
+      (wait-for-ticket 'sleep (%arm-timer patience))
+      (set-task-expired! task #t)
+      (cancel! task))
 
     (define (start-task thunk name lane scope)
-      (let* ((task (make-task #f (%parameters) lane (make-future) name))
+      (start-task-for-account thunk name lane scope (%child-account)))
+
+    (define (start-task-for-account thunk name lane scope account)
+      (let* ((task (make-task #f (%parameters) lane account (make-future) name))
              (entry (and scope (make-entry task #f)))
              (waiter (make-waiter #t task #f)))
         (set-task-continuation! task (lambda () (run-task task thunk scope entry)))
@@ -493,6 +537,7 @@
                   (scope-failed! scope (car failure))))))
       (if scope
           (leave-scope! scope entry))
+      (%close-account! (task-account task) #f)
       (%uninterrupted (report-lost-failures))
       (%set-current-task! #f)
       (%task-counted! -1)

@@ -36,6 +36,7 @@
 //! The crate knows headers, kinds and which words are references. It knows nothing of Scheme, frames
 //! or symbols.
 
+mod accounts;
 mod block;
 mod block_pool;
 mod bulk;
@@ -67,6 +68,7 @@ mod verify;
 mod walk;
 mod weak;
 
+pub use accounts::Account;
 pub use config::HeapConfig;
 pub use handles::{Handle, HandleTable};
 pub use heap::{Heap, HeapExhausted};

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_heap::{Account, CollectionMode, RootVisitor, Roots};
 use canny_sched::{
     Deposit, Idle, Lane, Next, Pool, PoolConfig, PoolStatistics, Ticket, TraceSink, Wake, WorkerId,
 };
@@ -54,8 +54,10 @@ pub mod task {
     pub const PARAMETERS: usize = 3;
     /// Where it waits for a worker.
     pub const LANE: usize = 4;
+    /// The number of the account of what it allocates.
+    pub const ACCOUNT: usize = 5;
     /// Words at least.
-    pub const WORDS: usize = 5;
+    pub const WORDS: usize = 6;
 }
 
 /// What can be set of the threads that run tasks.
@@ -281,6 +283,7 @@ impl Thread {
     fn serve_tasks(&mut self, tasks: &Tasks) -> Raise {
         let worker = self.worker.unwrap_or(WorkerId::MAIN);
         self.task = Value::FALSE;
+        self.mutator().set_account(Account::EXEMPT);
         loop {
             if let Some(next) = tasks.pool.try_next(worker) {
                 if let Some(switch) = self.take_up(next) {
@@ -339,7 +342,7 @@ impl Thread {
         let (value, task_value) = (object.field(waiter::VALUE), task.value());
         let continuation = task.field(task::CONTINUATION);
         self.store(task_value, task::CONTINUATION, Value::FALSE);
-        self.task = task_value;
+        self.set_current_task(task_value);
         Some(if self.sealed_of(continuation).is_some() {
             self.switch_to(continuation, value)
         } else {

@@ -42,13 +42,15 @@
   (begin
 
     (define-record-type server
-      (make-server standby machine listeners handler on-error log metrics done)
+      (make-server standby machine listeners handler on-error memory-limit log metrics done)
       server?
       (standby standby set-standby!)
       (machine server-machine)
       (listeners server-listeners)
       (handler server-handler)
       (on-error server-on-error)
+      ;; Bytes that the handling of a request may use, or #f.
+      (memory-limit server-memory-limit)
       ;; A future that is resolved when the log is written; #f without a log.
       (log server-log set-server-log!)
       ;; The registry that has the server's numbers, or #f.
@@ -73,6 +75,15 @@
     (define (start-serving server)
       (without-scope (spawn (lambda () (serve server)) #:name 'server)))
 
+    ;; The account of what serves: it is not stopped for what others have used. Each request has an account of its own.
+    (define exempt 4294967295)
+
+    (define (finish-account)
+      (let ((account (%account)))
+        (%set-account! exempt)
+        (if (not (= account exempt))
+            (%close-account! account #t))))
+
     ;; What keeps a server alive goes on when somebody else has used up the memory.
     (define (despite-memory thunk)
       (guard (object ((out-of-memory? object) #f))
@@ -90,6 +101,7 @@
     ;; Serves until there is enough of those who do.
     (define (serve server)
       (set-standby! server #f)
+      (%set-account! exempt)
       (let ((present (make-present #f #f)))
         (let again ()
           (let ((outcome
@@ -98,6 +110,8 @@
                     (with-exception-handler
                       (lambda (object)
                         (let ((request (present-request present)))
+                          ;; What the request has used is no reason to be stopped in its answer.
+                          (finish-account)
                           (cond (request (escape (lambda () (fail server request object))))
                                 ;; Somebody else has used up the memory.
                                 ((out-of-memory? object) (escape void))
@@ -132,6 +146,7 @@
                          (loop))))
                   (request
                    (call-standby! server)
+                   (%set-account! (%new-account (server-memory-limit server)))
                    (if (eq? 0 (request-body-length request))
                        (handle handler request #f)
                        (let ((body (%http-body request)))
@@ -139,6 +154,7 @@
                          (handle handler request body)
                          (close-quietly body)))
                    (set-present-request! present #f)
+                   (finish-account)
                    (loop))
                   (else
                    (%http-close-log! machine)
@@ -449,7 +465,7 @@
                            (proxy-header 'x-forwarded-for)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (access-log #f) (access-log-format 'common) (metrics #f)
-                           (handler-timeout #f)
+                           (handler-timeout #f) (handler-memory-limit #f)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
       (option-check 'start-server "#:port" port-number? "a port number, at most 65535" port)
@@ -484,6 +500,8 @@
       (option-check 'start-server "#:handler-timeout"
                     (lambda (object) (or (not object) (seconds? object)))
                     "a number of seconds or #f" handler-timeout)
+      (option-check 'start-server "#:handler-memory-limit" limit? "a number of bytes or #f"
+                    handler-memory-limit)
       (check-access-log 'start-server access-log)
       (option-check 'start-server "#:metrics"
                     (lambda (object) (or (boolean? object) (registry? object)))
@@ -499,7 +517,8 @@
                                trusted-proxies (if (eq? proxy-header 'forwarded) 1 0))))
              (registry (if (eq? metrics #t) default-registry metrics))
              (handler (if handler-timeout (limited handler handler-timeout) handler))
-             (server (make-server 'called machine listeners handler on-error #f registry
+             (server (make-server 'called machine listeners handler on-error handler-memory-limit #f
+                                  registry
                                   (make-future))))
         (if access-log
             (call-or-undo

@@ -52,5 +52,11 @@ rows! {
     "%new-task-number" (0) [] "-> index" "A number that no other task has; the first is 0.";
     "%set-failure-procedure!" (1) [] "procedure -> unspecified" "Says what reports, at the end of the program, failures of tasks that nobody waited for.";
     "%report-failure" (1) [] "any -> unspecified" "Reports an object that a task raised and that nobody waits for.";
+    "%new-account" (1) [] "any -> index" "The number of a new account of memory, with a limit in bytes of its own unless #f.";
+    "%child-account" (0) [] "-> index" "The account for a task that is started now: a new one, or the one in use if that has a limit of its own.";
+    "%account" (0) [] "-> index" "The account to which goes what is allocated now.";
+    "%set-account!" (1) [] "index -> unspecified" "Changes it, for the current task.";
+    "%close-account!" (2) [] "index boolean -> unspecified" "Says that an account is of no use any more; unless the flag says so, one with a limit stays.";
+    "%heap-short?" (0) [NEVER_RAISES] "-> boolean" "Whether what has been there for long takes most of the heap.";
     "%task-counted!" (1) [] "index -> index" "Adds to the number of tasks that have not ended; the sum.";
 }
