@@ -98,6 +98,12 @@ pub fn search_directories(options: &Options, program: Option<&Path>) -> Vec<Path
     directories
 }
 
+/// The directories of the libraries of the project that one stands in; nothing if it is none, or cannot be used.
+pub fn own_directories(options: &Options) -> Option<Vec<PathBuf>> {
+    let project = of_directory(options, Path::new("."))?;
+    Some(project.directories)
+}
+
 /// The project that a directory is in, for editors: its directories and those of its packages, and the libraries of packages, as
 /// absolute paths. There is nothing in it if there is no project, or it cannot be used.
 pub fn around(directory: &Path) -> canny_lsp::Project {

@@ -7,16 +7,27 @@
 //!
 //! ## A section
 //!
-//! ### `(name parameter ...)`, `(other-name)`, `third-name`
+//! ### `(name parameter ...)`
 //!
-//! What they do.
+//! What it does.
+//!
+//! ### `(first-name parameter ...)`, `(second-name)`, `third-name`
+//!
+//! - `first-name`: What the first one does.
+//! - `second-name`: What the second one does. An item may have several sentences,
+//!   and lines that are indented go on with it.
+//! - `third-name`: What the third one is.
+//!
+//! What is to be said about all of them.
 //! ```
 //!
-//! A heading of the third level lists uses of one name or of several that share a text. Everything else is Markdown.
+//! A heading of the third level lists uses of one name or of several. The text below a heading with several names begins
+//! with a list that has an item for each name. The text of a name is its item and then what follows the list.
+//! Everything else is Markdown.
 
 use std::collections::HashMap;
 
-use crate::model::{Document, Entry, Example, Kind, Parameter, Role, Section, Signature};
+use crate::model::{Document, Entry, Example, Group, Kind, Parameter, Role, Section, Signature};
 use crate::text::{self, Line};
 
 /// A page about a library.
@@ -43,11 +54,24 @@ pub struct PageEntry {
     pub uses: Vec<String>,
     /// The section that it stands in; may be empty.
     pub section: String,
-    /// The text.
+    /// What the text says about single names: the items of the list that it begins with.
+    pub items: Vec<PageItem>,
+    /// The text behind the items.
     pub text: String,
     /// The examples in the text.
     pub examples: Vec<Example>,
     /// The line of the heading.
+    pub line: u32,
+}
+
+/// What a page says about one of the names of a heading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageItem {
+    /// The name.
+    pub name: String,
+    /// The text, which is one paragraph.
+    pub text: String,
+    /// The line that it begins on.
     pub line: u32,
 }
 
@@ -63,6 +87,67 @@ impl PageEntry {
         }
         names
     }
+
+    /// The text about a name: its own, and then what is said about all names of the heading.
+    fn text_of(&self, name: &str) -> String {
+        let own = self.items.iter().find(|item| item.name == name);
+        match own {
+            Some(own) if self.text.is_empty() => own.text.clone(),
+            Some(own) => format!("{}\n\n{}", own.text, self.text),
+            None => self.text.clone(),
+        }
+    }
+
+    /// What is wrong with the items, each with its line: a name without one, and an item without a name.
+    fn complaints(&self) -> Vec<(u32, String)> {
+        let names = self.names();
+        let mut complaints = Vec::new();
+        for (index, item) in self.items.iter().enumerate() {
+            let is_again = self.items[..index].iter().any(|it| it.name == item.name);
+            if !names.contains(&item.name.as_str()) || is_again {
+                let message = format!(
+                    "the heading above does not ask for an item about {}",
+                    item.name
+                );
+                complaints.push((item.line, message));
+            }
+        }
+        for name in names.iter().filter(|_| names.len() > 1) {
+            if !self.items.iter().any(|item| item.name == *name) {
+                let message =
+                    format!("the heading has several names and there is no item about {name}");
+                complaints.push((self.line, message));
+            }
+        }
+        complaints
+    }
+}
+
+/// The items that the text below a heading begins with, and how many lines they take.
+fn items(lines: &[Line]) -> (Vec<PageItem>, usize) {
+    let mut items: Vec<PageItem> = Vec::new();
+    let mut count = 0;
+    for (index, line) in lines.iter().enumerate() {
+        let item = line
+            .text
+            .strip_prefix("- `")
+            .and_then(|rest| rest.split_once("`: "));
+        match (item, items.last_mut()) {
+            (Some((name, text)), _) => items.push(PageItem {
+                name: name.to_owned(),
+                text: text.trim_end().to_owned(),
+                line: line.number,
+            }),
+            (None, Some(last)) if line.text.starts_with("  ") => {
+                last.text.push('\n');
+                last.text.push_str(line.text.trim());
+            }
+            (None, None) if line.text.trim().is_empty() => continue,
+            _ => break,
+        }
+        count = index + 1;
+    }
+    (items, count)
 }
 
 /// The name in a use such as `(name parameter)` or `name`.
@@ -122,6 +207,7 @@ impl Page {
                         .last()
                         .map(|section| section.title.clone())
                         .unwrap_or_default(),
+                    items: Vec::new(),
                     text: String::new(),
                     examples: Vec::new(),
                     line: number,
@@ -142,6 +228,14 @@ impl Page {
 
     /// Ends the text below a heading of that level.
     fn end_text(&mut self, level: usize, lines: &[Line]) {
+        let mut lines = lines;
+        if let (3, Some(entry)) = (level, self.entries.last_mut())
+            && entry.names().len() > 1
+        {
+            let (items, count) = items(lines);
+            entry.items = items;
+            lines = &lines[count..];
+        }
         let found = text::doc_text(&self.file, lines);
         let place = match level {
             1 => Some((&mut self.text, &mut self.examples)),
@@ -174,6 +268,8 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
     let mut complaints = Vec::new();
     // What things are, wherever they are handed out.
     let mut known: HashMap<(String, String), Entry> = HashMap::new();
+    // The same by the name that a page has for it, for things that several names mean.
+    let mut named: HashMap<((String, String), &str), Entry> = HashMap::new();
     for page in pages {
         let Some(document) = documents.iter_mut().find(|one| one.name == page.name) else {
             complaints.push(format!(
@@ -188,6 +284,9 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
         }
         document.sections.clone_from(&page.sections);
         for told in &page.entries {
+            for (line, message) in told.complaints() {
+                complaints.push(format!("{}:{line}: {message}", page.file));
+            }
             for name in told.names() {
                 let Some(entry) = document.entries.iter_mut().find(|entry| entry.name == name)
                 else {
@@ -199,6 +298,7 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
                 };
                 apply(entry, told, name);
                 let identity = identity(&page.name, entry);
+                named.insert((identity.clone(), name), entry.clone());
                 // Another name of a thing says less than its own.
                 if identity.1 == name {
                     known.insert(identity, entry.clone());
@@ -222,9 +322,12 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
             if told.contains(&entry.name.as_str()) {
                 continue;
             }
-            if let Some(known) = known.get(&identity(&document.name, entry)) {
-                let mut copy = known.clone();
+            let identity = identity(&document.name, entry);
+            let found = known.get(&identity);
+            if let Some(found) = named.get(&(identity, entry.name.as_str())).or(found) {
+                let mut copy = found.clone();
                 copy.section = String::new();
+                copy.group = None;
                 copy.place.clone_from(&entry.place);
                 copy.origin.clone_from(&entry.origin);
                 copy.rename(&entry.name);
@@ -244,7 +347,16 @@ fn identity(library: &str, entry: &Entry) -> (String, String) {
 }
 
 fn apply(entry: &mut Entry, told: &PageEntry, name: &str) {
-    entry.text.clone_from(&told.text);
+    entry.text = told.text_of(name);
+    entry.group = told
+        .items
+        .iter()
+        .find(|item| item.name == name)
+        .map(|own| Group {
+            line: told.line,
+            own: own.text.clone(),
+            shared: told.text.clone(),
+        });
     entry.section.clone_from(&told.section);
     entry.examples.clone_from(&told.examples);
     let calls = told

@@ -303,6 +303,13 @@ fn look(prompt: &mut Prompt, request: &Request, name: &str, answers_flatly: bool
         entries.push(("arglists-str", Bencode::text(signature)));
         entries.push(("doc", Bencode::text(documentation)));
     }
+    let told = info.library.as_deref().and_then(canny_reference::document);
+    if let Some(entry) = told.and_then(|document| document.entry(name))
+        && !entry.text.is_empty()
+    {
+        entries.retain(|(key, _)| *key != "doc");
+        entries.push(("doc", Bencode::text(entry.text.as_str())));
+    }
     let global = info.owner.as_ref().map(|(library, name)| GlobalName {
         library: LibraryKey::new(library),
         name: Name::new(name),

@@ -1,12 +1,13 @@
 //! `canny doc`: documentation of libraries, files and names.
 //!
-//! `find` turns operands into documents, `terminal` shows Markdown in a terminal, `markdown` makes pages of documents,
+//! `find` turns operands into documents, `search` looks for words in all of them, `terminal` shows Markdown in a terminal, `markdown` makes pages of documents,
 //! `site` makes HTML of them, `examples` runs what is in them.
 
 mod console;
 mod examples;
 mod find;
 mod markdown;
+mod search;
 mod site;
 mod terminal;
 
@@ -23,8 +24,8 @@ use crate::options::Options;
 
 pub const TOOL: Tool = Tool {
     name: "doc",
-    operands: "[OPTION…] [LIBRARY|NAME|FILE|DIRECTORY]…",
-    summary: "Shows documentation of libraries, names and source files, or tests its examples",
+    operands: "[OPTION…] [LIBRARY|NAME|FILE|DIRECTORY|WORD]…",
+    summary: "Shows documentation of libraries, names and source files, searches it, or tests its examples",
     options: &joined::<{ 3 + LIBRARY_OPTIONS.len() }>(
         &[
             (
@@ -40,8 +41,9 @@ pub const TOOL: Tool = Tool {
         LIBRARY_OPTIONS,
     ),
     details: "Without operands it lists the standard libraries. A library is '(scheme base)' or its words,\n\
-              scheme base. --test and --html take the current directory then. Exit code 1: an example does not\n\
-              give what it says; 66: there is no such library, name or file.",
+              scheme base. Words that are no library, file or name are searched for. --test and --html take the\n\
+              current directory without operands. Exit code 1: an example does not give what it says; 66: there\n\
+              is no such library, name or file, and a search finds nothing.",
     run,
 };
 
@@ -116,8 +118,9 @@ fn show(options: &Options, operands: &[String]) -> Result<u8, Failure> {
     if operands.is_empty() {
         pages.push(markdown::list_of_libraries());
     }
-    for found in find::find(options, operands)? {
+    for found in find::find_or_search(options, operands)? {
         pages.push(match found {
+            find::Found::Matches(matches) => markdown::matches(&matches),
             find::Found::Document(document) => markdown::overview(&document),
             find::Found::Name { entry, libraries } => markdown::entry_page(&entry, &libraries),
         });
