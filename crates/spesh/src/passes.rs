@@ -238,26 +238,62 @@ fn remove_unused(graph: &mut Graph) {
 }
 
 /// Whether a node must run even if nobody wants its value.
+///
+/// A check has an effect whatever becomes of its value: the builder may have answered questions by what it checks, so that
+/// nothing in the graph names it any more. Each operation is listed, so that a new one is not taken for removable unseen.
 fn has_effect(op: &Op) -> bool {
-    matches!(
-        op,
+    match op {
+        // Checks, and what checks on the way.
         Op::Guard(..)
-            | Op::Require(..)
-            | Op::Poll(_)
-            | Op::Fixnum(..)
-            | Op::FloatToFixnum(..)
-            | Op::Store { .. }
-            | Op::StoreElement(..)
-            | Op::StoreByte(..)
-            | Op::StoreNumber(..)
-            | Op::StringSet(..)
-            | Op::SetDynamic(..)
-            | Op::RequireMutable(..)
-            | Op::RequireIndex(..)
-            | Op::StringRef(..)
-            | Op::FixnumToCharacter(..)
-            | Op::Leaf(..)
-            | Op::Call(..)
-            | Op::Runtime(_)
-    ) || matches!(op, Op::FloatFunction(_, _, Some(_)))
+        | Op::FloatResult(..)
+        | Op::Require(..)
+        | Op::RequireMutable(..)
+        | Op::RequireIndex(..)
+        | Op::Poll(_)
+        | Op::Fixnum(..)
+        | Op::FloatToFixnum(..)
+        | Op::FixnumToCharacter(..)
+        | Op::StringRef(..)
+        | Op::FloatFunction(_, _, Some(_)) => true,
+        // What others see.
+        Op::Store { .. }
+        | Op::StoreElement(..)
+        | Op::StoreByte(..)
+        | Op::StoreNumber(..)
+        | Op::StringSet(..)
+        | Op::SetDynamic(..)
+        | Op::Leaf(..)
+        | Op::Call(..)
+        | Op::Runtime(_) => true,
+        // Values.
+        Op::BlockParameter(_)
+        | Op::Slot(_)
+        | Op::FloatSlot(_)
+        | Op::Reload(_)
+        | Op::Closure
+        | Op::ArgumentCount
+        | Op::Word(_)
+        | Op::PoolSlot(_)
+        | Op::Float(_)
+        | Op::Refine(_)
+        | Op::FloatArithmetic(..)
+        | Op::FloatFunction(_, _, None)
+        | Op::FixnumToFloat(_)
+        | Op::Unbox(_)
+        | Op::NumberToFloat(_)
+        | Op::Box(_)
+        | Op::Load { .. }
+        | Op::LoadElement(..)
+        | Op::Length(_)
+        | Op::StringLength(_)
+        | Op::LoadByte(..)
+        | Op::ElementCount(..)
+        | Op::LoadNumber(..)
+        | Op::Dynamic(_)
+        | Op::ClassKey(_)
+        | Op::CharacterToFixnum(_)
+        | Op::Boolean(_)
+        | Op::Cons(..)
+        | Op::Allocate(..) => false,
+    }
 }

@@ -1,6 +1,8 @@
-//! Values of calls that are asked for their type right behind the call, where compiled code that returns knows the answer.
+//! What is known of the value of a call: of a procedure's, which is asked for its type right behind the call, where compiled code that
+//! returns knows the answer; of a primitive's, by its row.
 
 use canny_compiler::instruction::Instruction;
+use canny_tables::primitives::{Flags, Primitive};
 
 use crate::graph::{
     BlockId, Callee, EntryPoint, Graph, Node, NodeId, Op, State, StateId, Terminator, Test,
@@ -113,5 +115,28 @@ fn is_asked(
     match &block.terminator {
         Terminator::TailCall(callee, arguments, _) => passes(callee, arguments),
         _ => false,
+    }
+}
+
+/// The type that the row of a primitive declares for its value. Only rows of pure primitives count: a test calls those with
+/// arguments of all kinds and compares (`crates/cli/tests/result_types.rs`).
+pub fn result_type(row: &Primitive) -> Type {
+    let result = row.signature.rsplit("-> ").next().unwrap_or("");
+    if !row.flags.has(Flags::PURE) {
+        return Type::ANY;
+    }
+    match result {
+        "boolean" => Type::BOOLEAN,
+        "string" => Type::STRING,
+        "symbol" => Type::SYMBOL,
+        "char" => Type::CHARACTER,
+        "vector" => Type::VECTOR,
+        "bytevector" => Type::BYTEVECTOR,
+        "pair" => Type::PAIR,
+        "pair-or-false" => Type::PAIR.or(Type::FALSE),
+        "list" => Type::PAIR.or(Type::NIL),
+        "index" => Type::FIXNUM,
+        "integer" | "number" | "real" => Type::NUMBER,
+        _ => Type::ANY,
     }
 }

@@ -9,6 +9,7 @@ use canny_tables::primitives::PrimitiveId;
 use super::control::test_for;
 use super::{Activation, BuildError, Builder};
 use crate::graph::{Condition, FloatFunction, FloatOperation, Memory, NodeId, Op, Test};
+use crate::results::result_type;
 use crate::types::Type;
 
 /// Functions of one number that are nodes for the flonums, some for the fixnums too.
@@ -103,7 +104,7 @@ impl Builder<'_> {
         if self.leaf(activation, instruction, name)? {
             return Ok(());
         }
-        let ty = result_type(name);
+        let ty = result_type(PrimitiveId(id as u16).row());
         self.runtime(activation, instruction, ty);
         Ok(())
     }
@@ -335,20 +336,5 @@ impl Builder<'_> {
             memory: Memory::Constant,
         };
         self.pure(load, ty)
-    }
-}
-
-/// What a primitive is known to give.
-fn result_type(name: &str) -> Type {
-    match name {
-        "make-vector" | "vector" | "list->vector" | "vector-copy" | "vector-append"
-        | "vector-map" => Type::VECTOR,
-        "make-string" | "string" | "list->string" | "string-append" | "substring"
-        | "string-copy" | "symbol->string" | "number->string" => Type::STRING,
-        "make-bytevector" | "bytevector" | "bytevector-copy" => Type::BYTEVECTOR,
-        "string->symbol" => Type::SYMBOL,
-        "length" | "vector-fill-count" | "char->integer" => Type::FIXNUM,
-        "integer->char" | "char-upcase" | "char-downcase" => Type::CHARACTER,
-        _ => Type::ANY,
     }
 }
