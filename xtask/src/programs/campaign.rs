@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::batch::{Order, differing, file};
+use super::batch::{Order, differing, file, lines_by_tag};
 use super::flips::{Program, program};
 use super::reduce::reduce;
 use crate::differential::{Mode, difference};
@@ -317,13 +317,25 @@ impl Bench<'_> {
         other: &Outcome,
     ) -> Result<(), String> {
         let ended = !other.timed_out && other.code == Some(0);
-        let mut suspects: Vec<&Program> = match ended {
-            true => {
-                let tags = differing(&plain.output_text(), &other.output_text());
-                programs.iter().filter(|program| tags.contains(&program.tag)).collect()
+        let mut tags = differing(&plain.output_text(), &other.output_text());
+        if !ended {
+            // Where the output ends is where it hangs or crashed, most of the time.
+            let shown = lines_by_tag(&other.output_text()).keys().copied().collect::<Vec<u64>>();
+            tags.retain(|tag| shown.contains(tag) || programs.iter().find(|p| !shown.contains(&p.tag)).is_some_and(|p| p.tag == *tag));
+            tags.truncate(4);
+        }
+        let mut suspects: Vec<&Program> =
+            programs.iter().filter(|program| tags.contains(&program.tag)).collect();
+        if !ended {
+            let mut alone = Vec::new();
+            for suspect in suspects {
+                let text = file(std::iter::once(suspect), order);
+                if alone.is_empty() && self.pair(mode, &text, 1)?.difference().is_some() {
+                    alone.push(suspect);
+                }
             }
-            false => Vec::new(),
-        };
+            suspects = alone;
+        }
         if suspects.is_empty() {
             suspects = self.company(mode, programs.iter().collect(), order, |pair| pair.difference().is_some())?;
             return self.report(mode, &suspects, order);
