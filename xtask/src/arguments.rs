@@ -74,6 +74,18 @@ impl Arguments {
         Ok(path)
     }
 
+    /// Takes the first `--name VALUE`, for an option that may be repeated.
+    pub fn first_option(&mut self, name: &str) -> Result<Option<String>, String> {
+        let Some(at) = self.words.iter().position(|word| word == name) else {
+            return Ok(None);
+        };
+        if at + 1 == self.words.len() {
+            return Err(format!("{name} needs a value"));
+        }
+        self.words.remove(at);
+        Ok(Some(self.words.remove(at)))
+    }
+
     /// All words not yet taken, for a program that reads them itself.
     pub fn rest(&mut self) -> Vec<String> {
         std::mem::take(&mut self.words)

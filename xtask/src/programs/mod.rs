@@ -4,8 +4,12 @@
 //! prints what it computes. It runs in the interpreter and in the modes of the specializer; standard output,
 //! standard error and exit code are compared byte by byte. A program that differs is kept.
 
+mod batch;
+mod campaign;
+mod flips;
 mod generate;
 pub mod random;
+mod reduce;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,19 +21,29 @@ use crate::arguments::Arguments;
 use crate::differential::{Mode, difference};
 use crate::process::{Outcome, Run};
 use crate::workspace::{self, Profile};
+use campaign::Campaign;
 
 const HELP: &str = "\
 usage: cargo xtask programs [OPTION…]
 
-Generates random programs and compares what they do in the interpreter and with the specializer.
-  --cases N      programs (200)
+Generates random programs and compares what they do in the interpreter and with the specializer. There are two
+families: `mixed` computes with many types, a process for each program; `flips` changes the kind of globals,
+fields, elements, captured variables, arguments and results after code is hot, many programs in a process.
+  --family NAME  mixed or flips; both unless given
+  --cases N      programs of each family (200)
   --seconds N    stop after so many seconds, whatever --cases says
   --seed N       seed (1)
   --first N      number of the first program (0)
   --print        print the first program instead of running any
-  --timeout N    seconds for one run (60)
+  --timeout N    seconds for one run of the family mixed (60)
+  --batch N      programs of the family flips in a process (100)
+  --mode NAME    a mode of the family flips; may be repeated; all unless given
+  --workers N    processes at a time; as many as there are processors unless given
+  --reductions N programs of the family flips that are made smaller when they differ (10)
   --canny PATH   the binary to test; without it, cargo builds a debug binary
   --release      let cargo build a release binary
+
+A program that differs is kept in target/programs.
 ";
 
 const INTERPRETER: Mode = Mode {
@@ -69,20 +83,81 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     };
     let seed = arguments.number("--seed", 1)?;
     let first = arguments.number("--first", 0)?;
+    let family = arguments.option("--family")?;
+    let (mixed, flips) = match family.as_deref() {
+        None => (true, true),
+        Some("mixed") => (true, false),
+        Some("flips") => (false, true),
+        Some(other) => return Err(format!("--family is mixed or flips, not `{other}`")),
+    };
     if arguments.flag("--print") {
-        print!("{}", generate::program(seed, first));
+        match flips && !mixed {
+            true => print!("{}", flips_file(seed, first)),
+            false => print!("{}", generate::program(seed, first)),
+        }
         return Ok(());
     }
     let time_limit = Duration::from_secs(arguments.number("--timeout", 60)?);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let workers = arguments.number("--workers", workers)?.max(1) as usize;
+    let batch = arguments.number("--batch", 100)?.max(1);
+    let reductions = arguments.number("--reductions", 10)? as usize;
+    let mut modes = Vec::new();
+    while let Some(mode) = arguments.first_option("--mode")? {
+        modes.push(mode);
+    }
     let canny = workspace::canny(arguments, Profile::Debug)?;
     arguments.finish()?;
     let end = (seconds > 0).then(|| Instant::now() + Duration::from_secs(seconds));
-    compare_all(&canny, seed, first, cases, end, time_limit)
+    if mixed {
+        compare_all(&canny, seed, first, cases, end, time_limit)?;
+    }
+    if !flips {
+        return Ok(());
+    }
+    compare_flips(&Campaign {
+        canny,
+        seed,
+        first,
+        cases,
+        batch,
+        end,
+        workers,
+        reductions,
+        modes,
+        verbose: true,
+    })
+}
+
+/// A program of the family of flips, alone in a file.
+fn flips_file(seed: u64, case: u64) -> String {
+    batch::file([flips::program(seed, case)].iter(), batch::Order::InTurn)
+}
+
+fn compare_flips(campaign: &Campaign) -> Result<(), String> {
+    let findings = campaign.run()?;
+    println!("programs: flips: {}", findings.summary());
+    match findings.differences.len() {
+        0 => Ok(()),
+        count => Err(format!("{count} differences in {} programs with flips", findings.programs)),
+    }
 }
 
 /// The share that `cargo xtask test` runs: a bounded number of programs.
 pub fn share(canny: &Path) -> Result<(), String> {
-    compare_all(canny, 1, 0, 30, None, Duration::from_secs(120))
+    compare_all(canny, 1, 0, 30, None, Duration::from_secs(120))?;
+    compare_flips(&Campaign {
+        canny: canny.to_path_buf(),
+        seed: 1,
+        first: 0,
+        cases: 400,
+        batch: 100,
+        end: None,
+        workers: std::thread::available_parallelism().map_or(1, usize::from),
+        reductions: 3,
+        modes: Vec::new(),
+        verbose: false,
+    })
 }
 
 fn compare_all(

@@ -1,0 +1,393 @@
+//! Random programs whose values change kind after their code is hot.
+//!
+//! A program has *places* (globals, fields, elements, captured variables …), procedures that read them, a
+//! procedure `entry` that is called often, and parts. The first part warms the code up; between parts, or at
+//! some count within one, places get values of other kinds. Each line of output begins with the program's tag.
+//!
+//! Every program ends: loops and recursion count with numbers that no place holds, procedures call earlier ones only, and
+//! closures that are kept call nothing. The work of one call of `entry` is bounded by [`COST_MAX`].
+
+mod constructs;
+mod kinds;
+mod operations;
+mod places;
+mod procedures;
+
+use std::fmt::Write;
+
+use super::random::Random;
+use kinds::Kind;
+use places::Place;
+use procedures::Procedure;
+
+/// What every program, or every batch of them, begins with.
+pub const PRELUDE: &str = include_str!("prelude.scm");
+
+/// Calls of procedures in one call of `entry`, at most, about.
+const COST_MAX: usize = 60;
+
+/// One program, in pieces, so that many can share a file.
+pub struct Program {
+    pub tag: u64,
+    /// Forms that come first.
+    pub definitions: String,
+    /// What it does, part by part.
+    pub parts: Vec<String>,
+}
+
+/// Where warming up ends, and how it is called.
+struct Schedule {
+    warm: usize,
+    probe: usize,
+    /// Errors are caught for each call, not for a whole part.
+    catches_each: bool,
+}
+
+pub struct Writer {
+    random: Random,
+    tag: u64,
+    /// Counts calls of `entry`.
+    now: String,
+    names: usize,
+    places: Vec<Place>,
+    procedures: Vec<Procedure>,
+    /// Forms that come before what is being written.
+    definitions: Vec<String>,
+    /// Local variables.
+    scope: Vec<(String, Kind)>,
+    generic: Option<String>,
+    calls_nothing: bool,
+    /// How often what is being written runs in one call.
+    multiplier: usize,
+    /// Calls that what is being written makes.
+    cost: usize,
+    warm: usize,
+}
+
+/// The program of a seed and a number; all its global names end with the tag.
+pub fn program(seed: u64, case: u64) -> Program {
+    let mut random = Random::new(seed ^ 0xf11b5, case);
+    let warm = warm_calls(&mut random);
+    let writer = Writer {
+        random,
+        tag: case,
+        now: format!("now-{case}"),
+        names: 0,
+        places: Vec::new(),
+        procedures: Vec::new(),
+        definitions: Vec::new(),
+        scope: Vec::new(),
+        generic: None,
+        calls_nothing: false,
+        multiplier: 1,
+        cost: 0,
+        warm,
+    };
+    writer.program()
+}
+
+/// Calls that code is warmed up with: near the count that compiles it, or well above.
+fn warm_calls(random: &mut Random) -> usize {
+    match random.below(10) {
+        0 => 100 + random.below(100),
+        1..=6 => 160 + random.below(200),
+        7 | 8 => 400 + random.below(400),
+        _ => 800 + random.below(1500),
+    }
+}
+
+impl Writer {
+    /// A kind for what stands somewhere within: mostly that of a place.
+    fn any_kind(&mut self) -> Kind {
+        match self.random.below(5) {
+            0 | 1 => Kind::usual(&mut self.random),
+            _ => {
+                let index = self.random.below(self.places.len());
+                self.places[index].kind
+            }
+        }
+    }
+
+    /// A fresh global name.
+    fn name(&mut self, stem: &str) -> String {
+        self.names += 1;
+        format!("{stem}{}-{}", self.names, self.tag)
+    }
+
+    /// A fresh local name.
+    fn local(&mut self, stem: &str) -> String {
+        self.names += 1;
+        format!("{stem}{}", self.names)
+    }
+
+    /// Writes something in the scope of a variable.
+    fn with<T>(&mut self, variable: (String, Kind), write: impl FnOnce(&mut Writer) -> T) -> T {
+        self.scope.push(variable);
+        let written = write(self);
+        self.scope.pop();
+        written
+    }
+
+    /// Writes something that runs so many times.
+    fn times<T>(&mut self, times: usize, write: impl FnOnce(&mut Writer) -> T) -> T {
+        self.multiplier *= times;
+        let written = write(self);
+        self.multiplier /= times;
+        written
+    }
+
+    /// An expression whose value has the kind as long as nothing flips.
+    fn expression(&mut self, kind: Kind, depth: usize) -> String {
+        if depth == 0 || self.random.once_in(5) {
+            return self.leaf(kind);
+        }
+        match self.random.below(10) {
+            0..=3 => self.construct(kind, depth),
+            4..=6 => self.operation(kind, depth),
+            7 => self.element(kind, depth),
+            _ => self.call(kind, depth),
+        }
+    }
+
+    /// A variable, a place or a literal.
+    fn leaf(&mut self, kind: Kind) -> String {
+        let choice = self.random.below(10);
+        if choice < 4 {
+            let fitting = |(_, known): &&(String, Kind)| *known == kind;
+            let locals: Vec<&String> = self.scope.iter().filter(fitting).map(|(name, _)| name).collect();
+            if !locals.is_empty() {
+                return (*self.random.choose(&locals)).clone();
+            }
+        }
+        if choice < 9 {
+            let places: Vec<&String> = self
+                .places
+                .iter()
+                .filter(|place| place.kind == kind)
+                .map(|place| &place.read)
+                .collect();
+            if !places.is_empty() {
+                return (*self.random.choose(&places)).clone();
+            }
+        }
+        kind.literal(&mut self.random)
+    }
+
+    /// Stores a value in a place of its kind and reads it again.
+    fn store(&mut self, kind: Kind, value: &str) -> Option<String> {
+        let fitting: Vec<usize> = (0..self.places.len())
+            .filter(|index| self.places[*index].kind == kind)
+            .collect();
+        if fitting.is_empty() || self.calls_nothing {
+            return None;
+        }
+        let place = &self.places[*self.random.choose(&fitting)];
+        Some(format!("(begin {} {})", place.set(&format!("(bound {value})")), place.read))
+    }
+
+    /// A global variable that is a place, and its kind.
+    fn variable(&mut self) -> Option<(String, Kind)> {
+        let variables: Vec<(String, Kind)> = self
+            .places
+            .iter()
+            .filter(|place| place.is_variable)
+            .map(|place| (place.read.clone(), place.kind))
+            .collect();
+        (!variables.is_empty()).then(|| self.random.choose(&variables).clone())
+    }
+
+    /// A form that flips a place, once, at some count, in the midst of what runs.
+    fn tick(&mut self) -> String {
+        if self.places.is_empty() || self.calls_nothing {
+            return "(if #f #f)".to_owned();
+        }
+        let index = self.random.below(self.places.len());
+        let (first, second) = (self.flip(index), self.flip_back(index));
+        let name = self.name("tick");
+        let at = self.warm + self.random.below(12);
+        let at = match self.random.once_in(4) {
+            true => at / 2,
+            false => at,
+        };
+        let back = match self.random.below(3) {
+            0 => format!("\n(if (= {} {}) {second})", self.now, at + 1 + self.random.below(3)),
+            _ => String::new(),
+        };
+        self.definitions
+            .push(format!("(define ({name}) (if (= {} {at}) {first}){back})", self.now));
+        format!("({name})")
+    }
+
+    /// A form that gives a place a value of another kind.
+    fn flip(&mut self, index: usize) -> String {
+        let kind = Kind::unusual(&mut self.random);
+        let value = kind.literal(&mut self.random);
+        self.places[index].set(&value)
+    }
+
+    fn flip_back(&mut self, index: usize) -> String {
+        let kind = self.places[index].kind;
+        let value = kind.literal(&mut self.random);
+        self.places[index].set(&value)
+    }
+
+    fn program(mut self) -> Program {
+        for _ in 0..1 + self.random.below(4) {
+            let place = self.place();
+            self.definitions.push(place.definition.clone());
+            self.places.push(place);
+        }
+        for _ in 0..1 + self.random.below(5) {
+            self.procedure();
+        }
+        let schedule = Schedule {
+            warm: self.warm,
+            probe: 4 + self.random.below(20),
+            catches_each: self.random.once_in(2),
+        };
+        self.driver(&schedule);
+        let parts = self.parts(&schedule);
+        let mut definitions = format!("(define {} 0)\n", self.now);
+        for definition in &self.definitions {
+            definitions.push_str(definition);
+            definitions.push('\n');
+        }
+        let tag = self.tag;
+        // In a body its globals are local, captured variables.
+        let in_body = self.random.once_in(5);
+        if in_body && !definitions.contains("define-generic") && !redefines(&parts) {
+            return in_a_body(tag, &definitions, &parts);
+        }
+        Program { tag, definitions, parts }
+    }
+
+    /// What calls `entry`, again and again.
+    fn driver(&mut self, schedule: &Schedule) {
+        let tag = self.tag;
+        self.cost = 0;
+        let kind = self.any_kind();
+        let depth = 1 + self.random.below(3);
+        let body = self.with(("i".to_owned(), Kind::Fixnum), |writer| writer.entry_body(kind, depth));
+        self.definitions.push(format!("(define (entry-{tag} i)\n  {body})"));
+        let now = &self.now;
+        let call = match schedule.catches_each {
+            true => format!("(note {tag} (try (entry-{tag} i)))"),
+            false => format!("(note {tag} (entry-{tag} i))"),
+        };
+        let run = match self.random.below(4) {
+            0 => format!(
+                "(define (run-{tag} from to)\n  (do ((i from (+ i 1))) ((= i to))\n    (set! {now} i)\n    {call}))"
+            ),
+            1 => format!(
+                "(define (run-{tag} from to)\n  (if (< from to)\n      (let ((i from))\n        (set! {now} i)\n        {call}\n        (run-{tag} (+ from 1) to))))"
+            ),
+            2 => format!(
+                "(define (run-{tag} from to)\n  (let loop ((i from) (value #f))\n    (if (< i to)\n        (begin (set! {now} i) (loop (+ i 1) {call}))\n        value)))"
+            ),
+            // Counts what is true, as in the program that found the first fault of this sort.
+            _ => format!(
+                "(define (step-{tag} i n) (set! {now} i) (if (entry-{tag} i) n (+ n 1)))\n\
+                 (define (loop-{tag} i to n) (if (= i to) n (loop-{tag} (+ i 1) to (step-{tag} i n))))\n\
+                 (define (run-{tag} from to)\n  (note {tag} (try (loop-{tag} from to 0))))"
+            ),
+        };
+        self.definitions.push(run);
+    }
+
+    /// Calls the procedures, so that none is left out.
+    fn entry_body(&mut self, kind: Kind, depth: usize) -> String {
+        let mut body = String::new();
+        let count = self.procedures.len();
+        for index in 0..count {
+            let is_last = index + 1 == count;
+            if is_last || self.random.once_in(3) {
+                let call = self.call_of(index, 1);
+                if is_last && self.random.once_in(2) {
+                    return format!("{body}{call}");
+                }
+                let _ = write!(body, "{call}\n  ");
+            }
+        }
+        let value = self.expression(kind, depth);
+        format!("{body}{value}")
+    }
+
+    fn parts(&mut self, schedule: &Schedule) -> Vec<String> {
+        let tag = self.tag;
+        let mut parts = Vec::new();
+        let mut at = 0;
+        let mut run = |changes: &str, count: usize| {
+            let run = match schedule.catches_each {
+                true => format!("(run-{tag} {at} {})", at + count),
+                false => format!("(note {tag} (try (run-{tag} {at} {})))", at + count),
+            };
+            at += count;
+            parts.push(format!("{changes}(begin-part)\n{run}\n(end-part {tag})\n"));
+        };
+        run("", schedule.warm);
+        for _ in 0..1 + self.random.below(4) {
+            let changes = self.changes();
+            run(&changes, schedule.probe);
+            match self.random.below(6) {
+                // Everything back.
+                0 => {
+                    let back: String = (0..self.places.len())
+                        .map(|index| format!("{}\n", self.flip_back(index)))
+                        .collect();
+                    run(&back, schedule.probe);
+                }
+                // Hot again with what came.
+                1 => run("", schedule.warm),
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    /// Forms that flip places, or redefine procedures.
+    fn changes(&mut self) -> String {
+        let mut text = String::new();
+        for _ in 0..1 + self.random.below(2) {
+            let redefines = self.random.once_in(6);
+            let form = match self.procedures.is_empty() || !redefines {
+                true => {
+                    let index = self.random.below(self.places.len());
+                    let place = &self.places[index];
+                    if place.is_variable && self.random.once_in(6) {
+                        let kind = Kind::unusual(&mut self.random);
+                        let value = kind.literal(&mut self.random);
+                        format!("(define {} {value})", self.places[index].read)
+                    } else {
+                        self.flip(index)
+                    }
+                }
+                false => self.redefinition(),
+            };
+            text.push_str(&form);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A program whose globals are variables of one body.
+fn in_a_body(tag: u64, definitions: &str, parts: &[String]) -> Program {
+    let mut text = format!("(define parts-{tag}\n(let ()\n{definitions}(list\n");
+    for part in parts {
+        let _ = writeln!(text, "(lambda ()\n{part})");
+    }
+    text.push_str(")))\n");
+    let called = (0..parts.len()).map(|index| format!("((list-ref parts-{tag} {index}))\n"));
+    Program {
+        tag,
+        definitions: text,
+        parts: called.collect(),
+    }
+}
+
+/// Whether a part defines something anew, which bodies cannot.
+fn redefines(parts: &[String]) -> bool {
+    parts
+        .iter()
+        .any(|part| part.starts_with("(define") || part.contains("\n(define"))
+}
