@@ -26,6 +26,7 @@
           response-header response-with-header response-with-headers response-with-body
           status-reason
           ;; For servers.
+          %place->string %place-text
           %request-type %request-server %request-upgrade? %request-fault %set-request-body!)
   (import (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) raise error guard)
@@ -279,6 +280,18 @@
     (define (body-too-long? object)
       (and (error-object? object)
            (eq? 'too-long (condition-kind object))))
+
+    ;; Places of failures.
+
+    ;; A place, a list that begins with file, line and column, as text.
+    (define (%place->string place)
+      (string-append (car place) ":" (number->string (cadr place)) ":"
+                     (number->string (car (cddr place)))))
+
+    ;; Where a condition was made, in parentheses and behind a space; nothing if that is not known.
+    (define (%place-text object)
+      (let ((place (and (error-object? object) (condition-position object))))
+        (if place (string-append " (" (%place->string place) ")") "")))
 
     ;; Responses.
 
