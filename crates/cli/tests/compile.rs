@@ -153,6 +153,19 @@ fn a_loader_may_be_called_for_a_program() {
 }
 
 #[test]
+fn no_directory_of_the_repository_is_in_it() {
+    let app = compiled(PROGRAM);
+    let content = std::fs::read(&app).expect("it is there");
+    let root = support::root().canonicalize().expect("it is there");
+    for part in ["lib/", "crates/"] {
+        let path = root.join(part);
+        let path = path.as_os_str().as_encoded_bytes();
+        let found = content.windows(path.len()).any(|window| window == path);
+        assert!(!found, "{part}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_told_and_nothing_is_written() {
     let refused = |run: Canny, code: i32, part: &str| {
         let directory = run.directory.clone();
