@@ -868,7 +868,7 @@
                    ((not (eq? default no-default)) default)
                    (else
                     (raise (%make-condition 'timeout "the time is over" (list seconds)
-                                            'with-timeout)))))
+                                            'call-with-timeout)))))
            (lambda () (cancel! task))))))
 
     (define-syntax with-timeout

@@ -80,6 +80,7 @@ pub fn libraries(
         directories,
         project: project.map(|project| Arc::new(of_packages(project, directories_before))),
         features: options.features.clone(),
+        replaced: options.replaced.clone(),
         ..EvaluationConfig::default()
     }
 }

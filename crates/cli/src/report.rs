@@ -191,6 +191,8 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         Ordering::Relaxed,
     );
     flush_output();
+    // What is wrong with a source stands there; the call that needed it is only a note.
+    let errors_are_shown = diagnostics(&uncaught.syntax_errors, sources);
     // An object that is no condition carries no position; it was raised where the program stands.
     let here = || {
         let mut frames = uncaught.frames.iter().filter(|frame| !frame.is_library);
@@ -220,14 +222,22 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         emit(&line);
         return;
     }
-    let word = Word::Error(uncaught.code);
-    let mut text = entry(
-        position.as_ref(),
-        argument.as_ref(),
-        word,
-        &uncaught.text(),
-        sources,
-    );
+    let who = uncaught.who.as_deref().unwrap_or("this");
+    let (word, message) = if errors_are_shown {
+        (Word::Note, format!("{who} was called here"))
+    } else {
+        (Word::Error(uncaught.code), uncaught.text())
+    };
+    let mut text = match position {
+        None if errors_are_shown => String::new(),
+        _ => entry(
+            position.as_ref(),
+            argument.as_ref(),
+            word,
+            &message,
+            sources,
+        ),
+    };
     for (place, message) in &labels {
         text.push_str(&entry(Some(place), None, Word::Note, message, sources));
     }

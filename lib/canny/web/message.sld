@@ -26,8 +26,8 @@
           response-header response-with-header response-with-headers response-with-body
           status-reason
           ;; For servers.
-          %request-type %request-server %request-upgrade? %request-fault %failure-status
-          %set-request-body!)
+          %place->string %place-text %request-type %request-server %request-upgrade?
+          %request-fault %failure-status %set-request-body!)
   (import (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) raise error guard)
           (only (canny web headers) parse-header header-error?))
@@ -296,6 +296,18 @@
     (define (body-malformed? object)
       (and (error-object? object)
            (eq? 'malformed-body (condition-kind object))))
+
+    ;; Places of failures.
+
+    ;; A place, a list that begins with file, line and column, as text.
+    (define (%place->string place)
+      (string-append (car place) ":" (number->string (cadr place)) ":"
+                     (number->string (car (cddr place)))))
+
+    ;; Where a condition was made, in parentheses and behind a space; nothing if that is not known.
+    (define (%place-text object)
+      (let ((place (and (error-object? object) (condition-position object))))
+        (if place (string-append " (" (%place->string place) ")") "")))
 
     ;; Responses.
 

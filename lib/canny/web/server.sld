@@ -337,6 +337,7 @@
                                      (request-target request)
                                      ": "
                                      (condition->string object)
+                                     (%place-text object)
                                      "\n")
                       port)
         (flush-output-port port)))

@@ -132,6 +132,7 @@ impl Libraries {
                     let meaning = Meaning::Library(library.clone());
                     recording.note(set.span, Name::new(""), Role::Reference, meaning);
                 }
+                let library = self.loader.replacement_of(&library).unwrap_or(library);
                 let interface = self.load(&library, set.span, diagnostics)?;
                 let bindings = interface.exports.clone();
                 Some(ImportedSet {

@@ -57,6 +57,8 @@ pub struct ExpandedLibrary {
     pub files: Vec<PathBuf>,
     /// The libraries of which `cond-expand` asked whether they exist, and what the answer was.
     pub asked: Vec<(LibraryName, bool)>,
+    /// Whether an included file was found in a directory that is searched: with other directories it may be another one.
+    pub has_searched: bool,
 }
 
 /// A `define-library` form that was seen but not expanded yet.
@@ -90,6 +92,8 @@ pub struct Libraries {
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
+    /// Whether one of them was found in a directory that is searched.
+    has_searched: bool,
     /// What the expander sees of the unit under way, if somebody wants to know.
     pub(crate) recording: Option<Recording>,
     /// What it saw of libraries.
@@ -122,6 +126,7 @@ impl Libraries {
             macro_host: None,
             included_from: HashMap::new(),
             files: Vec::new(),
+            has_searched: false,
             recording: None,
             recordings: HashMap::new(),
             stop: None,
@@ -351,9 +356,13 @@ impl Libraries {
     ) -> Option<Arc<Interface>> {
         let key = name.key();
         if !self.declared.contains_key(&key) {
+            let defined = self.loader.replaced_by(name);
             match self.loader.load(name) {
                 Loaded::Interface(interface) => return self.adopt(interface, at, diagnostics),
-                Loaded::Source { path, bytes } => self.declare_file(&path, &bytes, diagnostics),
+                Loaded::Source { path, bytes } => {
+                    let defined = defined.as_ref().map(|defined| (defined, name));
+                    self.declare_file(&path, &bytes, defined, diagnostics);
+                }
                 Loaded::NotFound { searched } => {
                     let known = self.loader.known_libraries();
                     let known = known.iter().map(|name| Name::new(name));

@@ -243,7 +243,7 @@ impl Scratch {
     fn canny(&self, words: &[&str], input: Stdio) -> io::Result<String> {
         // Both kinds of output, in the order in which they come.
         let (mut output, writer) = io::pipe()?;
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut child = Command::new(crate::executable::own_file()?)
             .args(words)
             .current_dir(&self.path)
             .env("NO_COLOR", "1")

@@ -501,7 +501,7 @@ fn is_import(example: &Example) -> bool {
 fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, bool) {
     let failed = |message: String| (Results::new(), message, false);
     let program = program(suite, groups);
-    let Ok(executable) = std::env::current_exe() else {
+    let Ok(executable) = crate::executable::own_file() else {
         return failed("canny does not find itself".to_owned());
     };
     let mut command = Command::new(executable);
@@ -526,6 +526,9 @@ fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, 
     }
     for feature in &options.features {
         command.arg("-D").arg(feature);
+    }
+    for name in &options.replaced {
+        command.arg("--replace").arg(name.to_string());
     }
     if !options.uses_project {
         command.arg("--no-project");

@@ -74,6 +74,7 @@ fn run(mut parser: Parser) -> Result<u8, String> {
             Arg::Short('D') => options
                 .features
                 .push(parser.value().map_err(text_of)?.string().map_err(text_of)?),
+            Arg::Long("replace") => options.take_replaced(&mut parser)?,
             Arg::Long("no-project") => options.uses_project = false,
             Arg::Value(operand) => operands.push(operand.string().map_err(text_of)?),
             other => return Err(other.unexpected().to_string()),
