@@ -296,7 +296,14 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
                     ));
                     continue;
                 };
+                let defined = entry.signatures.clone();
                 apply(entry, told, name);
+                if matches!(entry.kind, Kind::Procedure) && !fit(&entry.signatures, &defined) {
+                    complaints.push(format!(
+                        "{}:{}: {name} does not take all arguments that the heading shows",
+                        page.file, told.line
+                    ));
+                }
                 let identity = identity(&page.name, entry);
                 named.insert((identity.clone(), name), entry.clone());
                 // Another name of a thing says less than its own.
@@ -382,32 +389,85 @@ fn apply(entry: &mut Entry, told: &PageEntry, name: &str) {
     }
 }
 
-/// A call as a page has it: `(name required [optional] rest ...)`.
+/// A call as a page has it: `(name required [optional] rest ... [#:key value])`.
 fn written_call(text: &str) -> Signature {
     let mut parameters: Vec<Parameter> = Vec::new();
-    let inner = text.trim_start_matches('(').trim_end_matches(')');
+    let inner = text.strip_prefix('(').unwrap_or(text);
+    let inner = inner.strip_suffix(')').unwrap_or(inner);
+    // How many brackets are open, and whether a keyword has come in the last one, which its value follows.
+    let (mut depth, mut has_keyword) = (0_usize, false);
     for word in inner.split_whitespace().skip(1) {
-        if word == "..." {
-            if let Some(last) = parameters.last_mut() {
-                last.role = Role::Rest;
-            }
-            continue;
-        }
+        let opened = word.len() - word.trim_start_matches('[').len();
+        depth += opened;
         let name = word.trim_matches(['[', ']']);
-        let (name, role) = match (name.strip_prefix("#:"), word.starts_with('[')) {
-            (Some(name), _) => (name, Role::Keyword),
-            (None, true) => (name, Role::Optional),
-            (None, false) => (name, Role::Required),
+        if opened > 0 {
+            has_keyword = false;
+        }
+        let role = match name.strip_prefix("#:") {
+            Some(_) => Some(Role::Keyword),
+            None if name == "..." || name == "…" => {
+                if let Some(last) = parameters.last_mut() {
+                    last.role = Role::Rest;
+                }
+                None
+            }
+            None if depth > 0 && has_keyword => None,
+            None if depth > 0 => Some(Role::Optional),
+            None => Some(Role::Required),
         };
-        parameters.push(Parameter {
-            name: name.to_owned(),
-            role,
-            default: None,
-        });
+        has_keyword |= role == Some(Role::Keyword);
+        if let Some(role) = role {
+            parameters.push(Parameter {
+                name: name.strip_prefix("#:").unwrap_or(name).to_owned(),
+                role,
+                default: None,
+            });
+        }
+        depth = depth.saturating_sub(word.len() - word.trim_end_matches(']').len());
     }
     Signature {
         text: text.to_owned(),
         parameters,
         result: None,
     }
+}
+
+/// Whether calls that are shown are such that are defined, as far as these are known. `name ...` may mean one or more, and
+/// keywords with their values.
+fn fit(shown: &[Signature], defined: &[Signature]) -> bool {
+    let (Some(few), Some(few_defined)) = (positional(shown), positional(defined)) else {
+        return true;
+    };
+    let least = few.0 + usize::from(few.1.is_none());
+    let parameters = || defined.iter().flat_map(|signature| &signature.parameters);
+    let has_keywords = parameters().any(|one| one.role == Role::Keyword);
+    let is_below = |most| few.1.map_or(has_keywords, |shown| shown <= most);
+    let takes = |wanted: &Parameter| {
+        parameters()
+            .any(|one| one.role == Role::Rest || one.role == wanted.role && one.name == wanted.name)
+    };
+    let mut keywords = shown
+        .iter()
+        .flat_map(|signature| &signature.parameters)
+        .filter(|parameter| parameter.role == Role::Keyword);
+    least >= few_defined.0 && few_defined.1.is_none_or(is_below) && keywords.all(takes)
+}
+
+/// How few and how many arguments by position calls have; nothing in place of the latter if there is no limit.
+fn positional(signatures: &[Signature]) -> Option<(usize, Option<usize>)> {
+    let of_one = |signature: &Signature| {
+        let count = |role| {
+            let parameters = signature.parameters.iter();
+            parameters
+                .filter(|parameter| parameter.role == role)
+                .count()
+        };
+        let least = count(Role::Required);
+        let most = (count(Role::Rest) == 0).then(|| least + count(Role::Optional));
+        (least, most)
+    };
+    let all: Vec<_> = signatures.iter().map(of_one).collect();
+    let least = all.iter().map(|(least, _)| *least).min()?;
+    let most: Option<Vec<usize>> = all.iter().map(|(_, most)| *most).collect();
+    Some((least, most.and_then(|most| most.into_iter().max())))
 }

@@ -233,7 +233,7 @@ fn broken_sources_give_what_can_be_read() {
 fn pages_complete_libraries_and_what_hands_out_the_same() {
     let page = "# (inner)\n\nFor tests.\n\n## Some\n\nAbout some.\n\n### `(f a [b] c ...)`, `(f)`, `g`\n\n- `f`: The first. It has\n  two sentences.\n- `g`: The second.\n\nBoth.\n\n```scheme\n(f 1)\n; => 1\n```\n\n### `nothing`\n";
     let page = Page::read("inner.md", page).unwrap();
-    let inner = "(define-library (inner) (export f g) (import (canny primitives)) (begin (define (f) 1) (define g 2)))";
+    let inner = "(define-library (inner) (export f g) (import (canny primitives)) (begin (define (f . all) 1) (define g 2)))";
     let outer = "(define-library (outer) (export (rename f eff)) (import (inner)))";
     let other = "(define-library (other) (export (rename f old-f)) (import (inner)))";
     let old = Page::read("old.md", "# (other)\n\n### `(old-f a)`\n\nAs `f`.\n").unwrap();
@@ -278,7 +278,7 @@ fn pages_complete_libraries_and_what_hands_out_the_same() {
 fn each_name_of_a_heading_has_an_item() {
     let page = "# (inner)\n\n### `(f a)`, `g`\n\n- `f`: The first.\n- `h`: Another.\n- `f`: Again.\n\nBoth.\n";
     let page = Page::read("inner.md", page).unwrap();
-    let inner = "(define-library (inner) (export f g) (begin (define (f) 1) (define g 2)))";
+    let inner = "(define-library (inner) (export f g) (begin (define (f . all) 1) (define g 2)))";
     let mut extractor = Extractor::new(Box::new(Texts(Vec::new())), &[]);
     let found = extractor.source("inner.sld", inner);
     let mut documents: Vec<Document> = found.iter().map(|it| (**it).clone()).collect();
@@ -310,5 +310,41 @@ fn several_names_of_a_thing_keep_their_texts() {
     assert_eq!(
         documents[1].entry("g").unwrap().text,
         "A short name of `f`."
+    );
+}
+
+#[test]
+fn headings_show_calls_that_are_defined() {
+    let calls = "`(f a [b])`, `(f a b c)`, `(g a [b c] [#:key key])`, `(h a ...)`, `(k a #:no)`";
+    let items = "- `f`: F.\n- `g`: G.\n- `h`: H.\n- `k`: K.\n";
+    let page = format!("# (inner)\n\n### {calls}\n\n{items}");
+    let page = Page::read("inner.md", &page).unwrap();
+    let inner = "(define-library (inner) (export f g h k) (begin (define* (f a #:optional b) 1)\
+                 (define* (g a #:optional b c #:key key) 2) (define (h a . b) 3)\
+                 (define* (k a #:key key) 4)))";
+    let mut extractor = Extractor::new(Box::new(Texts(Vec::new())), &[]);
+    let found = extractor.source("inner.sld", inner);
+    let mut documents: Vec<Document> = found.iter().map(|it| (**it).clone()).collect();
+    assert_eq!(
+        complete(&mut documents, &[page]),
+        [
+            "inner.md:3: f does not take all arguments that the heading shows",
+            "inner.md:3: k does not take all arguments that the heading shows",
+        ]
+    );
+    let signature = &documents[0].entry("g").unwrap().signatures[0];
+    let parameters: Vec<(&str, Role)> = signature
+        .parameters
+        .iter()
+        .map(|parameter| (parameter.name.as_str(), parameter.role))
+        .collect();
+    assert_eq!(
+        parameters,
+        [
+            ("a", Role::Required),
+            ("b", Role::Optional),
+            ("c", Role::Optional),
+            ("key", Role::Keyword)
+        ]
     );
 }

@@ -105,3 +105,37 @@ fn every_name_has_a_sentence_of_its_own() {
         repeated.join("\n")
     );
 }
+
+#[test]
+fn texts_refer_to_names_of_their_library() {
+    let openings = [
+        "The same as `",
+        "Like `",
+        "Another name of `",
+        "A short name of `",
+        "The older name of `",
+    ];
+    let mut lost = Vec::new();
+    let mut count = 0;
+    for document in documents().iter().filter(|it| !is_internal(&it.name)) {
+        for entry in &document.entries {
+            let rest = openings.iter().find_map(|one| entry.text.strip_prefix(one));
+            let Some((other, _)) = rest.and_then(|rest| rest.split_once('`')) else {
+                continue;
+            };
+            count += 1;
+            if document.entry(other).is_none() {
+                lost.push(format!(
+                    "{} {} refers to {other}",
+                    document.name, entry.name
+                ));
+            }
+        }
+    }
+    assert!(count > 50, "{count} texts");
+    assert!(
+        lost.is_empty(),
+        "not in their library:\n{}",
+        lost.join("\n")
+    );
+}

@@ -109,10 +109,10 @@
     (define* (raise-http-error status message #:key (headers '()))
       (if (not (and (exact-integer? status) (<= 400 status 599)))
           (option 'raise-http-error "a status from 400 to 599" status))
-      (raise (%make-condition 'http message (list status headers) #f)))
+      (raise (%make-condition 'http-answer message (list status headers) #f)))
 
     (define (http-error? object)
-      (and (error-object? object) (eq? 'http (condition-kind object))))
+      (and (error-object? object) (eq? 'http-answer (condition-kind object))))
 
     (define (http-error-status condition)
       (car (error-object-irritants condition)))
