@@ -21,8 +21,10 @@ const ONE_PART: &str = "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\
 const WRONG_PART: &str = "--b\r\nContent-Disposition: form-data; name=\"a\"; filename*=x'y\r\n\
                           Content-Type: ;;\r\n\r\n\u{e4}\r\n--b--\r\n";
 
-/// Pages: a line, fields that belong to it, and a body.
-const PAGES: &[(&str, &str, &str)] = &[
+/// A line, fields that belong to it, and a body.
+type Page = (&'static str, &'static str, &'static str);
+
+const PAGES: &[Page] = &[
     ("GET /", "", ""),
     ("GET /everything", "", ""),
     ("GET /private", "", ""),
@@ -230,7 +232,7 @@ fn status(answer: &str) -> u16 {
 }
 
 /// A request for a page in which a header has this value, in place of what it should have.
-fn request(page: &(&str, &str, &str), name: &str, value: &[u8]) -> Vec<u8> {
+fn request(page: &Page, name: &str, value: &[u8]) -> Vec<u8> {
     let (line, fields, body) = page;
     let is_other = |field: &&str| {
         let (other, _) = field.split_once(':').unwrap_or_default();
@@ -259,7 +261,7 @@ fn malformed_headers_are_nobodys_failure() {
     assert!(names.len() > 25, "the sources are searched: {names:?}");
     names.extend(FURTHER.iter().chain(OF_THE_HEAD).map(ToString::to_string));
     let values = values();
-    let cases: Vec<(&(&str, &str, &str), &String, &Vec<u8>)> = PAGES
+    let cases: Vec<(&Page, &String, &Vec<u8>)> = PAGES
         .iter()
         .flat_map(|page| names.iter().map(move |name| (page, name)))
         .flat_map(|(page, name)| values.iter().map(move |value| (page, name, value)))

@@ -462,7 +462,8 @@
                            (max-header-bytes 32768) (max-headers 100) (max-target-bytes 8192)
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
-                           (max-streams 128) (trusted-proxies '())
+                           (max-streams 128) (max-unsent-bytes 268435456)
+                           (max-unsent-bytes-per-connection 1048576) (trusted-proxies '())
                            (proxy-header 'x-forwarded-for)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (access-log #f) (access-log-format 'common) (metrics #f)
@@ -484,6 +485,9 @@
                     max-connections-per-client)
       (option-check 'start-server "#:max-streams" exact-nonnegative-integer? "a count or 0"
                     max-streams)
+      (option-check 'start-server "#:max-unsent-bytes" count? "a count" max-unsent-bytes)
+      (option-check 'start-server "#:max-unsent-bytes-per-connection" count? "a count"
+                    max-unsent-bytes-per-connection)
       (option-check 'start-server "#:trusted-proxies" proxies?
                     "a list of addresses, of networks such as \"10.0.0.0/8\", or \"unix\""
                     trusted-proxies)
@@ -515,7 +519,8 @@
                                idle-timeout header-timeout body-timeout
                                (log-format-number 'start-server access-log access-log-format)
                                (and metrics #t) max-streams
-                               trusted-proxies (if (eq? proxy-header 'forwarded) 1 0))))
+                               trusted-proxies (if (eq? proxy-header 'forwarded) 1 0)
+                               max-unsent-bytes max-unsent-bytes-per-connection)))
              (registry (if (eq? metrics #t) default-registry metrics))
              (handler (if handler-timeout (limited handler handler-timeout) handler))
              (server (make-server 'called machine listeners handler on-error handler-memory-limit #f

@@ -26,6 +26,7 @@ use rustix::net::Shutdown;
 use super::http2::Http2;
 use super::observer::{Outcome, Record};
 use super::stream::Stream;
+use super::unsent::Unsent;
 use super::{BodyCoding, Common, Request, Scratch, clock, lock};
 use crate::chunked::ChunkReader;
 use crate::framing::{BodyLength, Framing};
@@ -134,6 +135,10 @@ pub(super) struct Connection {
     /// When what it is at takes too long, in milliseconds of [`clock`]; 0 is never.
     deadline: AtomicU64,
     has_expired: AtomicBool,
+    /// What waits to be sent is to be given up.
+    is_shed: AtomicBool,
+    /// What of whole responses waits to be sent.
+    pub(super) unsent: Unsent,
     inner: Mutex<Inner>,
     /// Its streams, once it speaks HTTP/2.
     http2: OnceLock<Box<Http2>>,
@@ -208,6 +213,8 @@ impl Connection {
             has_ended: AtomicBool::new(false),
             deadline: AtomicU64::new(deadline),
             has_expired: AtomicBool::new(false),
+            is_shed: AtomicBool::new(false),
+            unsent: Unsent::new(common.clone()),
             common,
             http2: OnceLock::new(),
             inner: Mutex::new(Inner {
@@ -296,6 +303,21 @@ impl Connection {
         self.mark()
     }
 
+    /// Has it give up what waits to be sent; whether it is to be queued for that.
+    pub(super) fn shed(&self) -> bool {
+        self.is_shed.store(true, Ordering::SeqCst);
+        self.mark()
+    }
+
+    pub(super) fn is_shed(&self) -> bool {
+        self.is_shed.load(Ordering::SeqCst)
+    }
+
+    /// Whether it was to give that up since this was asked last.
+    pub(super) fn take_shed(&self) -> bool {
+        self.is_shed() && self.is_shed.swap(false, Ordering::SeqCst)
+    }
+
     pub(super) fn body_time(&self) -> u64 {
         self.common.options.body_time.as_millis() as u64
     }
@@ -316,6 +338,11 @@ impl Connection {
         if let Some(http2) = self.http2.get() {
             http2.end();
         }
+        let mut inner = lock(&self.inner);
+        inner.output = Vec::new();
+        inner.written = 0;
+        self.unsent.set(0);
+        drop(inner);
         // It may have ended already.
         self.stream.end(Shutdown::Both);
     }
@@ -328,6 +355,12 @@ impl Connection {
             return http2.advance(self, scratch);
         }
         if self.has_expired.swap(false, Ordering::SeqCst) && self.ends_by_time(&mut inner) {
+            return Advance::Close;
+        }
+        if self.take_shed() && inner.phase == Phase::Writing {
+            if let Some(record) = &mut inner.record {
+                record.decide(Outcome::Aborted);
+            }
             return Advance::Close;
         }
         loop {
@@ -578,12 +611,16 @@ impl Connection {
                     inner.written += count;
                     inner.sent += count as u64;
                 }
-                Err(error) if would_block(&error) => return Sent::Some,
+                Err(error) if would_block(&error) => {
+                    self.unsent.set(inner.output.len());
+                    return Sent::Some;
+                }
                 Err(_) => return Sent::Failed,
             }
         }
         inner.output = Vec::new();
         inner.written = 0;
+        self.unsent.set(0);
         match self.stream.flush() {
             Ok(true) => Sent::All,
             Ok(false) => Sent::Some,

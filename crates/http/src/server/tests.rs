@@ -330,6 +330,8 @@ fn numbers_of_connections_are_not_used_twice() {
         is_stopping: AtomicBool::new(false),
         counters: Counters::default(),
         observer: None,
+        unsent: AtomicUsize::new(0),
+        unsent_peak: AtomicUsize::new(0),
     });
     let mut seen = Vec::new();
     for _ in 0..5 {

@@ -261,6 +261,8 @@ fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         }),
         measures: wanted.length() > 10 && wanted.field(10).is_true(),
         streams_max: number(11).unwrap_or(usual.streams_max),
+        unsent_max: number(14).unwrap_or(usual.unsent_max),
+        unsent_per_connection: number(15).unwrap_or(usual.unsent_per_connection),
         proxies: match wanted.length() {
             0..14 => TrustedProxies::default(),
             _ => trusted_proxies(wanted.field(12), wanted.field(13)),

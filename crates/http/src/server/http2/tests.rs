@@ -11,6 +11,7 @@ use crate::response::{push_length, push_status};
 use crate::server::tests::{Bench, bench, usual};
 
 mod notes;
+mod unsent;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
