@@ -29,6 +29,7 @@ pub mod file;
 pub mod handle;
 pub mod lending;
 pub mod line_separator;
+pub mod memory;
 pub mod port;
 pub mod process;
 pub mod registry;
