@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use canny_heap::{HeapConfig, Statistics};
+use canny_heap::{HeapConfig, OutsideMemory, Statistics};
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_packages::project::Project;
 use canny_syntax::diagnostic::Diagnostic;
@@ -325,6 +325,10 @@ fn tasks_config() -> Result<TasksConfig, String> {
 fn heap_config(options: &Options) -> Result<HeapConfig, String> {
     let mut config = HeapConfig {
         limit: options.heap_limit_bytes,
+        outside: Some(OutsideMemory {
+            held_bytes: canny_io::memory::held_bytes,
+            allow_bytes: canny_io::memory::allow_bytes,
+        }),
         ..HeapConfig::default()
     };
     if let Some(bytes) = number("CANNY_NURSERY")? {

@@ -4,9 +4,9 @@
 //! first not to fit the one before. So the blocks of an account are a sample of its objects that survived, one for each 32 KB, and
 //! counting them costs nothing while there is room.
 //!
-//! At the limit those are *told* whose accounts have grown the most: an account has *heat*, what it has grown by in full
-//! collections, of which a quarter is forgotten at each. So memory that has been there for long is not held against anybody. An
-//! account that has a limit of its own is told when its blocks are above that after a full collection.
+//! At the limit those are *told* whose accounts have grown the most of late: an account has *heat*, what it has grown by from one
+//! full collection to the next, of which a part is forgotten at each, the larger the more all accounts have grown. So memory that
+//! was there before others came is not held against anybody. An account that has a limit of its own is told when its blocks are above that after a full collection.
 //!
 //! | state | changed by | under |
 //! |---|---|---|
@@ -168,18 +168,26 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     for account in used.keys() {
         accounts.entries.entry(*account).or_default();
     }
+    let now_of = |account: &Account| used.get(account).copied().unwrap_or(0);
+    let growth_of =
+        |(account, entry): (&Account, &Entry)| now_of(account).saturating_sub(entry.used);
+    let growth_of_all: usize = accounts.entries.iter().map(growth_of).sum();
+    let kept = heap.limit_blocks - growth_of_all.min(heap.limit_blocks);
     let mut above = Vec::new();
     for (account, entry) in &mut accounts.entries {
-        let now = used.get(account).copied().unwrap_or(0);
-        let growth = now.saturating_sub(entry.used);
-        entry.heat = (entry.heat - entry.heat.div_ceil(4) + growth).min(now);
+        let now = now_of(account);
+        let growth = growth_of((account, entry));
+        entry.heat = (entry.heat * kept / heap.limit_blocks + growth).min(now);
         entry.used = now;
         if entry.told == Some(NOT_COUNTED) {
             entry.told = Some(now);
         }
         match entry.limit {
             Some(limit) if now > limit => {
-                if entry.told.is_none_or(|then| now >= then.saturating_add(limit.div_ceil(8))) {
+                if entry
+                    .told
+                    .is_none_or(|then| now >= then.saturating_add(limit.div_ceil(8)))
+                {
                     above.push(*account);
                 }
             }
@@ -225,7 +233,9 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<u
                 false
             }
             // Unless it has not come to a safepoint; it may be waiting for something.
-            (Some(then), Some(more)) => entry.used >= then.saturating_add(more) && !accounts.is_told(*account),
+            (Some(then), Some(more)) => {
+                entry.used >= then.saturating_add(more) && !accounts.is_told(*account)
+            }
         };
         if is_new
             && entry.heat > 0
@@ -239,7 +249,7 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<u
     let hottest = hot.first().map_or(0, |(heat, ..)| *heat);
     for (heat, account, used) in hot {
         // What is much smaller than the hottest is somebody else's share.
-        if found >= wanted || 2 * heat < hottest {
+        if found >= wanted || 4 * heat < hottest {
             break;
         }
         found += used;
@@ -258,7 +268,11 @@ pub(crate) fn ask_told(heap: &Heap, state: &HeapState) {
     heap.any_ending.store(any_ending, Ordering::Relaxed);
     for entry in &state.mutators {
         // SAFETY: the mutators are stopped, and their areas outlive their entries.
-        if any && state.accounts.is_told(unsafe { entry.local.as_ref() }.account) {
+        if any
+            && state
+                .accounts
+                .is_told(unsafe { entry.local.as_ref() }.account)
+        {
             entry.request.request();
         }
     }

@@ -358,19 +358,23 @@ fn settle_accounts(
     }
     state.young_blocks = 0;
     let used = state.pool.used();
-    state.nursery_budget = heap.nursery_budget(used, state.nursery_blocks, heap.ceiling_blocks(state));
+    state.nursery_budget =
+        heap.nursery_budget(used, state.nursery_blocks, heap.ceiling_blocks(state));
     let free = heap.limit_blocks.saturating_sub(used);
     let keep = (state.nursery_budget + state.spare_blocks).min(free);
     state.pool.trim(&heap.space, keep, free - keep);
     let given_back = state.pool.warm_unused() / UNUSED_SHARE_GIVEN_BACK;
     let keep_warm = (state.pool.warm() - given_back).min(WARM_NURSERIES * heap.nursery_blocks);
     state.pool.cool(&heap.space, keep_warm.min(free - keep));
-    let room = heap.limit_blocks.saturating_sub(used);
+    let room = heap.limit_blocks_now().saturating_sub(used);
+    if let Some(outside) = heap.config.outside {
+        (outside.allow_bytes)(heap.limit_blocks.saturating_sub(used) * BLOCK_BYTES);
+    }
     if mode == CollectionMode::Minor {
         state.full_next = if state.accounts.is_any_ending() {
             used >= heap.ceiling_blocks(state)
         } else {
-            room / 2 < heap.nursery_blocks.min(heap.limit_blocks / 4)
+            room / 2 < heap.nursery_blocks.min(heap.reserve_blocks)
         };
         accounts::look_at_limits(heap, state);
         return;
@@ -378,7 +382,9 @@ fn settle_accounts(
     let is_roomy = room >= heap.reserve_blocks;
     accounts::take_stock(heap, state, is_roomy);
     state.full_next = false;
-    let is_short = !is_roomy && state.accounts.cold() > heap.limit_blocks / 4 * 3;
+    let is_short = !is_roomy
+        && !state.accounts.is_any_ending()
+        && state.accounts.cold() > heap.limit_blocks / 4 * 3;
     heap.short.store(is_short, Ordering::Relaxed);
     if is_roomy {
         state.excess_told = None;

@@ -12,7 +12,9 @@
 use canny_tables::layout::{GRANULE_BYTES, TAG_MASK, TAG_PAIR};
 
 use crate::accounts::Account;
-use crate::block::{BLOCK_BYTES, BLOCK_GRANULES, BLOCK_SHIFT, Block, PARTIAL, Space, UNCLEAN, state};
+use crate::block::{
+    BLOCK_BYTES, BLOCK_GRANULES, BLOCK_SHIFT, Block, PARTIAL, Space, UNCLEAN, state,
+};
 use crate::block_pool::BlockPool;
 use crate::roots::CollectionMode;
 use crate::shape::{self, FORWARDED};

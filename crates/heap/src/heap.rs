@@ -153,12 +153,15 @@ unsafe impl Send for HeapState {}
 impl Heap {
     /// Makes a heap: reserves address space, commits next to nothing.
     pub fn new(config: HeapConfig) -> io::Result<Arc<Heap>> {
-        let limit = config.limit.unwrap_or_else(|| physical_bytes() / 8 * 7);
+        let limit = config.limit.unwrap_or_else(|| physical_bytes() / 4 * 3);
         let limit = limit.max(LIMIT_BYTES_MIN);
         let wanted = limit
             .saturating_mul(4)
             .clamp(RESERVED_BYTES_MIN, RESERVED_BYTES_MAX);
         let space = Space::new(wanted)?;
+        if let Some(outside) = config.outside {
+            (outside.allow_bytes)(limit);
+        }
         // A collection may need room for copies besides what is in use.
         let limit_blocks = (limit >> BLOCK_SHIFT).min(space.block_count() / 3);
         let reserve_blocks = (limit_blocks / 16).clamp(2 * NURSERY_BLOCKS_MIN, 512);
@@ -236,11 +239,20 @@ impl Heap {
     /// So many blocks may be in use before there is a full collection: the limit, and a little more while those who were told that
     /// they have used it up are still to give something back.
     pub(crate) fn ceiling_blocks(&self, state: &HeapState) -> usize {
-        if state.accounts.is_any_ending() {
-            self.limit_blocks + 2 * self.reserve_blocks
-        } else {
-            self.limit_blocks
-        }
+        let more = match state.accounts.is_any_ending() {
+            true => 2 * self.reserve_blocks,
+            false => 0,
+        };
+        self.limit_blocks_now() + more
+    }
+
+    /// The limit without what the host has outside of the heap, of which half of it counts at most.
+    pub(crate) fn limit_blocks_now(&self) -> usize {
+        let outside = self
+            .config
+            .outside
+            .map_or(0, |outside| (outside.held_bytes)());
+        self.limit_blocks - outside.div_ceil(BLOCK_BYTES).min(self.limit_blocks / 2)
     }
 
     /// Blocks that a nursery of `wanted` blocks may have when `used` blocks are in use after a collection.

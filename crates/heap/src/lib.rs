@@ -69,7 +69,7 @@ mod walk;
 mod weak;
 
 pub use accounts::Account;
-pub use config::HeapConfig;
+pub use config::{HeapConfig, OutsideMemory};
 pub use handles::{Handle, HandleTable};
 pub use heap::{Heap, HeapExhausted};
 pub use mutator::Mutator;

@@ -83,7 +83,7 @@ impl Mutator {
     /// is refused then what others still get: while the memory is not given back yet, they go on beyond the limit.
     fn most_blocks(&mut self, state: &HeapState, blocks: usize, urgency: Urgency) -> usize {
         let heap = self.heap();
-        let (limit, reserve) = (heap.limit_blocks, heap.reserve_blocks);
+        let (limit, reserve) = (heap.limit_blocks_now(), heap.reserve_blocks);
         let is_small = blocks <= reserve / 2;
         let is_to_blame = state.accounts.was_told(self.account());
         match urgency {

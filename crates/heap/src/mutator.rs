@@ -392,7 +392,9 @@ impl Mutator {
         state.young.push(block);
         state.young_blocks += 1;
         if heap.any_told.load(Ordering::Relaxed)
-            && state.accounts.gives_way(local.account, heap.reserve_blocks / 8)
+            && state
+                .accounts
+                .gives_way(local.account, heap.reserve_blocks / 8)
         {
             state.entry(id).request.request();
         }
@@ -650,7 +652,8 @@ impl Mutator {
         let heap = self.heap.clone();
         let account = self.account();
         let mut state = heap.lock();
-        large::allocate(&heap, &mut state, content, bytes, account).ok_or_else(|| refusal(&heap, bytes))
+        large::allocate(&heap, &mut state, content, bytes, account)
+            .ok_or_else(|| refusal(&heap, bytes))
     }
 
     /// Records that a reference was stored at `slot`.

@@ -19,6 +19,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod allocator;
 pub mod answer;
 mod decoder;
 pub mod device;

@@ -98,5 +98,9 @@ impl Thread {
 }
 
 fn account_of_number(number: Option<i64>) -> Account {
-    Account(number.and_then(|number| number.try_into().ok()).unwrap_or(0))
+    Account(
+        number
+            .and_then(|number| number.try_into().ok())
+            .unwrap_or(0),
+    )
 }

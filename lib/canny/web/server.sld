@@ -162,10 +162,16 @@
                        (%remove-source! (server-metrics server) machine))
                    (future-resolve! (server-done server) #t)))))))
 
+    ;; A handler for when what has been there for long leaves too little memory for new work.
+    (define (refuse-for-now request body)
+      (values (make-response #:status 503
+                             #:headers '((retry-after . 1) (content-type . (text/plain)))
+                             #:body "Service Unavailable\n")))
+
     ;; A receiver of several forms would not be compiled to machine code.
     (define (handle handler request body)
       (call-with-values
-        (lambda () (handler request body))
+        (lambda () ((if (%heap-short?) refuse-for-now handler) request body))
         (lambda results
           (cond ((and (pair? results) (null? (cdr results)))
                  (respond request (car results)))
@@ -549,6 +555,8 @@
              (sleep 1)
              (%http-sweep! machine)
              (if (%http-deserted? machine) (start-serving server))
+             ;; Requests are refused until a collection finds that there is room again.
+             (if (%heap-short?) (collect-garbage))
              (tell-trouble (%http-trouble! machine))))
           (if (not (future-done? (server-done server)))
               (loop)))))

@@ -64,7 +64,7 @@ impl Server {
         let peak = &self.common.unsent_peak;
         if peak.load(Ordering::Relaxed) >= now + GIVEN_BACK_MIN {
             peak.store(now, Ordering::Relaxed);
-            canny_io::memory::give_back();
+            canny_io::allocator::give_back();
         }
     }
 
