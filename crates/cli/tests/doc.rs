@@ -160,6 +160,9 @@ fn words_that_are_no_name_are_searched_for() {
             .output
             .contains("• (make-semaphore count [#:name name]) of (canny sync): ")
     );
+    let outcome = canny(&["doc", "json"]).run().exits_with(0);
+    let first = outcome.output.lines().find(|line| line.starts_with('•'));
+    assert_eq!(first, Some("• (canny json): Reading and writing JSON."));
     // All words have to be there, in the name or in the text.
     let outcome = canny(&["doc", "reverse graphemes"]).run().exits_with(0);
     assert!(

@@ -10,6 +10,10 @@ use canny_documentation::{Document, Entry};
 
 /// How many are shown.
 const SHOWN_MAX: usize = 20;
+/// A library that is about something comes before the names in it.
+const LIBRARY_BONUS: u32 = 20;
+/// What is only another name of something comes behind that.
+const OTHER_NAME_MALUS: u32 = 30;
 /// What shorter words have is no ending.
 const STEM_MIN: usize = 3;
 
@@ -56,7 +60,7 @@ pub fn search(documents: &[Arc<Document>], words: &[&str]) -> Option<Matches> {
 
 fn matches_of(documents: &[Arc<Document>], words: &[String]) -> Vec<Match> {
     let mut found: Vec<(u32, usize, Match)> = Vec::new();
-    let mut seen: HashSet<(&str, &str)> = HashSet::new();
+    let mut seen: HashSet<(&str, &str, &str)> = HashSet::new();
     for document in documents {
         let name = &document.name;
         if let Some(score) = score(words, name, "", &document.text, document.summary()) {
@@ -65,10 +69,14 @@ fn matches_of(documents: &[Arc<Document>], words: &[String]) -> Vec<Match> {
                 library: None,
                 summary: document.summary().to_owned(),
             };
-            found.push((score, name.len(), one));
+            found.push((score + LIBRARY_BONUS, name.len(), one));
         }
         for entry in &document.entries {
-            if entry.name.starts_with('%') || !seen.insert((&entry.name, &entry.text)) {
+            let origin = entry.origin.as_ref();
+            let home = origin.map_or((name.as_str(), entry.name.as_str()), |origin| {
+                (&origin.library, &origin.name)
+            });
+            if entry.name.starts_with('%') || !seen.insert((home.0, home.1, &entry.name)) {
                 continue;
             }
             let uses = uses(entry);
@@ -79,6 +87,9 @@ fn matches_of(documents: &[Arc<Document>], words: &[String]) -> Vec<Match> {
                     library: Some(name.clone()),
                     summary: entry.summary().to_owned(),
                 };
+                // Another name says little.
+                let is_other = entry.text.starts_with("The same as ");
+                let score = score.saturating_sub(if is_other { OTHER_NAME_MALUS } else { 0 });
                 found.push((score, entry.name.len(), one));
             }
         }
