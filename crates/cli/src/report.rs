@@ -191,6 +191,10 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         Ordering::Relaxed,
     );
     flush_output();
+    if was_interrupted() && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        // The terminal has shown ^C.
+        emit("\n");
+    }
     // An object that is no condition carries no position; it was raised where the program stands.
     let here = || {
         let mut frames = uncaught.frames.iter().filter(|frame| !frame.is_library);
