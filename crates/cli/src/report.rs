@@ -193,6 +193,10 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
     flush_output();
     // What is wrong with a source stands there; the call that needed it is only a note.
     let errors_are_shown = diagnostics(&uncaught.syntax_errors, sources);
+    if was_interrupted() && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        // The terminal has shown ^C.
+        emit("\n");
+    }
     // An object that is no condition carries no position; it was raised where the program stands.
     let here = || {
         let mut frames = uncaught.frames.iter().filter(|frame| !frame.is_library);

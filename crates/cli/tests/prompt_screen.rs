@@ -165,11 +165,27 @@ fn the_history_suggests_how_to_go_on() {
 fn a_question_mark_asks_for_documentation() {
     let mut terminal = open();
     for (question, answers) in [
-        ("?car", vec!["car: procedure, imported from", "(car pair)", "The first half of a pair"]),
+        (
+            "?car",
+            vec![
+                "car: procedure, imported from",
+                "(car pair)",
+                "The first half of a pair",
+            ],
+        ),
         ("? list-copy", vec!["list-copy: ", "(list-copy"]),
-        ("?fold-righ", vec!["fold-righ means nothing here. Did you mean fold-right?"]),
-        ("?no-such-name-at-all", vec!["no-such-name-at-all means nothing here. ,apropos"]),
-        ("?list-queue-front", vec!["not imported; exported by (scheme list-queue), (srfi"]),
+        (
+            "?fold-righ",
+            vec!["fold-righ means nothing here. Did you mean fold-right?"],
+        ),
+        (
+            "?no-such-name-at-all",
+            vec!["no-such-name-at-all means nothing here. ,apropos"],
+        ),
+        (
+            "?list-queue-front",
+            vec!["not imported; exported by (scheme list-queue), (srfi"],
+        ),
         ("?printf", vec!["`format` of (srfi 48)"]),
         ("?(scheme lazy)", vec!["(scheme lazy)", "(delay-force"]),
         ("?", vec![",describe EXPR"]),
@@ -247,7 +263,8 @@ fn a_program_that_others_stopped_shows_its_input_again() {
 }
 
 /// The input that a window is resized around.
-const LONG: &str = "(define (a-long-name first second) (list first second first second first second";
+const LONG: &str =
+    "(define (a-long-name first second) (list first second first second first second";
 
 #[test]
 fn another_width_leaves_no_stale_line() {
@@ -296,7 +313,10 @@ fn an_interrupted_loop_has_a_place() {
         ("(let loop () (loop))", "prompt 4:1:36:"),
         ("(do () (#f))", "prompt 5:1:23:"),
         ("(self)", "prompt 1:1:16:"),
-        ("(for-each (lambda (x) (let loop () (loop))) '(1 2))", "prompt 7:1:58:"),
+        (
+            "(for-each (lambda (x) (let loop () (loop))) '(1 2))",
+            "prompt 7:1:58:",
+        ),
         ("(let loop ((i 0)) (loop (+ i 1)))", "prompt 8:1:41:"),
         ("(ping)", "prompt "),
     ];

@@ -94,7 +94,11 @@ fn names_are_completed() {
     terminal.keys(CONTROL_C);
     terminal.keys("(list-ta\t");
     terminal.wait_for("\n(list-tabulate k procedure)  A list of what the procedure");
-    assert!(terminal.screen().contains("\n(list-tail list k)           The list without"));
+    assert!(
+        terminal
+            .screen()
+            .contains("\n(list-tail list k)           The list without")
+    );
     terminal.keys("\x15(import (scheme proc\t)\r(command-line)\r");
     terminal.wait_for("$1 = (\"canny\")");
     terminal.keys(",disas\t car\r");
@@ -127,7 +131,11 @@ fn control_c_and_control_d_do_what_people_expect() {
     terminal.wait_for("\nlooping");
     terminal.interrupt();
     terminal.wait_for_line("[2]>");
-    assert!(terminal.screen().contains("prompt 2:1:51: error[interrupted]"));
+    assert!(
+        terminal
+            .screen()
+            .contains("prompt 2:1:51: error[interrupted]")
+    );
     terminal.keys("(+ 1 2)\r");
     terminal.wait_for("$1 = 3");
     terminal.keys(CONTROL_D);

@@ -167,7 +167,9 @@ impl Prompt {
             .env("NO_COLOR", "1")
             .env("CANNY_HISTORY", "");
         let terminal = Terminal::start(command, COLUMNS, 50);
-        terminal.wait_until("prompt", |screen| screen.lines().last().is_some_and(is_prompt));
+        terminal.wait_until("prompt", |screen| {
+            screen.lines().last().is_some_and(is_prompt)
+        });
         let row = terminal.cursor().0;
         Prompt { terminal, row }
     }
@@ -179,10 +181,16 @@ impl Prompt {
             self.terminal.keys("\r");
         }
         let before = self.row;
-        self.terminal.wait_until(&format!("prompt behind {text}"), |_| {
-            let (row, _) = self.terminal.cursor();
-            row > before && self.terminal.rows().get(row).is_some_and(|row| is_prompt(row))
-        });
+        self.terminal
+            .wait_until(&format!("prompt behind {text}"), |_| {
+                let (row, _) = self.terminal.cursor();
+                row > before
+                    && self
+                        .terminal
+                        .rows()
+                        .get(row)
+                        .is_some_and(|row| is_prompt(row))
+            });
         self.row = self.terminal.cursor().0;
         let rows = self.terminal.rows();
         rows[before + text.lines().count()..self.row].to_vec()
@@ -289,7 +297,9 @@ fn type_page(page: &str) -> (usize, Vec<String>) {
                 let seen = typed.type_input(&text);
                 if let Some(expected) = against(mark.as_ref(), &seen, &before) {
                     let (seen, before) = (seen.join("\n"), before.join("\n"));
-                    wrong.push(format!("{text}\nshows\n{before}\n--\n{seen}\ninstead of {expected}\n"));
+                    wrong.push(format!(
+                        "{text}\nshows\n{before}\n--\n{seen}\ninstead of {expected}\n"
+                    ));
                 }
                 count += usize::from(mark.is_some());
                 match mark {

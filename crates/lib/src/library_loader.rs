@@ -247,3 +247,16 @@ impl LibraryLoader for StandardLoader {
         self.first.read_file(path)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::standard_library;
+    use canny_syntax::foreign_libraries::replacements;
+
+    #[test]
+    fn what_is_written_in_place_of_libraries_of_elsewhere_exists() {
+        for here in replacements() {
+            assert!(standard_library(here).is_some(), "{here}");
+        }
+    }
+}

@@ -138,6 +138,12 @@ impl Screen {
         let count: usize = parameters.parse().unwrap_or(1);
         match last {
             'A' => self.row = self.row.saturating_sub(count).max(self.top),
+            'B' => {
+                let last = (self.top + self.rows - 1).max(self.row);
+                self.row = (self.row + count).min(last);
+                let rows = self.lines.len().max(self.row + 1);
+                self.lines.resize_with(rows, Row::default);
+            }
             'C' => self.column = (self.column + count).min(self.columns - 1),
             'H' => (self.row, self.column) = (self.top, 0),
             'J' if parameters == "2" => {

@@ -15,9 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{
-    LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize,
-};
+use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
 #[path = "screen.rs"]
 mod screen;
@@ -59,7 +57,10 @@ impl Terminal {
         grantpt(&master).expect("the terminal is ours");
         unlockpt(&master).expect("the terminal may be opened");
         let name = ptsname(&master, Vec::new()).expect("the terminal has a name");
-        let path = name.to_str().expect("names of terminals are ASCII").to_owned();
+        let path = name
+            .to_str()
+            .expect("names of terminals are ASCII")
+            .to_owned();
         let side = || {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).open(&path);

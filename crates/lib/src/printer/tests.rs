@@ -78,7 +78,12 @@ fn table_of(thread: &mut Thread, associations: &[&str]) -> Value {
 #[test]
 fn what_hash_tables_hold_is_shown_and_not_written() {
     let mut thread = machine();
-    let associations = ["(a . (1 \"x\"))", "(gone . 1)", "(\"b\" . #\\c)", "((2) . #(3))"];
+    let associations = [
+        "(a . (1 \"x\"))",
+        "(gone . 1)",
+        "(\"b\" . #\\c)",
+        "((2) . #(3))",
+    ];
     let table = table_of(&mut thread, &associations);
     let gone = thread.symbol("gone");
     call(&mut thread, "%hash-table-delete!", [table, gone]);

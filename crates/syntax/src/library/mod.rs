@@ -26,6 +26,7 @@ use crate::core::{GlobalName, LibraryKey, LibraryName, Unit};
 use crate::diagnostic::Diagnostic;
 use crate::expander::CoreForm;
 use crate::expander::{Binding, MacroName};
+use crate::foreign_libraries;
 use crate::name::Name;
 use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};
 use crate::recording::Recording;
@@ -433,6 +434,16 @@ impl Libraries {
         (!shown.is_empty()).then(|| format!("it is exported by {}: import that", shown.join(", ")))
     }
 
+    /// The library to import for a keyword: that of the standard which has it, if there is one.
+    pub(crate) fn exporter(&mut self, name: Name) -> Option<String> {
+        let exporters = self.loader.exporters(name);
+        let wanted = ["(scheme base)", "(scheme ", "(canny "];
+        let found = wanted
+            .iter()
+            .find_map(|start| exporters.iter().find(|library| library.starts_with(start)));
+        found.or(exporters.first()).cloned()
+    }
+
     /// Whether a library exists, for `cond-expand`.
     pub(crate) fn exists(&mut self, name: &LibraryName) -> bool {
         let key = name.key();
@@ -474,6 +485,10 @@ fn not_found(
     }
     if let Some(others) = r6rs::replacement(key.as_str()) {
         let note = format!("it is a library of R6RS, which is not here: {others}");
+        return diagnostic.note(note);
+    }
+    if let Some(here) = foreign_libraries::replacement(key.as_str()) {
+        let note = format!("it is a library of another Scheme; write (import {here})");
         return diagnostic.note(note);
     }
     if searched.is_empty() {

@@ -36,9 +36,11 @@ pub struct View<'a> {
 pub struct Screen {
     /// Row and column of the terminal's cursor among the rows that were drawn.
     cursor: (usize, usize),
-    /// The widths of the rows down to the cursor's, and the columns that the window had.
+    /// The widths of the rows of text, and the columns that the window had. None if nothing is drawn.
     widths: Vec<usize>,
     drawn_columns: usize,
+    /// Whether there are rows below the cursor's.
+    has_below: bool,
     columns: usize,
     rows: usize,
     /// Whether the terminal breaks rows anew when its width changes.
@@ -76,16 +78,22 @@ impl Screen {
         self.rows
     }
 
-    /// Rows of the terminal above its cursor that are the screen's.
-    fn rows_above(&self) -> usize {
+    /// Rows of the terminal above its cursor that are the screen's, and whether there are some below.
+    fn rows_around(&self) -> (usize, bool) {
         let (row, column) = self.cursor;
         if !self.reflows || self.columns == self.drawn_columns {
-            return row;
+            return (row, self.has_below);
         }
         let taken = |width: usize| width.div_ceil(self.columns).max(1);
-        let above: usize = self.widths.iter().take(row).map(|width| taken(*width)).sum();
+        let above: usize = self
+            .widths
+            .iter()
+            .take(row)
+            .map(|width| taken(*width))
+            .sum();
         let own = self.widths.get(row).map_or(1, |width| taken(*width));
-        above + (column / self.columns).min(own - 1)
+        let within = (column / self.columns).min(own - 1);
+        (above + within, self.has_below || within + 1 < own)
     }
 
     /// Writes what shows the view in place of what was shown before.
@@ -124,17 +132,25 @@ impl Screen {
             out.push_str(&format!("\x1b[{}C", cursor.1));
         }
         self.cursor = (row, cursor.1);
+        self.has_below = last > row;
         self.drawn_columns = self.columns;
     }
 
-    /// Clears what was drawn; the cursor is where it began.
+    /// Clears what was drawn; the cursor is where it began. The first row is cleared for itself: there are terminals that keep
+    /// what is cleared from the window's first place on.
     pub fn erase(&mut self, out: &mut String) {
         out.push('\r');
-        let above = self.rows_above();
+        let (above, has_below) = self.rows_around();
         if above > 0 {
             out.push_str(&format!("\x1b[{above}A"));
         }
-        out.push_str("\x1b[J");
+        out.push_str(if self.widths.is_empty() {
+            "\x1b[J"
+        } else if above > 0 || has_below {
+            "\x1b[K\x1b[B\x1b[J\x1b[A"
+        } else {
+            "\x1b[K"
+        });
         self.forget();
     }
 
@@ -142,6 +158,7 @@ impl Screen {
     pub fn forget(&mut self) {
         self.cursor = (0, 0);
         self.widths.clear();
+        self.has_below = false;
     }
 
     /// What brings the cursor to the start of a line, below what was written if the line is not empty. It writes blanks as
@@ -357,12 +374,13 @@ mod tests {
             screen.erase(&mut out);
             out
         };
-        assert_eq!(risen(true, 80), "\r\x1b[1A\x1b[J");
-        assert_eq!(risen(true, 9), "\r\x1b[1A\x1b[J");
-        assert_eq!(risen(true, 5), "\r\x1b[2A\x1b[J");
-        assert_eq!(risen(true, 4), "\r\x1b[3A\x1b[J");
-        assert_eq!(risen(true, 3), "\r\x1b[4A\x1b[J");
-        assert_eq!(risen(false, 3), "\r\x1b[1A\x1b[J");
+        let from = |rows: usize| format!("\r\x1b[{rows}A\x1b[K\x1b[B\x1b[J\x1b[A");
+        assert_eq!(risen(true, 80), from(1));
+        assert_eq!(risen(true, 9), from(1));
+        assert_eq!(risen(true, 5), from(2));
+        assert_eq!(risen(true, 4), from(3));
+        assert_eq!(risen(true, 3), from(4));
+        assert_eq!(risen(false, 3), from(1));
     }
 
     #[test]
