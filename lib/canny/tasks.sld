@@ -39,6 +39,8 @@
           ;; For libraries of other ways to wait.
           %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock %uninterrupted
           %describe-waits! %observe!
+          %call-standby! %spawn-standby %end-task %foreign-end
+          %set-abandon!
           %set-interrupter! %raise-if-interrupted
           ;; For those who look at tasks.
           %all-tasks %task-number %task-label %task-continuation %task-waits? %task-waits-for
@@ -57,7 +59,7 @@
 
     (define-record-type task
       (new-task %lock continuation parameters lane account waiter cancelled interruptions future number
-                name waits-for since interrupter expired)
+                name waits-for since interrupter expired scope entry abandon)
       task?
       (%lock task-lock)
       (continuation task-continuation set-task-continuation!)
@@ -78,11 +80,16 @@
       ;; #f, or what ends an operation that the task is in the middle of and that is no wait.
       (interrupter task-interrupter set-task-interrupter!)
       ;; Whether it is cancelled since its time is over.
-      (expired task-expired set-task-expired!))
+      (expired task-expired set-task-expired!)
+      ;; The scope whose task it is, or #f, and its entry there.
+      (scope task-scope)
+      (entry task-entry set-task-entry!)
+      ;; #f, or what is called with the object when a failure ends the task, in the task.
+      (abandon task-abandon %set-abandon!))
 
-    (define (make-task continuation parameters lane account future name)
+    (define (make-task continuation parameters lane account future name scope)
       (new-task #f continuation parameters lane account #f #f '() future (%new-task-number) name
-                #f #f #f #f))
+                #f #f #f #f scope #f #f))
 
     ;; The state is `pending`, `value` or `error`.  The queue, #f until somebody waits, has entries of waiters, and ones whose
     ;; tag is a procedure to be called.
@@ -104,7 +111,7 @@
 
     ;; The task of the main program, made when this library is loaded.
     (define main-task
-      (make-task #f '() (%worker) 0 (make-future) 'main))
+      (make-task #f '() (%worker) 0 (make-future) 'main #f))
 
     (define (current-task)
       (%current-task))
@@ -172,6 +179,15 @@
           (begin
             (set-waiter-value! waiter value)
             (%make-ready! waiter #f)
+            #t)
+          #f))
+
+    ;; The same, for this worker, when nothing else is ready there: nobody is woken for it.
+    (define (%call-standby! waiter value)
+      (if (%claim! waiter)
+          (begin
+            (set-waiter-value! waiter value)
+            (%hand-over! waiter)
             #t)
           #f))
 
@@ -489,18 +505,27 @@
       (set-task-expired! task #t)
       (cancel! task))
 
+    ;; A task without a scope that runs on this worker when nothing else is ready there.
+    (define (%spawn-standby thunk name)
+      (new-task-with thunk name #f #f (%child-account) %hand-over!))
+
     (define (start-task thunk name lane scope)
       (start-task-for-account thunk name lane scope (%child-account)))
 
     (define (start-task-for-account thunk name lane scope account)
-      (let* ((task (make-task #f (%parameters) lane account (make-future) name))
-             (entry (and scope (make-entry task #f)))
+      (new-task-with thunk name lane scope account (lambda (waiter) (%make-ready! waiter #f))))
+
+    ;; `begin!` gives its waiter to the workers.
+    (define (new-task-with thunk name lane scope account begin!)
+      (let* ((task (make-task #f (%parameters) lane account (make-future) name scope))
              (waiter (make-waiter #t task #f)))
-        (set-task-continuation! task (lambda () (run-task task thunk scope entry)))
+        (set-task-continuation! task (lambda () (run-task task thunk)))
+        (if scope
+            (set-task-entry! task (make-entry task #f)))
         (%task-counted! 1)
         (if scope
-            (enter-scope! scope task entry))
-        (%make-ready! waiter #f)
+            (enter-scope! scope task (task-entry task)))
+        (begin! waiter)
         task))
 
     (define-syntax start
@@ -509,39 +534,73 @@
          (spawn (lambda () expression0 expression ...)))))
 
     ;; What a task raises is given to its future by the handlers around everything: when the winders are run, the frames
-    ;; of the raise have been noted.
-    (define (run-task task thunk scope entry)
-      (let* ((future (task-future task))
-             (failure
-              (call-with-escape-continuation
-               (lambda (return)
-                 (with-exception-handler
-                   (lambda (object)
-                     (%note-task! object (task-name* task))
-                     (return (list object)))
-                   (lambda ()
-                     (if (is-cancelled? task)
-                         (raise-cancelled))
-                     (let ((value (thunk)))
-                       ;; It has ended: nothing of what follows may be left out.
-                       (%with-lock task
-                         (set-task-cancelled! task 'told))
-                       (settle! future 'value value)
-                       #f)))))))
-        (if failure
+    ;; of the raise have been noted.  A continuation of the task goes on in whatever task calls it: so another one may come
+    ;; to the end of these frames, and it is that one that ends then.
+    (define (run-task task thunk)
+      (%end-task
+       (call-with-escape-continuation
+        (lambda (return)
+          (with-exception-handler
+            (lambda (object)
+              (%note-task! object (task-name* (%current-task)))
+              (if (eq? (%current-task) task)
+                  (return (list object))
+                  ;; What it would escape from need not be below: a before procedure may have raised on the way.
+                  (begin
+                    (%rewind '())
+                    (%end-task (list object)))))
+            (lambda ()
+              (if (is-cancelled? task)
+                  (raise-cancelled))
+              (let ((value (thunk)))
+                (if (eq? (%current-task) task)
+                    (begin
+                      ;; It has ended: nothing of what follows may be left out.
+                      (%with-lock task
+                        (set-task-cancelled! task 'told))
+                      (settle! (task-future task) 'value value)
+                      #f)
+                    (list (%foreign-end task))))))))))
+
+    ;; What is raised in a task that has come to the end of another one, by a continuation of that.  To end with its value would
+    ;; be to lose silently what the task itself had still to do.
+    (define (%foreign-end task)
+      (%make-condition 'error
+                       (string-append "a continuation of " (%task-label task)
+                                      " was called in another task, which has come to the end of that one"
+                                      " and has no value of its own")
+                       '() #f))
+
+    ;; Ends the current task; `failure` is a list of what it has raised, or #f if its future is settled.
+    (define (%end-task failure)
+      (let* ((task (%current-task))
+             (abandon (and failure (task-abandon task))))
+        ;; The end of the program is not here.  There are no handlers any more, so that it is reported.
+        (if (and failure (eq? task main-task))
+            (raise (car failure)))
+        (if abandon
             (begin
-              (if (or scope (cancelled-error? (car failure)))
-                  (settle! future 'error (car failure))
-                  (%uninterrupted (settle-failure! future (car failure))))
-              (if (and scope (not (ends-as-cancelled? task (car failure))))
-                  (scope-failed! scope (car failure))))))
-      (if scope
-          (leave-scope! scope entry))
-      (%close-account! (task-account task) #f)
-      (%uninterrupted (report-lost-failures))
-      (%set-current-task! #f)
-      (%task-counted! -1)
-      (%serve))
+              (%set-abandon! task #f)
+              (abandon (car failure))
+              (settle! (task-future task) 'value #f))
+            (if failure
+                (fail-task! task (car failure))))
+        (if (task-scope task)
+            (leave-scope! (task-scope task) (task-entry task)))
+        (%close-account! (task-account task) #f)
+        (%uninterrupted (report-lost-failures))
+        (%set-current-task! #f)
+        (%task-counted! -1)
+        (%serve)))
+
+    (define (fail-task! task object)
+      (let ((future (task-future task))
+            (scope (task-scope task)))
+        (if (or scope (cancelled-error? object))
+            (settle! future 'error object)
+            (%uninterrupted (settle-failure! future object)))
+        (if (and scope (not (ends-as-cancelled? task object)))
+            (scope-failed! scope object))))
 
     ;; Whether a task raises that because it was cancelled, which is no failure of its scope.
     (define (ends-as-cancelled? task object)
@@ -777,6 +836,14 @@
           (cons (car scopes) (add-scope scope (cdr scopes)))))
 
     (define (enter-body! scope)
+      (let ((owner (scope-owner scope)))
+        (if (and owner (not (eq? owner (%current-task))))
+            (raise
+             (%make-condition 'error
+                              (string-append
+                               "a continuation from the body of with-tasks was called in another task than "
+                               (%task-label owner))
+                              '() 'with-tasks))))
       (set-scope-owner! scope (%current-task))
       (set-scope-body! scope #t))
 

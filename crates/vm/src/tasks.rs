@@ -239,8 +239,8 @@ impl Thread {
         Ok(())
     }
 
-    /// Makes a waiter that was claimed what this worker takes up next, as soon as what runs there waits. If that does not
-    /// happen for long others have it.
+    /// Makes a waiter that was claimed stand by on this worker: it is taken up when what runs there waits and nothing else is
+    /// ready. If that does not happen for long others have it.
     pub fn hand_over(&mut self, waiter: Value) -> Result<(), Raise> {
         let lane = self.lane_of(waiter)?;
         let worker = self.worker;
@@ -250,6 +250,23 @@ impl Thread {
             _ => pool.push(worker, lane, waiter.bits()),
         }
         Ok(())
+    }
+
+    /// What runs here begins with the next of several things that it does one after the other, and that many wait to be begun.
+    /// Gives a number for [`Thread::shall_step_aside`].
+    pub fn begin_step(&mut self, behind: usize) -> i64 {
+        let worker = self.worker.unwrap_or(WorkerId::MAIN);
+        let item = self.tasks().pool.begin_step(worker, behind);
+        step_number(worker, item)
+    }
+
+    /// Whether a task that ends such a step had better make way for others: it was away since the step began, so that others do the
+    /// same meanwhile, or somebody waits.
+    pub fn shall_step_aside(&mut self, step: i64) -> bool {
+        let worker = self.worker.unwrap_or(WorkerId::MAIN);
+        let item = step >> WORKER_BITS;
+        step != step_number(worker, item as u64)
+            || self.tasks().pool.shall_step_aside(worker, item as u64)
     }
 
     fn lane_of(&mut self, waiter: Value) -> Result<Lane, Raise> {
@@ -428,6 +445,14 @@ impl Thread {
     pub fn disarm_ticket(&mut self, ticket: u64) {
         self.tasks().pool.disarm(Ticket::with_number(ticket));
     }
+}
+
+/// Bits of a number of a step that say which worker it is on.
+const WORKER_BITS: u32 = 12;
+
+/// A number that fits into a fixnum; items are so many only after centuries.
+fn step_number(worker: WorkerId, item: u64) -> i64 {
+    (item << WORKER_BITS) as i64 | worker.index() as i64
 }
 
 fn trace_sink() -> TraceSink {

@@ -9,18 +9,21 @@
 ;;; one whose status is 200.  It runs in a task, on any thread of the pool, and may wait for whatever it likes.
 ;;;
 ;;; How requests come to handlers.  The connections are the machine's: one that has no request has no task.  Some tasks, the
-;;; *servers*, take the next request, answer it and take another one.  One of them waits when there is none; another one, on
-;;; *standby*, is handed to the thread of who takes a request, to run there as soon as the handler waits, and elsewhere if it
-;;; computes for long.  So a handler that does not wait costs no switch of tasks, and one that does holds up nobody.
+;;; *servers*, take the next request, answer it and take another one.  One of them waits when there is none.  Another one is
+;;; *called* by who takes a request, to stand by on the same worker: it runs there as soon as the handler waits, or has
+;;; used up its slice.  So a handler that does not wait costs no switch of tasks, and one that does holds up nobody.
 ;;;
-;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so; handlers need not know.  Each of its
-;;; streams is a request like any other.
+;;; A task that was away in the middle of a request, since its handler waited or was made to give way, looks for no other
+;;; request afterwards: the one that was called meanwhile does.  It becomes a *spare*, to be called later.  So there are as
+;;; many servers as requests were begun and not answered, one for each worker and one that waits.
 ;;;
-;;; | state of `standby` | there is |
+;;; | `called` of a worker | there is |
 ;;; |---|---|
 ;;; | #f | nobody on standby |
-;;; | a waiter | a task that waits to be called |
-;;; | `called` | a task that will look for requests as soon as a thread takes it up |
+;;; | #t | a task that will look for requests as soon as a worker takes it up |
+
+;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so; handlers need not know.  Each of its
+;;; streams is a request like any other.
 
 (define-library (canny web server)
   (export run-server start-server server? server-addresses server-statistics server-running?
@@ -42,9 +45,11 @@
   (begin
 
     (define-record-type server
-      (make-server standby machine listeners handler on-error memory-limit log metrics done)
+      (make-server spares called machine listeners handler on-error memory-limit log metrics done)
       server?
-      (standby standby set-standby!)
+      (spares server-spares)
+      ;; For each worker whether somebody was called there, in a vector.
+      (called server-called)
       (machine server-machine)
       (listeners server-listeners)
       (handler server-handler)
@@ -59,21 +64,47 @@
       (done server-done))
 
     ;; The field of the record, for who compares and swaps.
-    (define standby-field 0)
+    (define spares-field 0)
+
+    ;; A task that may be called, and those below it.
+    (define-record-type spare
+      (make-spare waiter depth next)
+      spare?
+      (waiter spare-waiter set-spare-waiter!)
+      (depth spare-depth set-spare-depth!)
+      (next spare-next set-spare-next!))
+
+    ;; More are not kept.
+    (define spares-max 32)
+
+    ;; Workers whose numbers differ by a multiple of this share a place in `called`.
+    (define places 64)
 
     ;; Tasks that serve.
 
     ;; Sees to it that somebody looks for requests when what is handled now waits.
     (define (call-standby! server)
-      (let ((now (standby server)))
-        (if (not (eq? now 'called))
-            (if (eq? now (%compare-and-swap! server standby-field now 'called))
-                (if now
-                    (if (%claim! now) (%hand-over! now))
-                    (start-serving server))))))
+      (let ((called (server-called server))
+            (place (bitwise-and (%worker) (- places 1))))
+        (if (not (vector-ref called place))
+            (begin
+              (vector-set! called place #t)
+              (call-spare! server called place)))))
+
+    (define (call-spare! server called place)
+      (let ((spare (server-spares server)))
+        (cond ((not spare)
+               (guard (object (#t
+                               (vector-set! called place #f)
+                               (raise object)))
+                 (%spawn-standby (lambda () (serve server place)) 'server)))
+              ((and (eq? spare
+                         (%compare-and-swap! server spares-field spare (spare-next spare)))
+                    (%call-standby! (spare-waiter spare) place)))
+              (else (call-spare! server called place)))))
 
     (define (start-serving server)
-      (without-scope (spawn (lambda () (serve server)) #:name 'server)))
+      (without-scope (spawn (lambda () (serve server #f)) #:name 'server)))
 
     ;; The account of what serves: it is not stopped for what others have used. Each request has an account of its own.
     (define exempt 4294967295)
@@ -89,20 +120,42 @@
       (guard (object ((out-of-memory? object) #f))
         (thunk)))
 
-    ;; Waits to be called; #f if somebody is on standby already.
+    ;; Waits to be called; gives the place, or #f if there are enough spares.
     (define (stand-by server)
-      (not (eq? 'enough
-                (%park 'standby
-                       (lambda (waiter)
-                         (if (eq? #f (%compare-and-swap! server standby-field #f waiter))
-                             #f
-                             'enough))))))
+      (let* ((spare (make-spare #f 0 #f))
+             (place
+              (%park 'standby
+                     (lambda (waiter)
+                       (set-spare-waiter! spare waiter)
+                       (add-spare! server spare)))))
+        (and (fixnum? place) place)))
+
+    ;; #f, or `enough`.
+    (define (add-spare! server spare)
+      (let* ((next (server-spares server))
+             (depth (if next (+ (spare-depth next) 1) 1)))
+        (set-spare-next! spare next)
+        (set-spare-depth! spare depth)
+        (cond ((> depth spares-max) 'enough)
+              ((eq? next (%compare-and-swap! server spares-field next spare)) #f)
+              (else (add-spare! server spare)))))
+
+    ;; The task that was called at a place looks for requests from now on.
+    (define (begin-to-look! server place)
+      (if place
+          (vector-set! (server-called server) place #f)))
 
     ;; Serves until there is enough of those who do.
-    (define (serve server)
-      (set-standby! server #f)
+    (define (serve server place)
+      (begin-to-look! server place)
       (%set-account! exempt)
-      (let ((present (make-present #f #f)))
+      (let ((present (make-present #f #f (%current-task))))
+        (%set-abandon! (%current-task)
+                       (lambda (object)
+                         (let ((request (present-request present)))
+                           (if request
+                               (fail server request object)
+                               (report-loss object)))))
         (let again ()
           (let ((outcome
                  (call-with-escape-continuation
@@ -110,9 +163,12 @@
                     (with-exception-handler
                       (lambda (object)
                         (let ((request (present-request present)))
-                          ;; What the request has used is no reason to be stopped in its answer.
-                          (finish-account)
-                          (cond (request (escape (lambda () (fail server request object))))
+                         ;; What the request has used is no reason to be stopped in its answer.
+                         (if (eq? (%current-task) (present-task present))
+                             (finish-account))
+                         (cond ((not (eq? (%current-task) (present-task present)))
+                                (%end-task (list object)))
+                               (request (escape (lambda () (fail server request object))))
                                 ;; Somebody else has used up the memory.
                                 ((out-of-memory? object) (escape void))
                                 (else (raise object)))))
@@ -127,12 +183,19 @@
       (and (error-object? object)
            (eq? 'memory (condition-kind object))))
 
-    ;; What a task that serves is at.
+    ;; What a task that serves is at; the machine's number of it tells whether the task was away in between.
     (define-record-type present
-      (make-present request started)
+      (make-present request step task)
       present?
       (request present-request set-present-request!)
-      (started present-started))
+      (step present-step)
+      (task present-task))
+
+    ;; A continuation of a handler, or of another task, may be called by a handler in another task: that one's request is the one that
+    ;; cannot be answered then, since what would have answered it is gone.
+    (define (check-mine present)
+      (if (not (eq? (%current-task) (present-task present)))
+          (%end-task (list (%foreign-end (present-task present))))))
 
     (define (serve-requests server present)
       (let ((machine (server-machine server))
@@ -140,10 +203,11 @@
         (let loop ()
           (let ((request (%http-next! machine %request-type present)))
             (cond ((eq? request #t)
-                   (if (stand-by server)
-                       (begin
-                         (set-standby! server #f)
-                         (loop))))
+                   (let ((place (stand-by server)))
+                     (if place
+                         (begin
+                           (begin-to-look! server place)
+                           (loop)))))
                   (request
                    (call-standby! server)
                    (%set-account! (%new-account (server-memory-limit server)))
@@ -153,6 +217,7 @@
                          (%set-request-body! request body)
                          (handle handler request body)
                          (close-quietly body)))
+                   (check-mine present)
                    (set-present-request! present #f)
                    (finish-account)
                    (loop))
@@ -336,17 +401,20 @@
            #t))
 
     (define (report server request object)
+      (write-error (string-append (symbol->string (request-method request)) " "
+                                  (request-target request))
+                   object))
+
+    (define (write-error what object)
       (let ((port (current-error-port)))
-        (write-string (string-append "canny: "
-                                     (symbol->string (request-method request))
-                                     " "
-                                     (request-target request)
-                                     ": "
-                                     (condition->string object)
-                                     (%place-text object)
-                                     "\n")
+        (write-string (string-append "canny: " what ": " (condition->string object)
+                                     (%place-text object) "\n")
                       port)
         (flush-output-port port)))
+
+    ;; What a task that served has failed with, between two requests.
+    (define (report-loss object)
+      (write-error "a task of the server" object))
 
     (define (plain-failure request object)
       (if (handler-timeout-error? object)
@@ -529,9 +597,8 @@
                                max-unsent-bytes max-unsent-bytes-per-connection)))
              (registry (if (eq? metrics #t) default-registry metrics))
              (handler (if handler-timeout (limited handler handler-timeout) handler))
-             (server (make-server 'called machine listeners handler on-error handler-memory-limit #f
-                                  registry
-                                  (make-future))))
+             (server (make-server #f (make-vector places #f) machine listeners handler on-error
+                                  handler-memory-limit #f registry (make-future))))
         (if access-log
             (call-or-undo
              (lambda () (set-server-log! server (start-log-writer machine access-log)))
@@ -554,7 +621,10 @@
            (lambda ()
              (sleep 1)
              (%http-sweep! machine)
-             (if (%http-deserted? machine) (start-serving server))
+             (if (%http-deserted? machine)
+                 (begin
+                   (vector-fill! (server-called server) #f)
+                   (start-serving server)))
              ;; Requests are refused until a collection finds that there is room again.
              (if (%heap-short?) (collect-garbage))
              (tell-trouble (%http-trouble! machine))))

@@ -38,7 +38,7 @@ rows! {
     "%claim!" (1) [] "record -> boolean" "Changes field 0 of a record from #f to #t as one step; #t to the one that did.";
     "%compare-and-swap!" (4) [] "record index any any -> any" "Stores the last object in a field if that holds the one before it, as one step; what the field held.";
     "%make-ready!" (2) [] "record boolean -> unspecified" "Hands a claimed waiter to the workers, behind all others if the flag says so.";
-    "%hand-over!" (1) [] "record -> unspecified" "Makes a claimed waiter the next one of this worker: nobody else is woken for it.";
+    "%hand-over!" (1) [] "record -> unspecified" "Makes a claimed waiter stand by on this worker, for when nothing else is ready there: nobody is woken for it.";
     "%serve" (0) [NEVER_RETURNS] "-> never" "Drops what the thread runs, and serves tasks from then on.";
     "%preempted-in-library?" (0) [NEVER_RAISES] "-> boolean" "Whether the preempt procedure was called in the middle of a procedure of the standard library; asked once.";
     "%preempt-all!" (0) [] "-> unspecified" "Has every worker that runs a task run the preempt procedure soon.";
