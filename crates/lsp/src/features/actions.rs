@@ -114,8 +114,7 @@ pub fn actions(
 
 /// Libraries that would give an unbound name a meaning.
 fn importable(one: &Diagnostic, catalog: &Catalog) -> Vec<String> {
-    let is_missing =
-        ["unbound-variable", "misspelt-keyword", "missing-import"].contains(&&*one.code);
+    let is_missing = ["unbound-variable", "misspelt-keyword", "missing-import"].contains(&one.code);
     if !is_missing {
         return Vec::new();
     }

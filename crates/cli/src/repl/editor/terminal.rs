@@ -131,10 +131,11 @@ pub fn reflows() -> bool {
     let begins = |name: &str, start: &str| {
         std::env::var_os(name).is_some_and(|value| value.to_string_lossy().starts_with(start))
     };
-    !is_set("XTERM_VERSION")
-        && !(is_set("STY") && !is_set("TMUX"))
-        && !begins("COLORTERM", "rxvt")
-        && !begins("TERM", "linux")
+    let cuts = is_set("XTERM_VERSION")
+        || begins("COLORTERM", "rxvt")
+        || begins("TERM", "linux")
+        || is_set("STY") && !is_set("TMUX");
+    !cuts
 }
 
 /// Writes a text; a terminal that went away is noticed by reading.
