@@ -90,7 +90,8 @@
     ;; Serves until there is enough of those who do.
     (define (serve server)
       (set-standby! server #f)
-      (let ((present (make-present #f #f)))
+      (let ((present (make-present #f (%current-task) server #f)))
+        (note-serving! present)
         (let again ()
           (let ((outcome
                  (call-with-escape-continuation
@@ -98,7 +99,8 @@
                     (with-exception-handler
                       (lambda (object)
                         (let ((request (present-request present)))
-                          (cond (request (escape (lambda () (fail server request object))))
+                          (cond ((eq? request 'cancelled) (escape #f))
+                                (request (escape (lambda () (fail server request object))))
                                 ;; Somebody else has used up the memory.
                                 ((out-of-memory? object) (escape void))
                                 (else (raise object)))))
@@ -106,19 +108,81 @@
             (if (procedure? outcome)
                 (begin
                   (outcome)
-                  (set-present-request! present #f)
-                  (again)))))))
+                  (if (leave! present (present-request present))
+                      (again))))))))
 
     (define (out-of-memory? object)
       (and (error-object? object)
            (eq? 'memory (condition-kind object))))
 
-    ;; What a task that serves is at.
+    ;; What a task that serves is at: #f, a request, or `cancelled` once it is to end because the client has gone.
     (define-record-type present
-      (make-present request started)
+      (make-present request task server suspect)
       present?
-      (request present-request set-present-request!)
-      (started present-started))
+      (request present-request)
+      (task present-task)
+      (server present-server)
+      ;; The request whose client seemed to have gone at the last look.
+      (suspect present-suspect set-present-suspect!))
+
+    ;; The field of the record, for who compares and swaps.
+    (define present-request-field 0)
+
+    ;; The task is done with a request; #f if it was cancelled for it, and is to serve no more.
+    (define (leave! present request)
+      (and (not (eq? request 'cancelled))
+           (eq? request (%compare-and-swap! present present-request-field request #f))))
+
+    ;; Clients that have gone.
+
+    ;; The tasks that serve, of all servers.
+    (define-record-type serving-tasks
+      (make-serving-tasks %lock presents)
+      serving-tasks?
+      (%lock serving-tasks-lock)
+      (presents presents set-presents!))
+
+    (define serving (make-serving-tasks #f '()))
+
+    (define (note-serving! present)
+      (let ((entry (list present)))
+        (%with-lock serving
+          (set-cdr! entry (presents serving))
+          (set-presents! serving entry))))
+
+    ;; Forgets the tasks that have ended.
+    (define (forget-ended!)
+      (let* ((all (presents serving))
+             (left (let loop ((rest all) (left '()))
+                     (cond ((null? rest) left)
+                           ((future-done? (present-task (car rest))) (loop (cdr rest) left))
+                           (else (loop (cdr rest) (cons (car rest) left)))))))
+        (%with-lock serving
+          (if (eq? all (presents serving))
+              (set-presents! serving left)))))
+
+    ;; Cancels the handlers of requests whose clients have gone, as was seen twice: a client that has only ended its own direction has
+    ;; until then to get its answer.
+    (define (cancel-abandoned! server)
+      (forget-ended!)
+      (for-each
+       (lambda (present)
+         (if (eq? server (present-server present))
+             (let ((request (present-request present)))
+               (cond ((not (abandoned? request)) (set-present-suspect! present #f))
+                     ((not (eq? request (present-suspect present)))
+                      (set-present-suspect! present request))
+                     ((eq? request
+                           (%compare-and-swap! present present-request-field request 'cancelled))
+                      (set-present-suspect! present #f)
+                      (%http-abort! request)
+                      (cancel! (present-task present)))))))
+       (presents serving)))
+
+    (define (abandoned? request)
+      (and (request? request)
+           (not (request-attribute request 'changes-protocol))
+           (%http-gone? request)))
 
     (define (serve-requests server present)
       (let ((machine (server-machine server))
@@ -138,8 +202,8 @@
                          (%set-request-body! request body)
                          (handle handler request body)
                          (close-quietly body)))
-                   (set-present-request! present #f)
-                   (loop))
+                   (if (leave! present request)
+                       (loop)))
                   (else
                    (%http-close-log! machine)
                    (if (server-metrics server)
@@ -267,6 +331,7 @@
       (check-argument 'run-server 1 procedure? "procedure of two ports" procedure)
       (if (equal? '(2 . 0) (request-version request))
           (error "a stream of HTTP/2 cannot change its protocol"))
+      (set-request-attribute! request 'changes-protocol #t)
       (let ((head (begin-response request 101 (cons '(connection . "upgrade") headers) #f #f)))
         (let ((ports (and head (%http-detach! request))))
           (if ports
@@ -450,7 +515,7 @@
                            (proxy-header 'x-forwarded-for)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (access-log #f) (access-log-format 'common) (metrics #f)
-                           (handler-timeout #f)
+                           (handler-timeout #f) (cancel-abandoned #t)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
       (option-check 'start-server "#:port" port-number? "a port number, at most 65535" port)
@@ -488,6 +553,7 @@
       (option-check 'start-server "#:handler-timeout"
                     (lambda (object) (or (not object) (seconds? object)))
                     "a number of seconds or #f" handler-timeout)
+      (option-check 'start-server "#:cancel-abandoned" boolean? "a boolean" cancel-abandoned)
       (check-access-log 'start-server access-log)
       (option-check 'start-server "#:metrics"
                     (lambda (object) (or (boolean? object) (registry? object)))
@@ -516,18 +582,20 @@
                                    (and tls (%tls-context-handle tls))))
                   listeners)
         (start-serving server)
-        (without-scope (spawn (lambda () (sweep server)) #:name 'server-timeouts))
+        (without-scope (spawn (lambda () (sweep server cancel-abandoned))
+                              #:name 'server-timeouts))
         server))
 
     ;; Ends what takes too long, once in a second. Where nobody looks for requests any more, since the memory did not suffice for
     ;; that, somebody else does.
-    (define (sweep server)
+    (define (sweep server cancels?)
       (let ((machine (server-machine server)))
         (let loop ()
           (despite-memory
            (lambda ()
              (sleep 1)
              (%http-sweep! machine)
+             (if cancels? (cancel-abandoned! server))
              (if (%http-deserted? machine) (start-serving server))
              (tell-trouble (%http-trouble! machine))))
           (if (not (future-done? (server-done server)))
