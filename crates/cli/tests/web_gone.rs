@@ -56,7 +56,11 @@ fn begin(address: &str, line: &str, more: &str) -> TcpStream {
 
 /// A request on a connection of its own.
 fn ask(address: &str, target: &str) -> String {
-    let stream = begin(address, &format!("GET {target}"), "Connection: close\r\n\r\n");
+    let stream = begin(
+        address,
+        &format!("GET {target}"),
+        "Connection: close\r\n\r\n",
+    );
     rest(stream)
 }
 
@@ -138,7 +142,12 @@ fn streams_that_are_reset_are_cancelled_and_others_of_the_connection_are_not() {
     let address = output.trim();
     let mut client = TcpStream::connect(address).expect("the server listens");
     let head = |path| {
-        block(&[(":method", "GET"), (":scheme", "http"), (":path", path), (":authority", "a")])
+        block(&[
+            (":method", "GET"),
+            (":scheme", "http"),
+            (":path", path),
+            (":authority", "a"),
+        ])
     };
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     bytes.extend(frame(4, 0, 0, &[]));
@@ -146,7 +155,9 @@ fn streams_that_are_reset_are_cancelled_and_others_of_the_connection_are_not() {
     bytes.extend(frame(1, 5, 3, &head("/stay")));
     client.write_all(&bytes).expect("it is sent");
     wait_for(address, "(wait begins)");
-    client.write_all(&frame(3, 0, 1, &8u32.to_be_bytes())).expect("it is sent");
+    client
+        .write_all(&frame(3, 0, 1, &8u32.to_be_bytes()))
+        .expect("it is sent");
     wait_for(address, "(wait is-left)");
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
@@ -156,7 +167,9 @@ fn streams_that_are_reset_are_cancelled_and_others_of_the_connection_are_not() {
         answer.extend_from_slice(&buffer[..count]);
     }
     // With the connection all of its streams go.
-    client.write_all(&frame(1, 5, 5, &head("/compute"))).expect("it is sent");
+    client
+        .write_all(&frame(1, 5, 5, &head("/compute")))
+        .expect("it is sent");
     wait_for(address, "(compute begins)");
     drop(client);
     wait_for(address, "(compute is-left)");

@@ -315,8 +315,15 @@ impl Server {
         let _ = rustix::net::sockopt::set_tcp_nodelay(&listener, true);
         rustix::io::ioctl_fionbio(&listener, true)?;
         let flags = EventFlags::IN | EventFlags::ET;
-        let system = self.system().ok_or_else(|| io::Error::other("the server has stopped"))?;
-        epoll::add(&system.epoll, &listener, EventData::new_u64(LISTENER), flags)?;
+        let system = self
+            .system()
+            .ok_or_else(|| io::Error::other("the server has stopped"))?;
+        epoll::add(
+            &system.epoll,
+            &listener,
+            EventData::new_u64(LISTENER),
+            flags,
+        )?;
         lock(&self.listeners).push((listener, tls));
         self.may_accept.store(true, Ordering::SeqCst);
         self.ring();

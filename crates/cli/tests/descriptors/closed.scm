@@ -1,10 +1,12 @@
 ;;; What is closed is closed at once: descriptors are counted before and after, while no collection happens. Started by
 ;;; crates/cli/tests/descriptors.rs in a directory of its own; prints what leaves descriptors open.
 
-(import (only (canny primitives) %gc-statistics) (scheme base) (scheme write) (scheme file) (canny fs) (canny io) (canny net)
+(import (only (canny primitives) %gc-statistics) (scheme base) (scheme write) (scheme file)
+        (canny fs) (canny io) (canny net)
         (canny process) (canny sqlite) (canny tasks) (canny compression) (canny files)
         (only (srfi 170) open-directory read-directory close-directory open-file)
-        (canny web client) (only (canny web middleware) answer-errors) (canny web message) (canny web server) (canny web websocket) (canny web events))
+        (canny web client) (only (canny web middleware) answer-errors) (canny web message)
+        (canny web server) (canny web websocket) (canny web events))
 
 (define (descriptors)
   (length (directory-list "/proc/self/fd" #:hidden #t)))
