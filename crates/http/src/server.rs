@@ -16,6 +16,7 @@
 mod attention;
 mod body;
 mod connection;
+mod gone;
 mod http2;
 mod journal;
 mod measurements;
@@ -202,8 +203,8 @@ struct Slots {
 #[derive(Debug)]
 pub struct Server {
     common: Arc<Common>,
-    epoll: OwnedFd,
-    bell: OwnedFd,
+    /// None once it has stopped and nobody waits for it.
+    system: Mutex<Option<Arc<System>>>,
     listeners: Mutex<Vec<(OwnedFd, Option<Arc<TlsContext>>)>>,
     /// Connections may be waiting to be accepted although the system will not say so again.
     may_accept: AtomicBool,
@@ -214,6 +215,19 @@ pub struct Server {
     /// Somebody waits until something happens.
     has_waiter: AtomicBool,
     attention: Attention,
+}
+
+/// What the system tells a server by. It becomes readable when [`Server::next`] should be tried again.
+#[derive(Debug)]
+pub struct System {
+    epoll: OwnedFd,
+    bell: OwnedFd,
+}
+
+impl AsFd for System {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
 }
 
 /// What accepting has met that concerns more than one connection.
@@ -270,8 +284,7 @@ impl Server {
                 unsent: AtomicUsize::new(0),
                 unsent_peak: AtomicUsize::new(0),
             }),
-            epoll,
-            bell,
+            system: Mutex::new(Some(Arc::new(System { epoll, bell }))),
             listeners: Mutex::default(),
             may_accept: AtomicBool::new(false),
             trouble: Trouble::default(),
@@ -302,16 +315,33 @@ impl Server {
         let _ = rustix::net::sockopt::set_tcp_nodelay(&listener, true);
         rustix::io::ioctl_fionbio(&listener, true)?;
         let flags = EventFlags::IN | EventFlags::ET;
-        epoll::add(&self.epoll, &listener, EventData::new_u64(LISTENER), flags)?;
+        let system = self
+            .system()
+            .ok_or_else(|| io::Error::other("the server has stopped"))?;
+        epoll::add(
+            &system.epoll,
+            &listener,
+            EventData::new_u64(LISTENER),
+            flags,
+        )?;
         lock(&self.listeners).push((listener, tls));
         self.may_accept.store(true, Ordering::SeqCst);
         self.ring();
         Ok(())
     }
 
-    /// What becomes readable when [`Server::next`] should be tried again.
-    pub fn readiness(&self) -> BorrowedFd<'_> {
-        self.epoll.as_fd()
+    /// What becomes readable when [`Server::next`] should be tried again; none once it has stopped.
+    pub fn system(&self) -> Option<Arc<System>> {
+        lock(&self.system).clone()
+    }
+
+    /// Closes the descriptors of a server that has stopped. Whoever still waits for them is woken, and is to call this then.
+    pub fn release(&self) {
+        if self.has_waiter.load(Ordering::SeqCst) {
+            self.ring();
+        } else if self.has_stopped() {
+            lock(&self.system).take();
+        }
     }
 
     /// Whether the caller is now the one who waits for [`Server::readiness`]: one is enough.
@@ -349,7 +379,10 @@ impl Server {
     fn poll(&self) -> bool {
         let mut buffer = [const { MaybeUninit::<Event>::uninit() }; EVENTS_MAX];
         let nothing = rustix::event::Timespec::default();
-        let Ok((events, _)) = epoll::wait(&self.epoll, &mut buffer, Some(&nothing)) else {
+        let Some(system) = self.system() else {
+            return false;
+        };
+        let Ok((events, _)) = epoll::wait(&system.epoll, &mut buffer, Some(&nothing)) else {
             return false;
         };
         let mut accepts = self.may_accept.load(Ordering::Relaxed);
@@ -482,7 +515,10 @@ impl Server {
             .fetch_add(1, Ordering::Relaxed);
         let data = EventData::new_u64(connection.id());
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        if epoll::add(&self.epoll, connection.descriptor(), data, flags).is_err() {
+        let system = self.system();
+        let added =
+            system.map(|system| epoll::add(&system.epoll, connection.descriptor(), data, flags));
+        if !matches!(added, Some(Ok(()))) {
             self.close(&connection);
             return None;
         }
@@ -548,8 +584,10 @@ impl Server {
     }
 
     fn ring(&self) {
-        // It fails only when it was rung 2^64 times.
-        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        if let Some(system) = self.system() {
+            // It fails only when it was rung 2^64 times.
+            let _ = rustix::io::write(&system.bell, &1u64.to_ne_bytes());
+        }
     }
 
     /// Has those who wait for requests look again.
@@ -656,7 +694,9 @@ impl Server {
         let connection = self.find(id)?;
         connection.detach(serial)?;
         // It is counted until its handles are closed, but not looked at any more.
-        let _ = epoll::delete(&self.epoll, connection.descriptor());
+        if let Some(system) = self.system() {
+            let _ = epoll::delete(&system.epoll, connection.descriptor());
+        }
         lock(&self.slots).remove(id);
         self.connections.fetch_sub(1, Ordering::SeqCst);
         Some(body::whole(connection))
@@ -672,7 +712,10 @@ impl Server {
             let answered = http2.abort(&connection, serial);
             self.attend(&connection, answered);
         } else if connection.is_at(serial) {
-            connection.decide(Outcome::Aborted);
+            connection.decide(match self.is_gone(id, serial) {
+                true => Outcome::ClientGone,
+                false => Outcome::Aborted,
+            });
             self.close(&connection);
         }
     }
@@ -757,8 +800,11 @@ impl Server {
         self.accept(&mut queued);
         lock(&self.ready).extend(queued);
         self.common.is_stopping.store(true, Ordering::SeqCst);
+        let system = self.system();
         for (listener, _) in lock(&self.listeners).drain(..) {
-            let _ = epoll::delete(&self.epoll, &listener);
+            if let Some(system) = &system {
+                let _ = epoll::delete(&system.epoll, &listener);
+            }
         }
         self.sweep();
         self.ring();

@@ -149,13 +149,14 @@
     (define (serve server place)
       (begin-to-look! server place)
       (%set-account! exempt)
-      (let ((present (make-present #f #f (%current-task))))
+      (let ((present (make-present #f #f (%current-task) server #f)))
+        (note-serving! present)
         (%set-abandon! (%current-task)
                        (lambda (object)
                          (let ((request (present-request present)))
-                           (if request
-                               (fail server request object)
-                               (report-loss object)))))
+                           (cond ((eq? request 'cancelled) #f)
+                                 (request (fail server request object))
+                                 (else (report-loss object))))))
         (let again ()
           (let ((outcome
                  (call-with-escape-continuation
@@ -163,12 +164,13 @@
                     (with-exception-handler
                       (lambda (object)
                         (let ((request (present-request present)))
-                         ;; What the request has used is no reason to be stopped in its answer.
-                         (if (eq? (%current-task) (present-task present))
-                             (finish-account))
-                         (cond ((not (eq? (%current-task) (present-task present)))
-                                (%end-task (list object)))
-                               (request (escape (lambda () (fail server request object))))
+                          ;; What the request has used is no reason to be stopped in its answer.
+                          (if (eq? (%current-task) (present-task present))
+                              (finish-account))
+                          (cond ((not (eq? (%current-task) (present-task present)))
+                                 (%end-task (list object)))
+                                ((eq? request 'cancelled) (escape #f))
+                                (request (escape (lambda () (fail server request object))))
                                 ;; Somebody else has used up the memory.
                                 ((out-of-memory? object) (escape void))
                                 (else (raise object)))))
@@ -176,20 +178,83 @@
             (if (procedure? outcome)
                 (begin
                   (outcome)
-                  (set-present-request! present #f)
-                  (again)))))))
+                  (if (leave! present (present-request present))
+                      (again))))))))
 
     (define (out-of-memory? object)
       (and (error-object? object)
            (eq? 'memory (condition-kind object))))
 
-    ;; What a task that serves is at; the machine's number of it tells whether the task was away in between.
+    ;; What a task that serves is at: #f, a request, or `cancelled` once it is to end because the client has gone.
     (define-record-type present
-      (make-present request step task)
+      (make-present request step task server suspect)
       present?
-      (request present-request set-present-request!)
+      (request present-request)
+      ;; The machine's number of the request tells whether the task was away in between.
       (step present-step)
-      (task present-task))
+      (task present-task)
+      (server present-server)
+      ;; The request whose client seemed to have gone at the last look.
+      (suspect present-suspect set-present-suspect!))
+
+    ;; The field of the record, for who compares and swaps.
+    (define present-request-field 0)
+
+    ;; The task is done with a request; #f if it was cancelled for it, and is to serve no more.
+    (define (leave! present request)
+      (and (not (eq? request 'cancelled))
+           (eq? request (%compare-and-swap! present present-request-field request #f))))
+
+    ;; Clients that have gone.
+
+    ;; The tasks that serve, of all servers.
+    (define-record-type serving-tasks
+      (make-serving-tasks %lock presents)
+      serving-tasks?
+      (%lock serving-tasks-lock)
+      (presents presents set-presents!))
+
+    (define serving (make-serving-tasks #f '()))
+
+    (define (note-serving! present)
+      (let ((entry (list present)))
+        (%with-lock serving
+          (set-cdr! entry (presents serving))
+          (set-presents! serving entry))))
+
+    ;; Forgets the tasks that have ended.
+    (define (forget-ended!)
+      (let* ((all (presents serving))
+             (left (let loop ((rest all) (left '()))
+                     (cond ((null? rest) left)
+                           ((future-done? (present-task (car rest))) (loop (cdr rest) left))
+                           (else (loop (cdr rest) (cons (car rest) left)))))))
+        (%with-lock serving
+          (if (eq? all (presents serving))
+              (set-presents! serving left)))))
+
+    ;; Cancels the handlers of requests whose clients have gone, as was seen twice: a client that has only ended its own direction has
+    ;; until then to get its answer.
+    (define (cancel-abandoned! server)
+      (forget-ended!)
+      (for-each
+       (lambda (present)
+         (if (eq? server (present-server present))
+             (let ((request (present-request present)))
+               (cond ((not (abandoned? request)) (set-present-suspect! present #f))
+                     ((not (eq? request (present-suspect present)))
+                      (set-present-suspect! present request))
+                     ((eq? request
+                           (%compare-and-swap! present present-request-field request 'cancelled))
+                      (set-present-suspect! present #f)
+                      (%http-abort! request)
+                      (cancel! (present-task present)))))))
+       (presents serving)))
+
+    (define (abandoned? request)
+      (and (request? request)
+           (not (request-attribute request 'changes-protocol))
+           (%http-gone? request)))
 
     ;; A continuation of a handler, or of another task, may be called by a handler in another task: that one's request is the one that
     ;; cannot be answered then, since what would have answered it is gone.
@@ -218,9 +283,9 @@
                          (handle handler request body)
                          (close-quietly body)))
                    (check-mine present)
-                   (set-present-request! present #f)
                    (finish-account)
-                   (loop))
+                   (if (leave! present request)
+                       (loop)))
                   (else
                    (%http-close-log! machine)
                    (if (server-metrics server)
@@ -354,6 +419,7 @@
       (check-argument 'run-server 1 procedure? "procedure of two ports" procedure)
       (if (equal? '(2 . 0) (request-version request))
           (error "a stream of HTTP/2 cannot change its protocol"))
+      (set-request-attribute! request 'changes-protocol #t)
       (let ((head (begin-response request 101 (cons '(connection . "upgrade") headers) #f #f)))
         (let ((ports (and head (%http-detach! request))))
           (if ports
@@ -541,7 +607,7 @@
                            (proxy-header 'x-forwarded-for)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (access-log #f) (access-log-format 'common) (metrics #f)
-                           (handler-timeout #f) (handler-memory-limit #f)
+                           (handler-timeout #f) (handler-memory-limit #f) (cancel-abandoned #t)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
       (option-check 'start-server "#:port" port-number? "a port number, at most 65535" port)
@@ -581,6 +647,7 @@
                     "a number of seconds or #f" handler-timeout)
       (option-check 'start-server "#:handler-memory-limit" limit? "a number of bytes or #f"
                     handler-memory-limit)
+      (option-check 'start-server "#:cancel-abandoned" boolean? "a boolean" cancel-abandoned)
       (check-access-log 'start-server access-log)
       (option-check 'start-server "#:metrics"
                     (lambda (object) (or (boolean? object) (registry? object)))
@@ -609,18 +676,20 @@
                                    (and tls (%tls-context-handle tls))))
                   listeners)
         (start-serving server)
-        (without-scope (spawn (lambda () (sweep server)) #:name 'server-timeouts))
+        (without-scope (spawn (lambda () (sweep server cancel-abandoned))
+                              #:name 'server-timeouts))
         server))
 
     ;; Ends what takes too long, once in a second. Where nobody looks for requests any more, since the memory did not suffice for
     ;; that, somebody else does.
-    (define (sweep server)
+    (define (sweep server cancels?)
       (let ((machine (server-machine server)))
         (let loop ()
           (despite-memory
            (lambda ()
              (sleep 1)
              (%http-sweep! machine)
+             (if cancels? (cancel-abandoned! server))
              (if (%http-deserted? machine)
                  (begin
                    (vector-fill! (server-called server) #f)

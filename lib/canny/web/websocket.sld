@@ -35,11 +35,13 @@
   (begin
 
     (define-record-type websocket
-      (%make-websocket input output mutex codec protocol compressed fragile torn code reason
-                       ended said-goodbye)
+      (%make-websocket input output client mutex codec protocol compressed fragile torn code
+                       reason ended said-goodbye)
       websocket?
       (input input)
       (output output)
+      ;; Whether this side has opened the connection.
+      (client client?)
       (mutex mutex)
       ;; Reads and makes frames, and has what is there of a message.
       (codec codec)
@@ -56,7 +58,7 @@
 
     ;; `agreed` is what `%websocket-codec` takes.
     (define (make-websocket input output client? max-bytes protocol agreed)
-      (%make-websocket input output (make-mutex) (%websocket-codec client? max-bytes agreed)
+      (%make-websocket input output client? (make-mutex) (%websocket-codec client? max-bytes agreed)
                        protocol (and agreed #t) (and agreed (>= agreed 512)) #f
                        #f "" #f #f))
 
@@ -173,7 +175,16 @@
       (%websocket-release! (codec socket))
       (set-code! socket (or code 1006))
       (set-reason! socket reason)
+      ;; That of a server is closed by who has called its procedure.
+      (if (client? socket)
+          (begin
+            (close-quietly (output socket))
+            (close-quietly (input socket))))
       (eof-object))
+
+    (define (close-quietly port)
+      (guard (object ((error-object? object) #f))
+        (close-port port)))
 
     (define (goodbye-bytes code reason)
       (if (= code 1005)

@@ -47,7 +47,10 @@ impl Server {
 
     /// Whether there is something to look at.
     fn has_something(&self) -> bool {
-        let mut descriptors = [PollFd::new(&self.epoll, PollFlags::IN)];
+        let Some(system) = self.system() else {
+            return false;
+        };
+        let mut descriptors = [PollFd::new(&system, PollFlags::IN)];
         let nothing = Timespec::default();
         !lock(&self.ready).is_empty()
             || poll(&mut descriptors, Some(&nothing)).is_ok_and(|count| count > 0)

@@ -131,7 +131,7 @@ pub(super) struct Connection {
     /// Something may have come that was not read: set by events and by reads that were filled, cleared before each read.
     may_have_input: AtomicBool,
     /// The other side has ended its direction, or everything.
-    has_ended: AtomicBool,
+    pub(super) has_ended: AtomicBool,
     /// When what it is at takes too long, in milliseconds of [`clock`]; 0 is never.
     deadline: AtomicU64,
     has_expired: AtomicBool,

@@ -77,7 +77,7 @@ enum Protocol {
     Ended,
 }
 
-struct Inner {
+pub(super) struct Inner {
     protocol: Protocol,
     pipe: PipeEnd,
     /// The request after the one that was given out.
@@ -106,7 +106,7 @@ struct Inner {
 
 /// What belongs to a connection that speaks HTTP/2.
 pub(super) struct Http2 {
-    inner: Mutex<Inner>,
+    pub(super) inner: Mutex<Inner>,
 }
 
 /// What came of answering.
@@ -318,7 +318,7 @@ impl Http2 {
 }
 
 impl Inner {
-    fn is_ended(&self) -> bool {
+    pub(super) fn is_ended(&self) -> bool {
         matches!(self.protocol, Protocol::Ended)
     }
 
@@ -336,7 +336,7 @@ impl Inner {
     }
 
     /// The exchange of a request that somebody handles.
-    fn handled(&mut self, serial: u32) -> Option<&mut Exchange> {
+    pub(super) fn handled(&mut self, serial: u32) -> Option<&mut Exchange> {
         let exchange = self.exchanges.get_mut(&serial)?;
         Some(&mut **exchange).filter(|exchange| !exchange.is_complete)
     }

@@ -382,3 +382,37 @@ fn who_ends_within_a_body_is_answered_all_the_same() {
         assert!(bench.until_the_end(client).ends_with("short"));
     }
 }
+
+#[test]
+fn clients_that_go_are_noticed_while_their_requests_are_handled() {
+    let mut bench = usual();
+    let mut client = bench.client();
+    client.write_all(GET).unwrap();
+    let (request, _) = bench.next();
+    let (id, serial) = (request.id, request.serial);
+    assert!(!bench.server.is_gone(id, serial));
+    drop(client);
+    while !bench.server.is_gone(id, serial) {
+        assert!(bench.server.next(&mut bench.scratch).is_none());
+    }
+    bench.server.abort(id, serial);
+    assert!(!bench.respond(&request, "to nobody"));
+    assert_eq!(bench.server.statistics().connections, 0);
+    assert!(bench.server.is_gone(id, serial));
+}
+
+#[test]
+fn a_server_that_has_stopped_has_no_descriptors() {
+    let mut bench = usual();
+    assert!(bench.server.begin_to_wait());
+    bench.server.stop();
+    assert!(bench.server.has_stopped());
+    // Whoever waits is woken first.
+    bench.server.release();
+    assert!(bench.server.system().is_some());
+    bench.server.end_waiting();
+    bench.server.release();
+    assert!(bench.server.system().is_none());
+    assert!(bench.server.next(&mut bench.scratch).is_none());
+    assert!(!bench.server.is_deserted());
+}

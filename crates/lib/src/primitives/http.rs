@@ -8,6 +8,7 @@ mod observations;
 mod responses;
 
 use std::cell::RefCell;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +50,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         let (server, request) = request(thread, call)?;
         server.abort(request.id, request.serial);
         Ok(Value::UNSPECIFIED)
+    };
+    "%http-gone?" => |thread, call: Call| {
+        let (server, request) = request(thread, call)?;
+        Ok(Value::boolean(server.is_gone(request.id, request.serial)))
     };
     "%http-fault" => |thread, call: Call| {
         let (server, request) = request(thread, call)?;
@@ -316,7 +321,10 @@ fn listen(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// Waits until something happens at a server.
 fn wait_for(server: &Server, wait: Wait<'_>) -> Result<(), IoError> {
-    let interest = Interest::Readable(server.readiness());
+    let Some(system) = server.system() else {
+        return Ok(());
+    };
+    let interest = Interest::Readable(system.as_fd());
     match canny_sched::wait(&[interest], wait.deadline(), wait.interrupt()) {
         Wake::Ready(_) | Wake::TimedOut => Ok(()),
         Wake::Interrupted => Err(IoError::Interrupted),
@@ -369,6 +377,7 @@ fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             return made;
         }
         if server.has_stopped() {
+            server.release();
             SCRATCH.set(Some(scratch));
             return Ok(Value::FALSE);
         }

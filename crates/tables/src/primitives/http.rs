@@ -23,6 +23,7 @@ rows! {
     "%http-body" (1) [] "any -> port" "The port from which a request's body is read.";
     "%http-detach!" (1) [] "any -> any" "The two ports of a request's connection, which is no more the server's; #f if it has ended.";
     "%http-abort!" (1) [] "any -> unspecified" "Ends the connection of a request.";
+    "%http-gone?" (1) [] "any -> boolean" "Whether the client of a request has gone, or the request is over.";
     "%http-fault" (1) [] "any -> any" "The status to answer with because of the body, or #f.";
     "%http-begun?" (1) [] "any -> boolean" "Whether a response was begun, or is of no use any more.";
     "%http-peer" (1) [] "any -> any" "The address of who made a request, or #f.";

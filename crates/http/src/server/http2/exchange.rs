@@ -20,7 +20,7 @@ const DISCARD_MAX: usize = 256 * 1024;
 
 /// Wakes who waits for a stream.
 #[derive(Debug, Default)]
-pub(super) struct Signal(pub(super) Arc<Notice>);
+pub(in crate::server) struct Signal(pub(super) Arc<Notice>);
 
 impl Wake for Signal {
     fn wake(self: Arc<Self>) {
@@ -28,7 +28,7 @@ impl Wake for Signal {
     }
 }
 
-pub(super) struct Exchange {
+pub(in crate::server) struct Exchange {
     respond: SendResponse<Bytes>,
     /// Where the body of the response goes, when its head is out and there is one.
     pub(super) send: Option<SendStream<Bytes>>,
@@ -98,7 +98,7 @@ impl Exchange {
     }
 
     /// Who waits for the stream waits for this.
-    pub(super) fn signal(&mut self) -> Arc<Signal> {
+    pub(in crate::server) fn signal(&mut self) -> Arc<Signal> {
         self.signal.get_or_insert_default().clone()
     }
 
@@ -255,6 +255,16 @@ impl Exchange {
             Some(send) => send.send_reset(reason),
             None => self.respond.send_reset(reason),
         }
+    }
+
+    /// Whether the client has given the stream up.
+    pub(in crate::server) fn is_reset(&mut self, context: &mut Context<'_>) -> bool {
+        let reset = match &mut self.send {
+            Some(send) => send.poll_reset(context),
+            None if self.has_begun => return false,
+            None => self.respond.poll_reset(context),
+        };
+        reset.is_ready()
     }
 
     /// Wakes who waits for it, to find that it has ended.

@@ -1,0 +1,45 @@
+//! Clients that have gone while their requests are handled.
+//!
+//! A connection over which nothing can come any more says so by an event; so does one whose client has ended only its own direction, and
+//! may still read. The two cannot be told apart before something is written, so that whoever asks waits a while between two looks.
+
+use std::sync::atomic::Ordering;
+use std::task::{Context, Waker};
+
+use super::connection::Connection;
+use super::http2::Http2;
+use super::{Server, lock};
+
+impl Server {
+    /// Whether the client of a request has gone, or the request is over.
+    pub fn is_gone(&self, id: u64, serial: u32) -> bool {
+        let Some(connection) = self.find(id) else {
+            return true;
+        };
+        match connection.http2() {
+            Some(http2) => http2.is_gone(serial),
+            None => connection.is_gone(serial),
+        }
+    }
+}
+
+impl Connection {
+    fn is_gone(&self, serial: u32) -> bool {
+        self.has_ended.load(Ordering::SeqCst) && self.is_at(serial)
+    }
+}
+
+impl Http2 {
+    fn is_gone(&self, serial: u32) -> bool {
+        let mut inner = lock(&self.inner);
+        if inner.is_ended() {
+            return true;
+        }
+        let Some(exchange) = inner.handled(serial) else {
+            return true;
+        };
+        // Whoever waits for the stream is woken by this as before.
+        let signal = Waker::from(exchange.signal());
+        exchange.is_reset(&mut Context::from_waker(&signal))
+    }
+}
