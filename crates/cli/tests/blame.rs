@@ -72,3 +72,39 @@ fn procedures_of_the_program_are_blamed_by_their_names() {
         .exits_with(70)
         .complains("tokenize: called with 1 argument");
 }
+
+#[test]
+fn macros_that_nobody_knows_are_not_blamed() {
+    let library = "(define-library (mine)
+  (export outer)
+  (import (scheme base))
+  (begin
+    (define-syntax outer (syntax-rules () ((_ x ...) (inner x ...))))
+    (define-syntax inner (syntax-rules () ((_ x) x)))))";
+    for (text, message) in [
+        (
+            "(import (srfi 26)) (cut)",
+            "no rule of the macro `cut` matches",
+        ),
+        (
+            "(import (scheme base) (mine)) (outer 1 2)",
+            "no rule of the macro `outer` matches",
+        ),
+        // Those of the program are.
+        (
+            "(import (scheme base))
+             (define-syntax outer (syntax-rules () ((_ x ...) (inner x ...))))
+             (define-syntax inner (syntax-rules () ((_ x) x)))
+             (outer 1 2)",
+            "no rule of the macro `inner` matches",
+        ),
+    ] {
+        let outcome = canny(&["program.scm"])
+            .file("program.scm", text)
+            .file("mine.sld", library)
+            .run()
+            .exits_with(65)
+            .complains(message);
+        assert!(!outcome.errors.contains("clauses"), "{outcome:#?}");
+    }
+}

@@ -28,6 +28,8 @@ pub(crate) struct Macro {
     /// The scope of its definition: what the identifiers it inserts are looked up in.
     pub scope: ScopeId,
     pub transformer: Transformer,
+    /// A macro of another library, which does not export it: whoever imports that library does not know it.
+    pub is_hidden: bool,
 }
 
 /// The lasting form of a macro.

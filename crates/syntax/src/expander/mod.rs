@@ -98,6 +98,8 @@ struct Step {
     span: Span,
     parent: StepId,
     length: u32,
+    /// The macro is one that people do not know: see [`Macro`].
+    is_hidden: bool,
 }
 
 /// The state of one unit's expansion.
@@ -161,6 +163,7 @@ impl<'a> Expander<'a> {
             span: Span::NONE,
             parent: StepId::NONE,
             length: 0,
+            is_hidden: false,
         };
         Expander {
             libraries,
@@ -205,7 +208,9 @@ impl<'a> Expander<'a> {
         let mut step = self.step;
         while step != StepId::NONE && diagnostic.expansion.len() < 200 {
             let entry = &self.steps[step.0 as usize];
-            diagnostic.expansion.push((entry.name, entry.span));
+            if !entry.is_hidden || entry.parent == StepId::NONE {
+                diagnostic.expansion.push((entry.name, entry.span));
+            }
             step = entry.parent;
         }
         self.diagnostics.push(diagnostic);

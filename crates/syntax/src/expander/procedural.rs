@@ -148,6 +148,7 @@ impl Expander<'_> {
                 name: keyword,
                 scope,
                 transformer: Transformer::Procedure(made),
+                is_hidden: false,
             }))),
             Err(failure) => {
                 let what = format!("the transformer of `{keyword}`");

@@ -120,6 +120,14 @@ impl Expander<'_> {
         } else {
             self.scopes.foreign(&name.library)
         };
+        let exported = Binding::Macro(name.clone());
+        let is_hidden = !own
+            && self
+                .libraries
+                .interface_by_key(&name.library)?
+                .exports
+                .get(&name.name)
+                != Some(&exported);
         let definition = if own {
             self.environment.macros.get(&name.name)?.clone()
         } else {
@@ -137,6 +145,7 @@ impl Expander<'_> {
                     name: name.name,
                     scope,
                     transformer: Transformer::Procedure(made),
+                    is_hidden,
                 });
                 self.know_macro(&opened, Meaning::Macro(name.clone()));
                 self.opened.insert(name.clone(), opened.clone());
@@ -170,6 +179,7 @@ impl Expander<'_> {
             name: name.name,
             scope,
             transformer: Transformer::Rules(rules),
+            is_hidden,
         });
         self.know_macro(&opened, Meaning::Macro(name.clone()));
         self.opened.insert(name.clone(), opened.clone());

@@ -37,12 +37,13 @@ impl Expander<'_> {
             span: form.span,
             parent: self.step,
             length,
+            is_hidden: used.is_hidden,
         });
         self.step = StepId(self.steps.len() as u32 - 1);
         if length > EXPANSION_STEPS_MAX {
             let message = format!(
                 "the expansion of `{}` does not end: {length} steps led here",
-                used.name
+                self.blamed_macro()
             );
             self.error("endless-expansion", form.span, message);
             self.aborted = true;
@@ -62,6 +63,18 @@ impl Expander<'_> {
             self.note_use(used, form, result);
         }
         result
+    }
+
+    /// The macro that is being used, or the one that led to it and that people know.
+    fn blamed_macro(&self) -> Name {
+        let mut step = self.step;
+        loop {
+            let entry = &self.steps[step.0 as usize];
+            if !entry.is_hidden || entry.parent == StepId::NONE {
+                return entry.name;
+            }
+            step = entry.parent;
+        }
     }
 
     fn apply_rules(
@@ -89,7 +102,8 @@ impl Expander<'_> {
             }
         }
         let Some((rule, mut variables)) = matched else {
-            let message = format!("no rule of the macro `{}` matches this use", used.name);
+            let name = self.blamed_macro();
+            let message = format!("no rule of the macro `{name}` matches this use");
             let mut diagnostic = Diagnostic::error("no-matching-rule", form.span, message);
             if let Some((place, patterns)) = self.rule_patterns(used.name) {
                 let text = format!("{} is defined here; it is used as {patterns}", used.name);
@@ -123,9 +137,9 @@ impl Expander<'_> {
                 Some(result)
             }
             Err(TranscribeError::Lengths(left, right)) => {
+                let name = self.blamed_macro();
                 let message = format!(
-                    "`{}`: variables under one ellipsis matched different numbers of forms ({left} and {right})",
-                    used.name
+                    "`{name}`: variables under one ellipsis matched different numbers of forms ({left} and {right})"
                 );
                 self.error("ellipsis-lengths", form.span, message);
                 None
@@ -133,7 +147,7 @@ impl Expander<'_> {
             Err(TranscribeError::TooLarge) => {
                 let message = format!(
                     "the expansion of `{}` does not end: it has become too large",
-                    used.name
+                    self.blamed_macro()
                 );
                 self.error("endless-expansion", form.span, message);
                 self.aborted = true;
@@ -209,6 +223,7 @@ impl Expander<'_> {
             name: keyword,
             scope,
             transformer,
+            is_hidden: false,
         })))
     }
 

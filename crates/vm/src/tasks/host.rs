@@ -67,6 +67,10 @@ impl MachineHost {
     }
 }
 
+/// A task may evaluate: the expander and the compiler recurse along the nesting of code. Of the stack, only what is used takes
+/// memory.
+const NATIVE_STACK_BYTES: usize = 256 << 20;
+
 impl Host for MachineHost {
     fn start_worker(&self, worker: WorkerId, _kind: WorkerKind) -> io::Result<()> {
         let Some(vm) = self.vm.upgrade() else {
@@ -74,6 +78,7 @@ impl Host for MachineHost {
         };
         std::thread::Builder::new()
             .name(format!("canny-worker-{}", worker.index()))
+            .stack_size(NATIVE_STACK_BYTES)
             .spawn(move || serve(&vm, worker))
             .map(drop)
     }
