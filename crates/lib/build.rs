@@ -1,5 +1,6 @@
 //! Compiles the standard library into the image that the binary carries.
 
+use std::collections::{BTreeSet, HashMap};
 use std::env;
 use std::error::Error;
 use std::fs;
@@ -8,10 +9,13 @@ use std::sync::Arc;
 
 use canny_compiler::compile::{Options, compile_library};
 use canny_compiler::image::{ImageEntry, encode_image, encode_interface, encode_unit};
-use canny_syntax::core::LibraryName;
+use canny_compiler::unit::CompiledUnit;
+use canny_syntax::core::{GlobalName, LibraryName};
 use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::library::{Libraries, SearchPath};
+use canny_syntax::expander::Binding;
+use canny_syntax::library::{Interface, Libraries, LibraryLoader, Loaded, SearchPath};
 use canny_syntax::messages::is_off_by_default;
+use canny_syntax::name::Name;
 use canny_syntax::span::{SourceMap, Span};
 
 #[path = "src/platform_features.rs"]
@@ -35,16 +39,50 @@ fn main() -> Result<(), Box<dyn Error>> {
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || build_image(&root, &features).map_err(|error| error.to_string()))?;
-    let image = worker.join().map_err(|_| "the compiler panicked")??;
+    let (image, names) = worker.join().map_err(|_| "the compiler panicked")??;
     fs::write(out.join("standard-library.image"), image)?;
+    fs::write(out.join("public-names"), names)?;
     Ok(())
 }
 
-fn build_image(root: &Path, features: &[String]) -> Result<Vec<u8>, Box<dyn Error>> {
+/// The sources of the standard library. The image names them as they are in the repository, not where they were built.
+struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    fn shown(&self, path: &Path) -> PathBuf {
+        let inside = path.strip_prefix(&self.root).unwrap_or(path);
+        Path::new("lib").join(inside)
+    }
+}
+
+impl LibraryLoader for Tree {
+    fn load(&mut self, name: &LibraryName) -> Loaded {
+        let mut search = SearchPath {
+            directories: vec![self.root.clone()],
+        };
+        match search.load(name) {
+            Loaded::Source { path, bytes } => Loaded::Source {
+                path: self.shown(&path),
+                bytes,
+            },
+            other => other,
+        }
+    }
+
+    fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
+        fs::read(self.root.join(path.strip_prefix("lib").unwrap_or(path)))
+    }
+}
+
+/// The image, and the names that users know, one on each line and in order.
+fn build_image(root: &Path, features: &[String]) -> Result<(Vec<u8>, String), Box<dyn Error>> {
     let sources = Arc::new(SourceMap::new());
-    let loader = SearchPath {
-        directories: vec![root.to_owned()],
+    let loader = Tree {
+        root: root.to_owned(),
     };
+    let (mut names, mut renamed) = (BTreeSet::new(), HashMap::new());
     let features: Vec<&str> = features.iter().map(String::as_str).collect();
     let mut libraries = Libraries::new(sources.clone(), Box::new(loader), &features);
     let mut diagnostics = Vec::new();
@@ -52,7 +90,7 @@ fn build_image(root: &Path, features: &[String]) -> Result<Vec<u8>, Box<dyn Erro
         libraries.load(&name, Span::NONE, &mut diagnostics);
     }
     report(&diagnostics, &sources)?;
-    let mut encoded = Vec::new();
+    let mut compiled = Vec::new();
     for library in libraries.take_units() {
         let options = Options {
             sources: Some(&sources),
@@ -61,15 +99,20 @@ fn build_image(root: &Path, features: &[String]) -> Result<Vec<u8>, Box<dyn Erro
         };
         let (compilation, interface) = compile_library(&mut libraries, &library, &options)
             .map_err(|errors| render(&errors, &sources))?;
+        if is_public(root, &library.name) {
+            names.extend(interface.exports.keys().copied());
+            note_renamed(&interface, &mut renamed);
+        }
         print_warnings(&compilation.warnings, &sources);
         canny_compiler::verifier::verify_unit(&compilation.unit)
             .map_err(|error| format!("{}: {error}", library.name))?;
         let interface = encode_interface(&interface)?;
-        encoded.push((
-            library.name.key(),
-            interface,
-            encode_unit(&compilation.unit)?,
-        ));
+        compiled.push((library.name.key(), interface, compilation.unit));
+    }
+    let mut encoded = Vec::new();
+    for (key, interface, mut unit) in compiled {
+        rename(&mut unit, &renamed, &names);
+        encoded.push((key, interface, encode_unit(&unit)?));
     }
     let entries: Vec<ImageEntry> = encoded
         .iter()
@@ -79,7 +122,53 @@ fn build_image(root: &Path, features: &[String]) -> Result<Vec<u8>, Box<dyn Erro
             unit,
         })
         .collect();
-    Ok(encode_image(&entries)?)
+    let names = names.iter().map(|name| name.as_str());
+    let mut names: Vec<&str> = names
+        .filter(|name| !name.starts_with('%') && !name.contains('\n'))
+        .collect();
+    names.sort_unstable();
+    Ok((encode_image(&entries)?, names.join("\n")))
+}
+
+/// Whether people import a library: those of Canny that they do have a page in the reference.
+fn is_public(root: &Path, name: &LibraryName) -> bool {
+    let words: Vec<String> = name.parts().iter().map(ToString::to_string).collect();
+    let page = root.join("../docs/reference").join(words.join("/") + ".md");
+    words[0] != "canny" || page.exists()
+}
+
+/// The names under which people know procedures that are called otherwise where they are defined.
+type Renamed = HashMap<GlobalName, Name>;
+
+/// Notes what a library exports under other names; the shortest one counts.
+fn note_renamed(interface: &Interface, renamed: &mut Renamed) {
+    for (external, binding) in &interface.exports {
+        let Binding::Global(global) = binding else {
+            continue;
+        };
+        if global.name == *external {
+            continue;
+        }
+        let rank = |name: &Name| (name.as_str().len(), name.as_str().to_owned());
+        let known = renamed.entry(global.clone()).or_insert(*external);
+        if rank(external) < rank(known) {
+            *known = *external;
+        }
+    }
+}
+
+/// Gives procedures whose own names nobody knows those that people use.
+fn rename(unit: &mut CompiledUnit, renamed: &Renamed, names: &BTreeSet<Name>) {
+    let codes = unit.codes.iter_mut();
+    for code in codes.filter(|code| code.enclosing.is_none()) {
+        let Some(name) = code.name.filter(|name| !names.contains(name)) else {
+            continue;
+        };
+        let library = unit.name.clone();
+        if let Some(external) = renamed.get(&GlobalName { library, name }) {
+            code.name = Some(*external);
+        }
+    }
 }
 
 /// The features of the platform, and one for each SRFI that has a file.

@@ -541,10 +541,11 @@
     ;; threads see one or the other.  Forcing a chain shares one content among its promises, which makes
     ;; the chain garbage as it goes: constant space.
 
+    ;; What a promise holds is not printed: its field begins with %.
     (define-record-type <promise>
-      (new-promise content)
+      (new-promise %content)
       promise?
-      (content promise-content set-promise-content!))
+      (%content promise-content set-promise-content!))
 
     (define (make-promise object)
       (if (promise? object)

@@ -16,15 +16,24 @@
             ((car thunks))
             (run (cdr thunks)))))
 
+    (define (check-environment who object)
+      (if (not (environment? object))
+          (%type-error who 2 "environment" object)))
+
     (define eval
       (case-lambda
         ((datum) (run (%compile datum (interaction-environment))))
-        ((datum environment) (run (%compile datum environment)))))
+        ((datum environment)
+         (check-environment 'eval environment)
+         (run (%compile datum environment)))))
 
     (define load
       (case-lambda
         ((name) (load name (interaction-environment)))
         ((name environment)
+         (if (not (string? name))
+             (%type-error 'load 1 "string" name))
+         (check-environment 'load environment)
          (let ((source (%open-source name environment)))
            (let loop ()
              (let ((thunks (%compile-next source)))

@@ -39,6 +39,8 @@
           ;; For libraries of other ways to wait.
           %park %wake! %waiter-task %check-cancelled %remove-waiter %with-lock %uninterrupted
           %describe-waits! %observe!
+          %call-standby! %spawn-standby %end-task %foreign-end
+          %set-abandon!
           %set-interrupter! %raise-if-interrupted
           ;; For those who look at tasks.
           %all-tasks %task-number %task-label %task-continuation %task-waits? %task-waits-for
@@ -56,13 +58,15 @@
       (value waiter-value set-waiter-value!))
 
     (define-record-type task
-      (new-task %lock continuation parameters lane waiter cancelled interruptions future number
-                name waits-for since interrupter)
+      (new-task %lock continuation parameters lane account waiter cancelled interruptions future number
+                name waits-for since interrupter expired scope entry abandon)
       task?
       (%lock task-lock)
       (continuation task-continuation set-task-continuation!)
       (parameters task-parameters)
       (lane task-lane)
+      ;; The number of the account of the memory that it uses.
+      (account task-account)
       (waiter current-waiter set-current-waiter!)
       ;; #f, `asked`, `forced` if it is to raise that wherever it is, or `told` once it has, or will not any more.
       (cancelled task-cancelled set-task-cancelled!)
@@ -74,10 +78,18 @@
       (waits-for task-waits-for set-task-waits-for!)
       (since task-since set-task-since!)
       ;; #f, or what ends an operation that the task is in the middle of and that is no wait.
-      (interrupter task-interrupter set-task-interrupter!))
+      (interrupter task-interrupter set-task-interrupter!)
+      ;; Whether it is cancelled since its time is over.
+      (expired task-expired set-task-expired!)
+      ;; The scope whose task it is, or #f, and its entry there.
+      (scope task-scope)
+      (entry task-entry set-task-entry!)
+      ;; #f, or what is called with the object when a failure ends the task, in the task.
+      (abandon task-abandon %set-abandon!))
 
-    (define (make-task continuation parameters lane future name)
-      (new-task #f continuation parameters lane #f #f '() future (%new-task-number) name #f #f #f))
+    (define (make-task continuation parameters lane account future name scope)
+      (new-task #f continuation parameters lane account #f #f '() future (%new-task-number) name
+                #f #f #f #f scope #f #f))
 
     ;; The state is `pending`, `value` or `error`.  The queue, #f until somebody waits, has entries of waiters, and ones whose
     ;; tag is a procedure to be called.
@@ -99,7 +111,7 @@
 
     ;; The task of the main program, made when this library is loaded.
     (define main-task
-      (make-task #f '() (%worker) (make-future) 'main))
+      (make-task #f '() (%worker) 0 (make-future) 'main #f))
 
     (define (current-task)
       (%current-task))
@@ -170,6 +182,15 @@
             #t)
           #f))
 
+    ;; The same, for this worker, when nothing else is ready there: nobody is woken for it.
+    (define (%call-standby! waiter value)
+      (if (%claim! waiter)
+          (begin
+            (set-waiter-value! waiter value)
+            (%hand-over! waiter)
+            #t)
+          #f))
+
     ;; Whether a task was cancelled and has not raised that yet.
     (define (is-cancelled? task)
       (memq (task-cancelled task) '(asked forced)))
@@ -202,11 +223,13 @@
     (define (take-cancellation! task)
       (let* ((scopes (task-interruptions task))
              (condition
-              (%make-condition 'cancelled
-                               (if (or (is-cancelled? task) (null? scopes))
-                                   "the task was cancelled"
-                                   "another task of the scope has failed")
-                               '() #f)))
+              (if (and (is-cancelled? task) (task-expired task))
+                  (%make-condition 'timeout "the time limit of the task is over" '() #f)
+                  (%make-condition 'cancelled
+                                   (if (or (is-cancelled? task) (null? scopes))
+                                       "the task was cancelled"
+                                       "another task of the scope has failed")
+                                   '() #f))))
         (%with-lock task
           (cond ((is-cancelled? task)
                  (set-task-cancelled! task 'told)
@@ -444,19 +467,65 @@
 
     (define current-scope (make-parameter #f))
 
-    (define* (spawn thunk #:key (name #f))
+    (define* (spawn thunk #:key (name #f) (memory-limit #f) (time-limit #f))
       (check-procedure 'spawn 1 thunk)
-      (start-task thunk name #f (current-scope)))
+      (if (or memory-limit time-limit)
+          (start-limited thunk name memory-limit time-limit)
+          (start-task thunk name #f (current-scope))))
+
+    (define (start-limited thunk name memory-limit time-limit)
+      (if (not (or (not memory-limit) (positive-index? memory-limit)))
+          (raise-bad-option 'spawn "#:memory-limit" "a number of bytes" memory-limit))
+      (if (not (or (not time-limit) (and (seconds? time-limit) (> time-limit 0))))
+          (raise-bad-option 'spawn "#:time-limit" "a number of seconds" time-limit))
+      (let ((account (if memory-limit (%new-account memory-limit) (%child-account)))
+            (watcher #f))
+        (start-task-for-account
+         (lambda ()
+           (dynamic-wind
+            (lambda ()
+              (if (and time-limit (not watcher))
+                  (let ((task (%current-task))
+                        (patience (whole-nanoseconds time-limit)))
+                    (set! watcher
+                          (start-task (lambda () (expire-after! task patience))
+                                      'time-limit #f #f)))))
+            thunk
+            (lambda ()
+              (if watcher (cancel! watcher))
+              (if memory-limit (%close-account! account #t)))))
+         name #f (current-scope) account)))
+
+    (define (positive-index? object)
+      (and (exact-integer? object) (> object 0) (< object 1152921504606846976)))
+
+    ;; Ends a task when its time is over.
+    (define (expire-after! task patience)
+      (wait-for-ticket 'sleep (%arm-timer patience))
+      (set-task-expired! task #t)
+      (cancel! task))
+
+    ;; A task without a scope that runs on this worker when nothing else is ready there.
+    (define (%spawn-standby thunk name)
+      (new-task-with thunk name #f #f (%child-account) %hand-over!))
 
     (define (start-task thunk name lane scope)
-      (let* ((task (make-task #f (%parameters) lane (make-future) name))
-             (entry (and scope (make-entry task #f)))
+      (start-task-for-account thunk name lane scope (%child-account)))
+
+    (define (start-task-for-account thunk name lane scope account)
+      (new-task-with thunk name lane scope account (lambda (waiter) (%make-ready! waiter #f))))
+
+    ;; `begin!` gives its waiter to the workers.
+    (define (new-task-with thunk name lane scope account begin!)
+      (let* ((task (make-task #f (%parameters) lane account (make-future) name scope))
              (waiter (make-waiter #t task #f)))
-        (set-task-continuation! task (lambda () (run-task task thunk scope entry)))
+        (set-task-continuation! task (lambda () (run-task task thunk)))
+        (if scope
+            (set-task-entry! task (make-entry task #f)))
         (%task-counted! 1)
         (if scope
-            (enter-scope! scope task entry))
-        (%make-ready! waiter #f)
+            (enter-scope! scope task (task-entry task)))
+        (begin! waiter)
         task))
 
     (define-syntax start
@@ -465,38 +534,73 @@
          (spawn (lambda () expression0 expression ...)))))
 
     ;; What a task raises is given to its future by the handlers around everything: when the winders are run, the frames
-    ;; of the raise have been noted.
-    (define (run-task task thunk scope entry)
-      (let* ((future (task-future task))
-             (failure
-              (call-with-escape-continuation
-               (lambda (return)
-                 (with-exception-handler
-                   (lambda (object)
-                     (%note-task! object (task-name* task))
-                     (return (list object)))
-                   (lambda ()
-                     (if (is-cancelled? task)
-                         (raise-cancelled))
-                     (let ((value (thunk)))
-                       ;; It has ended: nothing of what follows may be left out.
-                       (%with-lock task
-                         (set-task-cancelled! task 'told))
-                       (settle! future 'value value)
-                       #f)))))))
-        (if failure
+    ;; of the raise have been noted.  A continuation of the task goes on in whatever task calls it: so another one may come
+    ;; to the end of these frames, and it is that one that ends then.
+    (define (run-task task thunk)
+      (%end-task
+       (call-with-escape-continuation
+        (lambda (return)
+          (with-exception-handler
+            (lambda (object)
+              (%note-task! object (task-name* (%current-task)))
+              (if (eq? (%current-task) task)
+                  (return (list object))
+                  ;; What it would escape from need not be below: a before procedure may have raised on the way.
+                  (begin
+                    (%rewind '())
+                    (%end-task (list object)))))
+            (lambda ()
+              (if (is-cancelled? task)
+                  (raise-cancelled))
+              (let ((value (thunk)))
+                (if (eq? (%current-task) task)
+                    (begin
+                      ;; It has ended: nothing of what follows may be left out.
+                      (%with-lock task
+                        (set-task-cancelled! task 'told))
+                      (settle! (task-future task) 'value value)
+                      #f)
+                    (list (%foreign-end task))))))))))
+
+    ;; What is raised in a task that has come to the end of another one, by a continuation of that.  To end with its value would
+    ;; be to lose silently what the task itself had still to do.
+    (define (%foreign-end task)
+      (%make-condition 'error
+                       (string-append "a continuation of " (%task-label task)
+                                      " was called in another task, which has come to the end of that one"
+                                      " and has no value of its own")
+                       '() #f))
+
+    ;; Ends the current task; `failure` is a list of what it has raised, or #f if its future is settled.
+    (define (%end-task failure)
+      (let* ((task (%current-task))
+             (abandon (and failure (task-abandon task))))
+        ;; The end of the program is not here.  There are no handlers any more, so that it is reported.
+        (if (and failure (eq? task main-task))
+            (raise (car failure)))
+        (if abandon
             (begin
-              (if (or scope (cancelled-error? (car failure)))
-                  (settle! future 'error (car failure))
-                  (%uninterrupted (settle-failure! future (car failure))))
-              (if (and scope (not (ends-as-cancelled? task (car failure))))
-                  (scope-failed! scope (car failure))))))
-      (if scope
-          (leave-scope! scope entry))
-      (%uninterrupted (report-lost-failures))
-      (%set-current-task! #f)
-      (%task-counted! -1)
-      (%serve))
+              (%set-abandon! task #f)
+              (abandon (car failure))
+              (settle! (task-future task) 'value #f))
+            (if failure
+                (fail-task! task (car failure))))
+        (if (task-scope task)
+            (leave-scope! (task-scope task) (task-entry task)))
+        (%close-account! (task-account task) #f)
+        (%uninterrupted (report-lost-failures))
+        (%set-current-task! #f)
+        (%task-counted! -1)
+        (%serve)))
+
+    (define (fail-task! task object)
+      (let ((future (task-future task))
+            (scope (task-scope task)))
+        (if (or scope (cancelled-error? object))
+            (settle! future 'error object)
+            (%uninterrupted (settle-failure! future object)))
+        (if (and scope (not (ends-as-cancelled? task object)))
+            (scope-failed! scope object))))
 
     ;; Whether a task raises that because it was cancelled, which is no failure of its scope.
     (define (ends-as-cancelled? task object)
@@ -732,6 +836,14 @@
           (cons (car scopes) (add-scope scope (cdr scopes)))))
 
     (define (enter-body! scope)
+      (let ((owner (scope-owner scope)))
+        (if (and owner (not (eq? owner (%current-task))))
+            (raise
+             (%make-condition 'error
+                              (string-append
+                               "a continuation from the body of with-tasks was called in another task than "
+                               (%task-label owner))
+                              '() 'with-tasks))))
       (set-scope-owner! scope (%current-task))
       (set-scope-body! scope #t))
 
@@ -823,7 +935,7 @@
                    ((not (eq? default no-default)) default)
                    (else
                     (raise (%make-condition 'timeout "the time is over" (list seconds)
-                                            'with-timeout)))))
+                                            'call-with-timeout)))))
            (lambda () (cancel! task))))))
 
     (define-syntax with-timeout

@@ -11,11 +11,12 @@
           %make-type %make-constructor %attach-fields! %field-index %predicate)
   (import (rename (canny syntax) (define-record-type define-record-type/r7rs))
           (rename (canny primitives)
-                  (record-type? record-type-descriptor?)
                   (record-type-name record-type-name*))
           (only (canny lists) map for-each)
           (canny record-types))
   (begin
+
+    (define (record-type-descriptor? object) (record-type? object))
 
     (define-record-type/r7rs facts
       (make-facts fields arguments)

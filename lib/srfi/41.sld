@@ -16,9 +16,9 @@
   (begin
 
     (define-record-type <stream>
-      (make-stream promise)
+      (make-stream %promise)
       stream?
-      (promise stream-promise))
+      (%promise stream-promise))
 
     (define-record-type <cell>
       (make-cell car-promise cdr)
@@ -342,7 +342,8 @@
         (if (stream-null? rest)
             reversed
             (loop (stream-cdr rest)
-                  (let ((object (stream-car rest))) (stream-cons object reversed))))))
+                  ;; The element is computed when somebody asks for it.
+                  (stream-cons (stream-car rest) reversed)))))
 
     ;; Comprehensions.  `base` is the stream that follows the elements of the clauses left.
     (define-syntax stream-of

@@ -91,6 +91,14 @@
   (test "iframe" (refused '(iframe (@ (srcdoc "<p>")))))
   (test #f (refused '(img (@ (src "data:image/png;base64,AA==")))))
   (test #f (refused '(a (@ (href "/?javascript:")))))
+  (test "meta"
+        (refused '(meta (@ (http-equiv "refresh") (content "0;url=javascript:alert(1)")))))
+  (test "meta" (refused '(meta (@ (content "0," "javascript:x") (http-equiv "Refresh")))))
+  (test "meta"
+        (refused '(meta (@ (http-equiv (*trusted* "refresh")) (content "0;URL='data:,x")))))
+  (test #f (refused '(meta (@ (http-equiv "refresh") (content "5; url=/javascript:")))))
+  (test #f (refused '(meta (@ (name "description") (content "3; javascript: a language")))))
+  (test #f (refused '(meta (@ (http-equiv "refresh") (content (*trusted* "0;javascript:x"))))))
   (test "<a href=\"javascript:f()\"></a>"
         (sxml->html '(a (@ (href (*trusted* "javascript:f()"))))))
   (test "<p onclick=\"f(&quot;a&quot;)\"></p>"
@@ -270,6 +278,13 @@
         (sxml->html (html (ul ,@(map item '("a" "b<"))))))
   (test '(*template* "<p>a &lt; b</p>") (html (p "a < b")))
   (test "<p>1</p>2<br>" (sxml->html (html (p ,1) ,2 (br))))
+  (let ((leave "0;url=javascript:x") (name "refresh"))
+    (test-error markup-error?
+      (sxml->html (html (meta (@ (http-equiv "refresh") (content ,leave))))))
+    (test-error markup-error?
+      (sxml->html (html (META (@ (content ,leave) (http-equiv ,name))))))
+    (test "<META content=\"0;url=/\" http-equiv=\"refresh\">"
+          (sxml->html (html (META (@ (content "0;url=/") (http-equiv ,name)))))))
   (test "<input checked>" (sxml->html (html (input (@ (checked ,#t) (value ,#f))))))
   (test "<p a=\"1\">x</p>" (sxml->html (html (p (@ ,@'((a "1"))) ,"x"))))
   (test "<title>&lt;</title><script>1;2</script>"

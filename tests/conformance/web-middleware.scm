@@ -2,7 +2,9 @@
 
 (import (scheme base) (only (canny base) define*) (only (srfi 13) string-contains) (canny json)
         (canny compression) (canny web message)
-        (canny web headers) (canny web middleware) (canny test))
+        (canny web headers) (canny web middleware)
+        (rename (only (canny web client) http-get http-error?) (http-error? client:http-error?))
+        (canny test))
 
 (define (plain text)
   (lambda (request body)
@@ -236,6 +238,11 @@
                       (read-request-body (make-request 'POST "/" #:body "abc") 2))
                     (answer-errors)))))
   (test 500 (response-status (fails? 'production (lambda () (raise 'x)))))
+  ;; A request of the handler's own that fails is no answer of it.
+  (test '(#t #f 500)
+        (let ((object (guard (e (#t e)) (http-get "http://127.0.0.1:1/"))))
+          (list (client:http-error? object) (http-error? object)
+                (response-status (fails? 'production (lambda () (raise object)))))))
   ;; SXML is written within the handler's errors.
   (test 500 (response-status (fails? 'production (lambda () (make-response #:body '(p #(1)))))))
   (test '((text/html (charset . "utf-8")) "<!DOCTYPE html>\n<html><p>é</p></html>")

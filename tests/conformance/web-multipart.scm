@@ -74,6 +74,21 @@
         (call-with-multipart (open-input-bytevector (string->utf8 browser)) "XX"
           (lambda (parts) (part-header (car parts) 'content-disposition)))))
 
+(test-group "names of files that are directories"
+  (for-each
+   (lambda (sent name)
+     (let ((text (string-append "--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\""
+                                sent "\"\r\n\r\nx\r\n--b--")))
+       (test name
+             (part-filename
+              (car (read-multipart (open-input-bytevector (string->utf8 text)) "b"))))))
+   '(".." "." "../.." "a/.." "..\\\\." "a/" "..." "a..b")
+   '("" "" "" "" "" "" "..." "a..b"))
+  (test #f
+        (let ((text "--b\r\nX-A: 1\r\nContent-Range: nonsense\r\n\r\nx\r\n--b--"))
+          (part-header (car (read-multipart (open-input-bytevector (string->utf8 text)) "b"))
+                       'content-range))))
+
 (test-group "wrong"
   (for-each
    (lambda (text) (test text 'error (read-text text)))

@@ -94,6 +94,9 @@
   (test '(0 1 3 6) (show (stream-scan + 0 one-two-three)))
   (test 3 (stream-length one-two-three))
   (test '(3 2 1) (show (stream-reverse one-two-three)))
+  ;; No element is computed before it is asked for.
+  (test '(1 3) (let ((reversed (stream-reverse (stream 3 (error "not wanted") 1))))
+                 (list (stream-ref reversed 0) (stream-ref reversed 2))))
   (test-error (stream-map square))
   (test-error (stream-fold + 0 '(1))))
 

@@ -14,6 +14,7 @@ mod differential;
 mod fuzz;
 mod history;
 mod layout;
+mod paths;
 mod process;
 mod programs;
 mod site;
@@ -40,6 +41,7 @@ verbs
   history        measure commit by commit: a table and a chart of time, allocation and memory
   layout         find out which functions run, for the linker to put them side by side
   warmup         measure how soon programs are fast, and what that costs short ones
+  paths          look for directories of this machine in a release binary
   web            measure the web server beside others
   programs       random programs must behave the same with the specializer as without
   fuzz           throw generated input at whatever reads: sources, code, numbers, formats, encodings
@@ -62,6 +64,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("history", history::run),
     ("layout", layout::run),
     ("warmup", warmup::run),
+    ("paths", paths::run),
     ("web", web::run),
     ("programs", programs::run),
     ("fuzz", fuzz::run),

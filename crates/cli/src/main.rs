@@ -4,6 +4,7 @@
 //! along the nesting of code. The first thread waits for its end, and for Ctrl-C.
 #![forbid(unsafe_code)]
 
+mod executable;
 mod explain;
 mod help;
 mod inspect;
@@ -50,7 +51,8 @@ fn main() -> ExitCode {
             return ExitCode::from(on_large_stack(run));
         }
         Some(Err(message)) => {
-            eprintln!("{message}");
+            let name = std::env::args_os().next().unwrap_or_default();
+            eprintln!("{}: {message}", name.display());
             return ExitCode::from(exit_code::OS);
         }
         None => {}

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use canny_lib::evaluation::is_standard_library;
+use canny_syntax::library_name::LibraryName;
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::report::MessageFormat;
@@ -43,6 +45,8 @@ pub struct Options {
     /// Directories of `-A`.
     pub last_directories: Vec<PathBuf>,
     pub features: Vec<String>,
+    /// SRFIs of Canny that sources in the directories replace.
+    pub replaced: Vec<LibraryName>,
     pub heap_limit_bytes: Option<usize>,
     pub stack_limit_bytes: Option<usize>,
     pub use_cache: bool,
@@ -103,6 +107,7 @@ impl Default for Options {
             first_directories: Vec::new(),
             last_directories: Vec::new(),
             features: Vec::new(),
+            replaced: Vec::new(),
             heap_limit_bytes: None,
             stack_limit_bytes: None,
             use_cache: true,
@@ -133,6 +138,47 @@ impl Options {
         }
         Ok(true)
     }
+
+    /// Takes the library behind `--replace`.
+    pub fn take_replaced(&mut self, parser: &mut Parser) -> Result<(), String> {
+        let text = string(parser.value().map_err(|error| error.to_string())?)?;
+        let words: Vec<&str> = text
+            .trim_matches(['(', ')'])
+            .split_ascii_whitespace()
+            .collect();
+        let name = LibraryName::from_words(&words);
+        let key = name.key();
+        if !key.as_str().starts_with("(srfi ") || !is_standard_library(key.as_str()) {
+            return Err(format!(
+                "--replace wants a SRFI that Canny has, such as '(srfi 64)', not '{text}'"
+            ));
+        }
+        self.replaced.push(name);
+        Ok(())
+    }
+
+    /// The options that give another process the same libraries.
+    pub fn library_words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        for (option, directories) in [
+            ("-I", &self.first_directories),
+            ("-A", &self.last_directories),
+        ] {
+            for directory in directories {
+                words.extend([option.into(), directory.clone().into_os_string()]);
+            }
+        }
+        for feature in &self.features {
+            words.extend(["-D".into(), feature.into()]);
+        }
+        for name in &self.replaced {
+            words.extend(["--replace".into(), name.to_string().into()]);
+        }
+        if !self.uses_project {
+            words.push("--no-project".into());
+        }
+        words
+    }
 }
 
 /// Parses the command line; the message says what is wrong with it.
@@ -160,6 +206,7 @@ pub fn parse_rest(mut parser: Parser, verb: Option<Verb>) -> Result<Options, Str
             Arg::Short(option @ ('A' | 'I' | 'D')) => {
                 options.take_library_option(option, &mut parser)?;
             }
+            Arg::Long("replace") => options.take_replaced(&mut parser)?,
             Arg::Short('e') => expressions.push(string(parser.value().map_err(text_of)?)?),
             Arg::Long("heap-limit") => {
                 options.heap_limit_bytes =
@@ -339,6 +386,18 @@ mod tests {
             &["repl", "--listen"],
         ] {
             assert!(parsed(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_srfi_may_be_replaced() {
+        let options = parsed(&["--replace", "(srfi 64)", "--replace", "srfi 1", "p"]).unwrap();
+        let names: Vec<String> = options.replaced.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["(srfi 64)", "(srfi 1)"]);
+        let words = ["--replace", "(srfi 64)", "--replace", "(srfi 1)"];
+        assert_eq!(options.library_words(), words);
+        for wrong in ["(scheme base)", "(srfi 9999)", "", "(canny control)"] {
+            assert!(parsed(&["--replace", wrong, "p"]).is_err(), "{wrong}");
         }
     }
 

@@ -80,6 +80,7 @@ pub fn libraries(
         directories,
         project: project.map(|project| Arc::new(of_packages(project, directories_before))),
         features: options.features.clone(),
+        replaced: options.replaced.clone(),
         ..EvaluationConfig::default()
     }
 }
@@ -96,6 +97,12 @@ pub fn search_directories(options: &Options, program: Option<&Path>) -> Vec<Path
         directories.splice(before..before, packages);
     }
     directories
+}
+
+/// The directories of the libraries of the project that one stands in; nothing if it is none, or cannot be used.
+pub fn own_directories(options: &Options) -> Option<Vec<PathBuf>> {
+    let project = of_directory(options, Path::new("."))?;
+    Some(project.directories)
 }
 
 /// The project that a directory is in, for editors: its directories and those of its packages, and the libraries of packages, as

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use canny_lib::host::{Uncaught, begin_line_of_output, output_is_at_line_start};
+use canny_lib::host::{StandardOutput, Uncaught, end_line, is_at_line_start, note_line_start};
 use canny_syntax::diagnostic::{
     Diagnostic, Word, did_you_mean, render_at, render_note, render_without_source,
 };
@@ -140,9 +140,30 @@ pub fn text(text: &str) {
 fn flush_output() {
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
     let captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
-    if captured.is_none() && !output_is_at_line_start() && outputs_are_one() {
-        begin_line_of_output();
+    if captured.is_none() && outputs_are_one() {
+        begin_line();
     }
+}
+
+/// Ends the line that the program has begun on standard output, or on standard error if that is the same terminal, pipe or
+/// file; whether there was one.
+pub fn begin_line() -> bool {
+    use StandardOutput::{Error, Output};
+    let begun = [Output, Error].map(|port| !is_at_line_start(port));
+    if begun == [false, false] {
+        return false;
+    }
+    let are_one = outputs_are_one();
+    let [is_output_begun, is_error_begun] = begun;
+    if is_output_begun {
+        end_line(Output);
+        if are_one {
+            note_line_start(Error);
+        }
+    } else if is_error_begun && are_one {
+        end_line(Error);
+    }
+    is_output_begun || are_one
 }
 
 /// Whether standard output and standard error are the same terminal, pipe or file.
@@ -170,6 +191,12 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         Ordering::Relaxed,
     );
     flush_output();
+    // What is wrong with a source stands there; the call that needed it is only a note.
+    let errors_are_shown = diagnostics(&uncaught.syntax_errors, sources);
+    if was_interrupted() && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        // The terminal has shown ^C.
+        emit("\n");
+    }
     // An object that is no condition carries no position; it was raised where the program stands.
     let here = || {
         let mut frames = uncaught.frames.iter().filter(|frame| !frame.is_library);
@@ -199,14 +226,22 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         emit(&line);
         return;
     }
-    let word = Word::Error(uncaught.code);
-    let mut text = entry(
-        position.as_ref(),
-        argument.as_ref(),
-        word,
-        &uncaught.text(),
-        sources,
-    );
+    let who = uncaught.who.as_deref().unwrap_or("this");
+    let (word, message) = if errors_are_shown {
+        (Word::Note, format!("{who} was called here"))
+    } else {
+        (Word::Error(uncaught.code), uncaught.text())
+    };
+    let mut text = match position {
+        None if errors_are_shown => String::new(),
+        _ => entry(
+            position.as_ref(),
+            argument.as_ref(),
+            word,
+            &message,
+            sources,
+        ),
+    };
     for (place, message) in &labels {
         text.push_str(&entry(Some(place), None, Word::Note, message, sources));
     }

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use canny_heap::{HeapConfig, Statistics};
+use canny_heap::{HeapConfig, OutsideMemory, Statistics};
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_packages::project::Project;
 use canny_syntax::diagnostic::Diagnostic;
+use canny_syntax::library::similar_name;
+use canny_syntax::name::Name;
 use canny_value::Value;
 use canny_vm::specializer::compiler::Compiler;
 use canny_vm::specializer::worker::WorkerOptions;
@@ -90,6 +92,7 @@ impl Session {
             ..crate::project::libraries(options, program, project)
         };
         vm.host(|| Evaluation::new(&evaluation));
+        canny_lib::host::blame_public_procedures(&vm);
         canny_lib::host::set_command_line(&vm, options.command_line.clone());
         let thread = vm
             .attach()
@@ -249,8 +252,7 @@ fn write_statistics(path: &Path, statistics: &Statistics) {
 fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
     match source {
         Source::File(path) => {
-            let bytes = std::fs::read(path)
-                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
             Ok((path.display().to_string(), bytes))
         }
         Source::StandardInput => {
@@ -264,6 +266,19 @@ fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
         Source::Expressions(texts) => {
             Ok(("command line".to_owned(), texts.join("\n").into_bytes()))
         }
+    }
+}
+
+/// Why a program cannot be read. What looks like a misspelt command may have been meant as one.
+fn unreadable(path: &Path, error: &std::io::Error) -> String {
+    let message = format!("cannot read {}: {error}", path.display());
+    let word = path.to_str().unwrap_or_default();
+    let commands = crate::tools::TOOLS.iter().map(|tool| Name::new(tool.name));
+    match similar_name(Name::new(word), commands) {
+        Some(command) if error.kind() == std::io::ErrorKind::NotFound => {
+            format!("{message}; did you mean the command '{command}'?")
+        }
+        _ => message,
     }
 }
 
@@ -310,6 +325,10 @@ fn tasks_config() -> Result<TasksConfig, String> {
 fn heap_config(options: &Options) -> Result<HeapConfig, String> {
     let mut config = HeapConfig {
         limit: options.heap_limit_bytes,
+        outside: Some(OutsideMemory {
+            held_bytes: canny_io::memory::held_bytes,
+            allow_bytes: canny_io::memory::allow_bytes,
+        }),
         ..HeapConfig::default()
     };
     if let Some(bytes) = number("CANNY_NURSERY")? {

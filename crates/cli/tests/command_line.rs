@@ -120,7 +120,16 @@ fn help_and_version_are_worth_reading() {
     }
     assert_eq!(canny(&["-h"]).run().output, help.output);
     let version = canny(&["-V"]).run().exits_with(0);
-    assert!(version.output.starts_with("canny 0."), "{version:?}");
+    let first = format!("canny {}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(version.output.lines().next(), Some(&*first), "{version:?}");
+    assert!(
+        version
+            .output
+            .lines()
+            .skip(1)
+            .all(|line| line.starts_with('(')),
+        "{version:?}"
+    );
     assert!(
         version.output.contains("(languages scheme r5rs r7rs)"),
         "{version:?}"
@@ -347,4 +356,97 @@ fn warnings_are_chosen_by_their_codes() {
     run(&["-W", "no-such-warning"])
         .exits_with(64)
         .complains("unused-variable");
+}
+
+#[test]
+fn a_misspelt_command_is_recognized() {
+    canny(&["tset"])
+        .run()
+        .exits_with(66)
+        .complains("cannot read tset: No such file or directory (os error 2); did you mean the command 'test'?");
+    canny(&["complie", "x.scm"])
+        .run()
+        .exits_with(66)
+        .complains("did you mean the command 'compile'?");
+    let outcome = canny(&["nothing-like-it"]).run().exits_with(66);
+    assert!(!outcome.errors.contains("did you mean"), "{outcome:?}");
+    canny(&["test", "--fliter", "x"])
+        .run()
+        .exits_with(64)
+        .complains("did you mean '--filter'?");
+}
+
+#[test]
+fn files_are_included_from_directories_of_the_command_line() {
+    let text = "(import (scheme base) (scheme write) (mine))\n(include \"part.scm\")\n(display (list part twice))";
+    let library =
+        "(define-library (mine) (export twice) (import (scheme base))\n(include \"twice.scm\"))";
+    let run = |words: &[&str]| {
+        canny(words)
+            .file("p.scm", text)
+            .file("libraries/mine.sld", library)
+            .file("one/part.scm", "(define part 1)")
+            .file("one/twice.scm", "(define twice 2)")
+            .file("other/part.scm", "(define part 10)")
+            .file("other/twice.scm", "(define twice 20)")
+    };
+    let first = run(&["-I", "libraries", "-I", "one", "-I", "other", "p.scm"]);
+    let directory = first.directory.clone();
+    first.run().exits_with(0).prints("(1 2)");
+    // What was compiled with other directories does not count.
+    support::Canny::new(
+        directory,
+        &["-I", "libraries", "-I", "other", "-A", "one", "p.scm"],
+    )
+    .run()
+    .exits_with(0)
+    .prints("(10 20)");
+    // The directory of the file comes first.
+    run(&["-I", "libraries", "-I", "one", "p.scm"])
+        .file("part.scm", "(define part 100)")
+        .run()
+        .exits_with(0)
+        .prints("(100 2)");
+    run(&["-I", "libraries", "p.scm"])
+        .run()
+        .exits_with(65)
+        .complains("searched libraries/part.scm");
+}
+
+#[test]
+fn a_srfi_is_replaced_if_that_is_asked_for() {
+    let text = "(import (scheme base) (scheme write) (prefix (srfi 41) own:) (scheme stream))
+(display (list (own:name) (stream->list (stream 1 2))))";
+    let library = "(define-library (srfi 41) (export name) (import (scheme base))
+(begin (define (name) 'mine)))";
+    let run = |words: &[&str]| {
+        canny(words)
+            .file("p.scm", text)
+            .file("srfi/41.sld", library)
+    };
+    let replaced = run(&["-I", ".", "--replace", "(srfi 41)", "p.scm"]);
+    let directory = replaced.directory.clone();
+    // What is in Canny goes on using its own.
+    replaced.run().exits_with(0).prints("(mine (1 2))");
+    let again = support::Canny::new(directory.clone(), &["--replace", "srfi 41", "p.scm"]);
+    again.run().exits_with(0).prints("(mine (1 2))");
+    support::Canny::new(directory.clone(), &["-I", ".", "p.scm"])
+        .run()
+        .exits_with(70)
+        .complains("own:name");
+    support::Canny::new(
+        directory,
+        &["compile", "--replace", "(srfi 41)", "p.scm", "-o", "p"],
+    )
+    .run()
+    .exits_with(0);
+    canny(&["--replace", "(srfi 41)", "p.scm"])
+        .file("p.scm", text)
+        .run()
+        .exits_with(65)
+        .complains("searched ./srfi/41.sld");
+    canny(&["--replace", "(scheme base)", "p.scm"])
+        .run()
+        .exits_with(64)
+        .complains("--replace wants a SRFI that Canny has");
 }

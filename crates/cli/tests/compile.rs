@@ -92,6 +92,79 @@ fn a_damaged_program_is_refused() {
     assert!(text.contains("damaged"), "{text}");
 }
 
+/// Runs an executable file in a namespace of its own, where something is mounted over `/proc`. `None` where the system does
+/// not let us.
+fn without_proc(words: &[&str]) -> Option<Output> {
+    let run = |script: &str, words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
+        command.arg(format!("mount -t tmpfs none /proc && {script}"));
+        command.arg("sh").args(words).stdin(Stdio::null());
+        command.output().ok()
+    };
+    run("true", &[]).filter(|output| output.status.success())?;
+    run("exec \"$@\"", words)
+}
+
+#[test]
+fn a_program_without_proc_is_not_canny() {
+    let app = compiled(PROGRAM);
+    let path = app.to_str().expect("a path in UTF-8");
+    let Some(outcome) = without_proc(&[path, "--version"]) else {
+        // Not by `eprintln`, which tests keep to themselves.
+        let text = "SKIPPED: there are no namespaces here, nothing was run without /proc\n";
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+        return;
+    };
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert!(text.starts_with("hello --version\n"), "{outcome:?}");
+    assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+}
+
+#[test]
+fn a_program_that_lost_its_end_is_not_canny() {
+    let app = compiled(PROGRAM);
+    let content = std::fs::read(&app).expect("it is there");
+    let permissions = std::fs::metadata(&app).expect("it is there").permissions();
+    for (name, end) in [
+        ("short", content.len() - 1),
+        ("shorter", content.len() - 50),
+    ] {
+        let cut = app.with_file_name(name);
+        std::fs::write(&cut, &content[..end]).expect("it can be written");
+        std::fs::set_permissions(&cut, permissions.clone()).expect("it is ours");
+        let outcome = start(&cut, &["--version"]);
+        let text = String::from_utf8_lossy(&outcome.stderr).into_owned();
+        assert_eq!(outcome.status.code(), Some(71), "{outcome:?}");
+        assert!(text.contains("damaged"), "{text}");
+    }
+}
+
+#[test]
+fn a_loader_may_be_called_for_a_program() {
+    let app = compiled(PROGRAM);
+    let loader = Path::new("/lib64/ld-linux-x86-64.so.2");
+    if !loader.exists() {
+        return;
+    }
+    let outcome = start(loader, &[app.to_str().expect("a path in UTF-8"), "you"]);
+    let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert!(text.starts_with("hello you\n"), "{outcome:?}");
+}
+
+#[test]
+fn no_directory_of_the_repository_is_in_it() {
+    let app = compiled(PROGRAM);
+    let content = std::fs::read(&app).expect("it is there");
+    let root = support::root().canonicalize().expect("it is there");
+    for part in ["lib/", "crates/"] {
+        let path = root.join(part);
+        let path = path.as_os_str().as_encoded_bytes();
+        let found = content.windows(path.len()).any(|window| window == path);
+        assert!(!found, "{part}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told_and_nothing_is_written() {
     let refused = |run: Canny, code: i32, part: &str| {

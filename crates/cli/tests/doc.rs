@@ -85,7 +85,7 @@ fn what_is_not_there_is_guessed() {
     canny(&["doc", "vector-mapp"])
         .run()
         .exits_with(66)
-        .complains("no standard library exports that name; did you mean 'vector-map'?");
+        .complains("no library exports that name; did you mean 'vector-map'?");
     canny(&["doc", "(scheme bas)"])
         .run()
         .exits_with(66)
@@ -95,6 +95,94 @@ fn what_is_not_there_is_guessed() {
         .exits_with(66)
         .complains("'(scheme' is not the name of a library");
     canny(&["doc", "--frobnicate"]).run().exits_with(64);
+}
+
+#[test]
+fn each_name_of_a_group_has_its_own_text() {
+    let text = |name: &str| canny(&["doc", name]).run().exits_with(0).output;
+    assert!(text("database-open?").contains("\nWhether a database is open.\n"));
+    assert!(text("close-database").contains("\nCloses a database; a second time does nothing.\n"));
+    // What is said about all names of the heading follows.
+    assert!(text("database-open?").contains("closed by and by"));
+    let library = text("(canny sqlite)");
+    assert!(library.contains("• (database-open? database): Whether a database is open.\n"));
+}
+
+#[test]
+fn words_of_a_library_come_before_directories() {
+    let run = canny(&["doc", "canny", "json"]).file("canny/readme.txt", "");
+    let outcome = run.file("json/a.scm", "(define a 1)").run().exits_with(0);
+    assert!(outcome.output.starts_with("(canny json)\n"), "{outcome:?}");
+    // What can only be a path is one.
+    canny(&["doc", "./json"])
+        .file("json/a.scm", "(define a 1)")
+        .run()
+        .exits_with(0)
+        .prints("json/a.scm\n\n• a constant\n");
+}
+
+#[test]
+fn libraries_of_the_project_are_found() {
+    let project = |words: &[&str]| {
+        canny(words)
+            .file(
+                "package.scm",
+                "(package (name areas) (libraries \"src\"))\n",
+            )
+            .file("src/shapes.sld", LIBRARY)
+    };
+    let outcome = project(&["doc", "shapes"]).run().exits_with(0);
+    assert!(outcome.output.starts_with("(shapes)\n"), "{outcome:?}");
+    let outcome = project(&["doc", "make-square"]).run().exits_with(0);
+    assert!(
+        outcome
+            .output
+            .contains("constructor of <square> of (shapes)\n"),
+        "{outcome:?}"
+    );
+    // A directory of that name is in nobody's way.
+    let outcome = project(&["doc", "shapes"]).file("shapes/a.scm", "1");
+    let outcome = outcome.run().exits_with(0);
+    assert!(outcome.output.starts_with("(shapes)\n"), "{outcome:?}");
+    let outcome = project(&["doc", "--test", "shapes"]).run();
+    outcome
+        .exits_with(0)
+        .prints("3 examples, all as they say\n");
+}
+
+#[test]
+fn words_that_are_no_name_are_searched_for() {
+    let outcome = canny(&["doc", "semaphore"]).run().exits_with(0);
+    let lines: Vec<&str> = outcome.output.lines().collect();
+    assert_eq!(lines[0], "semaphore");
+    assert!(
+        outcome
+            .output
+            .contains("• (make-semaphore count [#:name name]) of (canny sync): ")
+    );
+    let outcome = canny(&["doc", "json"]).run().exits_with(0);
+    let first = outcome.output.lines().find(|line| line.starts_with('•'));
+    assert_eq!(first, Some("• (canny json): Reading and writing JSON."));
+    // All words have to be there, in the name or in the text.
+    let outcome = canny(&["doc", "reverse graphemes"]).run().exits_with(0);
+    assert!(
+        outcome
+            .output
+            .contains("• (string-grapheme-reverse string) of (canny text): ")
+    );
+    assert!(!outcome.output.contains("(reverse list)"));
+    // A library of the project is searched, too.
+    let outcome = canny(&["doc", "square-s"]).file("shapes.sld", LIBRARY);
+    let outcome = outcome.run().exits_with(0);
+    assert!(outcome.output.contains(" of (shapes): "), "{outcome:?}");
+    canny(&["doc", "qqqqqqqqqqqq"])
+        .run()
+        .exits_with(66)
+        .complains("there is no file 'qqqqqqqqqqqq', and no library exports that name");
+    canny(&["doc", "src/semaphore.sld"])
+        .run()
+        .exits_with(66)
+        .complains("there is no file 'src/semaphore.sld'");
 }
 
 #[test]
@@ -179,6 +267,70 @@ fn pages_show_what_is_printed() {
 }
 
 #[test]
+fn pages_have_files_and_sessions_for_their_programs() {
+    let page = "# Page\n\n```text garden.txt\nbeans 30\n```\n\n\
+                ```scheme\n(import (canny base) (canny files) (shapes))\n\
+                (display \"two \")\n(display (twice 2))\n(newline)\n; prints: two 4\n\
+                (file->lines \"garden.txt\")\n; => (\"beans 30\")\n\
+                (string->file \"x\" \"new.txt\")\n(list 1 2)\n; => (1 …\n```\n\n\
+                ```prompt\n> (define (f x)\n.   (* 2 x))\n> (f 3)\n$1 = 6\n> (car 1)\n…\n```\n";
+    let run = canny(&["doc", "--test", "page.md"])
+        .file("shapes.sld", LIBRARY)
+        .file("page.md", page);
+    let directory = run.directory.clone();
+    run.run()
+        .exits_with(0)
+        .prints("4 examples, all as they say\n");
+    // What the page shows and writes is nowhere else.
+    assert!(!directory.join("garden.txt").exists() && !directory.join("new.txt").exists());
+    let wrong = page.replace("two 4", "4").replace("$1 = 6", "$1 = 7");
+    canny(&["doc", "--test", "page.md"])
+        .file("shapes.sld", LIBRARY)
+        .file("page.md", wrong)
+        .run()
+        .exits_with(1)
+        .complains("page.md:11: error: the example prints\n    two 4\nnot\n    4\n")
+        .complains("page.md:21: error: the session prints\n")
+        .complains("4 examples, 2 not as they say");
+}
+
+#[test]
+fn sections_of_a_page_may_be_programs() {
+    let page = "# Page\n\n<!-- each section is a program -->\n\n\
+                ## One\n\n```scheme\n(import (scheme base))\n(define x 1)\nx\n; => 1\n```\n\n\
+                ## Two\n\n```scheme\n(sort '(2 1) <)\n; => (1 2)\nx\n; error: the variable has no value: x\n```\n";
+    canny(&["doc", "--test", "page.md"])
+        .file("page.md", page)
+        .run()
+        .exits_with(0)
+        .prints("3 examples, all as they say\n");
+    let wrong = page.replace("; => (1 2)", "; => (2 1)");
+    canny(&["doc", "--test", "page.md"])
+        .file("page.md", wrong)
+        .run()
+        .exits_with(1)
+        .complains("page.md:17: error: the example gives (1 2), not (2 1)");
+    let unmarked = page.replace("; => 1", "; => 2") + "\n<!-- the examples are not run -->\n";
+    canny(&["doc", "--test", "page.md"])
+        .file("page.md", unmarked)
+        .run()
+        .exits_with(0)
+        .prints("0 examples, all as they say\n");
+}
+
+#[test]
+fn the_tutorial_and_the_guides_say_what_is_true() {
+    for (name, least) in [("tutorial", 280), ("guide", 260)] {
+        let path = root().join("docs").join(name);
+        let path = path.to_str().expect("the path is UTF-8");
+        let outcome = canny(&["doc", "--test", path]).run().exits_with(0);
+        let count = outcome.output.split(' ').next().unwrap_or_default();
+        let count: usize = count.parse().expect("it begins with a number");
+        assert!(count >= least, "{name}: {count} examples");
+    }
+}
+
+#[test]
 fn a_site_is_written() {
     let run = canny(&["doc", "--html", "site", "src"])
         .file("src/shapes.sld", LIBRARY)
@@ -216,4 +368,8 @@ fn the_prompt_shows_the_same_texts() {
             .output
             .contains("A vector of what the procedure gives")
     );
+    // Of a name that shares a heading with others, its own text.
+    let outcome = canny(&["repl"]).input(",describe cddr\n").run();
+    let own = "The cdr of the cdr of a pair: what follows the second element";
+    assert!(outcome.output.contains(own), "{outcome:?}");
 }

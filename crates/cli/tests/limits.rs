@@ -143,6 +143,42 @@ fn a_program_can_handle_the_heap_limit() {
         .prints("(#t #t)refused100000");
 }
 
+/// What ports hold in memory counts, and what nobody can reach any more comes back.
+#[test]
+fn ports_in_memory_stop_at_the_heap_limit() {
+    let text = format!(
+        "{IMPORTS}(define (what thunk) (guard (e ((error-object? e) (error-object-message e))) (thunk)))
+(define text (make-string 1000 #\\x))
+(define (endless port) (let loop () (write-string text port) (loop)))
+(write (what (lambda () (endless (open-output-string)))))
+(newline)
+(write (what (lambda ()
+  (let ((port (open-output-string))) (let loop () (write-char #\\x port) (loop))))))
+(newline)
+(write (what (lambda ()
+  (let ((port (open-output-bytevector))) (let loop () (write-u8 1 port) (loop))))))
+(newline)
+(write (what (lambda ()
+  (let ((port (open-output-bytevector)) (bytes (make-bytevector 100000 1)))
+    (let loop () (write-bytevector bytes port) (loop))))))
+(newline)
+;; A gigabyte in ports that are dropped.
+(let loop ((n 0))
+  (if (< n 1000)
+      (let ((port (open-output-string)))
+        (let fill ((n 0)) (if (< n 1000) (begin (write-string text port) (fill (+ n 1)))))
+        (loop (+ n 1)))))
+(let ((port (open-output-string)))
+  (let fill ((n 0)) (if (< n 10000) (begin (write-string text port) (fill (+ n 1)))))
+  (write (string-length (get-output-string port))))"
+    );
+    let full = "\"the heap limit does not allow a port to hold more\"\n";
+    with_options(&["--heap-limit", "64M"], &text)
+        .run()
+        .exits_with(0)
+        .prints(&format!("{}10000000", full.repeat(4)));
+}
+
 /// A limit that is met where something is locked does not leave it locked.
 #[test]
 fn the_stack_limit_leaves_nothing_locked() {

@@ -273,7 +273,10 @@ fn a_client_evaluates_and_asks() {
         Some("(double x)")
     );
     let answers = client.ask(&[("op", "info"), ("symbol", "car")]);
-    assert_eq!(answers[0].text("doc"), Some("The first field of a pair."));
+    assert_eq!(
+        answers[0].text("doc"),
+        Some("The first half of a pair; of a list, its first element.")
+    );
     let answers = client.ask(&[("op", "lookup"), ("sym", "no-such-name")]);
     assert!(answers[0].status().contains(&"no-info"));
 

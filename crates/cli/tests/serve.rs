@@ -87,11 +87,16 @@ fn serve(directory: PathBuf, words: &[&str]) -> Serving {
 impl Serving {
     /// The answer to a request on a connection of its own.
     fn get(&self, target: &str) -> String {
+        self.get_with(target, "")
+    }
+
+    /// The same with fields of the head.
+    fn get_with(&self, target: &str, fields: &str) -> String {
         let mut client = TcpStream::connect(&self.address).unwrap();
         client
             .set_read_timeout(Some(Duration::from_secs(120)))
             .unwrap();
-        write!(client, "GET {target} HTTP/1.0\r\n\r\n").unwrap();
+        write!(client, "GET {target} HTTP/1.0\r\n{fields}\r\n").unwrap();
         let mut answer = String::new();
         client.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 "), "{answer}");
@@ -156,6 +161,140 @@ fn programs_libraries_and_directories_are_served() {
     let server = serve(with_files(&[("tea.txt", "green")]), &["."]);
     assert!(server.get("/").contains("tea.txt"));
     assert!(server.get("/tea.txt").ends_with("green"));
+}
+
+/// The files of a page of the guide, by their names.
+fn files_of_guide(page: &str) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(support::root().join(page)).unwrap();
+    let mut parts = text.split("\n```");
+    let mut files = Vec::new();
+    // Every other part is inside a fence.
+    while let (Some(_), Some(block)) = (parts.next(), parts.next()) {
+        let (head, content) = block.split_once('\n').unwrap_or((block, ""));
+        if let Some(("scheme", name)) = head.split_once(' ') {
+            files.push((name.to_owned(), format!("{content}\n")));
+        }
+    }
+    files
+}
+
+/// The web service of the guide, with a text in its library replaced.
+fn guide_with(from: &str, to: &str) -> PathBuf {
+    let directory = scratch();
+    let files = files_of_guide("docs/guide/web-service.md");
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["guests.sld", "main.scm"]);
+    for (name, text) in &files {
+        let text = match name.as_str() {
+            "guests.sld" => {
+                assert!(text.contains(from), "{text}");
+                text.replacen(from, to, 1)
+            }
+            _ => text.clone(),
+        };
+        std::fs::write(directory.join(name), text).unwrap();
+    }
+    let key = "a key of at least thirty-two bytes, for tests";
+    std::fs::write(directory.join("guests.key"), key).unwrap();
+    directory
+}
+
+const TITLE: &str = "(page \"Guest book\"";
+const MISTAKE: &str = "(page (string-append \"Guest book\" 1)";
+
+#[test]
+fn mistakes_of_the_guide_are_shown() {
+    let server = serve(guide_with(TITLE, MISTAKE), &["main.scm"]);
+    let page = server.get("/");
+    assert!(page.starts_with("HTTP/1.1 500 "), "{page}");
+    for part in [
+        "string-append: argument 2 is not a string: 1",
+        "guests.sld:26:15",
+        "<b>26  ",
+        "an anonymous procedure",
+    ] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+    let root = support::root().canonicalize().unwrap();
+    for part in [
+        root.to_str().unwrap(),
+        "crates/lib",
+        "<code>#f",
+        "lib/canny",
+    ] {
+        assert!(!page.contains(part), "{part} in {page}");
+    }
+    let told = errors(&server.directory);
+    assert!(
+        told.contains("guests.sld:26:15: error[wrong-type]"),
+        "{told}"
+    );
+    assert!(told.contains("a handler raised it for GET /"), "{told}");
+    let answer = server.get_with("/", "Accept: application/json\r\n");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("Content-Type: application/json"), "{answer}");
+    assert!(body.contains("\"line\":26"), "{body}");
+    assert!(body.contains("argument 2 is not a string"), "{body}");
+}
+
+#[test]
+fn pages_of_the_application_do_not_hide_mistakes() {
+    let program = r##"(import (scheme base) (canny web server) (canny web message) (canny web middleware))
+(define (fail request body) (vector-ref (vector 1 2) 3))
+(run-server
+ (with-middleware fail
+   (error-pages (lambda (request response) '(html (body (p "Sorry.")))))
+   (compress-responses)
+   (security-headers)
+   (answer-errors)))"##;
+    let server = serve(with_files(&[("main.scm", program)]), &["main.scm"]);
+    let page = server.get("/");
+    assert!(page.contains("main.scm:2:29"), "{page}");
+    assert!(!page.contains("<p>Sorry."), "{page}");
+}
+
+#[test]
+fn policies_of_pages_let_them_be_shown_anew() {
+    let program = r##"(import (scheme base) (canny web message))
+(define policies
+  '(("/none" . "default-src 'none'")
+    ("/nonce" . "script-src 'nonce-abc' 'strict-dynamic'; default-src 'self'")
+    ("/list" . (((default-src "'none'") (connect-src "https://example.org"))))))
+(lambda (request body)
+  (make-response #:headers `((content-security-policy . ,(cdr (assoc (request-path request) policies))))
+                 #:body '(html (head (title "t")) (body (p "x")))))"##;
+    let server = serve(
+        with_files(&[("main.scm", program)]),
+        &["--watch", "main.scm"],
+    );
+    let page = server.get_until("/none", "<p>x</p>");
+    assert!(page.contains("script-src 'self'"), "{page}");
+    assert!(page.contains("connect-src 'self'"), "{page}");
+    let page = server.get("/nonce");
+    assert!(page.contains("reload.js\" nonce=\"abc\""), "{page}");
+    let page = server.get("/list");
+    assert!(
+        page.contains("connect-src https://example.org 'self'"),
+        "{page}"
+    );
+}
+
+#[test]
+fn the_guide_in_a_browser() {
+    let root = support::root().canonicalize().unwrap();
+    let suite = root.join("crates/cli/tests/serve/guide_in_browser.scm");
+    let libraries = root.join("examples/wiki/tests");
+    let words = ["-I", libraries.to_str().unwrap(), suite.to_str().unwrap()];
+    let outcome = support::Canny::new(scratch(), &words)
+        .environment("GUIDE", guide_with(TITLE, TITLE))
+        .environment("SOURCES", &root)
+        .start()
+        .wait_within(Duration::from_secs(600))
+        .exits_with(0);
+    if outcome.errors.contains("SKIPPED") {
+        // Not by `eprintln`, which tests keep to themselves.
+        let _ = writeln!(std::io::stderr(), "{}", outcome.errors);
+    }
 }
 
 #[test]

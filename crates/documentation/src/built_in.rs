@@ -41,6 +41,7 @@ fn entry(name: &str, kind: Kind) -> Entry {
         signatures: Vec::new(),
         text: String::new(),
         examples: Vec::new(),
+        group: None,
         section: String::new(),
         origin: None,
         place: None,

@@ -535,6 +535,7 @@ fn empty_entry(name: &str) -> Entry {
         signatures: Vec::new(),
         text: String::new(),
         examples: Vec::new(),
+        group: None,
         section: String::new(),
         origin: None,
         place: None,

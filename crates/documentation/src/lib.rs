@@ -47,9 +47,10 @@ mod text;
 
 pub use extractor::Extractor;
 pub use model::{
-    Document, Entry, Example, Expectation, Kind, Origin, Parameter, Part, Place, Role, Signature,
+    Document, Entry, Example, Expectation, Group, Kind, Origin, Parameter, Part, Place, Role,
+    Signature,
 };
-pub use page::{Page, PageEntry, complete};
+pub use page::{Page, PageEntry, PageItem, complete};
 pub use text::markdown_examples;
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub struct Entry {
     pub signatures: Vec<Signature>,
     /// What it does, in Markdown; may be empty.
     pub text: String,
+    /// How the text is put together if it stands below a heading with several names.
+    pub group: Option<Group>,
     /// The examples in the text, in order.
     pub examples: Vec<Example>,
     /// The heading that it stands under in a page of documentation; empty without a page.
@@ -53,6 +55,17 @@ pub struct Entry {
     pub origin: Option<Origin>,
     /// Where it is defined.
     pub place: Option<Place>,
+}
+
+/// A heading of a page that several names stand in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    /// The line of the heading, which tells the groups of a page apart.
+    pub line: u32,
+    /// What the text says about this name only.
+    pub own: String,
+    /// What it says about all of them; may be empty.
+    pub shared: String,
 }
 
 /// What a name means.

@@ -7,16 +7,27 @@
 //!
 //! ## A section
 //!
-//! ### `(name parameter ...)`, `(other-name)`, `third-name`
+//! ### `(name parameter ...)`
 //!
-//! What they do.
+//! What it does.
+//!
+//! ### `(first-name parameter ...)`, `(second-name)`, `third-name`
+//!
+//! - `first-name`: What the first one does.
+//! - `second-name`: What the second one does. An item may have several sentences,
+//!   and lines that are indented go on with it.
+//! - `third-name`: What the third one is.
+//!
+//! What is to be said about all of them.
 //! ```
 //!
-//! A heading of the third level lists uses of one name or of several that share a text. Everything else is Markdown.
+//! A heading of the third level lists uses of one name or of several. The text below a heading with several names begins
+//! with a list that has an item for each name. The text of a name is its item and then what follows the list.
+//! Everything else is Markdown.
 
 use std::collections::HashMap;
 
-use crate::model::{Document, Entry, Example, Kind, Parameter, Role, Section, Signature};
+use crate::model::{Document, Entry, Example, Group, Kind, Parameter, Role, Section, Signature};
 use crate::text::{self, Line};
 
 /// A page about a library.
@@ -43,11 +54,24 @@ pub struct PageEntry {
     pub uses: Vec<String>,
     /// The section that it stands in; may be empty.
     pub section: String,
-    /// The text.
+    /// What the text says about single names: the items of the list that it begins with.
+    pub items: Vec<PageItem>,
+    /// The text behind the items.
     pub text: String,
     /// The examples in the text.
     pub examples: Vec<Example>,
     /// The line of the heading.
+    pub line: u32,
+}
+
+/// What a page says about one of the names of a heading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageItem {
+    /// The name.
+    pub name: String,
+    /// The text, which is one paragraph.
+    pub text: String,
+    /// The line that it begins on.
     pub line: u32,
 }
 
@@ -63,6 +87,67 @@ impl PageEntry {
         }
         names
     }
+
+    /// The text about a name: its own, and then what is said about all names of the heading.
+    fn text_of(&self, name: &str) -> String {
+        let own = self.items.iter().find(|item| item.name == name);
+        match own {
+            Some(own) if self.text.is_empty() => own.text.clone(),
+            Some(own) => format!("{}\n\n{}", own.text, self.text),
+            None => self.text.clone(),
+        }
+    }
+
+    /// What is wrong with the items, each with its line: a name without one, and an item without a name.
+    fn complaints(&self) -> Vec<(u32, String)> {
+        let names = self.names();
+        let mut complaints = Vec::new();
+        for (index, item) in self.items.iter().enumerate() {
+            let is_again = self.items[..index].iter().any(|it| it.name == item.name);
+            if !names.contains(&item.name.as_str()) || is_again {
+                let message = format!(
+                    "the heading above does not ask for an item about {}",
+                    item.name
+                );
+                complaints.push((item.line, message));
+            }
+        }
+        for name in names.iter().filter(|_| names.len() > 1) {
+            if !self.items.iter().any(|item| item.name == *name) {
+                let message =
+                    format!("the heading has several names and there is no item about {name}");
+                complaints.push((self.line, message));
+            }
+        }
+        complaints
+    }
+}
+
+/// The items that the text below a heading begins with, and how many lines they take.
+fn items(lines: &[Line]) -> (Vec<PageItem>, usize) {
+    let mut items: Vec<PageItem> = Vec::new();
+    let mut count = 0;
+    for (index, line) in lines.iter().enumerate() {
+        let item = line
+            .text
+            .strip_prefix("- `")
+            .and_then(|rest| rest.split_once("`: "));
+        match (item, items.last_mut()) {
+            (Some((name, text)), _) => items.push(PageItem {
+                name: name.to_owned(),
+                text: text.trim_end().to_owned(),
+                line: line.number,
+            }),
+            (None, Some(last)) if line.text.starts_with("  ") => {
+                last.text.push('\n');
+                last.text.push_str(line.text.trim());
+            }
+            (None, None) if line.text.trim().is_empty() => continue,
+            _ => break,
+        }
+        count = index + 1;
+    }
+    (items, count)
 }
 
 /// The name in a use such as `(name parameter)` or `name`.
@@ -122,6 +207,7 @@ impl Page {
                         .last()
                         .map(|section| section.title.clone())
                         .unwrap_or_default(),
+                    items: Vec::new(),
                     text: String::new(),
                     examples: Vec::new(),
                     line: number,
@@ -142,6 +228,14 @@ impl Page {
 
     /// Ends the text below a heading of that level.
     fn end_text(&mut self, level: usize, lines: &[Line]) {
+        let mut lines = lines;
+        if let (3, Some(entry)) = (level, self.entries.last_mut())
+            && entry.names().len() > 1
+        {
+            let (items, count) = items(lines);
+            entry.items = items;
+            lines = &lines[count..];
+        }
         let found = text::doc_text(&self.file, lines);
         let place = match level {
             1 => Some((&mut self.text, &mut self.examples)),
@@ -174,6 +268,8 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
     let mut complaints = Vec::new();
     // What things are, wherever they are handed out.
     let mut known: HashMap<(String, String), Entry> = HashMap::new();
+    // The same by the name that a page has for it, for things that several names mean.
+    let mut named: HashMap<((String, String), &str), Entry> = HashMap::new();
     for page in pages {
         let Some(document) = documents.iter_mut().find(|one| one.name == page.name) else {
             complaints.push(format!(
@@ -188,6 +284,9 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
         }
         document.sections.clone_from(&page.sections);
         for told in &page.entries {
+            for (line, message) in told.complaints() {
+                complaints.push(format!("{}:{line}: {message}", page.file));
+            }
             for name in told.names() {
                 let Some(entry) = document.entries.iter_mut().find(|entry| entry.name == name)
                 else {
@@ -197,8 +296,16 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
                     ));
                     continue;
                 };
+                let defined = entry.signatures.clone();
                 apply(entry, told, name);
+                if matches!(entry.kind, Kind::Procedure) && !fit(&entry.signatures, &defined) {
+                    complaints.push(format!(
+                        "{}:{}: {name} does not take all arguments that the heading shows",
+                        page.file, told.line
+                    ));
+                }
                 let identity = identity(&page.name, entry);
+                named.insert((identity.clone(), name), entry.clone());
                 // Another name of a thing says less than its own.
                 if identity.1 == name {
                     known.insert(identity, entry.clone());
@@ -222,9 +329,12 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
             if told.contains(&entry.name.as_str()) {
                 continue;
             }
-            if let Some(known) = known.get(&identity(&document.name, entry)) {
-                let mut copy = known.clone();
+            let identity = identity(&document.name, entry);
+            let found = known.get(&identity);
+            if let Some(found) = named.get(&(identity, entry.name.as_str())).or(found) {
+                let mut copy = found.clone();
                 copy.section = String::new();
+                copy.group = None;
                 copy.place.clone_from(&entry.place);
                 copy.origin.clone_from(&entry.origin);
                 copy.rename(&entry.name);
@@ -244,7 +354,16 @@ fn identity(library: &str, entry: &Entry) -> (String, String) {
 }
 
 fn apply(entry: &mut Entry, told: &PageEntry, name: &str) {
-    entry.text.clone_from(&told.text);
+    entry.text = told.text_of(name);
+    entry.group = told
+        .items
+        .iter()
+        .find(|item| item.name == name)
+        .map(|own| Group {
+            line: told.line,
+            own: own.text.clone(),
+            shared: told.text.clone(),
+        });
     entry.section.clone_from(&told.section);
     entry.examples.clone_from(&told.examples);
     let calls = told
@@ -270,32 +389,85 @@ fn apply(entry: &mut Entry, told: &PageEntry, name: &str) {
     }
 }
 
-/// A call as a page has it: `(name required [optional] rest ...)`.
+/// A call as a page has it: `(name required [optional] rest ... [#:key value])`.
 fn written_call(text: &str) -> Signature {
     let mut parameters: Vec<Parameter> = Vec::new();
-    let inner = text.trim_start_matches('(').trim_end_matches(')');
+    let inner = text.strip_prefix('(').unwrap_or(text);
+    let inner = inner.strip_suffix(')').unwrap_or(inner);
+    // How many brackets are open, and whether a keyword has come in the last one, which its value follows.
+    let (mut depth, mut has_keyword) = (0_usize, false);
     for word in inner.split_whitespace().skip(1) {
-        if word == "..." {
-            if let Some(last) = parameters.last_mut() {
-                last.role = Role::Rest;
-            }
-            continue;
-        }
+        let opened = word.len() - word.trim_start_matches('[').len();
+        depth += opened;
         let name = word.trim_matches(['[', ']']);
-        let (name, role) = match (name.strip_prefix("#:"), word.starts_with('[')) {
-            (Some(name), _) => (name, Role::Keyword),
-            (None, true) => (name, Role::Optional),
-            (None, false) => (name, Role::Required),
+        if opened > 0 {
+            has_keyword = false;
+        }
+        let role = match name.strip_prefix("#:") {
+            Some(_) => Some(Role::Keyword),
+            None if name == "..." || name == "…" => {
+                if let Some(last) = parameters.last_mut() {
+                    last.role = Role::Rest;
+                }
+                None
+            }
+            None if depth > 0 && has_keyword => None,
+            None if depth > 0 => Some(Role::Optional),
+            None => Some(Role::Required),
         };
-        parameters.push(Parameter {
-            name: name.to_owned(),
-            role,
-            default: None,
-        });
+        has_keyword |= role == Some(Role::Keyword);
+        if let Some(role) = role {
+            parameters.push(Parameter {
+                name: name.strip_prefix("#:").unwrap_or(name).to_owned(),
+                role,
+                default: None,
+            });
+        }
+        depth = depth.saturating_sub(word.len() - word.trim_end_matches(']').len());
     }
     Signature {
         text: text.to_owned(),
         parameters,
         result: None,
     }
+}
+
+/// Whether calls that are shown are such that are defined, as far as these are known. `name ...` may mean one or more, and
+/// keywords with their values.
+fn fit(shown: &[Signature], defined: &[Signature]) -> bool {
+    let (Some(few), Some(few_defined)) = (positional(shown), positional(defined)) else {
+        return true;
+    };
+    let least = few.0 + usize::from(few.1.is_none());
+    let parameters = || defined.iter().flat_map(|signature| &signature.parameters);
+    let has_keywords = parameters().any(|one| one.role == Role::Keyword);
+    let is_below = |most| few.1.map_or(has_keywords, |shown| shown <= most);
+    let takes = |wanted: &Parameter| {
+        parameters()
+            .any(|one| one.role == Role::Rest || one.role == wanted.role && one.name == wanted.name)
+    };
+    let mut keywords = shown
+        .iter()
+        .flat_map(|signature| &signature.parameters)
+        .filter(|parameter| parameter.role == Role::Keyword);
+    least >= few_defined.0 && few_defined.1.is_none_or(is_below) && keywords.all(takes)
+}
+
+/// How few and how many arguments by position calls have; nothing in place of the latter if there is no limit.
+fn positional(signatures: &[Signature]) -> Option<(usize, Option<usize>)> {
+    let of_one = |signature: &Signature| {
+        let count = |role| {
+            let parameters = signature.parameters.iter();
+            parameters
+                .filter(|parameter| parameter.role == role)
+                .count()
+        };
+        let least = count(Role::Required);
+        let most = (count(Role::Rest) == 0).then(|| least + count(Role::Optional));
+        (least, most)
+    };
+    let all: Vec<_> = signatures.iter().map(of_one).collect();
+    let least = all.iter().map(|(least, _)| *least).min()?;
+    let most: Option<Vec<usize>> = all.iter().map(|(_, most)| *most).collect();
+    Some((least, most.and_then(|most| most.into_iter().max())))
 }

@@ -231,9 +231,9 @@ fn broken_sources_give_what_can_be_read() {
 
 #[test]
 fn pages_complete_libraries_and_what_hands_out_the_same() {
-    let page = "# (inner)\n\nFor tests.\n\n## Some\n\nAbout some.\n\n### `(f a [b] c ...)`, `(f)`, `g`\n\nBoth.\n\n```scheme\n(f 1)\n; => 1\n```\n\n### `nothing`\n";
+    let page = "# (inner)\n\nFor tests.\n\n## Some\n\nAbout some.\n\n### `(f a [b] c ...)`, `(f)`, `g`\n\n- `f`: The first. It has\n  two sentences.\n- `g`: The second.\n\nBoth.\n\n```scheme\n(f 1)\n; => 1\n```\n\n### `nothing`\n";
     let page = Page::read("inner.md", page).unwrap();
-    let inner = "(define-library (inner) (export f g) (import (canny primitives)) (begin (define (f) 1) (define g 2)))";
+    let inner = "(define-library (inner) (export f g) (import (canny primitives)) (begin (define (f . all) 1) (define g 2)))";
     let outer = "(define-library (outer) (export (rename f eff)) (import (inner)))";
     let other = "(define-library (other) (export (rename f old-f)) (import (inner)))";
     let old = Page::read("old.md", "# (other)\n\n### `(old-f a)`\n\nAs `f`.\n").unwrap();
@@ -246,7 +246,7 @@ fn pages_complete_libraries_and_what_hands_out_the_same() {
         .map(|document| (*document).clone())
         .collect();
     let complaints = complete(&mut documents, &[page, old]);
-    assert_eq!(complaints, ["inner.md:18: (inner) does not export nothing"]);
+    assert_eq!(complaints, ["inner.md:22: (inner) does not export nothing"]);
     assert_eq!(documents[0].text, "For tests.");
     let sections: Vec<(&str, &str)> = documents[0]
         .sections
@@ -255,13 +255,96 @@ fn pages_complete_libraries_and_what_hands_out_the_same() {
         .collect();
     assert_eq!(sections, [("Some", "About some.")]);
     let entry = documents[0].entry("g").unwrap();
-    assert_eq!((entry.section.as_str(), entry.summary()), ("Some", "Both."));
-    assert_eq!(entry.examples[0].line, 14);
+    assert_eq!(
+        (entry.section.as_str(), entry.summary()),
+        ("Some", "The second.")
+    );
+    assert!(entry.text.starts_with("The second.\n\nBoth.\n\n```scheme"));
+    assert_eq!(entry.examples[0].line, 18);
     let entry = documents[1].entry("eff").unwrap();
     let signatures: Vec<&str> = entry.signatures.iter().map(|it| it.text.as_str()).collect();
     assert_eq!(signatures, ["(eff a [b] c ...)", "(eff)"]);
     assert_eq!(entry.signatures[0].parameters[1].role, Role::Optional);
-    assert_eq!(entry.summary(), "Both.");
+    assert!(
+        entry
+            .text
+            .starts_with("The first. It has\ntwo sentences.\n\nBoth.")
+    );
     assert_eq!(documents[2].entry("old-f").unwrap().text, "As `f`.");
     assert_eq!(Page::read("x.md", "# Title\n"), None);
+}
+
+#[test]
+fn each_name_of_a_heading_has_an_item() {
+    let page = "# (inner)\n\n### `(f a)`, `g`\n\n- `f`: The first.\n- `h`: Another.\n- `f`: Again.\n\nBoth.\n";
+    let page = Page::read("inner.md", page).unwrap();
+    let inner = "(define-library (inner) (export f g) (begin (define (f . all) 1) (define g 2)))";
+    let mut extractor = Extractor::new(Box::new(Texts(Vec::new())), &[]);
+    let found = extractor.source("inner.sld", inner);
+    let mut documents: Vec<Document> = found.iter().map(|it| (**it).clone()).collect();
+    assert_eq!(
+        complete(&mut documents, &[page]),
+        [
+            "inner.md:6: the heading above does not ask for an item about h",
+            "inner.md:7: the heading above does not ask for an item about f",
+            "inner.md:3: the heading has several names and there is no item about g",
+        ]
+    );
+}
+
+#[test]
+fn several_names_of_a_thing_keep_their_texts() {
+    let inner = "(define-library (inner) (export f (rename f g)) (begin (define (f) 1)))";
+    let outer = "(define-library (outer) (export f g) (import (inner)))";
+    let page = "# (inner)\n\n### `(f)`, `(g)`\n\n- `f`: The first.\n- `g`: A short name of `f`.\n";
+    let page = Page::read("inner.md", page).unwrap();
+    let mut extractor = Extractor::new(Box::new(Texts(Vec::new())), &[]);
+    let mut documents: Vec<Document> = extractor
+        .source("inner.sld", inner)
+        .into_iter()
+        .chain(extractor.source("outer.sld", outer))
+        .map(|document| (*document).clone())
+        .collect();
+    assert!(complete(&mut documents, &[page]).is_empty());
+    assert_eq!(documents[1].entry("f").unwrap().text, "The first.");
+    assert_eq!(
+        documents[1].entry("g").unwrap().text,
+        "A short name of `f`."
+    );
+}
+
+#[test]
+fn headings_show_calls_that_are_defined() {
+    let calls = "`(f a [b])`, `(f a b c)`, `(g a [b c] [#:key key])`, `(h a ...)`, `(k a #:no)`";
+    let items = "- `f`: F.\n- `g`: G.\n- `h`: H.\n- `k`: K.\n";
+    let page = format!("# (inner)\n\n### {calls}\n\n{items}");
+    let page = Page::read("inner.md", &page).unwrap();
+    let inner = "(define-library (inner) (export f g h k) (begin (define* (f a #:optional b) 1)\
+                 (define* (g a #:optional b c #:key key) 2) (define (h a . b) 3)\
+                 (define* (k a #:key key) 4)))";
+    let mut extractor = Extractor::new(Box::new(Texts(Vec::new())), &[]);
+    let found = extractor.source("inner.sld", inner);
+    let mut documents: Vec<Document> = found.iter().map(|it| (**it).clone()).collect();
+    assert_eq!(
+        complete(&mut documents, &[page]),
+        [
+            "inner.md:3: f does not take all arguments that the heading shows",
+            "inner.md:3: k does not take all arguments that the heading shows",
+        ]
+    );
+    let signature = &documents[0].entry("g").unwrap().signatures[0];
+    let parameters: Vec<(&str, Role)> = signature
+        .parameters
+        .iter()
+        .map(|parameter| (parameter.name.as_str(), parameter.role))
+        .collect();
+    assert_eq!(
+        parameters,
+        [
+            ("a", Role::Required),
+            ("b", Role::Optional),
+            ("c", Role::Optional),
+            ("key", Role::Keyword)
+        ]
+    );
 }

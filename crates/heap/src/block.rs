@@ -26,6 +26,7 @@ use std::io;
 
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES};
 
+use crate::accounts::Account;
 use crate::reservation::Reservation;
 
 /// Block size as a shift.
@@ -87,6 +88,8 @@ pub(crate) struct BlockInfo {
     pub(crate) live_granules: u16,
     /// `PARTIAL`, `UNCLEAN`.
     pub(crate) flags: u16,
+    /// Whose objects these are, mostly.
+    pub(crate) account: Account,
 }
 
 /// Info flag: the mark bits tell which granules are in use; the others may be allocated into.

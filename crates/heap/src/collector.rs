@@ -7,6 +7,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::accounts;
 use crate::block::{BLOCK_BYTES, BLOCK_GRANULES, Block, PARTIAL, UNCLEAN, state};
 use crate::evacuate::Tracer;
 use crate::heap::{Heap, HeapState};
@@ -114,7 +115,7 @@ fn wants_full(heap: &Heap, state: &HeapState) -> bool {
     }
     // What is promoted must fit below the limit, with a nursery beside it.
     let old_blocks = state.pool.used() - state.young_blocks.min(state.pool.used());
-    old_blocks + 2 * state.young_blocks > heap.limit_blocks
+    old_blocks + 2 * state.young_blocks > heap.ceiling_blocks(state)
 }
 
 fn wants_in_place(heap: &Heap, state: &HeapState) -> bool {
@@ -357,39 +358,59 @@ fn settle_accounts(
     }
     state.young_blocks = 0;
     let used = state.pool.used();
-    state.nursery_budget = heap.nursery_budget(used, state.nursery_blocks);
+    state.nursery_budget =
+        heap.nursery_budget(used, state.nursery_blocks, heap.ceiling_blocks(state));
     let free = heap.limit_blocks.saturating_sub(used);
     let keep = (state.nursery_budget + state.spare_blocks).min(free);
     state.pool.trim(&heap.space, keep, free - keep);
     let given_back = state.pool.warm_unused() / UNUSED_SHARE_GIVEN_BACK;
     let keep_warm = (state.pool.warm() - given_back).min(WARM_NURSERIES * heap.nursery_blocks);
     state.pool.cool(&heap.space, keep_warm.min(free - keep));
-    let room = heap.limit_blocks.saturating_sub(used);
+    let room = heap.limit_blocks_now().saturating_sub(used);
+    if let Some(outside) = heap.config.outside {
+        (outside.allow_bytes)(heap.limit_blocks.saturating_sub(used) * BLOCK_BYTES);
+    }
     if mode == CollectionMode::Minor {
-        state.full_next = room / 2 < heap.nursery_blocks.min(heap.limit_blocks / 4);
+        state.full_next = if state.accounts.is_any_ending() {
+            used >= heap.ceiling_blocks(state)
+        } else {
+            room / 2 < heap.nursery_blocks.min(heap.reserve_blocks)
+        };
+        accounts::look_at_limits(heap, state);
         return;
     }
+    let is_roomy = room >= heap.reserve_blocks;
+    accounts::take_stock(heap, state, is_roomy);
     state.full_next = false;
-    if room >= heap.reserve_blocks {
+    let is_short = !is_roomy
+        && !state.accounts.is_any_ending()
+        && state.accounts.cold() > heap.limit_blocks / 4 * 3;
+    heap.short.store(is_short, Ordering::Relaxed);
+    if is_roomy {
         state.excess_told = None;
-        heap.exhausted.store(0, Ordering::Relaxed);
-    } else if state
-        .excess_told
-        .is_none_or(|told| used >= told + heap.reserve_blocks)
-    {
-        state.excess_told = Some(used);
-        tell_excess(heap, state);
+    } else {
+        tell_excess(heap, state, used);
     }
+    accounts::ask_told(heap, state);
+    state.nursery_budget =
+        heap.nursery_budget(used, state.nursery_blocks, heap.ceiling_blocks(state));
     debug_assert!(used * BLOCK_BYTES >= state.old_bytes.min(BLOCK_BYTES));
 }
 
-/// Says that the limit is reached: once per excess, and again for each reserve used up since. It is told to who collects, since
-/// who allocates most collects most.
-fn tell_excess(heap: &Heap, state: &HeapState) {
-    heap.exhausted.store(state.collector, Ordering::Relaxed);
-    for entry in &state.mutators {
-        if entry.id == state.collector {
-            entry.request.request();
+/// Says that the limit is nearly reached: once to each account that is to give something back, and again when another reserve
+/// was used up since.
+fn tell_excess(heap: &Heap, state: &mut HeapState, used: usize) {
+    let again = match state.excess_told {
+        None => {
+            state.excess_told = Some(used);
+            None
         }
-    }
+        Some(told) if used >= told + heap.reserve_blocks => {
+            state.excess_told = Some(used);
+            Some(heap.reserve_blocks / 2)
+        }
+        Some(_) => None,
+    };
+    let wanted = used.saturating_sub(heap.limit_blocks / 2);
+    accounts::tell_hottest(state, wanted.max(1), again);
 }

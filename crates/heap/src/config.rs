@@ -1,10 +1,21 @@
 //! What a host chooses when it makes a heap.
 
+/// Memory outside of the heap that counts toward its limit.
+#[derive(Clone, Copy, Debug)]
+pub struct OutsideMemory {
+    /// Bytes in use.
+    pub held_bytes: fn() -> usize,
+    /// Is told after each collection how many bytes may be in use.
+    pub allow_bytes: fn(usize),
+}
+
 /// Settings of a heap. `HeapConfig::default()` is what a program run wants.
 #[derive(Clone, Debug)]
 pub struct HeapConfig {
-    /// Hard limit in bytes; `None` means seven eighths of the machine's memory.
+    /// Hard limit in bytes; `None` means three quarters of the memory that there is.
     pub limit: Option<usize>,
+    /// What the host has outside of the heap and counts toward the limit.
+    pub outside: Option<OutsideMemory>,
     /// Most bytes allocated between two collections; less where little survives. Rounded to blocks, at least a few of them.
     pub nursery_bytes: usize,
     /// The old generation is collected when it has grown to this many percent of what the last
@@ -29,6 +40,7 @@ impl Default for HeapConfig {
     fn default() -> Self {
         HeapConfig {
             limit: None,
+            outside: None,
             nursery_bytes: 16 << 20,
             growth_percent: 200,
             full_floor_bytes: 64 << 20,

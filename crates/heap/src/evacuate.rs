@@ -11,7 +11,10 @@
 
 use canny_tables::layout::{GRANULE_BYTES, TAG_MASK, TAG_PAIR};
 
-use crate::block::{BLOCK_BYTES, BLOCK_SHIFT, Block, PARTIAL, Space, UNCLEAN, state};
+use crate::accounts::Account;
+use crate::block::{
+    BLOCK_BYTES, BLOCK_GRANULES, BLOCK_SHIFT, Block, PARTIAL, Space, UNCLEAN, state,
+};
 use crate::block_pool::BlockPool;
 use crate::roots::CollectionMode;
 use crate::shape::{self, FORWARDED};
@@ -202,7 +205,7 @@ impl<'h> Tracer<'h> {
             }
             let to = match self.to.scannable.take(GRANULE_BYTES) {
                 Some(to) => to,
-                None => self.scannable_slow(GRANULE_BYTES),
+                None => self.scannable_slow(GRANULE_BYTES, address),
             };
             shape::write(to, first);
             shape::write(to + 8, second);
@@ -223,16 +226,16 @@ impl<'h> Tracer<'h> {
         let to = match state & state::CONTENT {
             state::SCANNABLE => match self.to.scannable.take(bytes) {
                 Some(to) => to,
-                None => self.scannable_slow(bytes),
+                None => self.scannable_slow(bytes, address),
             },
             state::LEAF => match self.to.leaf.take(bytes) {
                 Some(to) => to,
-                None => self.refill(state::LEAF, bytes),
+                None => self.refill(state::LEAF, bytes, address),
             },
             _ => {
                 let to = match self.to.special.take(bytes) {
                     Some(to) => to,
-                    None => self.refill(state::SPECIAL, bytes),
+                    None => self.refill(state::SPECIAL, bytes, address),
                 };
                 self.specials.push(to);
                 to
@@ -261,7 +264,7 @@ impl<'h> Tracer<'h> {
     pub(crate) fn promoted_pair(&mut self, car: u64, cdr: u64) -> u64 {
         let to = match self.to.scannable.take(GRANULE_BYTES) {
             Some(to) => to,
-            None => self.scannable_slow(GRANULE_BYTES),
+            None => self.scannable_slow(GRANULE_BYTES, self.base),
         };
         // SAFETY: the granule was just taken.
         unsafe {
@@ -271,11 +274,11 @@ impl<'h> Tracer<'h> {
         to as u64 | TAG_PAIR
     }
 
-    /// Room in scannable to-space when the segment is too short.
+    /// Room in scannable to-space when the segment is too short; as [`Tracer::refill`].
     #[cold]
     #[inline(never)]
-    fn scannable_slow(&mut self, bytes: usize) -> usize {
-        let at = self.refill(state::SCANNABLE, bytes);
+    fn scannable_slow(&mut self, bytes: usize, from: usize) -> usize {
+        let at = self.refill(state::SCANNABLE, bytes, from);
         if self.to.scannable.cursor != at + bytes {
             // It went to the overflow block, which the scan pointer does not pass.
             self.ranges.push((at, at + bytes));
@@ -291,12 +294,14 @@ impl<'h> Tracer<'h> {
         }
     }
 
-    /// Opens another segment, or uses the overflow block, and takes room there.
+    /// Opens another segment, or uses the overflow block, and takes room there, for an object that was at `from`: what is opened
+    /// belongs to the same account.
     #[cold]
     #[inline(never)]
-    fn refill(&mut self, content: u8, bytes: usize) -> usize {
+    fn refill(&mut self, content: u8, bytes: usize, from: usize) -> usize {
+        let account = self.space.info(self.space.block_of(from)).account;
         if bytes > HOLE_BYTES_MIN {
-            return self.take_overflow(content, bytes);
+            return self.take_overflow(content, bytes, account);
         }
         if content == state::SCANNABLE && self.scan < self.to.scannable.cursor {
             self.ranges.push((self.scan, self.to.scannable.cursor));
@@ -305,7 +310,7 @@ impl<'h> Tracer<'h> {
         self.destination(content).count();
         self.destination(content).settle(space);
         if self.destination(content).holes.is_empty() {
-            self.open_partial(content);
+            self.open_partial(content, account);
         }
         let fresh = match self.destination(content).holes.pop() {
             Some((start, end)) => {
@@ -316,7 +321,7 @@ impl<'h> Tracer<'h> {
                 start
             }
             None => {
-                let block = self.fresh_block(content);
+                let block = self.fresh_block(content, account);
                 let start = space.start_of(block);
                 let to = self.destination(content);
                 (to.cursor, to.limit, to.counted) = (start, start + BLOCK_BYTES, start);
@@ -332,12 +337,12 @@ impl<'h> Tracer<'h> {
             .expect("a hole is longer than what is put into holes")
     }
 
-    fn take_overflow(&mut self, content: u8, bytes: usize) -> usize {
+    fn take_overflow(&mut self, content: u8, bytes: usize, account: Account) -> usize {
         let space = self.space;
         let to = self.destination(content);
         if to.overflow_cursor + bytes > to.overflow_limit {
             to.settle(space);
-            let block = self.fresh_block(content);
+            let block = self.fresh_block(content, account);
             let start = space.start_of(block);
             let to = self.destination(content);
             to.overflow_block = Some(block);
@@ -352,17 +357,18 @@ impl<'h> Tracer<'h> {
     }
 
     /// A block for copies. The reservation is a multiple of the limit, so there is one.
-    fn fresh_block(&mut self, content: u8) -> Block {
+    fn fresh_block(&mut self, content: u8, account: Account) -> Block {
         let block = self
             .pool
             .take(self.space)
             .expect("the reservation has room for every copy");
         self.space.set_state(block, content);
+        self.space.update_info(block, |info| info.account = account);
         block
     }
 
     /// Takes a block with room from the last in-place collection and lists its holes.
-    fn open_partial(&mut self, content: u8) {
+    fn open_partial(&mut self, content: u8, account: Account) {
         if self.mode == CollectionMode::Full {
             return;
         }
@@ -380,6 +386,9 @@ impl<'h> Tracer<'h> {
         space.update_info(block, |info| {
             info.flags &= !(PARTIAL | UNCLEAN);
             info.top = BLOCK_BYTES as u32;
+            if usize::from(info.live_granules) < BLOCK_GRANULES / 2 {
+                info.account = account;
+            }
         });
     }
 

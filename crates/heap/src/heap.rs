@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use canny_tables::layout::{TAG_MASK, TAG_OBJECT};
 use canny_value::Value;
 
+use crate::accounts::Accounts;
 use crate::block::{BLOCK_BYTES, BLOCK_SHIFT, Block, Space};
 use crate::block_pool::BlockPool;
 use crate::code_space::{self, CodeSpace};
@@ -79,8 +80,15 @@ pub struct Heap {
     /// Mirror of [`HeapState::stopping`] for polls.
     pub(crate) stop_requested: AtomicBool,
     pub(crate) epoch: AtomicU64,
-    /// The mutator that has used up the limit and was not told so by its thread yet; 0 is none.
-    pub(crate) exhausted: AtomicU64,
+    /// Whether any account is told that it uses too much.
+    pub(crate) any_told: AtomicBool,
+    /// Whether any account was told and is still there.
+    pub(crate) any_ending: AtomicBool,
+    /// Whether any account has a limit of its own.
+    pub(crate) any_limited: AtomicBool,
+    pub(crate) next_account: AtomicU32,
+    /// See [`Heap::is_short`].
+    pub(crate) short: AtomicBool,
     /// Collect at every n-th allocation; at first what the configuration says.
     stress_every: AtomicU32,
     pub(crate) handles: Arc<HandleTable>,
@@ -127,6 +135,7 @@ pub(crate) struct HeapState {
     pub(crate) collector: u64,
     /// The limit's reserve is in use; blocks in use when that was last told.
     pub(crate) excess_told: Option<usize>,
+    pub(crate) accounts: Accounts,
     pub(crate) stress_countdown: u32,
     pub(crate) stress_collections: u32,
     pub(crate) mutators: Vec<MutatorEntry>,
@@ -144,12 +153,15 @@ unsafe impl Send for HeapState {}
 impl Heap {
     /// Makes a heap: reserves address space, commits next to nothing.
     pub fn new(config: HeapConfig) -> io::Result<Arc<Heap>> {
-        let limit = config.limit.unwrap_or_else(|| physical_bytes() / 8 * 7);
+        let limit = config.limit.unwrap_or_else(|| physical_bytes() / 4 * 3);
         let limit = limit.max(LIMIT_BYTES_MIN);
         let wanted = limit
             .saturating_mul(4)
             .clamp(RESERVED_BYTES_MIN, RESERVED_BYTES_MAX);
         let space = Space::new(wanted)?;
+        if let Some(outside) = config.outside {
+            (outside.allow_bytes)(limit);
+        }
         // A collection may need room for copies besides what is in use.
         let limit_blocks = (limit >> BLOCK_SHIFT).min(space.block_count() / 3);
         let reserve_blocks = (limit_blocks / 16).clamp(2 * NURSERY_BLOCKS_MIN, 512);
@@ -179,6 +191,7 @@ impl Heap {
             full_next: false,
             collector: 0,
             excess_told: None,
+            accounts: Accounts::default(),
             stress_countdown: config.stress_every,
             stress_collections: 0,
             mutators: Vec::new(),
@@ -200,7 +213,11 @@ impl Heap {
             resumed: Condvar::new(),
             stop_requested: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
-            exhausted: AtomicU64::new(0),
+            any_told: AtomicBool::new(false),
+            any_ending: AtomicBool::new(false),
+            any_limited: AtomicBool::new(false),
+            next_account: AtomicU32::new(0),
+            short: AtomicBool::new(false),
             handles: Arc::new(HandleTable::default()),
         }))
     }
@@ -219,9 +236,28 @@ impl Heap {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// So many blocks may be in use before there is a full collection: the limit, and a little more while those who were told that
+    /// they have used it up are still to give something back.
+    pub(crate) fn ceiling_blocks(&self, state: &HeapState) -> usize {
+        let more = match state.accounts.is_any_ending() {
+            true => 2 * self.reserve_blocks,
+            false => 0,
+        };
+        self.limit_blocks_now() + more
+    }
+
+    /// The limit without what the host has outside of the heap, of which half of it counts at most.
+    pub(crate) fn limit_blocks_now(&self) -> usize {
+        let outside = self
+            .config
+            .outside
+            .map_or(0, |outside| (outside.held_bytes)());
+        self.limit_blocks - outside.div_ceil(BLOCK_BYTES).min(self.limit_blocks / 2)
+    }
+
     /// Blocks that a nursery of `wanted` blocks may have when `used` blocks are in use after a collection.
-    pub(crate) fn nursery_budget(&self, used: usize, wanted: usize) -> usize {
-        let room = self.limit_blocks.saturating_sub(used);
+    pub(crate) fn nursery_budget(&self, used: usize, wanted: usize, ceiling: usize) -> usize {
+        let room = ceiling.saturating_sub(used);
         wanted.min(room / 2).max(NURSERY_BLOCKS_MIN)
     }
 

@@ -3,6 +3,7 @@
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
+use crate::accounts::Account;
 use crate::block::{BLOCK_BYTES, Block, state};
 use crate::heap::{Heap, HeapExhausted, HeapState};
 use crate::mutator::Mutator;
@@ -46,6 +47,7 @@ pub(crate) fn allocate(
     state: &mut HeapState,
     content: u8,
     bytes: usize,
+    account: Account,
 ) -> Option<(usize, bool)> {
     let blocks = blocks_for(bytes);
     let space = &heap.space;
@@ -68,7 +70,10 @@ pub(crate) fn allocate(
         content | state::LARGE | state::YOUNG | state::CONDEMNED | state::IN_PLACE
     };
     space.set_state(first, birth);
-    space.update_info(first, |info| info.span = blocks as u32);
+    space.update_info(first, |info| {
+        info.span = blocks as u32;
+        info.account = account;
+    });
     for number in first.0 + 1..first.0 + blocks as u32 {
         space.set_state(Block(number), state::TAIL);
         space.update_info(Block(number), |info| info.span = first.0);

@@ -36,6 +36,7 @@
 //! The crate knows headers, kinds and which words are references. It knows nothing of Scheme, frames
 //! or symbols.
 
+mod accounts;
 mod block;
 mod block_pool;
 mod bulk;
@@ -67,7 +68,8 @@ mod verify;
 mod walk;
 mod weak;
 
-pub use config::HeapConfig;
+pub use accounts::Account;
+pub use config::{HeapConfig, OutsideMemory};
 pub use handles::{Handle, HandleTable};
 pub use heap::{Heap, HeapExhausted};
 pub use mutator::Mutator;

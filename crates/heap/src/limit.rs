@@ -3,17 +3,23 @@
 //! | allocation | at the limit |
 //! |---|---|
 //! | pairs, small objects that are never refused | made on the reserve below the limit, then beyond it |
-//! | small objects that may be refused | the same, up to another reserve beyond the limit |
+//! | small objects that may be refused | the same, up to one reserve beyond the limit for who has used it up, four for others |
 //! | large objects | refused if a full collection does not make room below the limit |
+//! | the same up to half a reserve, for those who have not used it up | up to two reserves beyond the limit |
 //!
-//! Who collects when the reserve is entered is told ([`Mutator::take_exhausted`]).
-
-use std::sync::atomic::Ordering;
+//! The accounts that have used up the memory are told when the reserve is entered ([`Mutator::take_exhausted`]).
 
 use crate::block::BLOCK_BYTES;
-use crate::heap::{Heap, HeapExhausted};
+use crate::heap::{Heap, HeapExhausted, HeapState};
 use crate::mutator::Mutator;
 use crate::nursery::AreaKind;
+
+/// What becomes of an allocation for which there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Urgency {
+    MayFail,
+    MustSucceed,
+}
 
 impl Mutator {
     #[cold]
@@ -26,10 +32,7 @@ impl Mutator {
         if let Some(at) = self.take_local(kind, bytes) {
             return Ok(at);
         }
-        // Who has used up the limit is told before it is reached. Others go on meanwhile, on another reserve beyond it.
-        let heap = self.heap();
-        let most = heap.limit_blocks + heap.reserve_blocks;
-        if !self.has_room_for_block(most) {
+        if !self.has_room_for(1, Urgency::MayFail) {
             return Err(refusal(self.heap(), BLOCK_BYTES));
         }
         Ok(self.refill(kind, bytes))
@@ -41,15 +44,15 @@ impl Mutator {
         if let Some(at) = self.take_local(kind, bytes) {
             return at;
         }
-        self.has_room_for_block(usize::MAX);
+        self.has_room_for(1, Urgency::MustSucceed);
         self.refill(kind, bytes)
     }
 
-    /// Collects if a block more does not fit the nursery's budget. Whether so many blocks suffice for all, after a full collection
+    /// Collects if `blocks` more do not fit the nursery's budget. Whether that many are to be had, after a full collection
     /// if need be.
     // Inline: a frame more is a frame more in which stale references are found.
     #[inline(always)]
-    pub(crate) fn has_room_for_block(&mut self, most: usize) -> bool {
+    pub(crate) fn has_room_for(&mut self, blocks: usize, urgency: Urgency) -> bool {
         let heap = self.heap().clone();
         let mut collected_fully = false;
         loop {
@@ -57,55 +60,48 @@ impl Mutator {
             let state = heap.lock();
             // Beyond the limit the budget is a small one, which keeps full collections apart. The excess
             // is told by the collector.
-            let fits_budget = state.young_blocks < state.nursery_budget;
-            let fits_most = state.pool.used() < most;
-            if fits_budget && (fits_most || collected_fully) {
-                return fits_most;
-            }
-            let full = fits_budget || state.pool.used() >= heap.limit_blocks;
-            drop(state);
-            self.collect(full);
-            collected_fully |= full;
-        }
-    }
-
-    /// Collects if `blocks` more do not fit the nursery's budget. Refuses when they do not fit the
-    /// limit after a full collection.
-    pub(crate) fn before_allocation(&mut self, blocks: usize) -> Result<(), HeapExhausted> {
-        let heap = self.heap().clone();
-        let mut collected_fully = false;
-        loop {
-            self.safepoint();
-            let state = heap.lock();
-            let small = blocks <= state.nursery_budget;
-            let fits_budget = if small {
+            let fits_budget = if blocks <= state.nursery_budget {
                 state.young_blocks + blocks <= state.nursery_budget
             } else {
                 // A large object that no nursery could hold only needs not to pile up on others.
                 state.young_blocks == 0 || state.young_blocks <= state.nursery_budget / 4
             };
-            let fits_limit = state.pool.used() + blocks <= heap.limit_blocks;
-            if fits_budget && fits_limit {
-                return Ok(());
+            let wanted = state.pool.used().saturating_add(blocks);
+            let fits = wanted <= self.most_blocks(&state, blocks, urgency)
+                && (blocks == 1 || !self.is_above_own_limit(&state, blocks));
+            if fits_budget && (fits || collected_fully) {
+                return fits;
             }
-            if fits_budget && collected_fully {
-                return Err(refusal(&heap, blocks * BLOCK_BYTES));
-            }
+            let full = fits_budget || wanted > heap.ceiling_blocks(&state);
             drop(state);
-            let full = fits_budget || !fits_limit;
             self.collect(full);
             collected_fully |= full;
         }
     }
 
-    /// Whether this mutator has just used up the heap limit but for a small reserve: true once per excess. It is asked to come
-    /// to a safepoint when that becomes true; the machine then raises a condition, whose handler runs on the reserve.
-    pub fn take_exhausted(&mut self) -> bool {
-        let exhausted = &self.heap().exhausted;
-        exhausted.load(Ordering::Relaxed) == self.id()
-            && exhausted
-                .compare_exchange(self.id(), 0, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
+    /// So many blocks may be in use when `blocks` more are. Who has used up the limit is told before it is reached, and
+    /// is refused then what others still get: while the memory is not given back yet, they go on beyond the limit.
+    fn most_blocks(&mut self, state: &HeapState, blocks: usize, urgency: Urgency) -> usize {
+        let heap = self.heap();
+        let (limit, reserve) = (heap.limit_blocks_now(), heap.reserve_blocks);
+        let is_small = blocks <= reserve / 2;
+        let is_to_blame = state.accounts.was_told(self.account());
+        match urgency {
+            Urgency::MustSucceed => usize::MAX,
+            Urgency::MayFail if blocks == 1 && is_to_blame => limit + reserve,
+            Urgency::MayFail if blocks == 1 => limit + 4 * reserve,
+            Urgency::MayFail if is_small && !is_to_blame => limit + 2 * reserve,
+            Urgency::MayFail => limit,
+        }
+    }
+
+    /// Room for `blocks` more, or a refusal.
+    pub(crate) fn before_allocation(&mut self, blocks: usize) -> Result<(), HeapExhausted> {
+        if self.has_room_for(blocks, Urgency::MayFail) {
+            Ok(())
+        } else {
+            Err(refusal(self.heap(), blocks.saturating_mul(BLOCK_BYTES)))
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES, TAG_PAIR, code};
@@ -129,7 +130,7 @@ impl Mutator {
     }
 
     #[inline(always)]
-    fn local(&mut self) -> &mut LocalAreas {
+    pub(crate) fn local(&mut self) -> &mut LocalAreas {
         // SAFETY: owned by this mutator; the collector uses it only while this thread is stopped.
         unsafe { self.local.as_mut() }
     }
@@ -375,6 +376,7 @@ impl Mutator {
     pub(crate) fn refill(&mut self, kind: AreaKind, bytes: usize) -> usize {
         debug_assert!(bytes <= BLOCK_BYTES);
         let heap = self.heap.clone();
+        let id = self.id;
         let area = self.area.as_ptr();
         let local = self.local();
         // SAFETY: as in `area`; the two structures are apart.
@@ -389,6 +391,13 @@ impl Mutator {
             .expect("the reservation is a multiple of the limit");
         state.young.push(block);
         state.young_blocks += 1;
+        if heap.any_told.load(Ordering::Relaxed)
+            && state
+                .accounts
+                .gives_way(local.account, heap.reserve_blocks / 8)
+        {
+            state.entry(id).request.request();
+        }
         let content = match kind {
             AreaKind::Scannable => state::SCANNABLE,
             AreaKind::Leaf => state::LEAF,
@@ -396,6 +405,8 @@ impl Mutator {
         };
         heap.space
             .set_state(block, content | state::YOUNG | state::CONDEMNED);
+        heap.space
+            .update_info(block, |info| info.account = local.account);
         let start = heap.space.start_of(block);
         let (next, end) = (start + bytes, start + BLOCK_BYTES);
         let shown = if heap.stress_every() > 0 { next } else { end };
@@ -576,8 +587,9 @@ impl Mutator {
         }
         self.request_collection_if_full(large::blocks_for(bytes));
         let heap = self.heap.clone();
+        let account = self.account();
         let mut state = heap.lock();
-        large::allocate(&heap, &mut state, state::SCANNABLE, bytes)
+        large::allocate(&heap, &mut state, state::SCANNABLE, bytes, account)
             .expect("the reservation is a multiple of the limit")
             .0
     }
@@ -616,7 +628,7 @@ impl Mutator {
                 if state.young_blocks < state.nursery_budget {
                     return;
                 }
-                state.pool.used() >= heap.limit_blocks
+                state.pool.used() >= heap.ceiling_blocks(&state)
             }
         };
         self.collect(full);
@@ -638,8 +650,10 @@ impl Mutator {
         }
         self.before_allocation(large::blocks_for(bytes))?;
         let heap = self.heap.clone();
+        let account = self.account();
         let mut state = heap.lock();
-        large::allocate(&heap, &mut state, content, bytes).ok_or_else(|| refusal(&heap, bytes))
+        large::allocate(&heap, &mut state, content, bytes, account)
+            .ok_or_else(|| refusal(&heap, bytes))
     }
 
     /// Records that a reference was stored at `slot`.

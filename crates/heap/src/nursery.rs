@@ -9,6 +9,7 @@
 
 use canny_tables::layout::thread;
 
+use crate::accounts::Account;
 use crate::block::{Block, Space};
 
 /// The words of a thread block that allocation in generated code uses. The machine's thread block
@@ -51,6 +52,8 @@ pub(crate) struct LocalAreas {
     pub(crate) scan_block: Option<Block>,
     pub(crate) leaf_block: Option<Block>,
     pub(crate) special_block: Option<Block>,
+    /// Whose the blocks are that are opened from now on.
+    pub(crate) account: Account,
 }
 
 /// Which of a mutator's areas.

@@ -68,7 +68,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Bytes of memory that the machine has, or that the container may use.
+/// Bytes of memory that this process may use: those of the machine, or less if a control group says so.
 pub(crate) fn physical_bytes() -> usize {
     // SAFETY: `sysconf` only reads.
     let (pages, page) = unsafe {
@@ -82,8 +82,55 @@ pub(crate) fn physical_bytes() -> usize {
     } else {
         4 << 30
     };
-    let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
-        .ok()
-        .and_then(|text| text.trim().parse::<usize>().ok());
-    container.map_or(machine, |bytes| machine.min(bytes))
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    control_group_bytes(&own, |path| std::fs::read_to_string(path).ok())
+        .map_or(machine, |bytes| machine.min(bytes))
+}
+
+/// The least limit of the process's control group and of those around it, as the second version of control groups has them. `own` is the
+/// text of `/proc/self/cgroup`. Inside of a container its own group may be the root.
+fn control_group_bytes(own: &str, read: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    const ROOT: &str = "/sys/fs/cgroup";
+    let path = own.lines().find_map(|line| line.strip_prefix("0::"));
+    let mut path = path.unwrap_or("/").trim_end_matches('/');
+    let mut least = None;
+    loop {
+        // A service manager slows a group down above `high`, long before `max`.
+        for file in ["memory.max", "memory.high"] {
+            let limit = read(&format!("{ROOT}{path}/{file}"))
+                .and_then(|text| text.trim().parse::<usize>().ok());
+            least = match (least, limit) {
+                (Some(before), Some(limit)) => Some(limit.min(before)),
+                (before, limit) => before.or(limit),
+            };
+        }
+        match path.rfind('/') {
+            Some(end) => path = &path[..end],
+            None => return least,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::control_group_bytes;
+
+    #[test]
+    fn the_least_limit_of_all_groups_around_counts() {
+        let read = |path: &str| {
+            let text = match path {
+                "/sys/fs/cgroup/system.slice/app.service/memory.max" => "max\n",
+                "/sys/fs/cgroup/system.slice/app.service/memory.high" => "3000000\n",
+                "/sys/fs/cgroup/system.slice/memory.max" => "2000000\n",
+                "/sys/fs/cgroup/memory.max" => "5000000\n",
+                _ => return None,
+            };
+            Some(text.to_owned())
+        };
+        let bytes = |own| control_group_bytes(own, read);
+        assert_eq!(bytes("0::/system.slice/app.service\n"), Some(2_000_000));
+        assert_eq!(bytes("0::/\n"), Some(5_000_000));
+        assert_eq!(bytes("1:cpu:/x\n"), Some(5_000_000));
+        assert_eq!(control_group_bytes("0::/a\n", |_| None), None);
+    }
 }

@@ -1,5 +1,6 @@
 //! The heap as its hosts see it.
 
+mod accounts;
 mod in_place;
 mod limit;
 mod model;

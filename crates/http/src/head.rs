@@ -4,6 +4,7 @@
 //! one, blanks before a colon, control characters and fields without a name. One empty line before a request is skipped.
 
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::ops::Range;
 
 /// The largest head that there can be: positions are of 16 bits.
@@ -100,6 +101,8 @@ faults! {
     Chunk 400 "malformed chunk";
     /// The body is longer than the limit.
     BodyLength 413 "body too long";
+    /// The connection, or the direction of the client, ended within the body.
+    BodyEnd 400 "the body ends too soon";
     /// It took too long.
     Slow 408 "the request took too long";
 }
@@ -468,41 +471,70 @@ pub(crate) fn is_authority(bytes: &[u8]) -> bool {
         let Some(end) = memchr::memchr(b']', inside) else {
             return false;
         };
-        let is_address = inside[..end]
-            .iter()
-            .all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
-        return end > 0 && is_address && is_port(&inside[end + 1..]);
+        let address = str::from_utf8(&inside[..end]);
+        let is_address = address.is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok());
+        return is_address && is_port(&inside[end + 1..]);
     }
     let end = memchr::memchr(b':', bytes).unwrap_or(bytes.len());
-    let is_name = bytes[..end].iter().all(|byte| {
-        byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'-' | b'.'
-                    | b'_'
-                    | b'~'
-                    | b'%'
-                    | b'!'
-                    | b'$'
-                    | b'&'
-                    | b'\''
-                    | b'('
-                    | b')'
-                    | b'*'
-                    | b'+'
-                    | b','
-                    | b';'
-                    | b'='
-            )
-    });
-    is_name && is_port(&bytes[end..])
+    is_host_name(&bytes[..end]) && is_port(&bytes[end..])
 }
 
-/// Nothing, or a colon with digits behind it.
+/// Whether a byte may stand in the name of a host as it is.
+fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'-' | b'.'
+                | b'_'
+                | b'~'
+                | b'!'
+                | b'$'
+                | b'&'
+                | b'\''
+                | b'('
+                | b')'
+                | b'*'
+                | b'+'
+                | b','
+                | b';'
+                | b'='
+        )
+}
+
+/// Whether these bytes are the name of a host. What is percent-encoded is what could stand there itself, or a byte of a character
+/// beyond ASCII: a control character, a slash or a colon is one for readers that decode it, and none for others.
+fn is_host_name(mut bytes: &[u8]) -> bool {
+    loop {
+        match bytes {
+            [] => return true,
+            [b'%', high, low, rest @ ..] => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                let (Some(high), Some(low)) = (digit(*high), digit(*low)) else {
+                    return false;
+                };
+                let byte = (high * 16 + low) as u8;
+                if byte.is_ascii() && !is_host_byte(byte) {
+                    return false;
+                }
+                bytes = rest;
+            }
+            [byte, rest @ ..] if is_host_byte(*byte) => bytes = rest,
+            _ => return false,
+        }
+    }
+}
+
+/// Nothing, or a colon with the number of a port behind it, which may be missing.
 fn is_port(bytes: &[u8]) -> bool {
     match bytes {
         [] => true,
-        [b':', digits @ ..] => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        [b':', digits @ ..] if digits.len() <= 5 => {
+            let port = digits.iter().try_fold(0u32, |port, byte| {
+                let digit = char::from(*byte).to_digit(10)?;
+                Some(port * 10 + digit)
+            });
+            port.is_some_and(|port| port <= u32::from(u16::MAX))
+        }
         _ => false,
     }
 }

@@ -20,9 +20,11 @@ mod http2;
 mod journal;
 mod measurements;
 mod observer;
+mod statistics;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod unsent;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -52,6 +54,8 @@ pub use journal::{Journal, LogFormat, Taken};
 pub use measurements::{BOUNDS, CLASSES, METHODS, Measured};
 use observer::Observer;
 pub use observer::Outcome;
+use statistics::Counters;
+pub use statistics::ServerStatistics;
 use stream::Stream;
 
 /// What a server takes.
@@ -67,6 +71,10 @@ pub struct ServerOptions {
     pub connections_per_client: Option<usize>,
     /// Requests of one connection of HTTP/2 at once; 0 is to speak HTTP/1 only.
     pub streams_max: usize,
+    /// Bytes of whole responses that may wait for their clients, of all connections together.
+    pub unsent_max: usize,
+    /// A connection on which so many of them wait is given no further requests.
+    pub unsent_per_connection: usize,
     /// How long a connection may wait for its next request.
     pub idle: Duration,
     /// How long a head may take.
@@ -89,6 +97,8 @@ impl Default for ServerOptions {
             connections_max: 65_536,
             connections_per_client: None,
             streams_max: 128,
+            unsent_max: 256 * 1024 * 1024,
+            unsent_per_connection: 1024 * 1024,
             idle: Duration::from_secs(75),
             head_time: Duration::from_secs(20),
             body_time: Duration::from_secs(30),
@@ -99,31 +109,6 @@ impl Default for ServerOptions {
     }
 }
 
-/// Counts since the server was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ServerStatistics {
-    /// Connections now.
-    pub connections: usize,
-    /// Connections that were accepted.
-    pub accepted: u64,
-    /// Requests that were given to somebody.
-    pub requests: u64,
-    /// Heads that were refused.
-    pub refused: u64,
-    /// Connections that ended because they took too long.
-    pub timed_out: u64,
-    /// Connections that were closed at once, since their client has too many.
-    pub turned_away: u64,
-    /// Attempts to accept that the system refused, for want of descriptors or memory.
-    pub accept_failures: u64,
-    /// Connections that came to speak HTTP/2.
-    pub http2: u64,
-    /// Bytes that were read.
-    pub bytes_in: u64,
-    /// Bytes that were written.
-    pub bytes_out: u64,
-}
-
 /// What the connections know of their server.
 #[derive(Debug)]
 struct Common {
@@ -131,6 +116,10 @@ struct Common {
     is_stopping: AtomicBool,
     counters: Counters,
     observer: Option<Observer>,
+    /// Bytes that wait to be sent.
+    unsent: AtomicUsize,
+    /// The most that waited since memory was given back.
+    unsent_peak: AtomicUsize,
 }
 
 impl Common {
@@ -156,19 +145,6 @@ impl Common {
         let fields = fields.map(|field| (&bytes[field.name()], &bytes[field.value()]));
         proxies.read(peer.map(|peer| peer.ip()), fields)
     }
-}
-
-#[derive(Debug, Default)]
-struct Counters {
-    accepted: AtomicU64,
-    requests: AtomicU64,
-    refused: AtomicU64,
-    timed_out: AtomicU64,
-    turned_away: AtomicU64,
-    accept_failures: AtomicU64,
-    http2: AtomicU64,
-    bytes_in: AtomicU64,
-    bytes_out: AtomicU64,
 }
 
 /// A request whose head was read. Its bytes are in the [`Scratch`] until the next one.
@@ -291,6 +267,8 @@ impl Server {
                 options,
                 is_stopping: AtomicBool::new(false),
                 counters: Counters::default(),
+                unsent: AtomicUsize::new(0),
+                unsent_peak: AtomicUsize::new(0),
             }),
             epoll,
             bell,
@@ -388,7 +366,8 @@ impl Server {
                             continue;
                         };
                         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
-                        if connection.has_event(flags.intersects(ended)) {
+                        let has_input = flags.contains(EventFlags::IN);
+                        if connection.has_event(has_input, flags.intersects(ended)) {
                             queued.push(connection.clone());
                         }
                     }
@@ -557,8 +536,8 @@ impl Server {
         }
         drop(slots);
         self.connections.fetch_sub(1, Ordering::SeqCst);
-        // Who has a port of it still must not keep the other side waiting.
-        if Arc::strong_count(connection) > 1 {
+        // Who works at it still, or waits at a port of it, must not keep the other side waiting, or what was to be sent.
+        if Arc::strong_count(connection) > 1 || Arc::weak_count(connection) > 0 {
             connection.shut_down();
         }
         self.trouble.until.store(0, Ordering::Relaxed);
@@ -590,13 +569,17 @@ impl Server {
         };
         if let Some(http2) = connection.http2() {
             let answered = http2.respond(&connection, serial, bytes);
+            self.shed();
             return self.attend(&connection, answered);
         }
         let closes = closes || self.common.is_stopping.load(Ordering::Relaxed);
         match connection.respond(serial, bytes, closes) {
             None => return false,
             Some(Advance::Close) => self.close(&connection),
-            Some(_) => self.rest(&connection),
+            Some(_) => {
+                self.shed();
+                self.rest(&connection);
+            }
         }
         true
     }
@@ -614,10 +597,10 @@ impl Server {
         let patience = self.common.options.body_time;
         if let Some(http2) = connection.http2() {
             http2.begin(&connection, serial, head, coding)?;
-            return Some(http2::bodies::writer(connection, serial, patience));
+            return Some(http2::bodies::writer(&connection, serial, patience));
         }
         connection.begin_response(serial, head, coding, closes)?;
-        Some(body::writer(connection, serial, patience))
+        Some(body::writer(&connection, serial, patience))
     }
 
     /// The trailers of a request's body, lines and an empty one, after all of it was read; none otherwise.
@@ -662,9 +645,9 @@ impl Server {
         let connection = self.find(id)?;
         let patience = self.common.options.body_time;
         if connection.http2().is_some() {
-            return Some(http2::bodies::reader(connection, serial, patience));
+            return Some(http2::bodies::reader(&connection, serial, patience));
         }
-        Some(body::reader(connection, serial, patience))
+        Some(body::reader(&connection, serial, patience))
     }
 
     /// Takes the connection of a request out of the server, for another protocol: what is read from it and written to it.
@@ -745,6 +728,7 @@ impl Server {
 
     /// Ends what has taken too long. To be called about once in a second while there are connections.
     pub fn sweep(&self) {
+        self.give_back();
         let now = clock();
         let is_stopping = self.common.is_stopping.load(Ordering::SeqCst);
         let overdue: Vec<Arc<Connection>> = lock(&self.slots)
@@ -812,23 +796,6 @@ impl Server {
     pub fn measured(&self) -> Option<Measured> {
         let observer = self.common.observer.as_ref()?;
         Some(observer.measurements()?.read())
-    }
-
-    /// Numbers about the server.
-    pub fn statistics(&self) -> ServerStatistics {
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        ServerStatistics {
-            connections: self.connections.load(Ordering::Relaxed),
-            accepted: read(&self.common.counters.accepted),
-            requests: read(&self.common.counters.requests),
-            refused: read(&self.common.counters.refused),
-            timed_out: read(&self.common.counters.timed_out),
-            turned_away: read(&self.common.counters.turned_away),
-            accept_failures: read(&self.common.counters.accept_failures),
-            http2: read(&self.common.counters.http2),
-            bytes_in: read(&self.common.counters.bytes_in),
-            bytes_out: read(&self.common.counters.bytes_out),
-        }
     }
 }
 

@@ -154,6 +154,8 @@ pub enum IoError {
     Unserved(Service),
     /// The port or handle was closed before.
     Closed(Box<Refusal>),
+    /// There is no memory for what the port would have to hold. Nothing was accepted.
+    MemoryUsedUp(Box<Refusal>),
     /// The handle cannot do this at all: reading an output, seeking on a pipe.
     Unsupported(Box<Refusal>),
     /// The input is malformed. Reported once for each sequence, which is then skipped.
@@ -207,6 +209,10 @@ impl IoError {
         }
     }
 
+    pub(crate) fn memory_used_up(operation: Operation, name: &str) -> IoError {
+        IoError::MemoryUsedUp(Refusal::new(operation, name))
+    }
+
     pub(crate) fn unsupported(operation: Operation, name: &str) -> IoError {
         IoError::Unsupported(Refusal::new(operation, name))
     }
@@ -234,6 +240,7 @@ impl IoError {
             IoError::System(failure) => Some(failure.operation),
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
+            | IoError::MemoryUsedUp(refusal)
             | IoError::TimedOut(refusal)
             | IoError::Parked(Some(refusal))
             | IoError::Unsupported(refusal) => Some(refusal.operation),
@@ -252,6 +259,7 @@ impl IoError {
             IoError::System(failure) => Some(&failure.name),
             IoError::BrokenPipe(refusal)
             | IoError::Closed(refusal)
+            | IoError::MemoryUsedUp(refusal)
             | IoError::TimedOut(refusal)
             | IoError::Parked(Some(refusal))
             | IoError::Unsupported(refusal) => Some(&refusal.name),
@@ -301,6 +309,9 @@ impl IoError {
             }
             IoError::Closed(refusal) => {
                 format!("cannot {}: port is closed", refusal.operation.phrase())
+            }
+            IoError::MemoryUsedUp(_) => {
+                "the heap limit does not allow a port to hold more".to_owned()
             }
             IoError::Unsupported(refusal) => {
                 let reason = match refusal.operation {

@@ -19,6 +19,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod allocator;
 pub mod answer;
 mod decoder;
 pub mod device;
@@ -29,6 +30,7 @@ pub mod file;
 pub mod handle;
 pub mod lending;
 pub mod line_separator;
+pub mod memory;
 pub mod port;
 pub mod process;
 pub mod registry;

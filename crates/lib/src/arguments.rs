@@ -14,7 +14,7 @@ use canny_vm::{Arguments, ConditionKind, Raise, Thread};
 /// The call of a primitive: whom to blame, and the arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// The name that messages show.
+    /// The row's name. The machine shows what users know instead of the name of an internal row.
     pub(crate) who: &'static str,
     arguments: Arguments,
 }
@@ -47,7 +47,7 @@ impl Call {
     /// A call of the row called `name`.
     pub(crate) const fn new(name: &'static str, arguments: Arguments) -> Call {
         Call {
-            who: user_name(name),
+            who: name,
             arguments,
         }
     }
@@ -374,13 +374,5 @@ impl Call {
             previous = next;
         }
         Ok(Value::boolean(holds))
-    }
-}
-
-/// The name of a row without the mark of internal rows.
-const fn user_name(name: &'static str) -> &'static str {
-    match name.as_bytes() {
-        [b'%', _, ..] => name.split_at(1).1,
-        _ => name,
     }
 }

@@ -50,6 +50,8 @@ pub struct EvaluationConfig {
     pub project: Option<Arc<ProjectLibraries>>,
     /// Features beyond the built-in ones.
     pub features: Vec<String>,
+    /// Standard libraries that sources of these names are to replace.
+    pub replaced: Vec<LibraryName>,
     /// Where compiled libraries are kept; `None` for nowhere.
     pub cache: Option<std::path::PathBuf>,
     /// People will look into libraries and frames: keep the names that this needs.
@@ -148,11 +150,14 @@ impl Evaluation {
             // No name of a feature: what is kept for a prompt is a different compilation.
             compiled_for.push("(interactive)".to_owned());
         }
+        let replaced = config.replaced.iter();
+        compiled_for.extend(replaced.map(|name| format!("(replaced {name})")));
         let cache = Arc::new(LibraryCache::new(config.cache.clone(), compiled_for));
         let loader = StandardLoader::new(
             config.directories.clone(),
             config.project.clone(),
             cache.clone(),
+            &config.replaced,
         );
         let loader = analysis::loader_for(config, loader);
         let mut libraries = Libraries::new(sources.clone(), loader, FEATURES);

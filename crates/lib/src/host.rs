@@ -6,7 +6,7 @@
 //! | `ports` | threads that open ports; the sweep of dead ports | every port operation that misses its thread's cache |
 //! | `generator` | the random rows | the same |
 //! | `loaders` | the rows that load files; the sweep | the same |
-//! | `processes`, `watches`, `sockets`, `http_servers`, `tls_contexts`, `json_readers`, `regexes`, `databases`, `cursors` | the rows that make them; the sweep | the rows that use them |
+//! | `processes`, `watches`, `sockets`, `http_servers`, `tls_contexts`, `json_readers`, `regexes`, `databases`, `cursors`, `syntax_errors` | the rows that make them; the sweep | the rows that use them |
 //! | `signals` | the rows of signals, the host program | the rows; the thread that takes them |
 //! | `failures` | `%uncaught`, and the host program | the host program |
 //! | `identifiers` | whoever makes an identifier | whoever looks at one |
@@ -18,11 +18,12 @@
 //! Nothing here holds a Scheme value.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use canny_formats::json::Reader as JsonReader;
 use canny_io::process::Process;
 use canny_io::socket::Socket;
+use canny_syntax::diagnostic::Diagnostic;
 use canny_tls::TlsContext;
 use canny_vm::{FrameDescription, Position, Thread, Vm};
 
@@ -47,7 +48,8 @@ pub use crate::primitives::signals::{handle_interrupts, run_beside, take_shutdow
 pub use crate::primitives::tasks::take_failure_procedure;
 
 pub use crate::primitives::ports::standard::{
-    HostOutput, begin_line_of_output, finish_output, open_standard_ports, output_is_at_line_start,
+    HostOutput, StandardOutput, end_line, finish_output, is_at_line_start, note_line_start,
+    open_standard_ports,
 };
 pub use crate::primitives::system::{set_served_value, take_exit_hook};
 
@@ -72,6 +74,8 @@ pub struct Uncaught {
     pub similar_name: Option<String>,
     /// Sentences that may help.
     pub notes: Vec<String>,
+    /// For what is wrong with a source that was loaded, or with a library: the errors with their places.
+    pub syntax_errors: Arc<Vec<Diagnostic>>,
     /// The newest frames, newest first.
     pub frames: Vec<FrameDescription>,
     /// The object was raised by `raise-continuable`.
@@ -109,6 +113,7 @@ pub(crate) struct Host {
     pub(crate) regexes: HostTable<Expression>,
     pub(crate) databases: HostTable<Database>,
     pub(crate) cursors: HostTable<Cursor>,
+    pub(crate) syntax_errors: HostTable<Vec<Diagnostic>>,
     pub(crate) signals: Signals,
     conversation: OnceLock<Conversation>,
     command_line: OnceLock<Vec<String>>,
@@ -136,6 +141,7 @@ impl Host {
             regexes: HostTable::default(),
             databases: HostTable::default(),
             cursors: HostTable::default(),
+            syntax_errors: HostTable::default(),
             signals: Signals::default(),
             conversation: OnceLock::new(),
             command_line: OnceLock::new(),
@@ -254,6 +260,7 @@ pub(crate) mod external {
     pub(crate) const DATABASE: u64 = 9 << 60;
     pub(crate) const CURSOR: u64 = 10 << 60;
     pub(crate) const WEBSOCKET: u64 = 12 << 60;
+    pub(crate) const SYNTAX_ERRORS: u64 = 13 << 60;
     pub(crate) const SPACE: u64 = 15 << 60;
 }
 
@@ -281,6 +288,7 @@ pub(crate) fn sweep_dead(thread: &mut Thread) {
             external::CURSOR => drop(Host::of(thread).cursors.remove(number)),
             external::REGEX => drop(Host::of(thread).regexes.remove(number)),
             external::HTTP_SERVER => drop(Host::of(thread).http_servers.remove(number)),
+            external::SYNTAX_ERRORS => drop(Host::of(thread).syntax_errors.remove(number)),
             external::WEBSOCKET => drop(Host::of(thread).websockets.remove(number)),
             _ => {}
         }
@@ -304,6 +312,11 @@ fn script_file(words: &[String]) -> Option<String> {
     }
     let path = std::path::absolute(first).ok()?;
     Some(path.to_string_lossy().into_owned())
+}
+
+/// Has conditions blame the procedures that users know.
+pub fn blame_public_procedures(vm: &Vm) {
+    vm.set_public_names(crate::public_names::is_public);
 }
 
 /// Sets how uncaught objects are shown. Only the first call has an effect.

@@ -27,6 +27,7 @@ mod macros;
 mod misplaced;
 mod primitives;
 pub mod printer;
+pub(crate) mod public_names;
 #[cfg(test)]
 mod testing;
 mod text;

@@ -140,6 +140,10 @@ impl LibraryCache {
         interface: &Interface,
         unit: &CompiledUnit,
     ) {
+        if library.has_searched {
+            // What it was made of depends on the directories of this run.
+            return;
+        }
         let key = library.name.key();
         let Some(cached) = self.describe(key.as_str(), library, interface, unit) else {
             return;

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use canny_compiler::image::{self, ImageEntry};
 use canny_syntax::core::LibraryName;
 use canny_syntax::library::{Interface, LibraryLoader, Loaded, SearchPath};
+use canny_syntax::library_name::NamePart;
 use canny_syntax::name::Name;
 
 use crate::evaluation::ProjectLibraries;
@@ -76,6 +77,15 @@ pub(crate) struct StandardLoader {
     /// Directories that are searched after them.
     last: SearchPath,
     cache: Arc<LibraryCache>,
+    /// Libraries of the image that sources replace: the names of the replacements, and theirs.
+    replaced: Vec<(LibraryName, LibraryName)>,
+}
+
+/// The name of a replacement: other libraries of the image go on using the one that is in it.
+fn replacement(name: &LibraryName) -> LibraryName {
+    let mut parts = name.parts().to_vec();
+    parts.push(NamePart::Symbol(Name::new("replaced")));
+    LibraryName::new(parts)
 }
 
 impl StandardLoader {
@@ -83,6 +93,7 @@ impl StandardLoader {
         mut directories: Vec<PathBuf>,
         project: Option<Arc<ProjectLibraries>>,
         cache: Arc<LibraryCache>,
+        replaced: &[LibraryName],
     ) -> StandardLoader {
         let before = project
             .as_ref()
@@ -93,7 +104,17 @@ impl StandardLoader {
             project,
             last: SearchPath { directories: last },
             cache,
+            replaced: replaced
+                .iter()
+                .map(|name| (replacement(name), name.clone()))
+                .collect(),
         }
+    }
+
+    /// The name that the source of a library has.
+    fn source_name<'a>(&'a self, name: &'a LibraryName) -> &'a LibraryName {
+        let found = self.replaced.iter().find(|(known, _)| known == name);
+        found.map_or(name, |(_, original)| original)
     }
 
     /// The file of a library of a package.
@@ -103,6 +124,7 @@ impl StandardLoader {
 
     /// The places at which a library may be, in the order to search.
     fn candidates(&self, name: &LibraryName) -> Vec<PathBuf> {
+        let name = self.source_name(name);
         let mut candidates = self.first.candidates(name);
         candidates.extend(self.package_file(name).cloned());
         candidates.extend(self.last.candidates(name));
@@ -111,6 +133,7 @@ impl StandardLoader {
 
     /// The source of a library outside the image.
     fn load_source(&mut self, name: &LibraryName) -> Loaded {
+        let name = &self.source_name(name).clone();
         let mut searched = match self.first.load(name) {
             Loaded::NotFound { searched } => searched,
             other => return other,
@@ -205,7 +228,35 @@ impl LibraryLoader for StandardLoader {
         keys.map(|key| (*key).to_owned()).collect()
     }
 
+    fn replacement_of(&mut self, name: &LibraryName) -> Option<LibraryName> {
+        let found = self.replaced.iter().find(|(_, original)| original == name);
+        found.map(|(known, _)| known.clone())
+    }
+
+    fn replaced_by(&mut self, name: &LibraryName) -> Option<LibraryName> {
+        let found = self.replaced.iter().find(|(known, _)| known == name);
+        found.map(|(_, original)| original.clone())
+    }
+
+    fn include_directories(&mut self) -> Vec<PathBuf> {
+        let directories = self.first.directories.iter().chain(&self.last.directories);
+        directories.cloned().collect()
+    }
+
     fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
         self.first.read_file(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::standard_library;
+    use canny_syntax::foreign_libraries::replacements;
+
+    #[test]
+    fn what_is_written_in_place_of_libraries_of_elsewhere_exists() {
+        for here in replacements() {
+            assert!(standard_library(here).is_some(), "{here}");
+        }
     }
 }

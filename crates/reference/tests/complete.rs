@@ -1,5 +1,8 @@
 //! Every name that people use has a text.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+
 use canny_reference::{documents, is_internal};
 
 /// Libraries whose every export must have a text.
@@ -69,4 +72,70 @@ fn every_procedure_says_how_it_is_called() {
         }
     }
     assert!(silent.is_empty(), "no signature: {silent:?}");
+}
+
+#[test]
+fn every_name_has_a_sentence_of_its_own() {
+    let mut repeated = Vec::new();
+    let mut count = 0;
+    for document in documents().iter().filter(|it| !is_internal(&it.name)) {
+        let mut first: HashMap<String, &str> = HashMap::new();
+        for entry in document.entries.iter().filter(|it| !it.text.is_empty()) {
+            count += 1;
+            let words: Vec<&str> = entry.summary().split_whitespace().collect();
+            match first.entry(words.join(" ")) {
+                Slot::Vacant(slot) => {
+                    slot.insert(&entry.name);
+                }
+                Slot::Occupied(slot) => repeated.push(format!(
+                    "{} {} says what {} says: {}",
+                    document.name,
+                    entry.name,
+                    slot.get(),
+                    slot.key()
+                )),
+            }
+        }
+    }
+    assert!(count > 3000, "{count} names");
+    assert!(
+        repeated.is_empty(),
+        "{} without a sentence of their own:\n{}",
+        repeated.len(),
+        repeated.join("\n")
+    );
+}
+
+#[test]
+fn texts_refer_to_names_of_their_library() {
+    let openings = [
+        "The same as `",
+        "Like `",
+        "Another name of `",
+        "A short name of `",
+        "The older name of `",
+    ];
+    let mut lost = Vec::new();
+    let mut count = 0;
+    for document in documents().iter().filter(|it| !is_internal(&it.name)) {
+        for entry in &document.entries {
+            let rest = openings.iter().find_map(|one| entry.text.strip_prefix(one));
+            let Some((other, _)) = rest.and_then(|rest| rest.split_once('`')) else {
+                continue;
+            };
+            count += 1;
+            if document.entry(other).is_none() {
+                lost.push(format!(
+                    "{} {} refers to {other}",
+                    document.name, entry.name
+                ));
+            }
+        }
+    }
+    assert!(count > 50, "{count} texts");
+    assert!(
+        lost.is_empty(),
+        "not in their library:\n{}",
+        lost.join("\n")
+    );
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use canny_sched::{Host, Idle, Interest, Lane, Pool, PoolConfig, StrandId, WorkerId, WorkerKind};
+use canny_sched::{Host, Idle, Interest, Lane, Pool, PoolConfig, WorkerId, WorkerKind};
 
 const MAIN: WorkerId = WorkerId::MAIN;
 
@@ -98,7 +98,6 @@ fn alone() -> Arc<Pool> {
 
 fn queues() {
     let pool = alone();
-    let strand: StrandId = pool.strand();
     let pairs = |name: &str, push: &dyn Fn(u64)| {
         let nanoseconds = least(200, || {
             each(4_000, |word| {
@@ -125,9 +124,6 @@ fn queues() {
     });
     pairs("push and take, pinned", &|word| {
         pool.push(None, Lane::Pinned(MAIN), word)
-    });
-    pairs("push and take, strand", &|word| {
-        pool.push(None, Lane::Strand(strand), word)
     });
     let nanoseconds = least(100, || {
         each(4, |_| {

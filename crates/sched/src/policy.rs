@@ -2,7 +2,7 @@
 //! under a clock of the test's own.
 //!
 //! - Below the number of cores workers are added freely: the first one when work has waited for a moment, so that a
-//!   program with little to do needs none beside the main one, others when work has waited for a tick.
+//!   program with little to do needs none beside the main one, others when work has waited for some milliseconds.
 //!   A worker in a blocking region is none, so that its core is given away at once.
 //! - Beyond the cores only without progress: work waits, some workers have been at the same item for long although they
 //!   were asked to give way, and the process uses less processor time than the cores it should keep busy. Then those
@@ -22,6 +22,9 @@ const TIMERS_WAIT: Duration = Duration::from_millis(1);
 
 /// How long work waits before the first worker comes: what the main one soon takes needs none.
 pub(crate) const FIRST_WAIT: Duration = Duration::from_millis(1);
+
+/// How long work waits before another worker comes although cores are unused.
+const BELOW_WAIT: Duration = Duration::from_millis(5);
 
 /// A thread that was made and has not come after so long is not waited for.
 const STARTING_MAX: Duration = Duration::from_secs(1);
@@ -184,7 +187,7 @@ impl Policy {
             Reason::First
         } else if seen.blocked > 0 {
             Reason::Blocked
-        } else if seen.now > waits_since {
+        } else if seen.now.saturating_sub(waits_since) >= BELOW_WAIT {
             Reason::BelowCores
         } else {
             return (0, Reason::Enough);

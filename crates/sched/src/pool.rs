@@ -4,8 +4,8 @@
 //! only in places that [`Pool::visit_words`] reaches, and only workers put words in and take them out. The pool's own threads, and
 //! workers inside [`Pool::wait`], handle tickets.
 //!
-//! No lock is held while anything waits. Locks are taken in this order, most often one alone: parked words; strands; a
-//! worker's line, then the injector's; idle workers.
+//! No lock is held while anything waits. Locks are taken in this order, most often one alone: parked words; a worker's
+//! line, then the injector's; idle workers.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -19,7 +19,6 @@ use super::poller::Poller;
 use super::queues::{Ring, SharedLine};
 use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, read};
 use super::steward::Steward;
-use super::strands::Strands;
 use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::sync::{Mutex, lock, now, thread_number};
 use super::timers::{Moment, NEVER};
@@ -44,13 +43,7 @@ pub enum Lane {
     Timer,
     /// This worker only, while there is one.
     Pinned(WorkerId),
-    /// Any worker, in order and one at a time.
-    Strand(StrandId),
 }
-
-/// The number of a strand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StrandId(pub(crate) u32);
 
 /// A word to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +76,7 @@ pub struct PoolConfig {
     pub limit: usize,
     /// The most when nothing moves otherwise.
     pub limit_stuck: usize,
-    /// How long an item may run while others wait.
+    /// How long an item may run while others wait, at most.
     pub slice: Duration,
     /// A worker goes when it was idle so long, unless it is the last.
     pub retire_after: Duration,
@@ -125,7 +118,6 @@ pub struct Pool {
     pub(crate) injector: SharedLine,
     /// Words of the timer lane.
     pub(crate) timed: SharedLine,
-    pub(crate) strands: Strands,
     pub(crate) parking: Mutex<Parking>,
     /// Words that are parked or ready by ticket.
     pub(crate) parked: AtomicUsize,
@@ -141,12 +133,17 @@ pub struct Pool {
     pub(crate) is_unwatched: AtomicBool,
     /// Idle workers that only the alarm wakes for their flag.
     pub(crate) interruptible: AtomicUsize,
+    /// The steward looks often, and wants to know when steps began.
+    pub(crate) is_hurried: AtomicBool,
     pub(crate) steward: Steward,
     pub(crate) offload: Offload,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
     pub(crate) epoch: Instant,
     pub(crate) is_shut: AtomicBool,
+    /// The time that a test pretends; nought if it is the system's.
+    #[cfg(test)]
+    pretended: AtomicU64,
 }
 
 impl Pool {
@@ -159,7 +156,6 @@ impl Pool {
             idle: IdleWorkers::default(),
             injector: SharedLine::default(),
             timed: SharedLine::default(),
-            strands: Strands::default(),
             parking: Mutex::new(Parking::default()),
             parked: AtomicUsize::new(0),
             poller: config.polls.then(Poller::new).and_then(Result::ok),
@@ -169,12 +165,15 @@ impl Pool {
             vacancy: AtomicU64::new(NEVER),
             is_unwatched: AtomicBool::new(false),
             interruptible: AtomicUsize::new(0),
+            is_hurried: AtomicBool::new(false),
             steward: Steward::default(),
             offload: Offload::default(),
             counters: Counters::default(),
             trace: Trace::default(),
             epoch: now(),
             is_shut: AtomicBool::new(false),
+            #[cfg(test)]
+            pretended: AtomicU64::new(0),
             config,
         })
     }
@@ -192,9 +191,6 @@ impl Pool {
         let worker = self.workers.get(id);
         worker.thread.store(thread_number(), Ordering::SeqCst);
         worker.pinned.open();
-        if !worker.serves_timers_only() {
-            self.strands.open_worker(id);
-        }
         worker.set_state(WorkerState::Running);
     }
 
@@ -221,7 +217,6 @@ impl Pool {
         }
         self.end_search(worker);
         worker.set_state(WorkerState::Blocked);
-        self.strands.close_worker(id);
         if self.has_any_work() {
             self.call_general();
             self.steward.notice_now(self);
@@ -233,20 +228,7 @@ impl Pool {
         let worker = self.workers.get(id);
         if worker.blocking_depth.fetch_sub(1, Ordering::Relaxed) == 1 {
             worker.set_state(WorkerState::Running);
-            if !worker.serves_timers_only() {
-                self.strands.open_worker(id);
-            }
         }
-    }
-
-    /// A new strand.
-    pub fn strand(&self) -> StrandId {
-        self.strands.make()
-    }
-
-    /// Nothing is pushed to the strand any more; what is in it still runs.
-    pub fn close_strand(&self, strand: StrandId) {
-        self.strands.close(strand);
     }
 
     /// Shows every word, which may be changed, while all workers stand still or are in [`Pool::wait`]. `young_only`: those that
@@ -262,7 +244,6 @@ impl Pool {
         // What goes from a worker's line to the injector meanwhile is seen in one of them.
         self.timed.visit(visit, young_only);
         self.injector.visit(visit, young_only);
-        self.strands.visit(visit, young_only);
         lock(&self.parking).tickets.visit(visit, young_only);
     }
 
@@ -273,7 +254,13 @@ impl Pool {
             .all()
             .map(|(_, worker)| worker.ring_length() + usize::from(worker.next.is_full()))
             .sum();
-        self.injector.len() + self.strands.waiting() + local
+        self.injector.len() + local
+    }
+
+    /// Those of them that stand by.
+    pub(crate) fn standbys(&self) -> usize {
+        let all = self.workers.all();
+        all.filter(|(_, worker)| worker.next.is_full()).count()
     }
 
     pub(crate) fn parked(&self) -> usize {
@@ -290,7 +277,16 @@ impl Pool {
 
     /// Now, in nanoseconds since the pool was made.
     pub(crate) fn clock(&self) -> Moment {
+        #[cfg(test)]
+        if let pretended @ 1.. = self.pretended.load(Ordering::Relaxed) {
+            return pretended;
+        }
         self.moment(now())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn pretend(&self, now: Moment) {
+        self.pretended.store(now, Ordering::Relaxed);
     }
 
     pub(super) fn moment(&self, instant: Instant) -> Moment {

@@ -83,11 +83,6 @@ impl Line {
         self.items.push_back(item);
     }
 
-    pub(crate) fn push_front(&mut self, item: Item) {
-        self.items.push_front(item);
-        self.shown = 0;
-    }
-
     pub(crate) fn pop_front(&mut self) -> Option<Item> {
         let item = self.items.pop_front()?;
         self.shown = self.shown.saturating_sub(1);

@@ -2,10 +2,10 @@
 //!
 //! What is put anywhere is made visible first and called for then; see the workers' module for why no call is lost.
 
-use super::pool::{Lane, Next, Pool, StrandId};
+use super::pool::{Lane, Next, Pool};
 use super::queues::{Item, Ring, wake_of_number};
+use super::slices::Order;
 use super::statistics::count;
-use super::strands::Placed;
 use super::sync::atomic::{Ordering, fence};
 use super::sync::lock;
 use super::waiting::role_of;
@@ -13,9 +13,6 @@ use super::workers::{Sleeper, Worker, WorkerId, WorkerKind};
 
 /// Each so many turns a worker looks at the injector first.
 const INJECTOR_TURNS: u64 = 61;
-
-/// So many words in succession are taken from the slot before the ring has its turn.
-const STREAK_MAX: u32 = 8;
 
 /// So many items are taken from the injector at once.
 const BATCH: usize = 32;
@@ -32,17 +29,21 @@ impl Pool {
         }
     }
 
-    /// Makes a word ready that shall run on this worker next, because what runs there is about to wait for it. Nobody else
-    /// is woken for it: if the present item goes on for long, the steward lets others have it.
+    /// Makes a word ready that stands by: it runs on this worker when the present item waits or ends and nothing else that was
+    /// begun is ready there. Nobody else is woken for it: if the present item goes on for long, the steward lets others have it.
     pub fn hand_over(&self, worker: WorkerId, word: u64) {
         let worker = self.workers.get(worker);
         if worker.serves_timers_only() {
             // It would not come to it.
             return self.enqueue(Lane::General, Item::Word(word));
         }
-        worker.is_exposed.store(false, Ordering::Relaxed);
+        // While items are long, whoever is idle had better take it at once.
+        let is_exposed = self.is_hurried.load(Ordering::Relaxed) && self.idle.general() > 0;
+        worker.is_exposed.store(is_exposed, Ordering::Relaxed);
         if let Some(before) = worker.next.put(word) {
             self.push_local(worker, before);
+            self.call_general();
+        } else if is_exposed {
             self.call_general();
         } else {
             self.steward.notice(self);
@@ -63,20 +64,43 @@ impl Pool {
         }
     }
 
-    /// Puts back what ran on a worker and has not ended, behind what waits; of a strand, before its other items.
+    /// The item of a worker begins its next step, and that much more waits to be begun. Gives the number of the item, for
+    /// [`Pool::shall_step_aside`].
+    pub fn begin_step(&self, id: WorkerId, behind: usize) -> u64 {
+        let worker = self.workers.get(id);
+        let step = worker.steps.load(Ordering::Relaxed) + 1;
+        worker.steps.store(step, Ordering::Relaxed);
+        worker.behind.store(behind, Ordering::Relaxed);
+        self.note_start(worker);
+        worker.turns.load(Ordering::Relaxed)
+    }
+
+    /// Whether an item that was on this worker when its step began had better make way for others now that the step has ended:
+    /// it was away in between, and others serve meanwhile, or the steward wants it.
+    pub fn shall_step_aside(&self, id: WorkerId, item: u64) -> bool {
+        let worker = self.workers.get(id);
+        worker.turns.load(Ordering::Relaxed) != item
+            || worker.shall_step_aside.load(Ordering::Relaxed)
+    }
+
+    fn note_start(&self, worker: &Worker) {
+        let is_hurried = self.is_hurried.load(Ordering::Relaxed);
+        let now = if is_hurried { self.clock() } else { 0 };
+        worker.started.store(now, Ordering::Relaxed);
+    }
+
+    /// Puts back what ran on a worker and has not ended, behind what waits.
     pub fn yield_word(&self, worker: WorkerId, lane: Lane, word: u64) {
         match lane {
             Lane::General => {
                 let worker = self.workers.get(worker);
                 worker.has_yielded.store(true, Ordering::Relaxed);
+                if worker.ring_length() == 0 {
+                    worker.order.store(Order::Others as u8, Ordering::Relaxed);
+                }
                 self.push_local(worker, Next { word, wake: None });
                 if worker.serves_timers_only() {
                     self.call_general();
-                }
-            }
-            Lane::Strand(strand) => {
-                if let Err(item) = self.strands.push_front(strand, Item::Word(word)) {
-                    self.enqueue(lane, item);
                 }
             }
             Lane::Timer | Lane::Pinned(_) => self.enqueue(lane, Item::Word(word)),
@@ -87,7 +111,6 @@ impl Pool {
     /// after [`Idle::Look`] in any case: whoever was woken for a word and does not look keeps others from it.
     pub fn try_next(&self, id: WorkerId) -> Option<Next> {
         let worker = self.worker(id);
-        self.finish_strand(id, worker);
         if worker.shall_leave.load(Ordering::Relaxed) {
             self.empty(worker);
             return None;
@@ -97,6 +120,10 @@ impl Pool {
         self.end_search(worker);
         if next.is_some() {
             worker.turns.store(turn, Ordering::Relaxed);
+            self.note_start(worker);
+            if worker.shall_step_aside.load(Ordering::Relaxed) {
+                worker.shall_step_aside.store(false, Ordering::Relaxed);
+            }
             if self.is_unwatched.load(Ordering::Relaxed)
                 && self.is_unwatched.swap(false, Ordering::SeqCst)
                 && self.role_is_vacant()
@@ -132,35 +159,22 @@ impl Pool {
             || worker.has_yielded.load(Ordering::Relaxed)
                 && worker.has_yielded.swap(false, Ordering::Relaxed);
         let outside = || self.take_injected(worker);
-        let local = || self.take_local(worker);
-        let strand = || self.take_of_strand(id, worker);
-        if looks_outside {
-            outside().or_else(local).or_else(strand)
-        } else if turn & 1 == 0 {
-            strand().or_else(local).or_else(outside)
-        } else {
-            local().or_else(strand).or_else(outside)
+        let begun = || worker.ring_if_any().and_then(Ring::pop);
+        let standby = || worker.next.take();
+        let both = || match looks_outside {
+            true => outside().or_else(begun),
+            false => begun().or_else(outside),
+        };
+        let steal = || self.steal(id, worker, turn);
+        match Order::of_number(worker.order.load(Ordering::Relaxed)) {
+            Order::Usual => both().or_else(standby).or_else(steal),
+            Order::Standby => standby().or_else(both).or_else(steal),
+            Order::Queue => both().or_else(steal).or_else(standby),
+            Order::Others => {
+                worker.order.store(Order::Usual as u8, Ordering::Relaxed);
+                standby().or_else(outside).or_else(steal).or_else(begun)
+            }
         }
-        .or_else(|| self.steal(id, worker, turn))
-    }
-
-    pub(super) fn take_local(&self, worker: &Worker) -> Option<Next> {
-        let streak = worker.streak.load(Ordering::Relaxed);
-        if streak < STREAK_MAX
-            && let Some(next) = worker.next.take()
-        {
-            worker.streak.store(streak + 1, Ordering::Relaxed);
-            return Some(next);
-        }
-        worker.streak.store(0, Ordering::Relaxed);
-        let ring = worker.ring_if_any();
-        ring.and_then(Ring::pop).or_else(|| worker.next.take())
-    }
-
-    pub(super) fn take_of_strand(&self, id: WorkerId, worker: &Worker) -> Option<Next> {
-        let (strand, item) = self.strands.take(id)?;
-        worker.strand.store(strand.0 + 1, Ordering::Relaxed);
-        self.redeem(item)
     }
 
     pub(super) fn take_injected(&self, worker: &Worker) -> Option<Next> {
@@ -236,17 +250,6 @@ impl Pool {
         }
     }
 
-    pub(super) fn finish_strand(&self, id: WorkerId, worker: &Worker) {
-        let strand = worker.strand.load(Ordering::Relaxed);
-        if strand != 0 {
-            worker.strand.store(0, Ordering::Relaxed);
-            let placed = self.strands.finish(StrandId(strand - 1));
-            if placed != Placed::Home(id) {
-                self.call_for_strand(placed);
-            }
-        }
-    }
-
     /// Gives all words of a worker's own to everybody, by the worker.
     pub(super) fn empty(&self, worker: &Worker) {
         let rest = std::iter::from_fn(|| {
@@ -281,18 +284,6 @@ impl Pool {
                     self.enqueue(Lane::General, item);
                 }
             }
-            Lane::Strand(strand) => match self.strands.push(strand, item) {
-                Ok(placed) => self.call_for_strand(placed),
-                Err(item) => self.enqueue(Lane::General, item),
-            },
-        }
-    }
-
-    pub(crate) fn call_for_strand(&self, placed: Placed) {
-        match placed {
-            Placed::Unchanged => {}
-            Placed::Home(worker) => self.call_worker(worker),
-            Placed::Anywhere => self.call_general(),
         }
     }
 
@@ -357,17 +348,15 @@ impl Pool {
     pub(super) fn has_any_work(&self) -> bool {
         self.timed.len() > 0
             || self.injector.len() > 0
-            || self.strands.waiting_for_anybody() > 0
             || self.workers.all().any(|(_, worker)| {
                 worker.ring_length() > 0
                     || worker.is_exposed.load(Ordering::Relaxed) && worker.next.is_full()
             })
     }
 
-    pub(super) fn has_work_for(&self, id: WorkerId, worker: &Worker) -> bool {
+    pub(super) fn has_work_for(&self, worker: &Worker) -> bool {
         worker.pinned.len() > 0
             || self.timed.len() > 0
-            || !worker.serves_timers_only()
-                && (self.strands.waiting_for(id) > 0 || self.has_any_work())
+            || !worker.serves_timers_only() && self.has_any_work()
     }
 }

@@ -1,5 +1,5 @@
-//! The steward: the pool's own thread. It starts workers, asks those to give way that run long while others wait, moves
-//! strands away from stuck workers, and polls while no worker is idle. It allocates nothing in a tick.
+//! The steward: the pool's own thread. It starts workers, asks those to give way that run long while others wait, says whose
+//! turn it is, and polls while no worker is idle. It allocates nothing in a tick.
 //!
 //! | state | → by | → state |
 //! |---|---|---|
@@ -7,27 +7,32 @@
 //! | ticking | the steward, when nothing has waited for some ticks; it looks once more afterwards | asleep |
 //! | asleep | who notices demand, and wakes it; an event or a deadline, if the steward polls | ticking |
 //!
-//! While nothing waits it sleeps without a limit, in the poller if it has that role.
+//! While nothing waits it sleeps without a limit, in the poller if it has that role. While items have to be asked to give
+//! way it is *hurried*: it looks once in a slice, and workers note when items begin.
 
 use std::time::Duration;
 
 use super::Host;
 use super::policy::{Decision, FIRST_WAIT, Observation, Policy, Reason};
 use super::pool::Pool;
+use super::slices::{self, Ask, Load, Turns};
 use super::statistics::{count, read};
 use super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use super::sync::{is_blocked, processor_time, spawn};
 use super::timers::{Moment, NEVER};
-use super::workers::{Sleeper, WorkerId, WorkerKind, WorkerState};
+use super::workers::{Sleeper, Worker, WorkerKind, WorkerState};
 
-/// How often it looks around while work waits.
-const TICK: Duration = Duration::from_millis(10);
+/// How often it looks around while work waits and nobody has to be asked for anything.
+pub(crate) const TICK: Duration = Duration::from_millis(5);
 
 /// The same while timers wait.
 const TIMER_TICK: Duration = Duration::from_millis(2);
 
 /// So many ticks without demand, and it sleeps.
-const CALM_TICKS: u32 = 3;
+const CALM_TICKS: u32 = 5;
+
+/// So many ticks without anybody to ask, and it is not hurried any more.
+const HURRIED_TICKS: u32 = 8;
 
 /// A worker is stuck when it was at one item for so many slices.
 const STUCK_SLICES: u64 = 5;
@@ -85,6 +90,12 @@ impl Steward {
         }
     }
 
+    /// Somebody else does what the steward would, who never sleeps.
+    #[cfg(test)]
+    pub(crate) fn replace(&self) {
+        self.state.store(TICKING, Ordering::SeqCst);
+    }
+
     fn set_out(&self, state: u8) -> bool {
         self.state
             .compare_exchange(state, TICKING, Ordering::SeqCst, Ordering::SeqCst)
@@ -100,11 +111,38 @@ impl Steward {
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     turns: u64,
-    since: Moment,
+    steps: u64,
+    /// Since when it is at the same item, and at the same step.
+    item_since: Moment,
+    step_since: Moment,
+    whose: Turns,
+}
+
+impl Seen {
+    /// The worker was looked at.
+    fn update(&mut self, worker: &Worker, turns: u64, now: Moment) {
+        let steps = worker.steps.load(Ordering::Relaxed);
+        let started = worker.started.load(Ordering::Relaxed);
+        let is_other = self.turns != turns;
+        if is_other || worker.state() != WorkerState::Running {
+            self.item_since = now;
+        }
+        if is_other || self.steps != steps || worker.state() != WorkerState::Running {
+            self.step_since = now;
+        }
+        if started != 0 {
+            self.step_since = started.min(now);
+            if is_other {
+                self.item_since = self.step_since;
+            }
+        }
+        self.turns = turns;
+        self.steps = steps;
+    }
 }
 
 /// What the steward remembers between looks.
-struct Round {
+pub(crate) struct Round {
     policy: Policy,
     workers: Vec<Seen>,
     calm: u32,
@@ -112,10 +150,13 @@ struct Round {
     wants_first: bool,
     polls: bool,
     role_turns: u64,
+    /// So many ticks it is hurried.
+    hurried: u32,
+    slice: Moment,
 }
 
 impl Round {
-    fn new() -> Round {
+    pub(crate) fn new() -> Round {
         Round {
             policy: Policy::new(),
             workers: Vec::new(),
@@ -123,23 +164,14 @@ impl Round {
             wants_first: false,
             polls: false,
             role_turns: 0,
+            hurried: 0,
+            slice: 0,
         }
     }
 
     fn run(mut self, pool: &Pool) {
         while !pool.is_shut() {
-            count(&pool.counters.ticks);
-            let seen = self.look_around(pool);
-            let decision = self.policy.tick(&seen);
-            carry_out(pool, &seen, decision);
-            self.wants_first = seen.general == 0 && seen.queued > 0 && decision.start == 0;
-            let is_eager = seen.general == 0 && seen.refused == 0 && decision.start == 0;
-            pool.steward.is_eager.store(is_eager, Ordering::SeqCst);
-            if has_demand(pool) || seen.starting > 0 {
-                self.calm = 0;
-            } else {
-                self.calm += 1;
-            }
+            self.tick(pool);
             self.see_to_poller(pool);
             self.sleep(pool);
         }
@@ -148,10 +180,40 @@ impl Round {
         }
     }
 
-    /// Counts, and asks those to give way that have had their slice.
+    /// Looks around and does what is to be done.
+    pub(crate) fn tick(&mut self, pool: &Pool) {
+        count(&pool.counters.ticks);
+        let seen = self.look_around(pool);
+        self.relieve_all(pool, &seen);
+        let decision = self.policy.tick(&seen);
+        carry_out(pool, &seen, decision);
+        self.wants_first = seen.general == 0 && seen.queued > 0 && decision.start == 0;
+        let is_eager = seen.general == 0 && seen.refused == 0 && decision.start == 0;
+        pool.steward.is_eager.store(is_eager, Ordering::SeqCst);
+        if has_demand(pool) || seen.starting > 0 {
+            self.calm = 0;
+        } else {
+            self.calm += 1;
+        }
+    }
+
+    /// When it looks again.
+    pub(crate) fn patience(&self, pool: &Pool) -> Duration {
+        if self.wants_first {
+            FIRST_WAIT
+        } else if self.hurried > 0 {
+            Duration::from_nanos(self.slice)
+        } else if pool.timed.len() > 0 {
+            TIMER_TICK
+        } else {
+            TICK
+        }
+    }
+
+    /// Counts.
     fn look_around(&mut self, pool: &Pool) -> Observation {
         let now = pool.clock();
-        let slice = pool.config.slice.as_nanos() as u64;
+        let longest = pool.config.slice.as_nanos() as u64;
         let mut seen = Observation {
             now: Duration::from_nanos(now),
             cores: pool.config.cores,
@@ -167,6 +229,7 @@ impl Round {
         if self.workers.len() < pool.workers.bound() {
             self.workers.resize(pool.workers.bound(), Seen::default());
         }
+        let (mut behind, mut idle) = (0, 0);
         for (id, worker) in pool.workers.all() {
             let state = worker.state();
             let turns = worker.turns.load(Ordering::Relaxed);
@@ -178,30 +241,86 @@ impl Round {
                 WorkerKind::Main => {}
             }
             let remembered = &mut self.workers[id.index()];
-            if remembered.turns != turns || state != WorkerState::Running {
-                *remembered = Seen { turns, since: now };
-            }
+            remembered.update(worker, turns, now);
             match state {
                 WorkerState::Starting if worker.kind() == WorkerKind::General => seen.starting += 1,
                 WorkerState::Blocked => seen.blocked += 1,
-                WorkerState::Running => {
-                    let age = now - remembered.since;
-                    if worker.kind() != WorkerKind::Timer {
-                        seen.running += 1;
-                        let is_long = age >= slice * STUCK_SLICES && seen.queued > 0;
-                        let thread = worker.thread.load(Ordering::Relaxed);
-                        // One that could go on if it had a core is not stuck: other processes may have it.
-                        let is_stuck = is_long && is_blocked(thread).unwrap_or(true);
-                        seen.stuck += usize::from(is_stuck);
-                    }
-                    if age >= slice {
-                        relieve(pool, id, &seen);
-                    }
+                WorkerState::Idle if worker.kind() != WorkerKind::Timer => idle += 1,
+                WorkerState::Running if worker.kind() != WorkerKind::Timer => {
+                    seen.running += 1;
+                    behind = behind.max(worker.behind.load(Ordering::Relaxed));
+                    let age = now - remembered.step_since;
+                    let is_long = age >= longest * STUCK_SLICES && seen.queued > 0;
+                    let thread = worker.thread.load(Ordering::Relaxed);
+                    // One that could go on if it had a core is not stuck: other processes may have it.
+                    let is_stuck = is_long && is_blocked(thread).unwrap_or(true);
+                    seen.stuck += usize::from(is_stuck);
                 }
                 _ => {}
             }
         }
+        // One that went idle only now does not count as running, and must not be missed here.
+        seen.idle = seen.idle.max(idle);
+        self.slice = slices::slice(longest, seen.running, seen.queued + behind);
         seen
+    }
+
+    /// Asks those to give way that have had their slice, and says whose turn it is.
+    fn relieve_all(&mut self, pool: &Pool, seen: &Observation) {
+        let now = seen.now.as_nanos() as u64;
+        let standbys = pool.standbys();
+        self.hurried = self.hurried.saturating_sub(1);
+        for (id, worker) in pool.workers.all() {
+            if worker.state() != WorkerState::Running {
+                continue;
+            }
+            let remembered = &mut self.workers[id.index()];
+            let is_general = worker.kind() != WorkerKind::Timer;
+            let load = Load {
+                item: now - remembered.item_since,
+                step: now - remembered.step_since,
+                standby: is_general && seen.idle == 0 && worker.next.is_full(),
+                queue: worker.pinned.len() > 0
+                    || seen.timers_queued > 0
+                    || is_general && seen.idle == 0 && seen.queued > standbys,
+            };
+            if is_general {
+                // Somebody who is idle had better take it, if the step is long or there is more to be begun.
+                let is_wanted = seen.idle > 0
+                    && (load.step >= TICK.as_nanos() as u64 / 2
+                        || worker.behind.load(Ordering::Relaxed) > 0);
+                if (is_wanted || load.item >= self.slice)
+                    && worker.next.is_full()
+                    && !worker.is_exposed.swap(true, Ordering::SeqCst)
+                {
+                    if is_wanted {
+                        self.hurried = HURRIED_TICKS;
+                        pool.is_hurried.store(true, Ordering::Relaxed);
+                    }
+                    pool.call_general();
+                }
+                let order = remembered.whose.next(&load, now, self.slice);
+                worker.order.store(order as u8, Ordering::Relaxed);
+            }
+            // Half a tick, since ticks may come early.
+            let stays = load.step >= TICK.as_nanos() as u64 / 2;
+            if stays && (load.standby || load.queue) {
+                self.hurried = HURRIED_TICKS;
+            }
+            match slices::ask(&load, self.slice) {
+                Ask::Nothing => {}
+                Ask::Aside => worker.shall_step_aside.store(true, Ordering::Relaxed),
+                Ask::Now => {
+                    count(&pool.counters.preempted);
+                    pool.host.preempt(id);
+                    self.hurried = HURRIED_TICKS;
+                }
+            }
+        }
+        let is_hurried = self.hurried > 0;
+        if pool.is_hurried.load(Ordering::Relaxed) != is_hurried {
+            pool.is_hurried.store(is_hurried, Ordering::Relaxed);
+        }
     }
 
     /// Polls if nobody has for a tick, and gives the role to an idle worker if there is one.
@@ -239,17 +358,10 @@ impl Round {
             }
         }
         let now = pool.clock();
-        let tick = if self.wants_first {
-            FIRST_WAIT
-        } else if pool.timed.len() > 0 {
-            TIMER_TICK
-        } else {
-            TICK
-        };
         let until = if is_calm {
             NEVER
         } else {
-            now + tick.as_nanos() as u64
+            now + self.patience(pool).as_nanos() as u64
         };
         if self.polls {
             let woken = pool.poll(steward.sleeper(), until);
@@ -284,25 +396,6 @@ impl Round {
     /// Something is parked, and nobody polls.
     fn must_watch(&self, pool: &Pool) -> bool {
         !self.polls && pool.parked() > 0 && pool.role_is_vacant()
-    }
-}
-
-/// What runs on this worker has had its slice: lets others come to what waits behind it.
-fn relieve(pool: &Pool, id: WorkerId, seen: &Observation) {
-    let worker = pool.workers.get(id);
-    let is_general = worker.kind() != WorkerKind::Timer;
-    if is_general {
-        if worker.next.is_full() && !worker.is_exposed.swap(true, Ordering::SeqCst) {
-            pool.call_general();
-        }
-        if pool.strands.move_from(id) > 0 {
-            pool.call_general();
-        }
-    }
-    let waits_for_any = is_general && seen.queued > 0 && seen.idle == 0;
-    if worker.pinned.len() > 0 || waits_for_any || seen.timers_queued > 0 {
-        count(&pool.counters.preempted);
-        pool.host.preempt(id);
     }
 }
 

@@ -2,6 +2,7 @@ mod modelled;
 mod policy;
 mod pool;
 mod scenarios;
+mod serving;
 mod stress;
 
 use std::os::fd::AsFd;

@@ -69,7 +69,6 @@ impl Pool {
         has_polled: &mut bool,
     ) -> Idle {
         let worker = self.worker(id);
-        self.finish_strand(id, worker);
         let until = until.map(|until| self.moment(until));
         let patience = self.patience(worker).map(|patience| {
             let patience = u64::try_from(patience.as_nanos()).unwrap_or(NEVER);
@@ -80,16 +79,16 @@ impl Pool {
         loop {
             if self.is_shut.load(Ordering::SeqCst) {
                 self.idle.leave(id, worker, false);
-                return self.retire(id, worker);
+                return self.retire(worker);
             }
             if !worker.is_idle.load(Ordering::SeqCst) {
                 return Idle::Look;
             }
             if worker.shall_leave.load(Ordering::Relaxed) {
                 self.idle.leave(id, worker, false);
-                return self.retire(id, worker);
+                return self.retire(worker);
             }
-            if self.has_work_for(id, worker) {
+            if self.has_work_for(worker) {
                 self.idle.leave(id, worker, true);
                 return Idle::Look;
             }
@@ -115,7 +114,7 @@ impl Pool {
                         "worker {} goes: it was idle ({kind:?})",
                         id.index()
                     ));
-                    return self.retire(id, worker);
+                    return self.retire(worker);
                 }
                 return Idle::Look;
             }
@@ -289,11 +288,11 @@ impl Pool {
     }
 
     /// The worker's thread ends.
-    pub(super) fn retire(&self, id: WorkerId, worker: &Worker) -> Idle {
+    pub(super) fn retire(&self, worker: &Worker) -> Idle {
         worker.set_state(WorkerState::Leaving);
         self.end_search(worker);
         worker.pinned.close_into(&self.injector);
-        if self.strands.close_worker(id) > 0 || self.injector.len() > 0 {
+        if self.injector.len() > 0 {
             self.call_general();
         }
         Idle::Retire

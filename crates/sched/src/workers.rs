@@ -148,13 +148,19 @@ pub(crate) struct Worker {
     pub(crate) turns: AtomicU64,
     ring: OnceLock<Ring>,
     pub(crate) next: NextSlot,
-    /// So many items in succession came from `next`.
-    pub(crate) streak: AtomicU32,
+    /// The present item has begun so many steps, with those of items before.
+    pub(crate) steps: AtomicU64,
+    /// When the present step began; nought if nobody wanted to know.
+    pub(crate) started: AtomicU64,
+    /// So much more waits behind what runs here, without being words yet, as the item has said.
+    pub(crate) behind: AtomicUsize,
+    /// The steward wants the item to give way when its step ends.
+    pub(crate) shall_step_aside: AtomicBool,
+    /// What the worker takes first, a number of [`super::slices::Order`]; the steward writes as well.
+    pub(crate) order: AtomicU8,
     /// The steward lets thieves come to `next`.
     pub(crate) is_exposed: AtomicBool,
     pub(crate) pinned: SharedLine,
-    /// The strand that runs here, and one; or nought.
-    pub(crate) strand: AtomicU32,
     /// In the list of idle ones; written under its lock.
     pub(crate) is_idle: AtomicBool,
     /// Written under the same lock, or by its thread while it is not idle.
@@ -179,10 +185,13 @@ impl Worker {
             turns: AtomicU64::new(0),
             ring: OnceLock::new(),
             next: NextSlot::default(),
-            streak: AtomicU32::new(0),
+            steps: AtomicU64::new(0),
+            started: AtomicU64::new(0),
+            behind: AtomicUsize::new(0),
+            shall_step_aside: AtomicBool::new(false),
+            order: AtomicU8::new(0),
             is_exposed: AtomicBool::new(false),
             pinned: SharedLine::closed(),
-            strand: AtomicU32::new(0),
             is_idle: AtomicBool::new(false),
             is_searching: AtomicBool::new(false),
             has_yielded: AtomicBool::new(false),

@@ -11,6 +11,8 @@ mod datum_serialize;
 pub mod diagnostic;
 pub mod environment;
 pub mod expander;
+mod foreign_forms;
+pub mod foreign_libraries;
 pub mod foreign_names;
 pub mod library;
 pub mod library_name;

@@ -1,8 +1,10 @@
 //! Condition objects: what primitives and instructions raise.
 
+use std::borrow::Cow;
+
 use canny_number::NumberError;
 use canny_tables::kinds::Kind;
-use canny_tables::primitives::PrimitiveId;
+use canny_tables::primitives::lookup;
 use canny_value::Value;
 
 use crate::primitive::Raise;
@@ -87,12 +89,14 @@ pub mod field {
     pub const WHO: usize = 3;
     /// List of file, line and column, and line and column of the end, or `#f`.
     pub const POSITION: usize = 4;
-    /// List of strings, or `#f`: in which tasks it was raised, the innermost one last.
+    /// List of strings, or `#f`: in which tasks it was raised, the innermost one last. Behind them may stand an object of
+    /// the host's with syntax errors.
     pub const ORIGIN: usize = 5;
 }
 
 impl Thread {
-    /// A condition object; irritants are read at once and need no protection.
+    /// A condition object; irritants are read at once and need no protection. A procedure of the library that users do not
+    /// know is not blamed, but the one that they know and that called it.
     pub fn condition(
         &mut self,
         kind: &str,
@@ -100,6 +104,12 @@ impl Thread {
         irritants: &[Value],
         who: Option<&str>,
     ) -> Value {
+        let blame = who.map(|who| self.blame(kind, who));
+        let (message, who) = match (&blame, who) {
+            (Some(Blame::Another(name)), _) => (of_another(message), name.as_deref()),
+            (Some(Blame::Known(name)), _) => (message.into(), Some(*name)),
+            (None, who) => (message.into(), who),
+        };
         let first = self.protect(Value::NIL);
         for &irritant in irritants {
             self.scratch.push(irritant);
@@ -112,7 +122,7 @@ impl Thread {
         self.set_protected(first, list);
         let kind = self.symbol(kind);
         let kind = self.protect(kind);
-        let message = self.string(message);
+        let message = self.string(&message);
         let message = self.protect(message);
         let who = match who {
             Some(name) => self.symbol(name),
@@ -127,6 +137,40 @@ impl Thread {
         );
         self.release(first);
         condition
+    }
+
+    /// Whom to blame where a primitive or an instruction blames a procedure.
+    fn blame<'a>(&self, kind: &str, who: &'a str) -> Blame<'a> {
+        let internal = who
+            .strip_prefix('%')
+            .filter(|rest| !rest.is_empty() && lookup(who).is_some());
+        let name = internal.unwrap_or(who);
+        let Some(is_public) = self.vm.public_names.get() else {
+            return Blame::Known(name);
+        };
+        // A procedure that is called in a wrong way is blamed by its own name: it may be the program's.
+        let checks_arguments =
+            kind == ConditionKind::Type.name() || kind == ConditionKind::Range.name();
+        if is_public(name) || (internal.is_none() && !checks_arguments) {
+            return Blame::Known(name);
+        }
+        const FRAMES_LOOKED_AT: usize = 16;
+        let frames = self.describe_frames_and_tail_calls(FRAMES_LOOKED_AT);
+        let mut library = frames
+            .iter()
+            .take_while(|frame| frame.is_library)
+            .peekable();
+        if internal.is_none() && library.peek().is_none() {
+            return Blame::Known(name);
+        }
+        let is_public = |name: &&str| is_public(name);
+        let known = library.find_map(|frame| {
+            let callers = frame.tail_callers.iter().filter(|caller| caller.is_library);
+            let callers = callers.filter_map(|caller| caller.name.as_deref());
+            let mut names = frame.name.as_deref().into_iter().chain(callers);
+            names.find(is_public).map(str::to_owned)
+        });
+        Blame::Another(known)
     }
 
     /// A condition object of ready parts; the position is that of the innermost user frame.
@@ -235,10 +279,24 @@ impl Thread {
             Some(who),
         )
     }
+}
 
-    /// The name under which a primitive is blamed.
-    pub fn primitive_name(id: PrimitiveId) -> &'static str {
-        id.row().user_name()
+/// Whom a condition blames.
+enum Blame<'a> {
+    /// The procedure of this name.
+    Known(&'a str),
+    /// A procedure that called the one at fault, if it is known.
+    Another(Option<String>),
+}
+
+/// A message about an argument where another procedure is blamed than the one that was given it.
+fn of_another(message: &str) -> Cow<'_, str> {
+    let rest = message
+        .strip_prefix("argument ")
+        .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    match rest {
+        Some(rest) => format!("an argument{rest}").into(),
+        None => message.into(),
     }
 }
 

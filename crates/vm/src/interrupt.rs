@@ -4,7 +4,7 @@
 //! |---|---|---|---|
 //! | `STOP` | the collector | the thread at its safepoint | come to a safepoint |
 //! | `INTERRUPT` | Ctrl-C, a watchdog | the thread when it calls the interrupt handler | run `%interrupt-handler` |
-//! | `HEAP` | the thread itself, at the end of a critical section | the thread at its safepoint | the heap limit's reserve was entered |
+//! | `HEAP` | the thread itself, at the end of a critical section and when it takes up a task | the thread at its safepoint | the account in use may have used up the memory |
 //! | `LOG` | the specializer's worker | the thread at its safepoint | the log may be written again |
 //! | `PREEMPT` | the scheduler | the thread at its safepoint | run `%preempt-handler`, unless that must wait |
 //! | `QUIT` | a worker | the thread at its safepoint | a task has ended the program |

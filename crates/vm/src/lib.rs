@@ -12,6 +12,7 @@
 //!   Rust locals are roots conservatively; Rust collections are not roots.
 //! - Locks are never held across an allocation.
 
+mod accounts;
 mod allocate;
 mod arithmetic;
 mod bulk;

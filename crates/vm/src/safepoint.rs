@@ -7,7 +7,7 @@ use canny_heap::{Mutator, Roots};
 use canny_tables::opcodes::Opcode;
 
 use crate::condition::ConditionKind;
-use crate::interrupt::{HEAP, INTERRUPT, LOG, PREEMPT, QUIT};
+use crate::interrupt::{INTERRUPT, LOG, PREEMPT, QUIT};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -43,20 +43,12 @@ impl Thread {
             if bits & LOG != 0 {
                 self.resume_log();
             }
-            let is_exhausted = bits & HEAP != 0 || self.mutator().take_exhausted();
-            if is_exhausted && self.critical > 0 {
-                // Who raises there leaves what is locked.
-                self.deferred |= HEAP;
-            } else if is_exhausted {
-                let limit = self.vm.heap.limit_bytes();
-                let limit = self.integer(limit as i64);
-                return Err(self.raise(
-                    ConditionKind::Memory,
-                    "the heap limit is exceeded",
-                    &[limit],
-                    None,
-                ));
-            }
+            self.meet_heap_limit()?;
+            let bits = match self.vm.heap.is_any_told() {
+                // Those that were told run first, and end.
+                true => bits | PREEMPT,
+                false => bits,
+            };
             let deferred = bits & (INTERRUPT | PREEMPT);
             if self.critical > 0 {
                 self.deferred |= deferred;

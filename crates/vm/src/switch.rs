@@ -25,6 +25,7 @@ impl Thread {
     /// Changes it.
     pub fn set_current_task(&mut self, task: Value) {
         self.task = task;
+        self.use_account_of(task);
     }
 
     /// Begins a critical section.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_heap::{Account, CollectionMode, RootVisitor, Roots};
 use canny_sched::{
     Deposit, Idle, Lane, Next, Pool, PoolConfig, PoolStatistics, Ticket, TraceSink, Wake, WorkerId,
 };
@@ -54,8 +54,10 @@ pub mod task {
     pub const PARAMETERS: usize = 3;
     /// Where it waits for a worker.
     pub const LANE: usize = 4;
+    /// The number of the account of what it allocates.
+    pub const ACCOUNT: usize = 5;
     /// Words at least.
-    pub const WORDS: usize = 5;
+    pub const WORDS: usize = 6;
 }
 
 /// What can be set of the threads that run tasks.
@@ -237,8 +239,8 @@ impl Thread {
         Ok(())
     }
 
-    /// Makes a waiter that was claimed what this worker takes up next, as soon as what runs there waits. If that does not
-    /// happen for long others have it.
+    /// Makes a waiter that was claimed stand by on this worker: it is taken up when what runs there waits and nothing else is
+    /// ready. If that does not happen for long others have it.
     pub fn hand_over(&mut self, waiter: Value) -> Result<(), Raise> {
         let lane = self.lane_of(waiter)?;
         let worker = self.worker;
@@ -248,6 +250,23 @@ impl Thread {
             _ => pool.push(worker, lane, waiter.bits()),
         }
         Ok(())
+    }
+
+    /// What runs here begins with the next of several things that it does one after the other, and that many wait to be begun.
+    /// Gives a number for [`Thread::shall_step_aside`].
+    pub fn begin_step(&mut self, behind: usize) -> i64 {
+        let worker = self.worker.unwrap_or(WorkerId::MAIN);
+        let item = self.tasks().pool.begin_step(worker, behind);
+        step_number(worker, item)
+    }
+
+    /// Whether a task that ends such a step had better make way for others: it was away since the step began, so that others do the
+    /// same meanwhile, or somebody waits.
+    pub fn shall_step_aside(&mut self, step: i64) -> bool {
+        let worker = self.worker.unwrap_or(WorkerId::MAIN);
+        let item = step >> WORKER_BITS;
+        step != step_number(worker, item as u64)
+            || self.tasks().pool.shall_step_aside(worker, item as u64)
     }
 
     fn lane_of(&mut self, waiter: Value) -> Result<Lane, Raise> {
@@ -281,6 +300,7 @@ impl Thread {
     fn serve_tasks(&mut self, tasks: &Tasks) -> Raise {
         let worker = self.worker.unwrap_or(WorkerId::MAIN);
         self.task = Value::FALSE;
+        self.mutator().set_account(Account::EXEMPT);
         loop {
             if let Some(next) = tasks.pool.try_next(worker) {
                 if let Some(switch) = self.take_up(next) {
@@ -339,7 +359,7 @@ impl Thread {
         let (value, task_value) = (object.field(waiter::VALUE), task.value());
         let continuation = task.field(task::CONTINUATION);
         self.store(task_value, task::CONTINUATION, Value::FALSE);
-        self.task = task_value;
+        self.set_current_task(task_value);
         Some(if self.sealed_of(continuation).is_some() {
             self.switch_to(continuation, value)
         } else {
@@ -425,6 +445,14 @@ impl Thread {
     pub fn disarm_ticket(&mut self, ticket: u64) {
         self.tasks().pool.disarm(Ticket::with_number(ticket));
     }
+}
+
+/// Bits of a number of a step that say which worker it is on.
+const WORKER_BITS: u32 = 12;
+
+/// A number that fits into a fixnum; items are so many only after centuries.
+fn step_number(worker: WorkerId, item: u64) -> i64 {
+    (item << WORKER_BITS) as i64 | worker.index() as i64
 }
 
 fn trace_sink() -> TraceSink {

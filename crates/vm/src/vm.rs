@@ -62,6 +62,8 @@ pub struct Vm {
     pub(crate) log_worker: LogWorker,
     pub(crate) tasks: OnceLock<Arc<Tasks>>,
     pub(crate) tasks_config: TasksConfig,
+    /// Whether users know a procedure of the standard library by a name.
+    pub(crate) public_names: OnceLock<fn(&str) -> bool>,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
     primitives: Arc<[PrimitiveFunction]>,
     config: VmConfig,
@@ -115,11 +117,17 @@ impl Vm {
             log_worker: LogWorker::default(),
             tasks: OnceLock::new(),
             tasks_config: config.tasks,
+            public_names: OnceLock::new(),
             host: Default::default(),
             primitives,
             config,
             has_grafted: AtomicBool::new(false),
         }))
+    }
+
+    /// Tells which names of procedures of the standard library users know. Only the first call has an effect.
+    pub fn set_public_names(&self, is_public: fn(&str) -> bool) {
+        let _ = self.public_names.set(is_public);
     }
 
     /// Makes a thread of the machine for the calling thread of the system, which alone may use it. Its default ports are those

@@ -5,17 +5,21 @@
 
 (define-library (canny html templates)
   (export compile-template)
-  (import (scheme base) (canny syntax-case) (canny sxml))
+  (import (scheme base) (scheme char) (canny syntax-case) (canny sxml))
   (begin
 
     (define void-elements
       '(area base basefont bgsound br col embed frame hr img input keygen link meta param source
         track wbr))
 
-    ;; Raw content, text only, other grammars, and what drops a line feed at its beginning.
+    ;; Raw content, text only, other grammars, what drops a line feed at its beginning, and whose attributes mean something together.
     (define special-elements
       '(script style xmp iframe noembed noframes textarea title svg math noscript select plaintext
-        pre listing))
+        pre listing meta))
+
+    ;; Whether an element is one of some, in any case.
+    (define (one-of? tag elements)
+      (memq (string->symbol (string-downcase (symbol->string tag))) elements))
 
     (define (tagged? stx name)
       (syntax-case stx ()
@@ -74,7 +78,7 @@
                         (tag (and (identifier? head) (syntax->datum head))))
                    (cond ((and (not tag) (not (hole? head))) (for-each node! parts))
                          ((or (not tag)
-                              (memq tag special-elements)
+                              (one-of? tag special-elements)
                               (special? tag)
                               (and (pair? (cdr parts)) (open-attributes? (cadr parts))))
                           (add-quasi! stx))
@@ -104,7 +108,7 @@
                 (attributes! (cdr (elements (car rest))) '()))
             (add-text! ">")
             (let ((content (if has-attributes? (cdr rest) rest)))
-              (if (memq tag void-elements)
+              (if (one-of? tag void-elements)
                   (if (pair? content)
                       (syntax-violation 'html "an element without content has some" stx))
                   (begin

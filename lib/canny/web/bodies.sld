@@ -17,6 +17,7 @@
                 multipart-boundary call-with-multipart multipart-error? part-name part-filename
                 part-text)
           (canny web message)
+          (only (canny web header-text) skip-blanks trim-end)
           (only (canny web middleware) call-handler))
   (begin
 
@@ -34,6 +35,20 @@
               ((or (string=? name "application/json") (string-suffix? "+json" name)) 'json)
               (else #f))))
 
+    ;; The same of a request. The kind is `malformed` if the content type would be one of these and its parameters are malformed, such as
+    ;; the boundary of a form: what the client means by the body is not known.
+    (define (kind-of-request request kinds)
+      (let ((type (request-header request 'content-type))
+            (field (request-field request 'content-type)))
+        (if (or type (not (string? field)))
+            (kind-of type)
+            (let* ((end (or (%string-index field #\; 0) (string-length field)))
+                   (end (or (%string-index field #\, 0 end) end))
+                   (start (skip-blanks field 0 end))
+                   (name (string->symbol
+                          (string-downcase field start (trim-end field start end)))))
+              (and (memq (kind-of (list name)) kinds) 'malformed)))))
+
     (define (has-body? request body)
       (and body (not (eqv? 0 (request-body-length request)))))
 
@@ -49,8 +64,9 @@
       (lambda (handler)
         (lambda (request body)
           (let* ((present? (has-body? request body))
-                 (kind (and present? (kind-of (request-header request 'content-type)))))
+                 (kind (and present? (kind-of-request request kinds))))
             (cond ((not present?) (handler request body))
+                  ((eq? kind 'malformed) (malformed))
                   ((and kind (memq kind kinds) (coded? request))
                    (make-response #:status 415
                                   #:headers '((content-type . (text/plain (charset . "utf-8")))

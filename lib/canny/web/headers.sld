@@ -19,7 +19,7 @@
           set-cookie-max-age set-cookie-domain set-cookie-path set-cookie-secure?
           set-cookie-http-only? set-cookie-same-site set-cookie-partitioned?
           set-cookie-extensions)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny primitives) (canny syntax) (canny arguments) (only (canny control) guard)
           (canny web header-text) (canny web header-values) (canny web header-structures)
           (canny web dates) (canny web cookies)
           (only (canny web structured-fields)
@@ -210,11 +210,14 @@
                           (or weak? (and (cdr tag) (cdar rest))))
                      (loop (cdr rest)))))))
 
-    ;; Negotiation.  Each takes the value of a header, its text, or #f without one, and what there is, best first.
+    ;; Negotiation.  Each takes the value of a header, its text, or #f without one, and what there is, best first. Texts come from
+    ;; clients: one that is malformed says nothing, as if it were not there.
 
     (define (accepted who name object)
       (cond ((not object) #f)
-            ((string? object) (parse-header name object))
+            ((string? object)
+             (guard (condition ((header-error? condition) #f))
+               (parse-header name object)))
             ((list? object) object)
             (else (%type-error who 1 "value of a header, its text or #f" object))))
 

@@ -21,12 +21,13 @@
           request-field request-fields request-peer request-client request-body
           request-keep-alive? request-secure? request-body-length request-trailers
           request-attribute set-request-attribute!
-          read-request-body read-request-text body-too-long?
+          read-request-body read-request-text body-too-long? body-malformed?
           make-response response? response-status response-headers response-body response-trailers
           response-header response-with-header response-with-headers response-with-body
           status-reason
           ;; For servers.
-          %request-type %request-server %request-upgrade? %request-fault %set-request-body!)
+          %place->string %place-text %request-type %request-server %request-upgrade?
+          %request-fault %failure-status %set-request-body!)
   (import (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) raise error guard)
           (only (canny web headers) parse-header header-error?))
@@ -150,6 +151,13 @@
     (define (%request-fault request)
       (and (%request-server request) (%http-fault request)))
 
+    ;; The status that answers an object which a handler has raised, if the client is to blame for it; or #f.
+    (define (%failure-status request object)
+      (cond ((%request-fault request))
+            ((body-too-long? object) 413)
+            ((body-malformed? object) 400)
+            (else #f)))
+
     (define (%request-upgrade? request)
       (flag-set? request upgrade-flag))
 
@@ -268,9 +276,14 @@
                        ((> (bytevector-length bytes) limit) (raise-too-long limit))
                        (else bytes)))))))
 
-    ;; The same as text in UTF-8.
+    ;; The same as text in UTF-8; other bytes are an error of kind `malformed-body`.
     (define* (read-request-text request #:optional (limit default-limit))
-      (utf8->string (read-request-body request limit)))
+      (let ((bytes (read-request-body request limit)))
+        (guard (object ((error-object? object)
+                        (raise (%make-condition 'malformed-body
+                                                "the body of the request is not UTF-8" '()
+                                                'read-request-text))))
+          (utf8->string bytes))))
 
     (define (raise-too-long limit)
       (raise (%make-condition 'too-long "the body of the request is too long" (list limit)
@@ -279,6 +292,22 @@
     (define (body-too-long? object)
       (and (error-object? object)
            (eq? 'too-long (condition-kind object))))
+
+    (define (body-malformed? object)
+      (and (error-object? object)
+           (eq? 'malformed-body (condition-kind object))))
+
+    ;; Places of failures.
+
+    ;; A place, a list that begins with file, line and column, as text.
+    (define (%place->string place)
+      (string-append (car place) ":" (number->string (cadr place)) ":"
+                     (number->string (car (cddr place)))))
+
+    ;; Where a condition was made, in parentheses and behind a space; nothing if that is not known.
+    (define (%place-text object)
+      (let ((place (and (error-object? object) (condition-position object))))
+        (if place (string-append " (" (%place->string place) ")") "")))
 
     ;; Responses.
 

@@ -99,7 +99,13 @@
                (single "http_received_bytes_total" 'counter "Bytes that were read."
                        (of 'bytes-in))
                (single "http_sent_bytes_total" 'counter "Bytes that were written."
-                       (of 'bytes-out)))))))
+                       (of 'bytes-out))
+               (single "http_unsent_bytes" 'gauge
+                       "Bytes of whole responses that wait for their clients."
+                       (of 'unsent-bytes))
+               (single "http_shed_total" 'counter
+                       "Connections that lost what waited on them, since too much did."
+                       (of 'shed)))))))
 
     ;; The process.
 

@@ -23,11 +23,12 @@
           (only (canny sync) make-mutex with-mutex)
           (only (canny compression) compress)
           (only (canny json) json->string)
-          (only (canny sxml) sxml->html sxml->html-bytes sxml->xml-bytes)
-          (only (canny files) file->lines)
+          (only (canny sxml) sxml->html-bytes sxml->xml-bytes)
           (only (canny web headers) choose-encoding)
           (only (canny web uri) uri-error?)
           (canny web message)
+          (only (canny web development)
+                serving-for-development? note-failure! failure-response report-failure)
           (only (canny web password) random-token))
   (begin
 
@@ -108,10 +109,10 @@
     (define* (raise-http-error status message #:key (headers '()))
       (if (not (and (exact-integer? status) (<= 400 status 599)))
           (option 'raise-http-error "a status from 400 to 599" status))
-      (raise (%make-condition 'http message (list status headers) #f)))
+      (raise (%make-condition 'http-answer message (list status headers) #f)))
 
     (define (http-error? object)
-      (and (error-object? object) (eq? 'http (condition-kind object))))
+      (and (error-object? object) (eq? 'http-answer (condition-kind object))))
 
     (define (http-error-status condition)
       (car (error-object-irritants condition)))
@@ -121,9 +122,10 @@
 
     ;; Answers what handlers raise. A condition of `raise-http-error` gives its own answer, a body that is malformed, too long or too slow 400, 413 or 408. Anything
     ;; else is answered by 500: in production without a word about it, in development by a page with the condition, its place
-    ;; in the source and the frames. `#:report` is called with the request and the condition, and may write to a log.
-    (define* (answer-errors #:key (mode 'production) (report #f))
-      (if (not (memq mode '(production development)))
+    ;; in the source and the frames. Without `#:mode` it is development where `canny serve` runs the program. `#:report` is
+    ;; called with the request and the condition, and may write to a log.
+    (define* (answer-errors #:key (mode #f) (report #f))
+      (if (not (memq mode '(#f production development)))
           (option 'answer-errors "#:mode is production or development" mode))
       (lambda (handler)
         (lambda (request body)
@@ -135,7 +137,7 @@
                         (escape (apply text-response (http-error-status object)
                                        (error-object-message object)
                                        (http-error-headers object))))
-                       ((or (%request-fault request) (and (body-too-long? object) 413))
+                       ((%failure-status request object)
                         => (lambda (status)
                              (escape (text-response status (status-reason status)
                                                     '(connection . "close")))))
@@ -143,15 +145,23 @@
                        ((and (error-object? object) (eq? 'cancelled (condition-kind object)))
                         (raise-continuable object))
                        (else
-                        (let ((frames (if (eq? mode 'development) (%backtrace) '())))
-                          (if report
-                              (guard (ignored (#t #f)) (report request object))
-                              (report-error request object))
-                          (escape
-                           (if (eq? mode 'development)
-                               (development-page request object frames)
-                               (text-response 500 "Internal Server Error")))))))
+                        (escape (answer-failure request object mode report)))))
                (lambda () (rendered (call-handler handler request body)))))))))
+
+    ;; Answers an object that nobody knows, where it was raised.
+    (define (answer-failure request object mode report)
+      (let* ((serving? (and (not mode) (serving-for-development?)))
+             (shown? (or serving? (eq? mode 'development)))
+             (frames (if shown? (%backtrace) '())))
+        (if report
+            (guard (ignored (#t #f)) (report request object)))
+        (cond (serving?
+               (report-failure request object)
+               (note-failure! request object frames))
+              ((not report) (report-error request object)))
+        (if shown?
+            (failure-response request object frames)
+            (text-response 500 "Internal Server Error"))))
 
     ;; Pages of the application's own for statuses from 400 on, whoever answered so. `page` is called with the request and the
     ;; response and gives SXML, which takes the place of the body, another response, or #f to leave this one. If it fails
@@ -185,80 +195,13 @@
                (loop (cdr headers) kept))
               (else (loop (cdr headers) (cons (car headers) kept))))))
 
-    (define (shown object) (condition->string object))
-
     (define (report-error request object)
       (write-string (string-append "error: "
                                    (escaped (symbol->string (request-method request))) " "
                                    (escaped (request-path request)) ": "
-                                   (escaped (shown object)) "\n")
+                                   (escaped (condition->string object))
+                                   (escaped (%place-text object)) "\n")
                     (current-error-port)))
-
-    ;; The lines around a place, with their numbers.
-    (define (excerpt file line)
-      (guard (object (#t '()))
-        (let ((lines (file->lines file)))
-          (let loop ((number 1) (lines lines) (found '()))
-            (cond ((or (null? lines) (> number (+ line 4))) (reverse! found))
-                  ((< number (- line 4)) (loop (+ number 1) (cdr lines) found))
-                  (else
-                   (loop (+ number 1) (cdr lines)
-                         (cons (list (if (= number line) 'b 'span)
-                                     (number->string number) "  " (car lines) "\n")
-                               found))))))))
-
-    (define (development-page request object frames)
-      (let* ((own? (lambda (frame)
-                     (and (list? frame) (= 4 (length frame)) (string? (cadr frame))
-                          (file-name? (cadr frame)))))
-             (position (and (error-object? object) (condition-position object)))
-             (place (let loop ((frames (if (and position (string? (car position)))
-                                           (cons (list 'raised (car position) (cadr position) 0)
-                                                 frames)
-                                           frames)))
-                      (cond ((null? frames) #f)
-                            ((own? (car frames)) (car frames))
-                            (else (loop (cdr frames)))))))
-        (make-response
-         #:status 500
-         #:headers '((content-type . (text/html (charset . "utf-8")))
-                     (content-security-policy . (((default-src "'none'")
-                                                  (style-src "'unsafe-inline'"))))
-                     (cache-control . ((no-store . #t))))
-         #:body
-         (sxml->html
-          `(html
-            (head (title "Error")
-                  (style "body{font:16px sans-serif;margin:2em}pre{background:#eee;padding:1em;overflow:auto}"))
-            (body
-             (h1 ,(if (error-object? object) (error-object-message object) "An object was raised"))
-             (p ,(symbol->string (request-method request)) " " ,(request-target request))
-             (pre ,(shown object))
-             ,@(if place
-                   `((h2 ,(cadr place) ":" ,(caddr place))
-                     (pre ,@(excerpt (cadr place) (caddr place))))
-                   '())
-             (h2 "Frames")
-             (ol ,@(map (lambda (frame)
-                          (if (and (list? frame) (= 4 (length frame)))
-                              `(li (code ,(shown-name (car frame)))
-                                   ,(string-append " " (shown-name (cadr frame)) ":"
-                                                   (shown-name (caddr frame))))
-                              `(li ,(shown frame))))
-                        frames))))
-          #:doctype #t))))
-
-    (define (shown-name object)
-      (let ((port (open-output-string)))
-        (display object port)
-        (get-output-string port)))
-
-    ;; Whether a place is in a file of the program: those of the standard libraries have a library's name.
-    (define (file-name? name)
-      (let ((length (string-length name)))
-        (and (> length 0)
-             (not (char=? #\( (string-ref name 0)))
-             (file-exists? name))))
 
     ;;; Identifiers of requests
 

@@ -259,11 +259,13 @@
     ;; The headers as an association list of symbols and strings.
     (define (part-headers part) (check-part 'part-headers part) (headers-of part))
 
-    ;; The value of a header, or #f if there is none.
+    ;; The value of a header, or #f if there is none, or if it is malformed.
     (define (part-header part name)
       (check-part 'part-header part)
       (let ((found (assq name (headers-of part))))
-        (and found (parse-header name (cdr found)))))
+        (and found
+             (guard (condition ((header-error? condition) #f))
+               (parse-header name (cdr found))))))
 
     ;; The content type; that of plain text if none was given.
     (define (part-type part)
@@ -362,6 +364,11 @@
              (backslash (or (%string-rindex name #\\) -1)))
         (substring name (+ 1 (max slash backslash)))))
 
+    ;; The name of a file that the other side gave. A directory of which it would be the name is none.
+    (define (file-name-of text)
+      (let ((name (without-directories (field-text text))))
+        (if (or (string=? name ".") (string=? name "..")) "" name)))
+
     (define (received-part headers content)
       (let* ((disposition (assq 'content-disposition headers))
              (parameters (if disposition
@@ -373,7 +380,7 @@
              (filename (assq 'filename parameters))
              (type (assq 'content-type headers)))
         (new-part (and name (cdr name) (field-text (cdr name)))
-                  (and filename (cdr filename) (without-directories (field-text (cdr filename))))
+                  (and filename (cdr filename) (file-name-of (cdr filename)))
                   (and type
                        (guard (condition ((header-error? condition) #f))
                          (parse-header 'content-type (cdr type))))

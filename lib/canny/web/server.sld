@@ -9,18 +9,21 @@
 ;;; one whose status is 200.  It runs in a task, on any thread of the pool, and may wait for whatever it likes.
 ;;;
 ;;; How requests come to handlers.  The connections are the machine's: one that has no request has no task.  Some tasks, the
-;;; *servers*, take the next request, answer it and take another one.  One of them waits when there is none; another one, on
-;;; *standby*, is handed to the thread of who takes a request, to run there as soon as the handler waits, and elsewhere if it
-;;; computes for long.  So a handler that does not wait costs no switch of tasks, and one that does holds up nobody.
+;;; *servers*, take the next request, answer it and take another one.  One of them waits when there is none.  Another one is
+;;; *called* by who takes a request, to stand by on the same worker: it runs there as soon as the handler waits, or has
+;;; used up its slice.  So a handler that does not wait costs no switch of tasks, and one that does holds up nobody.
 ;;;
-;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so; handlers need not know.  Each of its
-;;; streams is a request like any other.
+;;; A task that was away in the middle of a request, since its handler waited or was made to give way, looks for no other
+;;; request afterwards: the one that was called meanwhile does.  It becomes a *spare*, to be called later.  So there are as
+;;; many servers as requests were begun and not answered, one for each worker and one that waits.
 ;;;
-;;; | state of `standby` | there is |
+;;; | `called` of a worker | there is |
 ;;; |---|---|
 ;;; | #f | nobody on standby |
-;;; | a waiter | a task that waits to be called |
-;;; | `called` | a task that will look for requests as soon as a thread takes it up |
+;;; | #t | a task that will look for requests as soon as a worker takes it up |
+
+;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so; handlers need not know.  Each of its
+;;; streams is a request like any other.
 
 (define-library (canny web server)
   (export run-server start-server server? server-addresses server-statistics server-running?
@@ -42,13 +45,17 @@
   (begin
 
     (define-record-type server
-      (make-server standby machine listeners handler on-error log metrics done)
+      (make-server spares called machine listeners handler on-error memory-limit log metrics done)
       server?
-      (standby standby set-standby!)
+      (spares server-spares)
+      ;; For each worker whether somebody was called there, in a vector.
+      (called server-called)
       (machine server-machine)
       (listeners server-listeners)
       (handler server-handler)
       (on-error server-on-error)
+      ;; Bytes that the handling of a request may use, or #f.
+      (memory-limit server-memory-limit)
       ;; A future that is resolved when the log is written; #f without a log.
       (log server-log set-server-log!)
       ;; The registry that has the server's numbers, or #f.
@@ -57,40 +64,98 @@
       (done server-done))
 
     ;; The field of the record, for who compares and swaps.
-    (define standby-field 0)
+    (define spares-field 0)
+
+    ;; A task that may be called, and those below it.
+    (define-record-type spare
+      (make-spare waiter depth next)
+      spare?
+      (waiter spare-waiter set-spare-waiter!)
+      (depth spare-depth set-spare-depth!)
+      (next spare-next set-spare-next!))
+
+    ;; More are not kept.
+    (define spares-max 32)
+
+    ;; Workers whose numbers differ by a multiple of this share a place in `called`.
+    (define places 64)
 
     ;; Tasks that serve.
 
     ;; Sees to it that somebody looks for requests when what is handled now waits.
     (define (call-standby! server)
-      (let ((now (standby server)))
-        (if (not (eq? now 'called))
-            (if (eq? now (%compare-and-swap! server standby-field now 'called))
-                (if now
-                    (if (%claim! now) (%hand-over! now))
-                    (start-serving server))))))
+      (let ((called (server-called server))
+            (place (bitwise-and (%worker) (- places 1))))
+        (if (not (vector-ref called place))
+            (begin
+              (vector-set! called place #t)
+              (call-spare! server called place)))))
+
+    (define (call-spare! server called place)
+      (let ((spare (server-spares server)))
+        (cond ((not spare)
+               (guard (object (#t
+                               (vector-set! called place #f)
+                               (raise object)))
+                 (%spawn-standby (lambda () (serve server place)) 'server)))
+              ((and (eq? spare
+                         (%compare-and-swap! server spares-field spare (spare-next spare)))
+                    (%call-standby! (spare-waiter spare) place)))
+              (else (call-spare! server called place)))))
 
     (define (start-serving server)
-      (without-scope (spawn (lambda () (serve server)) #:name 'server)))
+      (without-scope (spawn (lambda () (serve server #f)) #:name 'server)))
+
+    ;; The account of what serves: it is not stopped for what others have used. Each request has an account of its own.
+    (define exempt 4294967295)
+
+    (define (finish-account)
+      (let ((account (%account)))
+        (%set-account! exempt)
+        (if (not (= account exempt))
+            (%close-account! account #t))))
 
     ;; What keeps a server alive goes on when somebody else has used up the memory.
     (define (despite-memory thunk)
       (guard (object ((out-of-memory? object) #f))
         (thunk)))
 
-    ;; Waits to be called; #f if somebody is on standby already.
+    ;; Waits to be called; gives the place, or #f if there are enough spares.
     (define (stand-by server)
-      (not (eq? 'enough
-                (%park 'standby
-                       (lambda (waiter)
-                         (if (eq? #f (%compare-and-swap! server standby-field #f waiter))
-                             #f
-                             'enough))))))
+      (let* ((spare (make-spare #f 0 #f))
+             (place
+              (%park 'standby
+                     (lambda (waiter)
+                       (set-spare-waiter! spare waiter)
+                       (add-spare! server spare)))))
+        (and (fixnum? place) place)))
+
+    ;; #f, or `enough`.
+    (define (add-spare! server spare)
+      (let* ((next (server-spares server))
+             (depth (if next (+ (spare-depth next) 1) 1)))
+        (set-spare-next! spare next)
+        (set-spare-depth! spare depth)
+        (cond ((> depth spares-max) 'enough)
+              ((eq? next (%compare-and-swap! server spares-field next spare)) #f)
+              (else (add-spare! server spare)))))
+
+    ;; The task that was called at a place looks for requests from now on.
+    (define (begin-to-look! server place)
+      (if place
+          (vector-set! (server-called server) place #f)))
 
     ;; Serves until there is enough of those who do.
-    (define (serve server)
-      (set-standby! server #f)
-      (let ((present (make-present #f #f)))
+    (define (serve server place)
+      (begin-to-look! server place)
+      (%set-account! exempt)
+      (let ((present (make-present #f #f (%current-task))))
+        (%set-abandon! (%current-task)
+                       (lambda (object)
+                         (let ((request (present-request present)))
+                           (if request
+                               (fail server request object)
+                               (report-loss object)))))
         (let again ()
           (let ((outcome
                  (call-with-escape-continuation
@@ -98,7 +163,12 @@
                     (with-exception-handler
                       (lambda (object)
                         (let ((request (present-request present)))
-                          (cond (request (escape (lambda () (fail server request object))))
+                         ;; What the request has used is no reason to be stopped in its answer.
+                         (if (eq? (%current-task) (present-task present))
+                             (finish-account))
+                         (cond ((not (eq? (%current-task) (present-task present)))
+                                (%end-task (list object)))
+                               (request (escape (lambda () (fail server request object))))
                                 ;; Somebody else has used up the memory.
                                 ((out-of-memory? object) (escape void))
                                 (else (raise object)))))
@@ -113,12 +183,19 @@
       (and (error-object? object)
            (eq? 'memory (condition-kind object))))
 
-    ;; What a task that serves is at.
+    ;; What a task that serves is at; the machine's number of it tells whether the task was away in between.
     (define-record-type present
-      (make-present request started)
+      (make-present request step task)
       present?
       (request present-request set-present-request!)
-      (started present-started))
+      (step present-step)
+      (task present-task))
+
+    ;; A continuation of a handler, or of another task, may be called by a handler in another task: that one's request is the one that
+    ;; cannot be answered then, since what would have answered it is gone.
+    (define (check-mine present)
+      (if (not (eq? (%current-task) (present-task present)))
+          (%end-task (list (%foreign-end (present-task present))))))
 
     (define (serve-requests server present)
       (let ((machine (server-machine server))
@@ -126,19 +203,23 @@
         (let loop ()
           (let ((request (%http-next! machine %request-type present)))
             (cond ((eq? request #t)
-                   (if (stand-by server)
-                       (begin
-                         (set-standby! server #f)
-                         (loop))))
+                   (let ((place (stand-by server)))
+                     (if place
+                         (begin
+                           (begin-to-look! server place)
+                           (loop)))))
                   (request
                    (call-standby! server)
+                   (%set-account! (%new-account (server-memory-limit server)))
                    (if (eq? 0 (request-body-length request))
                        (handle handler request #f)
                        (let ((body (%http-body request)))
                          (%set-request-body! request body)
                          (handle handler request body)
                          (close-quietly body)))
+                   (check-mine present)
                    (set-present-request! present #f)
+                   (finish-account)
                    (loop))
                   (else
                    (%http-close-log! machine)
@@ -146,10 +227,16 @@
                        (%remove-source! (server-metrics server) machine))
                    (future-resolve! (server-done server) #t)))))))
 
+    ;; A handler for when what has been there for long leaves too little memory for new work.
+    (define (refuse-for-now request body)
+      (values (make-response #:status 503
+                             #:headers '((retry-after . 1) (content-type . (text/plain)))
+                             #:body "Service Unavailable\n")))
+
     ;; A receiver of several forms would not be compiled to machine code.
     (define (handle handler request body)
       (call-with-values
-        (lambda () (handler request body))
+        (lambda () ((if (%heap-short?) refuse-for-now handler) request body))
         (lambda results
           (cond ((and (pair? results) (null? (cdr results)))
                  (respond request (car results)))
@@ -299,7 +386,7 @@
                (if (not (network-failure? object))
                    (report server request object))
                (%http-abort! request))
-              ((or (%http-fault request) (and (body-too-long? object) 413))
+              ((%failure-status request object)
                => (lambda (status)
                     (%http-respond! request status '((connection . "close"))
                                     (string-append (status-reason status) "\n"))))
@@ -314,16 +401,20 @@
            #t))
 
     (define (report server request object)
+      (write-error (string-append (symbol->string (request-method request)) " "
+                                  (request-target request))
+                   object))
+
+    (define (write-error what object)
       (let ((port (current-error-port)))
-        (write-string (string-append "canny: "
-                                     (symbol->string (request-method request))
-                                     " "
-                                     (request-target request)
-                                     ": "
-                                     (condition->string object)
-                                     "\n")
+        (write-string (string-append "canny: " what ": " (condition->string object)
+                                     (%place-text object) "\n")
                       port)
         (flush-output-port port)))
+
+    ;; What a task that served has failed with, between two requests.
+    (define (report-loss object)
+      (write-error "a task of the server" object))
 
     (define (plain-failure request object)
       (if (handler-timeout-error? object)
@@ -445,11 +536,12 @@
                            (max-header-bytes 32768) (max-headers 100) (max-target-bytes 8192)
                            (max-body-bytes 16777216)
                            (max-connections 65536) (max-connections-per-client #f)
-                           (max-streams 128) (trusted-proxies '())
+                           (max-streams 128) (max-unsent-bytes 268435456)
+                           (max-unsent-bytes-per-connection 1048576) (trusted-proxies '())
                            (proxy-header 'x-forwarded-for)
                            (idle-timeout 75) (header-timeout 20) (body-timeout 30)
                            (access-log #f) (access-log-format 'common) (metrics #f)
-                           (handler-timeout #f)
+                           (handler-timeout #f) (handler-memory-limit #f)
                            (on-error plain-failure))
       (check-procedure 'start-server 1 handler)
       (option-check 'start-server "#:port" port-number? "a port number, at most 65535" port)
@@ -467,6 +559,9 @@
                     max-connections-per-client)
       (option-check 'start-server "#:max-streams" exact-nonnegative-integer? "a count or 0"
                     max-streams)
+      (option-check 'start-server "#:max-unsent-bytes" count? "a count" max-unsent-bytes)
+      (option-check 'start-server "#:max-unsent-bytes-per-connection" count? "a count"
+                    max-unsent-bytes-per-connection)
       (option-check 'start-server "#:trusted-proxies" proxies?
                     "a list of addresses, of networks such as \"10.0.0.0/8\", or \"unix\""
                     trusted-proxies)
@@ -484,6 +579,8 @@
       (option-check 'start-server "#:handler-timeout"
                     (lambda (object) (or (not object) (seconds? object)))
                     "a number of seconds or #f" handler-timeout)
+      (option-check 'start-server "#:handler-memory-limit" limit? "a number of bytes or #f"
+                    handler-memory-limit)
       (check-access-log 'start-server access-log)
       (option-check 'start-server "#:metrics"
                     (lambda (object) (or (boolean? object) (registry? object)))
@@ -496,11 +593,12 @@
                                idle-timeout header-timeout body-timeout
                                (log-format-number 'start-server access-log access-log-format)
                                (and metrics #t) max-streams
-                               trusted-proxies (if (eq? proxy-header 'forwarded) 1 0))))
+                               trusted-proxies (if (eq? proxy-header 'forwarded) 1 0)
+                               max-unsent-bytes max-unsent-bytes-per-connection)))
              (registry (if (eq? metrics #t) default-registry metrics))
              (handler (if handler-timeout (limited handler handler-timeout) handler))
-             (server (make-server 'called machine listeners handler on-error #f registry
-                                  (make-future))))
+             (server (make-server #f (make-vector places #f) machine listeners handler on-error
+                                  handler-memory-limit #f registry (make-future))))
         (if access-log
             (call-or-undo
              (lambda () (set-server-log! server (start-log-writer machine access-log)))
@@ -523,7 +621,12 @@
            (lambda ()
              (sleep 1)
              (%http-sweep! machine)
-             (if (%http-deserted? machine) (start-serving server))
+             (if (%http-deserted? machine)
+                 (begin
+                   (vector-fill! (server-called server) #f)
+                   (start-serving server)))
+             ;; Requests are refused until a collection finds that there is room again.
+             (if (%heap-short?) (collect-garbage))
              (tell-trouble (%http-trouble! machine))))
           (if (not (future-done? (server-done server)))
               (loop)))))

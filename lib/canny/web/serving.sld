@@ -27,9 +27,12 @@
           (only (scheme process-context) command-line exit)
           (canny web message) (canny web server)
           (only (canny web middleware) answer-errors call-handler)
+          (only (canny web development)
+                serve-for-development! noted-failure failure-response allow-reloading wants-json?)
           (only (canny web static) static-files)
           (only (canny web events) event-stream-response)
-          (only (canny sxml) sxml->html sxml->html-bytes))
+          (only (canny sxml) sxml->html sxml->html-bytes)
+          (only (canny json) json->string))
   (begin
 
     ;; Says where notices to the keeper go; only a worker has it.
@@ -70,7 +73,11 @@
        "  };\n"
        "})();\n"))
 
-    (define script-element (string-append "<script src=\"" script-path "\" defer></script>"))
+    ;; Policies of a page may want to see a nonce.
+    (define (script-element nonce)
+      (string-append "<script src=\"" script-path "\""
+                     (if nonce (string-append " nonce=\"" nonce "\"") "")
+                     " defer></script>"))
 
     ;; Which version this process serves.
     (define version
@@ -119,11 +126,14 @@
         (if (not end)
             response
             (let ((start (- end (string-length "</body>"))))
-              (response-with-body
-               (without-validators response)
-               (string-append (substring text 0 start)
-                              script-element
-                              (substring text start (string-length text))))))))
+              (call-with-values
+                (lambda () (allow-reloading (without-validators response)))
+                (lambda (response nonce)
+                  (response-with-body
+                   response
+                   (string-append (substring text 0 start)
+                                  (script-element nonce)
+                                  (substring text start (string-length text))))))))))
 
     ;; The same without headers that another body makes wrong.
     (define (without-validators response)
@@ -154,6 +164,18 @@
                 ((string=? path events-path) (version-events request))
                 (else (with-script (rendered (call-handler handler request body))))))))
 
+    ;;; Failures
+
+    ;; Shows what a handler raised, whatever the middleware around it made of the answer.
+    (define (showing-failures handler)
+      (let ((handler ((answer-errors) handler)))
+        (lambda (request body)
+          (let* ((response (call-handler handler request body))
+                 (failure (noted-failure request)))
+            (if (and failure (= 500 (response-status response)))
+                (failure-response request (car failure) (cdr failure))
+                response)))))
+
     ;;; Workers
 
     (define served? #f)
@@ -164,7 +186,7 @@
              (listener (if keeper
                            (%socket->listener (%inherited-listener #f))
                            (listen-here)))
-             (shown ((answer-errors #:mode 'development) handler))
+             (shown (showing-failures handler))
              (server (apply start-server (if keeper (reloading shown) shown)
                             #:listen listener
                             (without-places options))))
@@ -185,6 +207,7 @@
 
     ;; Has `run-server` serve here, and in this way.
     (define (begin-serving!)
+      (serve-for-development!)
       (%set-run-server-hook! serve-handler))
 
     ;; Serves what the program gave, if that is a handler.
@@ -312,7 +335,9 @@
         (next-generation!)
         (set-keeper-page! keeper
                           (start-server (reloading (lambda (request body)
-                                                     (failure-page title text)))
+                                                     (if (wants-json? request)
+                                                         (failure-data title text)
+                                                         (failure-page title text))))
                                         #:listen listener))))
 
     (define (hide-failure! keeper)
@@ -321,6 +346,12 @@
             (begin
               (set-keeper-page! keeper #f)
               (spawn (lambda () (stop-server! page #:timeout 2)) #:name 'end)))))
+
+    (define (failure-data title text)
+      (make-response
+       #:status 500
+       #:headers '((content-type . "application/json") (cache-control . "no-store"))
+       #:body (json->string `((status . 500) (error . ,title) (text . ,text)))))
 
     (define (failure-page title text)
       (make-response

@@ -94,7 +94,9 @@
 
     ;; What the conditions of a request make of the answer: 304, 412 or `#f`.
     (define (condition-status request tag modified)
-      (let ((if-match (request-header request 'if-match))
+      (let ((if-match (request-header request 'if-match
+                                      ;; What is malformed matches nothing.
+                                      (and (request-field request 'if-match) '())))
             (if-unmodified (request-header request 'if-unmodified-since))
             (if-none (request-header request 'if-none-match))
             (if-modified (request-header request 'if-modified-since)))
@@ -112,7 +114,9 @@
     ;; The ranges that are to be sent, pairs of the first byte and the length; `#f` for the whole file and `()` for none that there is.
     (define (wanted-ranges request tag modified size)
       (let ((range (request-header request 'range))
-            (if-range (request-header request 'if-range)))
+            (if-range (request-header request 'if-range
+                                      ;; A range is for who has the rest of the same file: that has to be known.
+                                      (and (request-field request 'if-range) 'malformed))))
         (and (pair? range)
              (eq? 'bytes (car range))
              (eq? 'GET (request-method request))

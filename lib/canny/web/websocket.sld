@@ -31,8 +31,7 @@
           (only (canny base64) base64-encode base64-decode)
           (only (canny crypto) digest random-bytes)
           (only (canny io) set-port-timeout!)
-          (canny net) (canny sync) (canny tasks) (canny web message) (canny web uri)
-          (only (canny web headers) parse-header))
+          (canny net) (canny sync) (canny tasks) (canny web message) (canny web uri))
   (begin
 
     (define-record-type websocket
@@ -201,17 +200,15 @@
 
     ;; Opening.
 
-    (define (field-has? request name wanted)
-      (let ((field (request-field request name)))
-        (and field
-             (memq wanted (parse-header 'connection field))
-             #t)))
-
-    ;; Whether a request asks for a WebSocket.
+    ;; Whether a request asks for a WebSocket, in the version of HTTP that can. Headers that are malformed ask for nothing.
     (define (websocket-request? request)
       (and (eq? 'GET (request-method request))
-           (field-has? request 'connection 'upgrade)
-           (field-has? request 'upgrade 'websocket)))
+           (equal? '(1 . 1) (request-version request))
+           (memq 'upgrade (request-header request 'connection '()))
+           (let loop ((protocols (request-header request 'upgrade '())))
+             (and (pair? protocols)
+                  (or (string-ci=? "websocket" (car protocols))
+                      (loop (cdr protocols)))))))
 
     (define (accept-key key)
       (base64-encode (digest 'sha-1 (string-append key "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))))
@@ -219,7 +216,8 @@
     (define (valid-key? key)
       (and key
            (guard (object ((error-object? object) #f))
-             (= 16 (bytevector-length (base64-decode key))))))
+             (= 16 (bytevector-length
+                    (base64-decode key #:padding 'required #:white-space? #f))))))
 
     (define (refusal status text . headers)
       (make-response #:status status
@@ -240,11 +238,10 @@
 
     ;; The protocol that both know, the first of the client's.
     (define (common-protocol request protocols)
-      (let ((field (request-field request 'sec-websocket-protocol)))
-        (let loop ((offered (if field (parse-header 'sec-websocket-protocol field) '())))
-          (cond ((null? offered) #f)
-                ((member (car offered) protocols) (car offered))
-                (else (loop (cdr offered)))))))
+      (let loop ((offered (request-header request 'sec-websocket-protocol '())))
+        (cond ((null? offered) #f)
+              ((member (car offered) protocols) (car offered))
+              (else (loop (cdr offered))))))
 
     (define (check-compression who object)
       (if (not (memq object '(#f #t context)))

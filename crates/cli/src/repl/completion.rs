@@ -9,7 +9,7 @@ use canny_lib::{Evaluation, EvaluationConfig};
 use canny_vm::Vm;
 
 use super::commands;
-use super::editor::{Assistant, Completions, Known, Styled};
+use super::editor::{Assistant, Completions, Known, Styled, What};
 use super::lexis::{self, TokenKind};
 use super::{highlight, indent};
 
@@ -51,6 +51,25 @@ impl Helper {
         forms.insert(name.to_owned(), is_form);
         is_form
     }
+
+    /// How a name is used, and a sentence about it.
+    fn about_name(&self, name: &str) -> Option<(String, String)> {
+        let info = self.evaluation().name_info(self.environment, name)?;
+        let Some(library) = &info.library else {
+            return Some((name.to_owned(), "defined here".to_owned()));
+        };
+        let (usage, sentence) = crate::tools::doc::summary(library, name)
+            .or_else(|| {
+                let (usage, sentence) = info.documentation?;
+                Some((usage.to_owned(), sentence.to_owned()))
+            })
+            .unwrap_or_default();
+        if sentence.is_empty() {
+            return Some((name.to_owned(), format!("from {library}")));
+        }
+        let is_use = usage.starts_with('(');
+        Some((if is_use { usage } else { name.to_owned() }, sentence))
+    }
 }
 
 impl Assistant for Helper {
@@ -76,6 +95,22 @@ impl Assistant for Helper {
     fn completions(&self, text: &str, cursor: usize) -> Completions {
         completions(self.evaluation(), self.environment, text, cursor)
     }
+
+    fn about(&self, what: What, candidate: &str) -> Option<(String, String)> {
+        match what {
+            What::Name => self.about_name(candidate),
+            What::Library => {
+                let summary = crate::tools::doc::summary_of_library(candidate)?;
+                Some((candidate.to_owned(), summary))
+            }
+            What::Command => commands::usage(candidate),
+            What::File => None,
+        }
+    }
+
+    fn end_line_of_program(&self) -> bool {
+        crate::report::begin_line()
+    }
 }
 
 /// What may stand in place of the word before the cursor.
@@ -95,7 +130,18 @@ pub fn completions(
     {
         return Completions {
             start: cursor - name.len(),
+            what: What::Command,
             candidates: starting_with(name, commands::names().map(str::to_owned)),
+        };
+    }
+    if let Some(name) = trimmed.strip_prefix('?')
+        && !name.is_empty()
+        && !name.contains(char::is_whitespace)
+    {
+        return Completions {
+            start: cursor - name.len(),
+            what: What::Name,
+            candidates: starting_with(name, evaluation.bound_names(environment).into_iter()),
         };
     }
     let tokens = lexis::tokens(before);
@@ -114,6 +160,7 @@ pub fn completions(
     let prefix = &before[word.range.clone()];
     Completions {
         start: word.range.start,
+        what: What::Name,
         candidates: starting_with(prefix, evaluation.bound_names(environment).into_iter()),
     }
 }
@@ -183,7 +230,11 @@ fn libraries(
         typed
     };
     let candidates = starting_with(&typed, evaluation.library_names().into_iter());
-    (!candidates.is_empty()).then_some(Completions { start, candidates })
+    (!candidates.is_empty()).then_some(Completions {
+        start,
+        what: What::Library,
+        candidates,
+    })
 }
 
 /// Files whose path begins so.
@@ -213,7 +264,11 @@ fn files(start: usize, typed: &str) -> Completions {
         }
     }
     candidates.sort();
-    Completions { start, candidates }
+    Completions {
+        start,
+        what: What::File,
+        candidates,
+    }
 }
 
 #[cfg(test)]
@@ -233,6 +288,7 @@ mod tests {
         assert!(complete("(import (only (scheme c").contains(&"(scheme char)".to_owned()));
         assert!(complete(",import (srfi ").contains(&"(srfi 1)".to_owned()));
         assert_eq!(complete(",opti"), ["optimize", "option"]);
+        assert_eq!(complete("?list-ta"), ["list-tabulate", "list-tail"]);
         assert_eq!(complete("(no-such-name-"), [""; 0]);
         assert_eq!(complete(""), [""; 0]);
     }

@@ -60,6 +60,16 @@ impl History {
         &self.entries
     }
 
+    /// How the newest input that begins with a text goes on; nothing for no text.
+    pub fn suggestion(&self, text: &str) -> Option<&str> {
+        if text.trim().is_empty() {
+            return None;
+        }
+        let rests = self.entries.iter().rev();
+        let mut rests = rests.filter_map(|entry| entry.strip_prefix(text));
+        rests.find(|rest| !rest.is_empty())
+    }
+
     /// Adds an input; gives what went wrong, the first time.
     pub fn add(&mut self, text: &str) -> Option<String> {
         let text = text.trim_end();

@@ -2,7 +2,7 @@
 
 use canny_syntax::pretty::body_operands;
 
-use super::lexis::{Token, TokenKind, tokens};
+use super::lexis::{Scanner, Token, TokenKind};
 
 /// Texts longer than this are not looked at.
 const BYTES_MAX: usize = 64 * 1024;
@@ -17,15 +17,20 @@ struct Open {
     count: usize,
 }
 
-/// The column for a line that follows the text.
+/// The column for a line that follows the text. Inside of a string blanks would be a part of it.
 pub fn indentation(text: &str) -> usize {
     if text.len() > BYTES_MAX {
+        return 0;
+    }
+    let (mut scanner, mut tokens) = (Scanner::default(), Vec::new());
+    scanner.scan(text, |token| tokens.push(token));
+    if scanner.is_in_quotes() {
         return 0;
     }
     let mut open: Vec<Open> = Vec::new();
     let mut line_start = 0;
     let mut scanned_to = 0;
-    for Token { kind, range } in tokens(text) {
+    for Token { kind, range } in tokens {
         if let Some(newline) = text[scanned_to..range.start].rfind('\n') {
             line_start = scanned_to + newline + 1;
         }
@@ -108,6 +113,8 @@ mod tests {
             ("(call-with-current-continuation", 1),
             ("(match-let ((a b))", 2),
             ("(a)", 0),
+            ("(f \"a", 0),
+            ("(f |a", 0),
             ("", 0),
             (")))", 0),
         ] {

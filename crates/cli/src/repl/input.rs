@@ -75,9 +75,13 @@ impl Source {
         }
     }
 
+    fn is_terminal(&self) -> bool {
+        !matches!(&self.kind, Kind::Lines(lines) if !lines.is_terminal)
+    }
+
     /// Says hello to people.
     pub fn greet(&self) {
-        if !matches!(&self.kind, Kind::Lines(lines) if !lines.is_terminal) {
+        if self.is_terminal() {
             let version = env!("CARGO_PKG_VERSION");
             crate::print_all(&format!(
                 "Canny {version}. Ctrl-D ends, ,help tells more.\n"
@@ -87,6 +91,10 @@ impl Source {
 
     /// The next input.
     pub fn next(&mut self, prompt: &str, environment: EnvironmentId) -> std::io::Result<Line> {
+        if self.is_terminal() {
+            // What the program wrote last may be no whole line.
+            crate::report::begin_line();
+        }
         match &mut self.kind {
             Kind::Edited(parts) => {
                 let (editor, history) = &mut **parts;

@@ -66,6 +66,11 @@ impl Scanner {
                 && (!self.is_awaiting || !self.has_content))
     }
 
+    /// Whether the text ends inside of a string or of a symbol between bars.
+    pub fn is_in_quotes(&self) -> bool {
+        matches!(self.mode, Mode::Quoted(_))
+    }
+
     /// Scans a piece; `visit` gets its tokens, with offsets in the piece.
     pub fn scan(&mut self, text: &str, mut visit: impl FnMut(Token)) {
         let bytes = text.as_bytes();

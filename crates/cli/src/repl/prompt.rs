@@ -86,6 +86,8 @@ impl Prompt {
         self.session.thread.interrupts().take_interrupt();
         let outcome = if commands::is_command(text) {
             commands::answer(self, text)
+        } else if let Some(asked) = commands::question_of(self, text) {
+            commands::answer_question(self, &asked)
         } else {
             self.evaluate(text)
         };

@@ -1,7 +1,6 @@
 //! Values: their names `$1`, `$2` and so on, and how they are shown.
 
-use canny_lib::host::{begin_line_of_output, output_is_at_line_start};
-use canny_lib::printer::{pretty_text, pretty_written, written};
+use canny_lib::printer::{pretty_shown, pretty_text, shown};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
@@ -53,15 +52,13 @@ pub fn print_plainly(session: &mut Session, value: Value) {
     if value == Value::UNSPECIFIED {
         return;
     }
-    let text = written(&mut session.thread, value);
+    let text = shown(&session.thread, value);
     print(&format!("{text}\n"));
 }
 
 /// Prints what the prompt has to say, on lines of its own.
 pub fn print(text: &str) {
-    if !output_is_at_line_start() {
-        begin_line_of_output();
-    }
+    crate::report::begin_line();
     // A closed pipe ends the program at the next write of its own.
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
     crate::print_all(text);
@@ -102,7 +99,7 @@ pub fn labelled(prompt: &mut Prompt, label: &str, value: Value) -> String {
     let indent = editor::text_width(label);
     let room = columns.saturating_sub(indent).max(8);
     let length_max = prompt.printing.length_max;
-    let (text, is_cut) = pretty_written(&prompt.session.thread, value, room, length_max);
+    let (text, is_cut) = pretty_shown(&prompt.session.thread, value, room, length_max);
     let blanks = format!("\n{}", " ".repeat(indent));
     let mut text = format!("{label}{}", text.replace('\n', &blanks));
     if is_cut {
@@ -116,6 +113,6 @@ pub fn labelled(prompt: &mut Prompt, label: &str, value: Value) -> String {
 
 /// Everything of a value, in lines.
 pub fn whole(prompt: &mut Prompt, value: Value) -> String {
-    let text = written(&mut prompt.session.thread, value);
+    let text = shown(&prompt.session.thread, value);
     pretty_text(&text, prompt.printing.columns())
 }

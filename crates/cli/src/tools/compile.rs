@@ -1,8 +1,8 @@
 //! `canny compile`: a program with its libraries and the machine as one executable file.
 //!
 //! The file is a copy of `canny` itself with the compiled program behind it, and at the very end a *trailer* that
-//! says how long the program is. A start looks there before anything else. Of the copy, only what the system loads is
-//! taken: symbols and debug information stay behind.
+//! says how long the program is. The copy's mark says the same ([`executable`]). A start looks at the mark before anything
+//! else. Of the copy, only what the system loads is taken: symbols and debug information stay behind.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,6 +14,7 @@ use lexopt::{Arg, Parser};
 
 use super::table::{LIBRARY_OPTIONS, Row, joined};
 use super::{Tool, files};
+use crate::executable::{self, Carried};
 use crate::options::{Options, Source};
 use crate::session::Session;
 use crate::{exit_code, report};
@@ -41,7 +42,7 @@ pub const TOOL: Tool = Tool {
 const MAGIC: [u8; 16] = *b"canny program 1\n";
 
 /// Bytes of the trailer: length, checksum, [`MAGIC`].
-const TRAILER_BYTES: usize = 8 + 8 + MAGIC.len();
+const TRAILER_BYTES: usize = Carried::BYTES + MAGIC.len();
 
 fn run(parser: Parser) -> Result<u8, String> {
     let Words {
@@ -83,6 +84,7 @@ pub fn parse(mut parser: Parser) -> Result<Words, String> {
             Arg::Short(option @ ('A' | 'I' | 'D')) => {
                 words.options.take_library_option(option, &mut parser)?;
             }
+            Arg::Long("replace") => words.options.take_replaced(&mut parser)?,
             Arg::Long("no-project") => words.options.uses_project = false,
             Arg::Value(path) if words.file.is_none() => words.file = Some(path.into()),
             other => return Err(other.unexpected().to_string()),
@@ -136,14 +138,17 @@ pub fn compile(options: &Options, file: &Path, output: &Path) -> u8 {
 
 /// Writes the machine and the program; gives the file's size.
 fn write_executable(output: &Path, program: &[u8]) -> io::Result<usize> {
-    let mut content = fs::read(std::env::current_exe()?)?;
-    if let Some(carried) = carried_bytes(&content) {
-        content.truncate(content.len() - TRAILER_BYTES - carried);
-    }
+    let mut content = fs::read(executable::own_file()?)?;
     keep_loadable(&mut content);
+    let carried = Carried {
+        length: program.len() as u64,
+        checksum: image::checksum(program),
+    };
+    if !executable::set_mark(&mut content, carried) {
+        return Err(io::Error::other("canny's own file has no place for it"));
+    }
     content.extend_from_slice(program);
-    content.extend_from_slice(&(program.len() as u64).to_le_bytes());
-    content.extend_from_slice(&image::checksum(program).to_le_bytes());
+    content.extend_from_slice(&carried.to_bytes());
     content.extend_from_slice(&MAGIC);
     files::write_executable(output, &content)?;
     Ok(content.len())
@@ -178,36 +183,47 @@ fn loadable_end(content: &[u8]) -> Option<usize> {
     (is_elf && count > 0 && end >= 64 && end <= content.len()).then_some(end)
 }
 
-/// Length and checksum in a trailer.
-fn read_trailer(trailer: &[u8]) -> Option<(u64, u64)> {
-    let (numbers, magic) = trailer.split_at_checked(16)?;
-    if magic != MAGIC {
-        return None;
-    }
-    let (length, checksum) = numbers.split_at(8);
-    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).ok();
-    Some((number(length)?, number(checksum)?))
+/// What a trailer says.
+fn read_trailer(trailer: &[u8]) -> Option<Carried> {
+    let (numbers, magic) = trailer.split_at_checked(Carried::BYTES)?;
+    (magic == MAGIC).then(|| Carried::from_bytes(numbers))?
 }
 
-fn carried_bytes(content: &[u8]) -> Option<usize> {
-    let start = content.len().checked_sub(TRAILER_BYTES)?;
-    let (length, _) = read_trailer(&content[start..])?;
-    usize::try_from(length)
-        .ok()
-        .filter(|length| *length <= start)
-}
-
-/// The program that this executable file carries, or why it cannot be used; `None` when it is just `canny`.
+/// The program that the file of this process carries, or why it cannot be used; `None` when it is just `canny`.
 pub fn carried_program() -> Option<Result<Vec<u8>, String>> {
-    let mut file = fs::File::open(std::env::current_exe().ok()?).ok()?;
+    let carried = executable::carried()?;
+    Some(find_program(carried, &executable::own_names()))
+}
+
+/// Reads a program from the first of some files that has it.
+fn find_program(carried: Carried, names: &[PathBuf]) -> Result<Vec<u8>, String> {
+    let mut is_found = false;
+    for name in names {
+        let Ok(mut file) = fs::File::open(name) else {
+            continue;
+        };
+        is_found = true;
+        if trailer_of(&mut file) == Some(carried) {
+            return read_program(&mut file, carried);
+        }
+    }
+    Err(if is_found {
+        "the program in this file is damaged".to_owned()
+    } else {
+        "this program does not find its own file: mount /proc, or start it by its path".to_owned()
+    })
+}
+
+/// What the end of a file says that it carries.
+fn trailer_of(file: &mut fs::File) -> Option<Carried> {
     let mut trailer = [0; TRAILER_BYTES];
     file.seek(SeekFrom::End(-(TRAILER_BYTES as i64))).ok()?;
     file.read_exact(&mut trailer).ok()?;
-    let (length, checksum) = read_trailer(&trailer)?;
-    Some(read_program(&mut file, length, checksum))
+    read_trailer(&trailer)
 }
 
-fn read_program(file: &mut fs::File, length: u64, checksum: u64) -> Result<Vec<u8>, String> {
+fn read_program(file: &mut fs::File, carried: Carried) -> Result<Vec<u8>, String> {
+    let Carried { length, checksum } = carried;
     let damaged = || "the program in this file is damaged".to_owned();
     let behind = i64::try_from(length)
         .ok()
@@ -256,15 +272,38 @@ mod tests {
 
     #[test]
     fn only_whole_trailers_count() {
-        let mut content = vec![7; 100];
-        assert_eq!(carried_bytes(&content), None);
-        content.extend_from_slice(&40_u64.to_le_bytes());
-        content.extend_from_slice(&0_u64.to_le_bytes());
-        content.extend_from_slice(&MAGIC);
-        assert_eq!(carried_bytes(&content), Some(40));
-        content[100..108].copy_from_slice(&400_u64.to_le_bytes());
-        assert_eq!(carried_bytes(&content), None);
-        assert_eq!(carried_bytes(b"short"), None);
+        let carried = Carried {
+            length: 40,
+            checksum: 3,
+        };
+        let trailer = [&carried.to_bytes()[..], &MAGIC].concat();
+        assert_eq!(read_trailer(&trailer), Some(carried));
+        assert_eq!(read_trailer(&trailer[1..]), None);
+        assert_eq!(read_trailer(b"short"), None);
+    }
+
+    #[test]
+    fn a_program_is_read_from_the_file_that_has_it() {
+        let directory = std::env::temp_dir().join(format!("canny-carried-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let carried = Carried {
+            length: 7,
+            checksum: image::checksum(b"program"),
+        };
+        let whole = [&b"machine program"[..], &carried.to_bytes(), &MAGIC].concat();
+        let names = ["missing", "other", "whole"].map(|name| directory.join(name));
+        fs::write(&names[1], "some other file").unwrap();
+        fs::write(&names[2], &whole).unwrap();
+        assert_eq!(find_program(carried, &names), Ok(b"program".to_vec()));
+        let message = find_program(carried, &names[..2]).unwrap_err();
+        assert!(message.contains("damaged"), "{message}");
+        let message = find_program(carried, &names[..1]).unwrap_err();
+        assert!(message.contains("/proc"), "{message}");
+        let mut changed = whole;
+        changed[10] ^= 1;
+        fs::write(&names[2], changed).unwrap();
+        assert!(find_program(carried, &names).is_err());
+        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

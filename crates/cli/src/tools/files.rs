@@ -1,5 +1,6 @@
 //! Files that tools work on: finding them, and replacing one without a moment at which it is half written.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,11 @@ const EXTENSIONS: [&str; 5] = ["scm", "sld", "sls", "sps", "ss"];
 
 /// Directories whose content belongs to others.
 const SKIPPED: [&str; 3] = ["target", "node_modules", "vendor"];
+
+/// Whether files with that ending are Scheme sources.
+pub fn is_source(extension: &OsStr) -> bool {
+    EXTENSIONS.iter().any(|source| extension == *source)
+}
 
 /// Adds a file, or all Scheme sources below a directory, in the order of their names. What can be read is added also if
 /// something else cannot.

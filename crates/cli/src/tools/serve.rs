@@ -63,6 +63,7 @@ fn parse(mut parser: Parser) -> Result<Wanted, String> {
             Arg::Short(option @ ('A' | 'I' | 'D')) => {
                 options.take_library_option(option, &mut parser)?;
             }
+            Arg::Long("replace") => options.take_replaced(&mut parser)?,
             Arg::Long("no-project") => options.uses_project = false,
             Arg::Long("watch") => is_watching = true,
             Arg::Long("port") => {
@@ -100,7 +101,7 @@ fn run(parser: Parser) -> Result<u8, String> {
     let text = |path: &Path| path.display().to_string();
     let mut command_line = vec![text(&wanted.file), wanted.host.clone(), wanted.port.clone()];
     if wanted.is_watching && !is_worker {
-        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let own = crate::executable::own_file().map_err(|error| error.to_string())?;
         let directories = if wanted.file.is_dir() {
             vec![wanted.file.clone()]
         } else {

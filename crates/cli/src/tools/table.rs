@@ -31,6 +31,10 @@ pub const LIBRARY_OPTIONS: &[Row] = &[
     ),
     ("-D FEATURE", "let cond-expand know FEATURE"),
     (
+        "--replace LIBRARY",
+        "take this SRFI, such as '(srfi 64)', from the directories instead of Canny's own",
+    ),
+    (
         "--no-project",
         "leave the project around the program out of account, and its packages",
     ),

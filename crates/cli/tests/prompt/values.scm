@@ -24,4 +24,19 @@ x
 '(let loop ((i 0) (j 1)) (loop (+ i 1) (* j 2)))
 ,option width nonsense
 ,option colour red
+(list (delay 1) (make-promise 2) (delay-force (delay 3)))
+(import (srfi 69))
+(define table (make-hash-table))
+table
+(hash-table-set! table 'a '(1 2))
+(hash-table-set! table "b" #\c)
+(list table)
+(hash-table-set! table 'self table)
+table
+(write table)
+(begin (do ((i 0 (+ i 1))) ((= i 30)) (hash-table-set! table i (* i i))) table)
+,option length 3000
+(hash-table-delete! table 'self)
+(hash-table-ref table 3)
+(list 'deep table)
 (a) b) c

@@ -8,48 +8,73 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
+
+#[path = "screen.rs"]
+mod screen;
+
+use screen::Screen;
 
 /// What does not come within this time does not come.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
+
+/// What a shell wants of a terminal.
+const COOKED: LocalModes = LocalModes::ECHO
+    .union(LocalModes::ICANON)
+    .union(LocalModes::ISIG);
 
 /// A running program and its terminal.
 pub struct Terminal {
     child: Child,
     keys: File,
     master: OwnedFd,
-    output: Arc<Mutex<Vec<u8>>>,
+    path: String,
+    output: Arc<Mutex<Output>>,
+}
+
+/// What the program wrote, and what it looks like.
+struct Output {
+    bytes: Vec<u8>,
+    screen: Screen,
 }
 
 impl Terminal {
     /// Starts a command in a window of this size.
-    pub fn start(mut command: Command, columns: u16, rows: u16) -> Terminal {
+    pub fn start(command: Command, columns: u16, rows: u16) -> Terminal {
+        Terminal::start_with(command, columns, rows, true)
+    }
+
+    /// The same with a terminal that breaks rows anew when its width changes, or cuts them off.
+    pub fn start_with(mut command: Command, columns: u16, rows: u16, reflows: bool) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal is made");
         grantpt(&master).expect("the terminal is ours");
         unlockpt(&master).expect("the terminal may be opened");
         let name = ptsname(&master, Vec::new()).expect("the terminal has a name");
-        let path = name.to_str().expect("names of terminals are ASCII");
+        let path = name
+            .to_str()
+            .expect("names of terminals are ASCII")
+            .to_owned();
         let side = || {
             let mut options = OpenOptions::new();
-            let file = options.read(true).write(true).open(path);
+            let file = options.read(true).write(true).open(&path);
             OwnedFd::from(file.expect("the terminal opens"))
         };
-        let size = Winsize {
-            ws_col: columns,
-            ws_row: rows,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
-        tcsetwinsize(&master, size).expect("a window has a size");
+        set_size(&master, columns, rows);
+        // Ctrl-Z stops the group of the program's process.
+        command.process_group(0);
         command.stdin(side()).stdout(side()).stderr(side());
         let child = command.spawn().expect("the program starts");
-        let output = Arc::new(Mutex::new(Vec::new()));
+        let output = Arc::new(Mutex::new(Output {
+            bytes: Vec::new(),
+            screen: Screen::new(columns.into(), rows.into(), reflows),
+        }));
         let duplicate = || File::from(master.try_clone().expect("descriptors can be duplicated"));
         let (mut reading, keys) = (duplicate(), duplicate());
         let shared = output.clone();
@@ -60,7 +85,9 @@ impl Terminal {
                 if count == 0 {
                     return;
                 }
-                shared.lock().unwrap().extend(&bytes[..count]);
+                let mut output = shared.lock().unwrap();
+                output.bytes.extend(&bytes[..count]);
+                output.screen.feed(&bytes[..count]);
             }
         });
         // Both sides of the program's are closed here when the command is dropped.
@@ -69,6 +96,7 @@ impl Terminal {
             child,
             keys,
             master,
+            path,
             output,
         }
     }
@@ -82,12 +110,81 @@ impl Terminal {
 
     /// Everything that was written so far.
     pub fn written(&self) -> String {
-        String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
+        String::from_utf8_lossy(&self.output.lock().unwrap().bytes).into_owned()
     }
 
-    /// The lines that a person sees, also those that went out at the top.
+    /// The rows that a person sees, also those that went out at the top.
     pub fn screen(&self) -> String {
-        shown(&self.written())
+        self.rows().join("\n").trim_end().to_owned()
+    }
+
+    /// The same, each for itself; the last is the cursor's or stands below that.
+    pub fn rows(&self) -> Vec<String> {
+        self.output.lock().unwrap().screen.all_rows()
+    }
+
+    /// The cursor's row, counted as those of `rows`, and its column.
+    pub fn cursor(&self) -> (usize, usize) {
+        self.output.lock().unwrap().screen.cursor()
+    }
+
+    /// The dim text of the cursor's row.
+    pub fn dim_text(&self) -> String {
+        self.output.lock().unwrap().screen.dim_text()
+    }
+
+    /// Gives the window another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let mut output = self.output.lock().unwrap();
+        output.screen.resize(columns.into(), rows.into());
+        set_size(&self.master, columns, rows);
+    }
+
+    /// Another program, such as the shell, writes to the terminal.
+    pub fn print(&self, text: &str) {
+        let file = OpenOptions::new().write(true).open(&self.path);
+        let mut file = file.expect("the terminal opens");
+        file.write_all(text.as_bytes()).expect("it can be written");
+    }
+
+    /// Whether the terminal echoes what is typed and hands on lines, as it does for a shell.
+    pub fn is_cooked(&self) -> bool {
+        let modes = tcgetattr(&self.master).expect("a terminal has modes");
+        modes.local_modes.contains(COOKED)
+    }
+
+    /// Makes the terminal so, as a shell does.
+    pub fn cook(&self) {
+        let mut modes = tcgetattr(&self.master).expect("a terminal has modes");
+        modes.local_modes |= COOKED;
+        tcsetattr(&self.master, OptionalActions::Now, &modes).expect("modes can be set");
+    }
+
+    /// Stops the program without its doing.
+    pub fn stop(&self) {
+        let id = Pid::from_child(&self.child);
+        kill_process(id, Signal::STOP).expect("the program is there");
+    }
+
+    /// Waits until the program has been stopped, as by Ctrl-Z.
+    #[track_caller]
+    pub fn wait_until_stopped(&self) {
+        let start = Instant::now();
+        let id = Pid::from_child(&self.child);
+        let options = WaitOptions::UNTRACED | WaitOptions::NOHANG;
+        while !waitpid(Some(id), options)
+            .expect("the program is ours")
+            .is_some_and(|(_, status)| status.stopped())
+        {
+            assert!(start.elapsed() < TIME_LIMIT, "it runs:\n{}", self.screen());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Lets a stopped program go on, as `fg` does.
+    pub fn go_on(&self) {
+        let id = Pid::from_child(&self.child);
+        kill_process(id, Signal::CONT).expect("the program is there");
     }
 
     /// Waits until the screen satisfies the condition.
@@ -140,57 +237,12 @@ impl Terminal {
     }
 }
 
-/// What a terminal shows after this output: cursor movements, erasing, no colours. Lines are as long as they come.
-pub fn shown(output: &str) -> String {
-    let mut lines: Vec<Vec<char>> = vec![Vec::new()];
-    let (mut row, mut column) = (0usize, 0usize);
-    let mut characters = output.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\r' => column = 0,
-            '\n' => {
-                row += 1;
-                if row == lines.len() {
-                    lines.push(Vec::new());
-                }
-            }
-            '\u{8}' => column = column.saturating_sub(1),
-            '\u{7}' => {}
-            '\u{1b}' => {
-                characters.next();
-                let mut parameters = String::new();
-                let mut last = ' ';
-                for next in characters.by_ref() {
-                    if ('@'..='~').contains(&next) {
-                        last = next;
-                        break;
-                    }
-                    parameters.push(next);
-                }
-                let count = parameters.parse().unwrap_or(1);
-                match last {
-                    'A' => row -= count.min(row),
-                    'C' => column += count,
-                    'J' => {
-                        lines.truncate(row + 1);
-                        lines[row].truncate(column);
-                    }
-                    _ => {}
-                }
-            }
-            other => {
-                let line = &mut lines[row];
-                while line.len() <= column {
-                    line.push(' ');
-                }
-                line[column] = other;
-                column += 1;
-            }
-        }
-    }
-    let lines = lines.iter().map(|line| {
-        let line: String = line.iter().collect();
-        line.trim_end().to_owned()
-    });
-    lines.collect::<Vec<_>>().join("\n").trim_end().to_owned()
+fn set_size(terminal: &OwnedFd, columns: u16, rows: u16) {
+    let size = Winsize {
+        ws_col: columns,
+        ws_row: rows,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(terminal, size).expect("a window has a size");
 }

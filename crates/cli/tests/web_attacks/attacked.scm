@@ -44,6 +44,11 @@
   (GET "/html" (lambda (request body)
                  (make-response #:body `(html (body (@ (class ,(parameter request "value")))
                                                     (p ,(parameter request "value")))))))
+  (GET "/leave" (lambda (request body)
+                  (make-response #:body `(html (head (meta (@ (http-equiv "refresh")
+                                                              (content ,(parameter request
+                                                                                   "value"))))
+                                                     (title "a"))))))
   (GET "/item/:id<integer>" (lambda (request body)
                               (text "item " (number->string (route-parameter request 'id)) "\n")))
   (GET "/deep/:a/:b/:c/:d/:e/:f" (lambda (request body) (text "deep\n")))

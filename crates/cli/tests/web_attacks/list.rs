@@ -255,6 +255,18 @@ fn heads() -> Vec<Attack> {
             "GET / HTTP/1.1\r\nHost: a@b\r\n\r\n",
         ),
         refused(
+            "a `Host` with a port of 99999",
+            "GET / HTTP/1.1\r\nHost: a:99999\r\n\r\n",
+        ),
+        refused(
+            "a `Host` with an encoded NUL",
+            "GET / HTTP/1.1\r\nHost: a%00\r\n\r\n",
+        ),
+        refused(
+            "a `Host` with an encoded slash",
+            "GET / HTTP/1.1\r\nHost: a%2f\r\n\r\n",
+        ),
+        refused(
             "a NUL in a value",
             "GET / HTTP/1.1\r\nHost: a\r\nX-A: b\0c\r\n\r\n",
         ),
@@ -442,6 +454,15 @@ fn sizes() -> Vec<Attack> {
             Without(200, "multipart"),
         ),
         row(
+            "a range of a file whose version nobody can tell",
+            last(
+                "GET /files/a.txt",
+                "Range: bytes=0-1\r\nIf-Range: x\r\n",
+                "",
+            ),
+            Harmless(200, "public"),
+        ),
+        row(
             "a quality list of 1,000 elements",
             last(
                 "GET /files/a.txt",
@@ -550,6 +571,11 @@ fn injection() -> Vec<Attack> {
             get("/html?value=%22%20onclick=%22alert(1)"),
             Harmless(200, "class=\"&quot; onclick"),
         ),
+        row(
+            "a page that is left for a script",
+            get("/leave?value=0;url=javascript:alert(1)"),
+            Without(500, "javascript"),
+        ),
     ]
 }
 
@@ -634,6 +660,15 @@ fn states() -> Vec<Attack> {
             "percent-encoding that is no UTF-8 in a form",
             last("POST /form", form, "a=%ff%fe"),
             Harmless(200, "1 fields"),
+        ),
+        row(
+            "a form of parts with an empty boundary",
+            last(
+                "POST /upload",
+                "Content-Type: multipart/form-data; boundary=\r\n",
+                "a",
+            ),
+            Refused(400),
         ),
         row(
             "a compressed form",
@@ -822,6 +857,22 @@ fn sockets() -> Vec<Attack> {
                 "",
             ),
             Refused(400),
+        ),
+        attack(
+            "WebSockets",
+            "a handshake with a key without padding",
+            last(
+                "GET /socket",
+                "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ\r\n",
+                "",
+            ),
+            Refused(400),
+        ),
+        attack(
+            "WebSockets",
+            "a handshake in HTTP/1.0",
+            String::from_utf8_lossy(&socket(b"")).replace("HTTP/1.1", "HTTP/1.0"),
+            Harmless(426, ""),
         ),
     ]
 }

@@ -47,7 +47,7 @@ impl Generator<'_> {
     ) -> Outcome {
         if let Destination::Return = destination {
             if let Some(target) = self.self_call(operator, operands.len()) {
-                return self.jump_with(&target, operands, top);
+                return self.jump_with(&target, operands, top, span);
             }
             if let Kind::PrimitiveValue(id) = operator.kind
                 && self.tail_frame_operation(id, operands, top, span)?
@@ -185,12 +185,14 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// Gives the parameters of a label new values, all at once, and jumps.
+    /// Gives the parameters of a label new values, all at once, and jumps. A jump back is a place where the program may be
+    /// interrupted, so it has a position.
     pub(super) fn jump_with(
         &mut self,
         target: &JumpTarget,
         arguments: &[Node],
         mut top: usize,
+        span: Span,
     ) -> Outcome {
         let order = self.jump_order(target, arguments);
         let ordered: Vec<&Node> = order.iter().map(|index| &arguments[*index]).collect();
@@ -243,6 +245,9 @@ impl Generator<'_> {
             if let Argument::Late(node) = plan {
                 self.node(node, Destination::Register(*to), top)?;
             }
+        }
+        if self.assembler.is_bound(target.label) {
+            self.position(span);
         }
         self.assembler.jump(target.label);
         Ok(())

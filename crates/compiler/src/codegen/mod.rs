@@ -332,7 +332,7 @@ impl Generator<'_> {
             Kind::Fix(bindings, body) => self.fix(bindings, body, destination, top),
             Kind::Labels { labels, body } => self.labels(labels, body, destination, top),
             Kind::Goto { label, arguments } => match self.labels.get(label).cloned() {
-                Some(target) => self.jump_with(&target, arguments, top),
+                Some(target) => self.jump_with(&target, arguments, top, node.span),
                 None => unreachable!("label {label:?} is bound"),
             },
             Kind::Call { operator, operands } => {

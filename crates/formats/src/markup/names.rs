@@ -47,6 +47,10 @@ pub fn drops_line_feed(name: &str) -> bool {
 pub enum Value {
     Text,
     Url,
+    /// The name of a header that an element stands for: `http-equiv`.
+    Header,
+    /// The value of such a header: `content`.
+    HeaderValue,
     /// A program or a page of its own: `onclick` and its like, `srcdoc`.
     Code,
 }
@@ -57,6 +61,8 @@ pub fn attribute_value(name: &str) -> Value {
         "href" | "src" | "action" | "formaction" | "data" | "cite" | "poster" | "background"
         | "ping" | "manifest" | "codebase" | "longdesc" | "icon" | "dynsrc" | "lowsrc" | "from"
         | "to" | "values" | "by" => Value::Url,
+        "http-equiv" => Value::Header,
+        "content" => Value::HeaderValue,
         "srcdoc" => Value::Code,
         _ if name.ends_with(":href") => Value::Url,
         _ if name.starts_with("on") => Value::Code,
@@ -93,6 +99,24 @@ pub fn is_program(url: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a value of the header `refresh`, written as an attribute, leads to a program: seconds, a semicolon or a comma, and a
+/// URL, before which `url=` and a quote may stand. Readers are lenient about all but the URL, and so is this.
+pub fn refreshes_to_program(value: &[u8]) -> bool {
+    let is_before_url = |byte: &u8| byte.is_ascii_digit() || *byte <= b' ' || b".;,".contains(byte);
+    let skip = |bytes: &[u8]| bytes.iter().take_while(|byte| is_before_url(byte)).count();
+    let url = &value[skip(value)..];
+    let named = url.split_at_checked(3).and_then(|(name, rest)| {
+        let rest = rest.trim_ascii_start().strip_prefix(b"=")?;
+        name.eq_ignore_ascii_case(b"url")
+            .then(|| rest.trim_ascii_start())
+    });
+    let url = named.unwrap_or(url);
+    let quoted = url
+        .strip_prefix(b"'")
+        .or_else(|| url.strip_prefix(b"&quot;"));
+    is_program(quoted.unwrap_or(url))
 }
 
 /// Whether a name of an element or attribute can be written. Names of elements are those of XML; attributes of HTML may have
@@ -169,6 +193,31 @@ mod tests {
             "#javascript:",
         ] {
             assert!(!is_program(url.as_bytes()), "{url:?}");
+        }
+    }
+
+    #[test]
+    fn refreshing_leads_to_programs_however_it_is_written() {
+        for value in [
+            "0;url=javascript:alert(1)",
+            "0; URL = JavaScript:alert(1)",
+            " 0.5 , url='java\tscript:alert(1)",
+            "0;url=&quot;data:text/html,x",
+            "0;javascript:x",
+            "0 vbscript:x",
+            ";;url=javascript:x",
+        ] {
+            assert!(refreshes_to_program(value.as_bytes()), "{value:?}");
+        }
+        for value in [
+            "5",
+            "0;url=/",
+            "0; url=https://example.org/?javascript:",
+            "text/html; charset=utf-8",
+            "url",
+            "",
+        ] {
+            assert!(!refreshes_to_program(value.as_bytes()), "{value:?}");
         }
     }
 

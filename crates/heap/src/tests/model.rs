@@ -478,6 +478,7 @@ fn random_programs_in_random_configurations() {
         let bit = |index: u64| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (40 + index) & 1 != 0;
         let config = HeapConfig {
             limit: None,
+            outside: None,
             nursery_bytes: if bit(0) { 256 << 10 } else { 1 << 20 },
             growth_percent: if bit(1) { 120 } else { 200 },
             full_floor_bytes: if bit(2) { 0 } else { 1 << 20 },

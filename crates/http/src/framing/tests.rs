@@ -83,14 +83,58 @@ fn a_request_has_one_host() {
     assert_eq!(of_request(""), Err(Fault::Host));
     assert_eq!(of_request("Host: a\r\nHost: a\r\n"), Err(Fault::Host));
     assert!(of_version("", 0).is_ok());
-    for host in ["a b", "a/b", "a:b", "u@h", "[::1", "a:123456", "a,b c"] {
+    for host in [
+        "a b",
+        "a/b",
+        "a:b",
+        "u@h",
+        "[::1",
+        "a:123456",
+        "a,b c",
+        "a:99999",
+        "a:65536",
+        "a:8a",
+        "a%00",
+        "a%0d%0a",
+        "a%",
+        "a%2",
+        "a%zz",
+        "a%2f",
+        "a%2Fb",
+        "a%40b",
+        "a%3a80",
+        "a%20",
+        "a%7f",
+        "a%25",
+        "[::::]",
+        "[1.2.3.4]",
+        "[]",
+        "[::1]:99999",
+        "[::1%25lo]",
+        "[fe80::1]x",
+    ] {
         assert_eq!(
             of_request(&format!("Host: {host}\r\n")),
             Err(Fault::Host),
             "{host}"
         );
     }
-    for host in ["", "a", "a.b:80", "[::1]", "[::1]:80", "127.0.0.1:1"] {
+    for host in [
+        "",
+        "a",
+        "a.b:80",
+        "a:",
+        "a:0",
+        "a:65535",
+        "[::1]",
+        "[::1]:80",
+        "[::ffff:1.2.3.4]",
+        "127.0.0.1:1",
+        "b%C3%BCcher.example",
+        "a%2db",
+        "a_b~c",
+        "a!$&'()*+,;=b",
+    ] {
         assert!(of_request(&format!("Host: {host}\r\n")).is_ok(), "{host}");
     }
 }

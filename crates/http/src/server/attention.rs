@@ -40,6 +40,11 @@ impl Server {
         is_deserted
     }
 
+    /// How many connections wait to be looked at, as far as is known.
+    pub fn waiting(&self) -> usize {
+        lock(&self.ready).len()
+    }
+
     /// Whether there is something to look at.
     fn has_something(&self) -> bool {
         let mut descriptors = [PollFd::new(&self.epoll, PollFlags::IN)];

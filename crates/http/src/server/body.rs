@@ -1,7 +1,9 @@
 //! Bodies, and whole connections of other protocols, as devices of handles.
 
+use std::borrow::Cow;
 use std::io;
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use canny_io::device::{Awaited, ByteDevice};
@@ -13,53 +15,75 @@ use super::connection::Connection;
 /// So much is taken at once from who writes.
 const WRITE_MAX: usize = 64 * 1024;
 
-struct BodyReader {
-    connection: Arc<Connection>,
-    /// Of which request the body is; none for a connection of another protocol.
-    serial: Option<u32>,
+/// What a device reads or writes.
+enum Side {
+    /// The body of a request, or of its response. It does not keep the connection: when the server has closed that its descriptor is
+    /// closed, whoever still has a port.
+    Body(Weak<Connection>, u32),
+    /// A connection of another protocol, which is nobody else's.
+    Whole(Arc<Connection>),
 }
+
+impl Side {
+    fn connection(&self) -> io::Result<(Option<u32>, Cow<'_, Arc<Connection>>)> {
+        match self {
+            Side::Whole(connection) => Ok((None, Cow::Borrowed(connection))),
+            Side::Body(connection, serial) => match connection.upgrade() {
+                Some(connection) => Ok((Some(*serial), Cow::Owned(connection))),
+                None => Err(io::Error::other("the request is over")),
+            },
+        }
+    }
+
+    fn descriptor(&self) -> Option<Arc<OwnedFd>> {
+        let (_, connection) = self.connection().ok()?;
+        Some(connection.descriptor().clone())
+    }
+
+    fn end(&self, direction: Shutdown) {
+        if let Side::Whole(connection) = self {
+            connection.end_raw(direction);
+        }
+    }
+}
+
+struct BodyReader(Side);
 
 impl ByteDevice for BodyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.connection.read_body_of(self.serial, buffer)
+        let (serial, connection) = self.0.connection()?;
+        connection.read_body_of(serial, buffer)
     }
 
     fn waits_for(&self) -> Option<Awaited> {
-        Some(Awaited::Readable(self.connection.descriptor().clone()))
+        Some(Awaited::Readable(self.0.descriptor()?))
     }
 
     fn close(&mut self) -> io::Result<()> {
-        if self.serial.is_none() {
-            self.connection.end_raw(Shutdown::Read);
-        }
+        self.0.end(Shutdown::Read);
         Ok(())
     }
 }
 
-struct BodyWriter {
-    connection: Arc<Connection>,
-    /// Of which request the body is; none for a connection of another protocol.
-    serial: Option<u32>,
-}
+struct BodyWriter(Side);
 
 impl ByteDevice for BodyWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.connection
-            .write_body_of(self.serial, &bytes[..bytes.len().min(WRITE_MAX)])
+        let (serial, connection) = self.0.connection()?;
+        connection.write_body_of(serial, &bytes[..bytes.len().min(WRITE_MAX)])
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.connection.write_body_of(self.serial, &[]).map(|_| ())
+        let (serial, connection) = self.0.connection()?;
+        connection.write_body_of(serial, &[]).map(|_| ())
     }
 
     fn waits_for(&self) -> Option<Awaited> {
-        Some(Awaited::Writable(self.connection.descriptor().clone()))
+        Some(Awaited::Writable(self.0.descriptor()?))
     }
 
     fn close(&mut self) -> io::Result<()> {
-        if self.serial.is_none() {
-            self.connection.end_raw(Shutdown::Write);
-        }
+        self.0.end(Shutdown::Write);
         Ok(())
     }
 }
@@ -69,34 +93,22 @@ fn limited(handle: Arc<Handle>, patience: Duration) -> Arc<Handle> {
     handle
 }
 
-pub(super) fn reader(connection: Arc<Connection>, serial: u32, patience: Duration) -> Arc<Handle> {
-    let device = BodyReader {
-        connection,
-        serial: Some(serial),
-    };
+pub(super) fn reader(connection: &Arc<Connection>, serial: u32, patience: Duration) -> Arc<Handle> {
+    let device = BodyReader(Side::Body(Arc::downgrade(connection), serial));
     let handle = Handle::from_device(Box::new(device), "the body of a request", Access::Read);
     limited(handle, patience)
 }
 
-pub(super) fn writer(connection: Arc<Connection>, serial: u32, patience: Duration) -> Arc<Handle> {
-    let device = BodyWriter {
-        connection,
-        serial: Some(serial),
-    };
+pub(super) fn writer(connection: &Arc<Connection>, serial: u32, patience: Duration) -> Arc<Handle> {
+    let device = BodyWriter(Side::Body(Arc::downgrade(connection), serial));
     let handle = Handle::from_device(Box::new(device), "the body of a response", Access::Write);
     limited(handle, patience)
 }
 
 /// Both directions of a connection that was detached.
 pub(super) fn whole(connection: Arc<Connection>) -> (Arc<Handle>, Arc<Handle>) {
-    let reader = BodyReader {
-        connection: connection.clone(),
-        serial: None,
-    };
-    let writer = BodyWriter {
-        connection,
-        serial: None,
-    };
+    let reader = BodyReader(Side::Whole(connection.clone()));
+    let writer = BodyWriter(Side::Whole(connection));
     (
         Handle::from_device(Box::new(reader), "a connection", Access::Read),
         Handle::from_device(Box::new(writer), "a connection", Access::Write),

@@ -8,6 +8,8 @@
 //! | `DIRTY` | the same, and it is to be looked at afterwards | changes nothing |
 //!
 //! Events come at edges: who reads less than there was room for has read everything, and the next bytes are another event.
+//! An event may come while what was read before is still handled, and one look at the connection may end without reading. So
+//! events are kept in `may_have_input` until somebody reads, and a connection that waits for a head rests only without that.
 
 mod bodies;
 mod notes;
@@ -24,6 +26,7 @@ use rustix::net::Shutdown;
 use super::http2::Http2;
 use super::observer::{Outcome, Record};
 use super::stream::Stream;
+use super::unsent::Unsent;
 use super::{BodyCoding, Common, Request, Scratch, clock, lock};
 use crate::chunked::ChunkReader;
 use crate::framing::{BodyLength, Framing};
@@ -125,11 +128,17 @@ pub(super) struct Connection {
     stream: Stream,
     peer: Option<SocketAddr>,
     state: AtomicU8,
+    /// Something may have come that was not read: set by events and by reads that were filled, cleared before each read.
+    may_have_input: AtomicBool,
     /// The other side has ended its direction, or everything.
     has_ended: AtomicBool,
     /// When what it is at takes too long, in milliseconds of [`clock`]; 0 is never.
     deadline: AtomicU64,
     has_expired: AtomicBool,
+    /// What waits to be sent is to be given up.
+    is_shed: AtomicBool,
+    /// What of whole responses waits to be sent.
+    pub(super) unsent: Unsent,
     inner: Mutex<Inner>,
     /// Its streams, once it speaks HTTP/2.
     http2: OnceLock<Box<Http2>>,
@@ -200,9 +209,12 @@ impl Connection {
             stream,
             peer,
             state: AtomicU8::new(QUEUED),
+            may_have_input: AtomicBool::new(true),
             has_ended: AtomicBool::new(false),
             deadline: AtomicU64::new(deadline),
             has_expired: AtomicBool::new(false),
+            is_shed: AtomicBool::new(false),
+            unsent: Unsent::new(common.clone()),
             common,
             http2: OnceLock::new(),
             inner: Mutex::new(Inner {
@@ -241,11 +253,19 @@ impl Connection {
     }
 
     /// Something has happened; whether the connection is to be queued for it.
-    pub(super) fn has_event(&self, has_ended: bool) -> bool {
+    pub(super) fn has_event(&self, has_input: bool, has_ended: bool) -> bool {
         if has_ended {
             self.has_ended.store(true, Ordering::SeqCst);
         }
+        if has_input || has_ended {
+            self.may_have_input.store(true, Ordering::SeqCst);
+        }
         self.mark()
+    }
+
+    /// Whether nothing would tell that there is something to read, since the event was before.
+    fn has_missed_input(&self) -> bool {
+        self.may_have_input.load(Ordering::SeqCst) || self.has_ended.load(Ordering::SeqCst)
     }
 
     pub(super) fn mark(&self) -> bool {
@@ -283,6 +303,21 @@ impl Connection {
         self.mark()
     }
 
+    /// Has it give up what waits to be sent; whether it is to be queued for that.
+    pub(super) fn shed(&self) -> bool {
+        self.is_shed.store(true, Ordering::SeqCst);
+        self.mark()
+    }
+
+    pub(super) fn is_shed(&self) -> bool {
+        self.is_shed.load(Ordering::SeqCst)
+    }
+
+    /// Whether it was to give that up since this was asked last.
+    pub(super) fn take_shed(&self) -> bool {
+        self.is_shed() && self.is_shed.swap(false, Ordering::SeqCst)
+    }
+
     pub(super) fn body_time(&self) -> u64 {
         self.common.options.body_time.as_millis() as u64
     }
@@ -303,6 +338,11 @@ impl Connection {
         if let Some(http2) = self.http2.get() {
             http2.end();
         }
+        let mut inner = lock(&self.inner);
+        inner.output = Vec::new();
+        inner.written = 0;
+        self.unsent.set(0);
+        drop(inner);
         // It may have ended already.
         self.stream.end(Shutdown::Both);
     }
@@ -315,6 +355,12 @@ impl Connection {
             return http2.advance(self, scratch);
         }
         if self.has_expired.swap(false, Ordering::SeqCst) && self.ends_by_time(&mut inner) {
+            return Advance::Close;
+        }
+        if self.take_shed() && inner.phase == Phase::Writing {
+            if let Some(record) = &mut inner.record {
+                record.decide(Outcome::Aborted);
+            }
             return Advance::Close;
         }
         loop {
@@ -384,7 +430,13 @@ impl Connection {
     }
 
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        // What comes from here on is another event.
+        self.may_have_input.store(false, Ordering::SeqCst);
         let count = self.stream.receive(buffer)?;
+        // TLS may hold more than it has handed out, of which no event tells.
+        if count == buffer.len() || self.stream.is_secure() {
+            self.may_have_input.store(true, Ordering::SeqCst);
+        }
         self.common
             .counters
             .bytes_in
@@ -428,13 +480,9 @@ impl Connection {
             Err(error) if would_block(&error) => return Some(Advance::Rest),
             Err(_) => return Some(Advance::Close),
         };
-        if before + count == room || self.stream.is_secure() {
-            // There may be more.
-            self.mark();
-            if inner.serial == 0 && self.has_agreed_on_streams() {
-                self.begin_streams(inner, &scratch.bytes[..before + count]);
-                return None;
-            }
+        if inner.serial == 0 && self.stream.is_secure() && self.has_agreed_on_streams() {
+            self.begin_streams(inner, &scratch.bytes[..before + count]);
+            return None;
         }
         if before == 0 {
             inner.search = EndSearch::default();
@@ -458,6 +506,9 @@ impl Connection {
                 inner.consumed = 0;
                 inner.input.clear();
                 inner.input.extend_from_slice(&scratch.bytes[..read]);
+                if self.has_missed_input() {
+                    self.mark();
+                }
                 Some(Advance::Rest)
             }
             Err(_) if self.is_preface(inner, &scratch.bytes[..read]) => {
@@ -560,12 +611,16 @@ impl Connection {
                     inner.written += count;
                     inner.sent += count as u64;
                 }
-                Err(error) if would_block(&error) => return Sent::Some,
+                Err(error) if would_block(&error) => {
+                    self.unsent.set(inner.output.len());
+                    return Sent::Some;
+                }
                 Err(_) => return Sent::Failed,
             }
         }
         inner.output = Vec::new();
         inner.written = 0;
+        self.unsent.set(0);
         match self.stream.flush() {
             Ok(true) => Sent::All,
             Ok(false) => Sent::Some,
@@ -599,17 +654,13 @@ impl Connection {
         }
         inner.phase = Phase::Head;
         self.set_deadline(self.common.options.idle.as_millis() as u64);
-        if inner.unread().is_empty() {
-            // The end of the other side came with the last request, and there will be no further event.
-            if self.has_ended.load(Ordering::SeqCst)
-                || self.common.is_stopping.load(Ordering::SeqCst)
-            {
-                self.mark();
-            }
-            return Some(Advance::Rest);
+        // There will be no further event for what is there already: others have their turn first.
+        if !inner.unread().is_empty()
+            || self.has_missed_input()
+            || self.common.is_stopping.load(Ordering::SeqCst)
+        {
+            self.mark();
         }
-        // Others have their turn first.
-        self.mark();
         Some(Advance::Rest)
     }
 

@@ -12,7 +12,8 @@
 //! it goes out before the last request is handed out at the latest.
 //!
 //! Handled at once are so many requests as the other side may have streams open, whatever it has reset meanwhile: further ones stay
-//! with the state machine, which ends a connection that resets many of them.
+//! with the state machine, which ends a connection that resets many of them. So they do while much of what was answered waits for
+//! the client's windows (`unsent.rs`).
 
 mod blocks;
 pub(super) mod bodies;
@@ -154,6 +155,9 @@ impl Http2 {
         if connection.take_expiry() && inner.expire(connection) {
             return Advance::Close;
         }
+        if connection.take_shed() {
+            inner.shed(connection);
+        }
         // Nothing is left to be read: what comes from now on is another event.
         let mut is_drained = false;
         for _ in 0..TURNS_MAX {
@@ -185,6 +189,10 @@ impl Http2 {
                 connection.end(Shutdown::Write);
                 inner.is_lingering = true;
                 connection.set_deadline(LINGER);
+                continue;
+            }
+            if inner.is_saturated && is_out && !inner.is_at_limit(connection) {
+                // What has just gone out made room for requests that were left.
                 continue;
             }
             if had_input {
@@ -301,6 +309,8 @@ impl Http2 {
         let mut inner = lock(&self.inner);
         inner.protocol = Protocol::Ended;
         inner.next = None;
+        inner.writing = Vec::new();
+        inner.exchanges.retain(|_, exchange| !exchange.is_complete);
         for exchange in inner.exchanges.values() {
             exchange.wake();
         }
@@ -317,6 +327,12 @@ impl Inner {
         let is_open = matches!(self.protocol, Protocol::Open(_));
         let is_still = self.next.is_none() && self.writing.is_empty() && !self.is_saturated;
         is_open && is_still && self.stalled == 0 && !self.has_news && self.pipe.lock().is_quiet()
+    }
+
+    /// Whether no further requests are taken: as many as allowed are handled, or too much waits for the client.
+    fn is_at_limit(&self, connection: &Connection) -> bool {
+        self.exchanges.len() >= self.exchanges_max
+            || connection.unsent.get() >= connection.options().unsent_per_connection
     }
 
     /// The exchange of a request that somebody handles.
@@ -373,7 +389,7 @@ impl Inner {
     /// The next request that is one; others are answered here.
     fn take_request(&mut self, connection: &Connection, scratch: &mut Scratch) -> Option<Request> {
         loop {
-            self.is_saturated = self.exchanges.len() >= self.exchanges_max;
+            self.is_saturated = self.is_at_limit(connection);
             if self.is_saturated {
                 return None;
             }
@@ -457,7 +473,35 @@ impl Inner {
                 index += 1;
             }
         }
+        self.count_unsent(connection);
         has_proceeded
+    }
+
+    /// Notes how much waits for the client's windows.
+    fn count_unsent(&self, connection: &Connection) {
+        let waiting = self.writing.iter();
+        let waiting = waiting.filter_map(|serial| self.exchanges.get(serial));
+        connection.unsent.set(waiting.map(|it| it.unsent()).sum());
+    }
+
+    /// Gives up what waits for the client's windows.
+    fn shed(&mut self, connection: &Connection) {
+        self.has_news = true;
+        let mut writing = std::mem::take(&mut self.writing);
+        writing.retain(|serial| {
+            let Some(exchange) = self.exchanges.get_mut(serial) else {
+                return false;
+            };
+            if exchange.unsent() == 0 {
+                return true;
+            }
+            exchange.decide(Outcome::Aborted);
+            exchange.reset(Reason::ENHANCE_YOUR_CALM);
+            self.exchanges.remove(serial);
+            false
+        });
+        self.writing = writing;
+        self.count_unsent(connection);
     }
 
     /// Does what can be done without more input, and sends what came of it, unless that is to be held back. Whether everything
@@ -595,6 +639,7 @@ impl Inner {
                 self.writing.swap_remove(index);
             }
         }
+        self.count_unsent(connection);
         false
     }
 

@@ -1,5 +1,7 @@
 //! A server with clients that are plain sockets; it is asked for requests by the test itself.
 
+mod pipelining;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
@@ -328,6 +330,8 @@ fn numbers_of_connections_are_not_used_twice() {
         is_stopping: AtomicBool::new(false),
         counters: Counters::default(),
         observer: None,
+        unsent: AtomicUsize::new(0),
+        unsent_peak: AtomicUsize::new(0),
     });
     let mut seen = Vec::new();
     for _ in 0..5 {
@@ -343,4 +347,38 @@ fn numbers_of_connections_are_not_used_twice() {
         seen.push(id);
     }
     assert_eq!(slots.slots.len(), 1);
+}
+
+#[test]
+fn who_ends_within_a_body_is_answered_all_the_same() {
+    let mut bench = usual();
+    for sent in [
+        "Content-Length: 5\r\n\r\nhel",
+        "Content-Length: 5\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n3\r\na",
+        "Transfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n",
+    ] {
+        let mut client = bench.client();
+        let text = format!("POST /b HTTP/1.1\r\nHost: x\r\n{sent}");
+        client.write_all(text.as_bytes()).unwrap();
+        client.shutdown(std::net::Shutdown::Write).unwrap();
+        let (request, _) = bench.next();
+        let body = bench.server.body(request.id, request.serial).unwrap();
+        let mut buffer = [0; 100];
+        let error = loop {
+            match body.read(&mut buffer, canny_io::Wait::NonBlocking) {
+                Ok(0) => panic!("{sent:?} has no end"),
+                Ok(_) | Err(canny_io::IoError::WouldBlock) => {}
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(
+            bench.server.fault(request.id, request.serial),
+            Some(400),
+            "{error}"
+        );
+        assert!(bench.respond(&request, "short"));
+        assert!(bench.until_the_end(client).ends_with("short"));
+    }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::error::{IoError, Operation};
 use crate::handle::Handle;
+use crate::memory::Room;
 use crate::wait::Wait;
 
 /// Bytes collected before they are written.
@@ -44,6 +45,8 @@ pub(super) struct OutputBuffer {
     /// `bytes[..written]` are already out.
     written: usize,
     pub(super) buffering: Buffering,
+    /// What may stay in memory.
+    memory: Room,
     /// While fewer bytes than this are there, a byte that ends no line can simply be pushed.
     push_limit: usize,
     name: Cow<'static, str>,
@@ -64,6 +67,7 @@ impl OutputBuffer {
             bytes,
             written: 0,
             buffering,
+            memory: Room::default(),
             push_limit,
             name,
             closed: false,
@@ -71,12 +75,14 @@ impl OutputBuffer {
     }
 
     pub(super) fn memory(name: &'static str) -> OutputBuffer {
+        let memory = Room::default();
         OutputBuffer {
             handle: None,
             bytes: Vec::new(),
             written: 0,
             buffering: Buffering::Block,
-            push_limit: usize::MAX,
+            push_limit: memory.bytes(),
+            memory,
             name: Cow::Borrowed(name),
             closed: false,
         }
@@ -145,6 +151,12 @@ impl OutputBuffer {
         }
         if self.handle.is_some() && self.bytes.len() >= BUFFER_BYTES {
             self.write_out(wait)?;
+        }
+        if self.handle.is_none() && self.bytes.len() >= self.push_limit {
+            if !self.memory.grow_beyond(self.bytes.len()) {
+                return Err(IoError::memory_used_up(Operation::Write, &self.name));
+            }
+            self.push_limit = self.memory.bytes();
         }
         Ok(())
     }

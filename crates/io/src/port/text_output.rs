@@ -143,6 +143,11 @@ impl TextOutput {
         self.column
     }
 
+    /// Says that somebody else ended the line, where the target is shared.
+    pub fn note_line_start(&mut self) {
+        self.column = 0;
+    }
+
     /// When text is handed on.
     pub fn buffering(&self) -> Buffering {
         self.buffer.buffering

@@ -184,6 +184,10 @@ impl LibraryLoader for OverlayLoader {
         self.standard.exporters(name)
     }
 
+    fn include_directories(&mut self) -> Vec<PathBuf> {
+        self.documents.directories()
+    }
+
     fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
         self.documents.read(path)
     }
@@ -446,7 +450,7 @@ pub fn analyze_standard_library(
         }
     }
     let sources = Arc::new(SourceMap::new());
-    let standard = StandardLoader::new(Vec::new(), None, Arc::default());
+    let standard = StandardLoader::new(Vec::new(), None, Arc::default(), &[]);
     let mut libraries = Libraries::new(sources.clone(), Box::new(ImageOnly(standard)), FEATURES);
     let shown = path.display().to_string();
     let (source, forms) = read_source(&sources, &shown, text.as_bytes(), false);

@@ -216,6 +216,7 @@ impl Machine {
             ..VmConfig::default()
         };
         let vm = Vm::new(settings, crate::primitive_table(), crate::leaf_table()).map_err(error)?;
+        crate::host::blame_public_procedures(&vm);
         vm.host(|| Evaluation::new(config));
         Host::of_machine(&vm).begin_conversation(Conversation {
             requests: Mutex::new(requests),

@@ -15,6 +15,7 @@ use canny_syntax::span::{SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
+use canny_vm::condition::field::ORIGIN;
 use canny_vm::numbers::number_of;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
@@ -155,17 +156,48 @@ fn thunks_of(
     thunks
 }
 
-/// A condition of kind `syntax` whose message has all the errors, one on each line.
+/// A condition of kind `syntax` whose message has all the errors, one on each line. Those that stand in a source go with it.
 fn syntax_condition(thread: &mut Thread, call: Call, diagnostics: &[Diagnostic]) -> Raise {
-    let text = {
+    let errors = diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.is_error());
+    let (text, stands_in_source) = {
         let sources = evaluation(thread.vm()).sources();
-        let errors = diagnostics
-            .iter()
-            .filter(|diagnostic| diagnostic.is_error());
-        let lines: Vec<String> = errors.map(|error| described(error, sources)).collect();
-        lines.join("\n")
+        let lines: Vec<String> = errors
+            .clone()
+            .map(|error| described(error, sources))
+            .collect();
+        let mut places = errors.clone().map(|error| sources.locate(error.span));
+        (lines.join("\n"), places.any(|place| place.is_some()))
     };
-    thread.raise(ConditionKind::Syntax, &text, &[], Some(call.who))
+    let kind = ConditionKind::Syntax.name();
+    let condition = thread.condition(kind, &text, &[], Some(call.who));
+    let kept = thread.protect(condition);
+    if stands_in_source {
+        let number = Host::of(thread)
+            .syntax_errors
+            .insert(errors.cloned().collect());
+        let object = host_object(
+            thread,
+            Kind::External,
+            external::SYNTAX_ERRORS,
+            number,
+            "syntax errors",
+        );
+        match object {
+            Ok(object) => {
+                let list = thread.cons(object, Value::NIL);
+                thread.store(thread.protected(kept), ORIGIN, list);
+            }
+            Err(raise) => {
+                thread.release(kept);
+                return raise;
+            }
+        }
+    }
+    let condition = thread.protected(kept);
+    thread.release(kept);
+    thread.raise_object(condition)
 }
 
 fn described(error: &Diagnostic, sources: &SourceMap) -> String {

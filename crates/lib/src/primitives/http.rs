@@ -141,6 +141,13 @@ mod request_field {
     pub(super) const WORDS: usize = 8;
 }
 
+/// Fields of what a task is at that serves, behind its type.
+mod present_field {
+    pub(super) const REQUEST: usize = 1;
+    /// The number of the step that began with the request; `#f` while there is none.
+    pub(super) const STEP: usize = 2;
+}
+
 /// Flags of requests.
 mod request_flag {
     pub(super) const KEEPS_ALIVE: i64 = 1;
@@ -261,6 +268,8 @@ fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         }),
         measures: wanted.length() > 10 && wanted.field(10).is_true(),
         streams_max: number(11).unwrap_or(usual.streams_max),
+        unsent_max: number(14).unwrap_or(usual.unsent_max),
+        unsent_per_connection: number(15).unwrap_or(usual.unsent_per_connection),
         proxies: match wanted.length() {
             0..14 => TrustedProxies::default(),
             _ => trusted_proxies(wanted.field(12), wanted.field(13)),
@@ -327,17 +336,32 @@ impl Drop for Waiting {
 fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let server = server(thread, call, call.at(0))?;
     let request_type = call.object(thread, 1, Kind::RecordType, "record type")?;
+    let present = call
+        .at(2)
+        .as_kind(Kind::Record)
+        .filter(|it| it.length() > present_field::STEP);
     // If it comes back from a wait, that has ended.
-    drop(resume::<Waiting>(thread, call.who));
+    let has_waited = resume::<Waiting>(thread, call.who).is_some();
+    if let Some(present) = present
+        && !has_waited
+        && let Some(step) = present.field(present_field::STEP).as_fixnum()
+    {
+        thread.store(present.value(), present_field::STEP, Value::FALSE);
+        if thread.shall_step_aside(step) {
+            return Ok(Value::TRUE);
+        }
+    }
     let mut scratch = SCRATCH.take().unwrap_or_default();
     loop {
         if let Some(request) = server.next(&mut scratch) {
             let made = make_request(thread, call, request_type, &request, &scratch);
             SCRATCH.set(Some(scratch));
-            match (&made, call.at(2).as_kind(Kind::Record)) {
+            match (&made, present) {
                 // From here on something may be raised, and it is known for what.
-                (Ok(made), Some(present)) if present.length() > 1 => {
-                    thread.store(present.value(), 1, *made);
+                (Ok(made), Some(present)) => {
+                    thread.store(present.value(), present_field::REQUEST, *made);
+                    let step = thread.begin_step(server.waiting());
+                    thread.store(present.value(), present_field::STEP, Value::fixnum(step));
                 }
                 // Nobody will answer it.
                 _ => server.abort(request.id, request.serial),

@@ -40,7 +40,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
     "%unspecialize" => unspecialize;
     "%implementation-version" => |thread, _| Ok(thread.literal_string(env!("CARGO_PKG_VERSION")));
-    "%backtrace" => backtrace;
     "%interrupt-pending?" => is_interrupt_pending;
 };
 
@@ -191,28 +190,6 @@ fn environment_variables(thread: &mut Thread, _call: Call) -> Result<Value, Rais
 
 /// A list with an entry for each frame: the procedure's name or `#f`, and then file, line and column if
 /// they are known.
-fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    const FRAMES_MAX: usize = 1000;
-    let frames = thread.describe_frames(FRAMES_MAX);
-    let mut list = Value::NIL;
-    for frame in frames.iter().rev() {
-        let mut entry = Value::NIL;
-        if let Some(position) = &frame.position {
-            entry = thread.cons(Value::fixnum(i64::from(position.column)), entry);
-            entry = thread.cons(Value::fixnum(i64::from(position.line)), entry);
-            let file = thread.string(&position.file);
-            entry = thread.cons(file, entry);
-        }
-        let name = match &frame.name {
-            Some(name) => thread.symbol(name),
-            None => Value::FALSE,
-        };
-        entry = thread.cons(name, entry);
-        list = thread.cons(entry, list);
-    }
-    Ok(list)
-}
-
 fn is_interrupt_pending(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     Ok(Value::boolean(thread.interrupts().take_interrupt()))
 }

@@ -104,6 +104,26 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         Ok(Value::UNSPECIFIED)
     };
     "%report-failure" => super::errors::report_failure;
+    "%new-account" => |thread, call: Call| {
+        let limit = match call.at(0) {
+            Value::FALSE => None,
+            _ => Some(call.index(thread, 0)?),
+        };
+        Ok(Value::fixnum(thread.new_account(limit)))
+    };
+    "%child-account" => |thread, _| Ok(Value::fixnum(thread.child_account()));
+    "%account" => |thread, _| Ok(Value::fixnum(thread.account()));
+    "%set-account!" => |thread, call: Call| {
+        let account = call.index(thread, 0)?;
+        thread.set_account(account as i64);
+        Ok(Value::UNSPECIFIED)
+    };
+    "%close-account!" => |thread, call: Call| {
+        let account = call.index(thread, 0)?;
+        thread.close_account(account as i64, call.at(1).is_true());
+        Ok(Value::UNSPECIFIED)
+    };
+    "%heap-short?" => |thread, _| Ok(Value::boolean(thread.vm().heap().is_short()));
     "%task-counted!" => |thread, call: Call| {
         let change = call.at(0).as_fixnum().unwrap_or(0);
         Ok(Value::fixnum(thread.count_tasks(change)))

@@ -241,15 +241,13 @@ pub(super) fn print_field_name(text: &mut String, record_type: Value, index: usi
     }
 }
 
-/// Whether the content of a record is nobody's business: a promise's, and that of a type whose first field has a name that
-/// begins with `%`.
+/// Whether the content of a record is nobody's business: that of a type whose first field has a name that begins with `%`,
+/// as a promise's has.
 pub(super) fn is_opaque_record(record_type: Value) -> bool {
     let Some(record_type) = record_type.as_kind(Kind::RecordType) else {
         return false;
     };
-    has_name(record_type.field(record_type::NAME), |name| {
-        name == "<promise>"
-    }) || field_names(record_type)
+    field_names(record_type)
         .next()
         .is_some_and(|name| has_name(name, |name| name.starts_with('%')))
 }

@@ -11,9 +11,10 @@ use std::collections::HashMap;
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::GRANULE_BYTES;
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
 
-use super::atoms;
+use super::{Style, atoms};
+use crate::hash_table::Table;
 
 /// Parts that a search for cycles looks at before it begins to mark them.
 const QUICK_PARTS: usize = 4096;
@@ -27,7 +28,7 @@ pub(crate) struct Labels {
     next: usize,
 }
 
-/// Whether an object is printed with other objects inside of it.
+/// Whether an object is written with other objects inside of it; see [`Style::has_parts`].
 #[inline]
 pub(crate) fn has_parts(value: Value) -> bool {
     value.is_pair()
@@ -41,11 +42,20 @@ pub(crate) fn has_parts(value: Value) -> bool {
 impl Labels {
     /// Labels for the parts that contain themselves.
     pub(crate) fn of_cycles(value: Value) -> Labels {
+        Labels::of_cycles_in(value, Style::Write)
+    }
+
+    /// The same where hash tables are shown with what they hold.
+    pub(crate) fn of_shown_cycles(value: Value) -> Labels {
+        Labels::of_cycles_in(value, Style::Show)
+    }
+
+    fn of_cycles_in(value: Value, style: Style) -> Labels {
         let mut quick_parts = QUICK_PARTS;
-        if !has_parts(value) || is_finite(value, &mut quick_parts, QUICK_DEPTH) {
+        if !style.has_parts(value) || is_finite(value, style, &mut quick_parts, QUICK_DEPTH) {
             return Labels::default();
         }
-        Search::new(false).run(value)
+        Search::new(false, style).run(value)
     }
 
     /// Labels for the parts that occur more than once.
@@ -53,7 +63,7 @@ impl Labels {
         if !has_parts(value) {
             return Labels::default();
         }
-        Search::new(true).run(value)
+        Search::new(true, Style::Write).run(value)
     }
 
     /// There are no labels.
@@ -97,17 +107,32 @@ pub(crate) enum Visit {
     Again(usize),
 }
 
-/// The parts of an object that is no pair: the range of its fields.
-fn fields(value: Value) -> (usize, usize) {
+/// The numbers of the parts of an object that is no pair.
+fn part_range(value: Value) -> (usize, usize) {
     let Some(object) = value.as_object() else {
         return (0, 0);
     };
+    if let Some(table) = Table::of(value) {
+        return (0, 2 * table.used());
+    }
     let first = usize::from(object.kind() == Kind::Record);
     (first, object.length())
 }
 
+/// A part of an object by its number. What was removed from a hash table is no part, which any constant says as well.
+fn part(object: ObjectRef, index: usize) -> Value {
+    match Table::of(object.value()) {
+        None => object.field(index),
+        Some(table) => match table.association(index / 2) {
+            None => Value::FALSE,
+            Some((key, _)) if index.is_multiple_of(2) => key,
+            Some((_, associated)) => associated,
+        },
+    }
+}
+
 /// Whether a walk over the datum as if it were a tree ends soon.
-fn is_finite(mut value: Value, parts_left: &mut usize, depth_left: usize) -> bool {
+fn is_finite(mut value: Value, style: Style, parts_left: &mut usize, depth_left: usize) -> bool {
     loop {
         if *parts_left == 0 {
             return false;
@@ -115,15 +140,17 @@ fn is_finite(mut value: Value, parts_left: &mut usize, depth_left: usize) -> boo
         *parts_left -= 1;
         let Some(pair) = value.as_pair() else { break };
         let car = pair.car();
-        if has_parts(car) && (depth_left == 0 || !is_finite(car, parts_left, depth_left - 1)) {
+        if style.has_parts(car)
+            && (depth_left == 0 || !is_finite(car, style, parts_left, depth_left - 1))
+        {
             return false;
         }
         value = pair.cdr();
     }
-    if !has_parts(value) {
+    if !style.has_parts(value) {
         return true;
     }
-    let (first, end) = fields(value);
+    let (first, end) = part_range(value);
     if depth_left == 0 || end - first > *parts_left {
         return false;
     }
@@ -131,8 +158,8 @@ fn is_finite(mut value: Value, parts_left: &mut usize, depth_left: usize) -> boo
         return true;
     };
     (first..end).all(|index| {
-        let part = object.field(index);
-        !has_parts(part) || is_finite(part, parts_left, depth_left - 1)
+        let part = part(object, index);
+        !style.has_parts(part) || is_finite(part, style, parts_left, depth_left - 1)
     })
 }
 
@@ -158,16 +185,18 @@ enum Frame {
 
 struct Search {
     wants_shared: bool,
+    style: Style,
     marks: Marks,
     stack: Vec<Frame>,
     labels: Labels,
 }
 
 impl Search {
-    fn new(wants_shared: bool) -> Search {
+    fn new(wants_shared: bool, style: Style) -> Search {
         let (marks, stack, labels) = (Marks::default(), Vec::new(), Labels::default());
         Search {
             wants_shared,
+            style,
             marks,
             stack,
             labels,
@@ -182,7 +211,9 @@ impl Search {
                     let (value, index) = (*object, *next);
                     *next += 1;
                     match value.as_object() {
-                        Some(object) if index < object.length() => self.enter(object.field(index)),
+                        Some(object) if index < part_range(value).1 => {
+                            self.enter(part(object, index));
+                        }
                         _ => {
                             self.marks.set(value, Mark::Done);
                             self.stack.pop();
@@ -192,7 +223,7 @@ impl Search {
                 Frame::List { head, rest, opened } => {
                     let current = *rest;
                     let Some(pair) = current.as_pair() else {
-                        if has_parts(current) {
+                        if self.style.has_parts(current) {
                             *rest = Value::NIL;
                             self.enter(current);
                         } else {
@@ -218,7 +249,7 @@ impl Search {
     }
 
     fn enter(&mut self, value: Value) {
-        if !has_parts(value) {
+        if !self.style.has_parts(value) {
             return;
         }
         if value.is_pair() {
@@ -231,7 +262,7 @@ impl Search {
             self.marks.set(value, Mark::Open);
             self.stack.push(Frame::Object {
                 object: value,
-                next: fields(value).0,
+                next: part_range(value).0,
             });
         } else {
             self.meet_again(value);

@@ -4,6 +4,8 @@
 //! allocates in the Scheme heap, which is why the stack may hold values: they stay where they are until
 //! the caller parks the printer ([`Printer::park`]) in order to write out a piece of text.
 //!
+//! What a hash table holds is shown at the prompt only ([`Style::Show`]).
+//!
 //! Labels are found beforehand by [`labels`]; data that a short look proves finite, nearly all that is
 //! ever printed, does without.
 
@@ -20,9 +22,10 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Protected, Thread, Vm};
 
+use crate::hash_table::Table;
 use labels::{Labels, Visit};
 
-pub use pretty::{pretty_text, pretty_written};
+pub use pretty::{pretty_shown, pretty_text, pretty_written};
 
 /// What the text is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,16 @@ pub(crate) enum Style {
     WriteShared,
     /// For `read`. No labels; does not end on cycles.
     WriteSimple,
+    /// For people, as a result at the prompt: as it is written, with what hash tables hold.
+    Show,
+}
+
+impl Style {
+    /// Whether an object is printed with other objects inside of it.
+    #[inline]
+    pub(crate) fn has_parts(self, value: Value) -> bool {
+        labels::has_parts(value) || self == Style::Show && value.is_kind(Kind::HashTable)
+    }
 }
 
 /// What is left to print.
@@ -47,6 +60,8 @@ enum Work {
     Elements(Value),
     /// So many closing parens.
     Close(usize),
+    /// What stands between a key of a hash table and its value.
+    Arrow,
 }
 
 /// A piece of text is handed out when it is this long.
@@ -80,6 +95,11 @@ pub fn written(thread: &mut Thread, value: Value) -> String {
     text_of(thread, value, Style::Write)
 }
 
+/// The form of an object as a result of the prompt.
+pub fn shown(thread: &Thread, value: Value) -> String {
+    text_of(thread, value, Style::Show)
+}
+
 /// The displayed form of an object.
 pub fn displayed(thread: &mut Thread, value: Value) -> String {
     text_of(thread, value, Style::Display)
@@ -94,7 +114,7 @@ pub(crate) fn text_of(thread: &Thread, value: Value, style: Style) -> String {
 
 /// The text of an object that has no parts, for which there need be no printer.
 pub(crate) fn text_of_atom(thread: &Thread, value: Value, style: Style) -> Option<String> {
-    if labels::has_parts(value) {
+    if style.has_parts(value) {
         return None;
     }
     let mut text = String::new();
@@ -126,6 +146,7 @@ impl Printer {
             Style::WriteSimple => Labels::default(),
             Style::WriteShared => Labels::of_shared(value),
             Style::Write | Style::Display => Labels::of_cycles(value),
+            Style::Show => Labels::of_shown_cycles(value),
         };
         Printer {
             vm: vm.clone(),
@@ -151,6 +172,7 @@ impl Printer {
                 Work::Tail(value) => self.tail(value),
                 Work::Elements(value) => self.next_element(value),
                 Work::Close(count) => self.text.extend(std::iter::repeat_n(')', count)),
+                Work::Arrow => self.text.push_str(" => "),
             }
             // Labels are found by address, so with labels there is no parking.
             if self.text.len() >= bytes_max && self.labels.is_empty() && !self.work.is_empty() {
@@ -170,7 +192,7 @@ impl Printer {
         let first = thread.protect(Value::FALSE);
         let places = self.work.iter().map(|work| match *work {
             Work::Datum(value) | Work::Tail(value) | Work::Elements(value) => thread.protect(value),
-            Work::Close(_) => first,
+            Work::Close(_) | Work::Arrow => first,
         });
         Parked {
             places: places.collect(),
@@ -189,7 +211,7 @@ impl Printer {
     }
 
     fn datum(&mut self, value: Value) {
-        if !labels::has_parts(value) {
+        if !self.style.has_parts(value) {
             return self.atom(value);
         }
         // Writing to a string does not fail.
@@ -239,7 +261,7 @@ impl Printer {
 
     /// An element of a list: at once if it has no parts.
     fn datum_of_list(&mut self, value: Value) {
-        if labels::has_parts(value) {
+        if self.style.has_parts(value) {
             self.work.push(Work::Datum(value));
         } else {
             self.atom(value);
@@ -282,7 +304,7 @@ impl Printer {
             self.text.push(' ');
             let car = pair.car();
             rest = pair.cdr();
-            if labels::has_parts(car) || self.text.len() >= PIECE_BYTES {
+            if self.style.has_parts(car) || self.text.len() >= PIECE_BYTES {
                 self.push_tail(rest);
                 self.work.push(Work::Datum(car));
                 return;
@@ -295,6 +317,9 @@ impl Printer {
         let (Some(object), Some(&index)) = (value.as_object(), self.indices.last()) else {
             return;
         };
+        if let Some(table) = Table::of(value) {
+            return self.next_association(value, table, index);
+        }
         if index >= object.length() {
             self.indices.pop();
             self.text.push(if object.kind() == Kind::Vector {
@@ -317,6 +342,27 @@ impl Printer {
         }
         self.work
             .extend([Work::Elements(value), Work::Datum(object.field(index))]);
+    }
+
+    /// ` key => value`, or the end of a hash table.
+    fn next_association(&mut self, value: Value, table: Table, start: usize) {
+        let mut numbers = start..table.used();
+        let found = numbers.find_map(|number| Some((number, table.association(number)?)));
+        let Some((number, (key, associated))) = found else {
+            self.indices.pop();
+            self.text.push('>');
+            return;
+        };
+        if let Some(top) = self.indices.last_mut() {
+            *top = number + 1;
+        }
+        self.text.push(' ');
+        self.work.extend([
+            Work::Elements(value),
+            Work::Datum(associated),
+            Work::Arrow,
+            Work::Datum(key),
+        ]);
     }
 
     /// The prefix and the content of `(quote x)` and its kin.

@@ -25,7 +25,27 @@ pub fn pretty_written(
     width: usize,
     bytes_max: usize,
 ) -> (String, bool) {
-    let text = brief_text_of(thread, value, Style::Write, bytes_max);
+    pretty_in(thread, value, Style::Write, width, bytes_max)
+}
+
+/// The same for a result of the prompt, with what hash tables hold.
+pub fn pretty_shown(
+    thread: &Thread,
+    value: Value,
+    width: usize,
+    bytes_max: usize,
+) -> (String, bool) {
+    pretty_in(thread, value, Style::Show, width, bytes_max)
+}
+
+fn pretty_in(
+    thread: &Thread,
+    value: Value,
+    style: Style,
+    width: usize,
+    bytes_max: usize,
+) -> (String, bool) {
+    let text = brief_text_of(thread, value, style, bytes_max);
     let is_cut = text.len() >= bytes_max && text.ends_with('…');
     (pretty_text(&text, width), is_cut)
 }
@@ -125,6 +145,7 @@ impl Pieces {
             at = atom_end(text, at);
             let ends_angle = open.last().is_some_and(|(_, is_angle)| *is_angle)
                 && text[start..at].ends_with('>')
+                && !text[start..].starts_with("=> ")
                 && !text[start..at].starts_with('"');
             let end = if ends_angle { at - 1 } else { at };
             if end > start {
@@ -357,8 +378,12 @@ impl Layout<'_> {
         end
     }
 
-    /// `#<name field value field value>`: a field and its value on each line.
+    /// `#<name field value field value>`: a field and its value on each line; of a hash table `key => value`.
     fn named(&mut self, pieces: &[usize], column: usize, closing: usize, depth: usize) -> usize {
+        let on_line = match pieces.get(2) {
+            Some(arrow) if self.text_of(*arrow) == "=>" => 3,
+            _ => 2,
+        };
         let mut end = self.piece(pieces[0], column, 0, depth + 1);
         let beside = end + 1;
         for (index, piece) in pieces.iter().enumerate().skip(1) {
@@ -367,7 +392,7 @@ impl Layout<'_> {
             } else {
                 0
             };
-            if index % 2 == 1 && index > 1 {
+            if index % on_line == 1 && index > 1 {
                 self.newline(beside);
                 end = beside;
             } else {
@@ -469,6 +494,20 @@ mod tests {
             "#<point x (1 2 3) y #<list->string>>",
             20,
             &["#<point x (1 2 3)", "        y #<list->string>>"],
+        );
+    }
+
+    #[test]
+    fn hash_tables_have_one_association_to_a_line() {
+        check(
+            "(#<hash-table a => (1 2) \"b c\" => #<hash-table x => =>> (3) => 4> y)",
+            26,
+            &[
+                "(#<hash-table a => (1 2)",
+                "              \"b c\" => #<hash-table x => =>>",
+                "              (3) => 4>",
+                " y)",
+            ],
         );
     }
 

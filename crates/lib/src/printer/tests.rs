@@ -63,6 +63,59 @@ fn data_are_written_as_they_are_read() {
     ]);
 }
 
+fn table_of(thread: &mut Thread, associations: &[&str]) -> Value {
+    let (equivalence, weakness) = (thread.symbol("equal"), Value::FALSE);
+    let room = Value::ZERO;
+    let table = call(thread, "%make-hash-table", [equivalence, weakness, room]);
+    for association in associations {
+        let pair = read(thread, association);
+        let (key, value) = (pair.car().unwrap(), pair.cdr().unwrap());
+        call(thread, "%hash-table-set!", [table, key, value]);
+    }
+    table
+}
+
+#[test]
+fn what_hash_tables_hold_is_shown_and_not_written() {
+    let mut thread = machine();
+    let associations = [
+        "(a . (1 \"x\"))",
+        "(gone . 1)",
+        "(\"b\" . #\\c)",
+        "((2) . #(3))",
+    ];
+    let table = table_of(&mut thread, &associations);
+    let gone = thread.symbol("gone");
+    call(&mut thread, "%hash-table-delete!", [table, gone]);
+    let inner = table_of(&mut thread, &[]);
+    let key = thread.symbol("inner");
+    call(&mut thread, "%hash-table-set!", [table, key, inner]);
+    let list = thread.cons(table, Value::NIL);
+    assert_eq!(
+        text_of(&thread, list, Style::Show),
+        "(#<hash-table a => (1 \"x\") \"b\" => #\\c (2) => #(3) inner => #<hash-table>>)"
+    );
+    assert_eq!(text_of(&thread, list, Style::Write), "(#<hash-table 4>)");
+}
+
+#[test]
+fn hash_tables_that_hold_themselves_get_labels() {
+    let mut thread = machine();
+    let table = table_of(&mut thread, &["(a . 1)"]);
+    let key = thread.symbol("self");
+    call(&mut thread, "%hash-table-set!", [table, key, table]);
+    assert_eq!(
+        text_of(&thread, table, Style::Show),
+        "#0=#<hash-table a => 1 self => #0#>"
+    );
+    let deep = (0..100_000).fold(table, |inner, _| {
+        let outer = table_of(&mut thread, &[]);
+        call(&mut thread, "%hash-table-set!", [outer, Value::ZERO, inner]);
+        outer
+    });
+    assert!(text_of(&thread, deep, Style::Show).ends_with(&">".repeat(100_001)));
+}
+
 #[test]
 fn display_is_for_people() {
     let mut thread = machine();

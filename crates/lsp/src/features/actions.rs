@@ -114,7 +114,9 @@ pub fn actions(
 
 /// Libraries that would give an unbound name a meaning.
 fn importable(one: &Diagnostic, catalog: &Catalog) -> Vec<String> {
-    if one.code != "unbound-variable" && one.code != "misspelt-keyword" {
+    let is_missing =
+        ["unbound-variable", "misspelt-keyword", "missing-import"].contains(&&*one.code);
+    if !is_missing {
         return Vec::new();
     }
     let Some(name) = one.message.split('`').nth(1) else {

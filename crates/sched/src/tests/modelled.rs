@@ -76,12 +76,12 @@ mod queues;
 mod quiet;
 #[path = "../ready.rs"]
 mod ready;
+#[path = "../slices.rs"]
+mod slices;
 #[path = "../statistics.rs"]
 mod statistics;
 #[path = "../steward.rs"]
 mod steward;
-#[path = "../strands.rs"]
-mod strands;
 #[path = "../tickets.rs"]
 mod tickets;
 #[path = "../timers.rs"]
@@ -97,7 +97,7 @@ use std::time::Duration;
 
 use interest::{Interest, Wake};
 use notice::Notice;
-use pool::{Host, Idle, Lane, Next, Pool, PoolConfig, StrandId};
+use pool::{Host, Idle, Lane, Next, Pool, PoolConfig};
 use queues::{Item, NextSlot, Ring, SharedLine};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Condvar, Mutex};
@@ -353,14 +353,11 @@ fn no_wake_up_is_lost_in_any_lane() {
     check(1_000, || {
         run_without_steward(
             2,
-            6,
+            4,
             |pool| {
-                let strand = pool.strand();
                 let lanes = [
                     Lane::Timer,
                     Lane::Pinned(WorkerId::MAIN),
-                    Lane::Strand(strand),
-                    Lane::Strand(strand),
                     Lane::General,
                     Lane::Timer,
                 ];
@@ -369,39 +366,6 @@ fn no_wake_up_is_lost_in_any_lane() {
                 }
             },
             |_, _, _| {},
-        );
-    });
-}
-
-#[test]
-fn items_of_a_strand_do_not_meet() {
-    check(1_000, || {
-        let inside = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
-        run_without_steward(
-            2,
-            4,
-            |pool| {
-                let strand = pool.strand();
-                let other = Arc::clone(pool);
-                let pusher = thread::spawn(move || {
-                    for word in 10..12 {
-                        other.push(None, Lane::Strand(strand), word);
-                    }
-                });
-                for word in 0..2 {
-                    pool.push(None, Lane::Strand(strand), word);
-                }
-                pusher.join().unwrap();
-            },
-            move |_, _, next| {
-                assert_eq!(inside.0.fetch_add(1, Ordering::SeqCst), 0);
-                thread::yield_now();
-                if next.word < 2 {
-                    let before = inside.1.fetch_add(1, Ordering::SeqCst);
-                    assert_eq!(before as u64, next.word, "the order of a strand");
-                }
-                inside.0.fetch_sub(1, Ordering::SeqCst);
-            },
         );
     });
 }

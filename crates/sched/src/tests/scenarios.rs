@@ -1,4 +1,4 @@
-//! The eight faults that the pool of another language had before it got a new one, each as a program that shows them absent,
+//! The faults that the pool of another language had before it got a new one, each as a program that shows them absent,
 //! and what a pool can be asked to bear otherwise.
 
 use std::sync::atomic::Ordering;
@@ -174,67 +174,6 @@ fn computing_items_get_as_many_workers_as_there_are_cores() {
     pool.shut_down();
 }
 
-/// Fault 8: packets of one connection contended for its lock.
-#[test]
-fn items_of_a_strand_never_meet_and_keep_their_order() {
-    const STRANDS: usize = 10;
-    const ITEMS: usize = 2000;
-    let (machine, pool) = Machine::new(config(4));
-    let left = Countdown::new(STRANDS * ITEMS);
-    let strands: Vec<_> = (0..STRANDS)
-        .map(|_| {
-            (
-                pool.strand(),
-                Arc::new(Mutex::new((0, None::<WorkerId>, 0))),
-            )
-        })
-        .collect();
-    for index in 0..ITEMS {
-        for (strand, seen) in &strands {
-            let (seen, left) = (Arc::clone(seen), left.clone());
-            machine.push(None, Lane::Strand(*strand), move |_, worker, _| {
-                let mut seen = seen.try_lock().expect("nobody else of this strand runs");
-                assert_eq!(seen.0, index, "the order of a strand");
-                let moved = seen.1.is_some_and(|before| before != worker);
-                *seen = (index + 1, Some(worker), seen.2 + usize::from(moved));
-                drop(seen);
-                left.down();
-            });
-        }
-    }
-    machine.serve_until(&pool, WorkerId::MAIN, || left.is_done());
-    let moved: usize = strands.iter().map(|(_, seen)| seen.lock().unwrap().2).sum();
-    assert!(
-        moved < STRANDS * ITEMS / 10,
-        "{moved} items changed the worker"
-    );
-    for (strand, _) in strands {
-        pool.close_strand(strand);
-    }
-    pool.shut_down();
-}
-
-#[test]
-fn a_strand_behind_a_long_item_moves() {
-    let (machine, pool) = Machine::new(config(2));
-    let gate = Arc::new(Gate::default());
-    let (long, short) = (pool.strand(), pool.strand());
-    let left = Countdown::new(2);
-    // Both get the main worker as their home, since it is the only one.
-    let (done, closed) = (left.clone(), Arc::clone(&gate));
-    machine.push(None, Lane::Strand(long), move |_, _, _| {
-        closed.pass();
-        done.down();
-    });
-    let done = left.clone();
-    machine.push(None, Lane::Strand(short), move |_, _, _| {
-        gate.open();
-        done.down();
-    });
-    machine.serve_until(&pool, WorkerId::MAIN, || left.is_done());
-    pool.shut_down();
-}
-
 #[test]
 fn pinned_words_run_on_their_worker_which_is_interrupted_for_them() {
     let (machine, pool) = Machine::new(config(2));
@@ -349,15 +288,9 @@ fn a_visit_sees_each_word_once_wherever_it_is() {
     });
     // Nobody else takes them.
     machine.refuses.store(true, Ordering::SeqCst);
-    let strand = pool.strand();
     let mut expected = Vec::new();
     let mut word = 1u64;
-    for lane in [
-        Lane::General,
-        Lane::Timer,
-        Lane::Pinned(WorkerId::MAIN),
-        Lane::Strand(strand),
-    ] {
+    for lane in [Lane::General, Lane::Timer, Lane::Pinned(WorkerId::MAIN)] {
         for from in [None, Some(WorkerId::MAIN)] {
             for _ in 0..20 {
                 pool.push(from, lane, word);

@@ -5,17 +5,14 @@
 //! must have been shown at the first one.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{
-    Host, Idle, Interest, Lane, Notice, Pool, PoolConfig, StrandId, Ticket, WorkerId, WorkerKind,
-};
+use crate::{Host, Idle, Interest, Lane, Notice, Pool, PoolConfig, Ticket, WorkerId, WorkerKind};
 
 const WORDS: u64 = 3000;
-const STRANDS: usize = 8;
 
 struct Stress {
     pool: OnceLock<Weak<Pool>>,
@@ -24,10 +21,6 @@ struct Stress {
     visits: AtomicU64,
     /// For each word the visits before it was put in, and one; nought while nobody has put it in.
     put_at: Vec<AtomicU64>,
-    strands: OnceLock<Vec<StrandId>>,
-    /// The strand in which a word is, and one.
-    strand_of: Vec<AtomicUsize>,
-    running: Vec<AtomicBool>,
     notice: Notice,
     tickets: Mutex<Vec<Ticket>>,
     is_ending: AtomicBool,
@@ -63,16 +56,9 @@ impl Stress {
         let previous = self.put_at[name as usize]
             .swap(self.visits.load(Ordering::SeqCst) + 1, Ordering::SeqCst);
         assert_eq!(previous, 0, "the word {name} is put in twice");
-        self.strand_of[name as usize].store(0, Ordering::SeqCst);
-        let strands = self.strands.get().unwrap();
         let lane = match random.below(8) {
             0 => Lane::Timer,
             1 => Lane::Pinned(WorkerId::MAIN),
-            2 | 3 => {
-                let strand = random.below(STRANDS as u64) as usize;
-                self.strand_of[name as usize].store(strand + 1, Ordering::SeqCst);
-                Lane::Strand(strands[strand])
-            }
             _ => Lane::General,
         };
         let soon = Instant::now() + Duration::from_micros(random.below(3000));
@@ -112,17 +98,8 @@ impl Stress {
     fn run(&self, worker: WorkerId, word: u64) {
         let pool = self.pool();
         let random = &mut self.random();
-        let strand = self.strand_of[(word & 0xFFFF_FFFF) as usize].load(Ordering::SeqCst);
         let name = self.check(word);
         self.turns.fetch_add(1, Ordering::SeqCst);
-        if strand > 0 {
-            let was_running = self.running[strand - 1].swap(true, Ordering::SeqCst);
-            assert!(!was_running, "two items of a strand run at once");
-            if random.below(4) == 0 {
-                thread::yield_now();
-            }
-            self.running[strand - 1].store(false, Ordering::SeqCst);
-        }
         match random.below(40) {
             0 => self.notice.give(),
             1 => {
@@ -189,9 +166,6 @@ fn words_are_neither_lost_nor_doubled_nor_hidden_from_the_collector() {
         heap: RwLock::new(()),
         visits: AtomicU64::new(0),
         put_at: (0..WORDS).map(|_| AtomicU64::new(0)).collect(),
-        strands: OnceLock::new(),
-        strand_of: (0..WORDS).map(|_| AtomicUsize::new(0)).collect(),
-        running: (0..STRANDS).map(|_| AtomicBool::new(false)).collect(),
         notice: Notice::new(),
         tickets: Mutex::new(Vec::new()),
         is_ending: AtomicBool::new(false),
@@ -208,8 +182,6 @@ fn words_are_neither_lost_nor_doubled_nor_hidden_from_the_collector() {
     let pool = Pool::new(config, Arc::clone(&stress) as Arc<dyn Host>);
     stress.pool.set(Arc::downgrade(&pool)).unwrap();
     let main = pool.enter_main();
-    let strands = (0..STRANDS).map(|_| pool.strand()).collect();
-    stress.strands.set(strands).unwrap();
     let mut random = stress.random();
     for name in 0..WORDS {
         stress.put(Some(main), name, &mut random);

@@ -81,7 +81,14 @@ impl Expander<'_> {
                         None => self.call(&current, scope),
                     };
                 }
-                _ => return self.call(&current, scope),
+                meaning => {
+                    if let (Some(head), Some(Denotation::Unbound(name))) = (head, &meaning)
+                        && self.is_no_call(head.name, name, &current, scope)
+                    {
+                        return Expr::unspecified(current.span);
+                    }
+                    return self.call(&current, scope);
+                }
             }
         }
     }

@@ -28,6 +28,7 @@ mod syntax_rules;
 mod toplevel;
 mod transcribe;
 mod transform;
+mod unbound_calls;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -135,6 +136,8 @@ pub(crate) struct Expander<'a> {
     assigned: HashSet<Name>,
     /// Unbound variables that were reported.
     warned: HashSet<GlobalName>,
+    /// Keywords that were used and are not imported.
+    missing_keywords: Vec<(Name, Span)>,
     requires: Vec<LibraryName>,
     /// Tells this expansion from all others of the process.
     epoch: u64,
@@ -182,6 +185,7 @@ impl<'a> Expander<'a> {
             defined: HashSet::new(),
             assigned: HashSet::new(),
             warned: HashSet::new(),
+            missing_keywords: Vec::new(),
             requires: Vec::new(),
             epoch: NEXT_EPOCH.fetch_add(1, Ordering::Relaxed),
             phase: 0,

@@ -255,7 +255,11 @@ impl Expander<'_> {
             .iter()
             .any(|form| form.name() == symbol.as_str())
         {
-            diagnostic = diagnostic.note("it is a standard keyword: is an `import` missing?");
+            let note = match self.libraries.exporter(symbol) {
+                Some(library) => format!("it is a keyword; write (import {library})"),
+                None => "it is a keyword: is an `import` missing?".to_owned(),
+            };
+            diagnostic = diagnostic.note(note);
         } else if let Some(note) = foreign_names::replacement(symbol.as_str()) {
             diagnostic = diagnostic.note(note);
         } else if let Some(note) = self.libraries.exporters_note(symbol) {

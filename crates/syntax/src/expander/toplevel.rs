@@ -99,6 +99,7 @@ impl Expander<'_> {
             let form = self.top_form(item);
             body.push(form);
         }
+        self.report_missing_keywords();
         if !self.has_errors() {
             self.close_macros();
         }

@@ -93,6 +93,7 @@ impl Libraries {
             self.begin_recording();
         }
         let outer_asked = std::mem::take(&mut self.asked);
+        let outer_searched = std::mem::take(&mut self.has_searched);
         let result = self.expand_library_inside(name, form, diagnostics);
         if let Some(mut recording) = std::mem::replace(&mut self.recording, outer_recording) {
             recording.key = Some(name.key());
@@ -101,12 +102,14 @@ impl Libraries {
         }
         let mut files = std::mem::replace(&mut self.files, outer_files);
         let asked = std::mem::replace(&mut self.asked, outer_asked);
+        let has_searched = std::mem::replace(&mut self.has_searched, outer_searched);
         result.map(|mut library| {
             if let Some(source) = self.sources.get(form.span.source) {
                 files.insert(0, PathBuf::from(&source.name));
             }
             library.files = files;
             library.asked = asked;
+            library.has_searched = has_searched;
             library
         })
     }
@@ -186,6 +189,7 @@ impl Libraries {
             interface: Arc::new(interface),
             files: Vec::new(),
             asked: Vec::new(),
+            has_searched: false,
         })
     }
 

@@ -10,6 +10,7 @@ use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Entry, Environment, EnvironmentKind, Import, Origin};
 use crate::expander::Binding;
+use crate::foreign_libraries;
 use crate::library::{Interface, Libraries};
 use crate::library_name::NamePart;
 use crate::name::Name;
@@ -104,7 +105,11 @@ impl Libraries {
             let message = format!(
                 "`{set}` is not an import set: it must be a library's name or a modified import set"
             );
-            diagnostics.push(Diagnostic::error("bad-import", set.span, message));
+            let mut problem = Diagnostic::error("bad-import", set.span, message);
+            if let Some(here) = foreign_libraries::replacement(&set.to_string()) {
+                problem = problem.note(format!("write (import {here})"));
+            }
+            diagnostics.push(problem);
             return None;
         };
         // `(only (a b) c)` is a modifier; `(only a)` would be the library of that name.
@@ -132,6 +137,7 @@ impl Libraries {
                     let meaning = Meaning::Library(library.clone());
                     recording.note(set.span, Name::new(""), Role::Reference, meaning);
                 }
+                let library = self.loader.replacement_of(&library).unwrap_or(library);
                 let interface = self.load(&library, set.span, diagnostics)?;
                 let bindings = interface.exports.clone();
                 Some(ImportedSet {

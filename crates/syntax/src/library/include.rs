@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::Diagnostic;
 use crate::library::{Declared, Libraries};
+use crate::library_name::LibraryName;
 use crate::reader;
 use crate::span::{SourceId, Span};
 use crate::syntax::Syntax;
@@ -13,7 +14,7 @@ const INCLUDE_DEPTH_MAX: usize = 64;
 
 impl Libraries {
     /// The forms of a file that the source at `at` includes. Relative names are relative to the
-    /// directory of that source.
+    /// directory of that source, and else to those that the loader searches for includes.
     pub(crate) fn include(
         &mut self,
         file: &str,
@@ -33,12 +34,15 @@ impl Libraries {
             diagnostics.push(Diagnostic::error("endless-include", at, message));
             return Vec::new();
         }
-        let path = self.resolve_include(file, at.source);
-        let bytes = match self.loader.read_file(&path) {
-            Ok(bytes) => bytes,
-            Err(error) => {
+        let (path, bytes) = match self.read_included(file, at.source) {
+            Ok(read) => read,
+            Err((path, searched, error)) => {
                 let message = format!("the file `{}` cannot be included: {error}", path.display());
-                diagnostics.push(Diagnostic::error("unreadable-file", at, message));
+                let diagnostic = Diagnostic::error("unreadable-file", at, message);
+                let notes = searched
+                    .iter()
+                    .map(|path| format!("searched {}", path.display()));
+                diagnostics.push(notes.fold(diagnostic, Diagnostic::note));
                 return Vec::new();
             }
         };
@@ -54,6 +58,37 @@ impl Libraries {
         result.forms
     }
 
+    /// Reads the first file of that name that there is. An error is about the one beside the including source; with it come
+    /// the other places.
+    #[allow(clippy::type_complexity)]
+    fn read_included(
+        &mut self,
+        file: &str,
+        including: SourceId,
+    ) -> Result<(PathBuf, Vec<u8>), (PathBuf, Vec<PathBuf>, std::io::Error)> {
+        let beside = self.resolve_include(file, including);
+        let error = match self.loader.read_file(&beside) {
+            Ok(bytes) => return Ok((beside, bytes)),
+            Err(error) => error,
+        };
+        if error.kind() != std::io::ErrorKind::NotFound || Path::new(file).is_absolute() {
+            return Err((beside, Vec::new(), error));
+        }
+        let directories = self.loader.include_directories();
+        let others: Vec<PathBuf> = directories
+            .iter()
+            .map(|directory| directory.join(file))
+            .filter(|path| *path != beside)
+            .collect();
+        for path in &others {
+            if let Ok(bytes) = self.loader.read_file(path) {
+                self.has_searched = true;
+                return Ok((path.clone(), bytes));
+            }
+        }
+        Err((beside, others, error))
+    }
+
     fn resolve_include(&self, file: &str, including: SourceId) -> PathBuf {
         let directory = self.sources.get(including).and_then(|source| {
             let parent = Path::new(&source.name).parent()?;
@@ -65,11 +100,12 @@ impl Libraries {
         }
     }
 
-    /// Reads a file of libraries and notes them.
+    /// Reads a file of libraries and notes them. The first of two names, as a form there has it, is known by the second one.
     pub(crate) fn declare_file(
         &mut self,
         path: &Path,
         bytes: &[u8],
+        known_as: Option<(&LibraryName, &LibraryName)>,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         let (_, result) =
@@ -87,7 +123,12 @@ impl Libraries {
                 diagnostics.push(Diagnostic::error("not-a-library", form.span, message));
                 continue;
             }
-            match super::definition::declared_name(form) {
+            let name = super::definition::declared_name(form);
+            let name = name.map(|name| match known_as {
+                Some((defined, known)) if *defined == name => known.clone(),
+                _ => name,
+            });
+            match name {
                 // A library that is known already, from another file or the running system, stays.
                 Ok(name) if self.interfaces.contains_key(&name.key()) => {}
                 Ok(name) => {

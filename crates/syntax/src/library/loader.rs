@@ -58,6 +58,24 @@ pub trait LibraryLoader: Send {
         Vec::new()
     }
 
+    /// The name under which sources get at a library that another one is to be replaced by: what an import of that one
+    /// means in a source.
+    fn replacement_of(&mut self, name: &LibraryName) -> Option<LibraryName> {
+        let _ = name;
+        None
+    }
+
+    /// The name that the source of a replacement has in its `define-library` form.
+    fn replaced_by(&mut self, name: &LibraryName) -> Option<LibraryName> {
+        let _ = name;
+        None
+    }
+
+    /// Directories in which `include` and its kin look for a file that is not beside the including source, in order.
+    fn include_directories(&mut self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Reads a file for `include` and its kin.
     fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
         std::fs::read(path)

@@ -26,6 +26,7 @@ use crate::core::{GlobalName, LibraryKey, LibraryName, Unit};
 use crate::diagnostic::Diagnostic;
 use crate::expander::CoreForm;
 use crate::expander::{Binding, MacroName};
+use crate::foreign_libraries;
 use crate::name::Name;
 use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};
 use crate::recording::Recording;
@@ -57,6 +58,8 @@ pub struct ExpandedLibrary {
     pub files: Vec<PathBuf>,
     /// The libraries of which `cond-expand` asked whether they exist, and what the answer was.
     pub asked: Vec<(LibraryName, bool)>,
+    /// Whether an included file was found in a directory that is searched: with other directories it may be another one.
+    pub has_searched: bool,
 }
 
 /// A `define-library` form that was seen but not expanded yet.
@@ -90,6 +93,8 @@ pub struct Libraries {
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
+    /// Whether one of them was found in a directory that is searched.
+    has_searched: bool,
     /// What the expander sees of the unit under way, if somebody wants to know.
     pub(crate) recording: Option<Recording>,
     /// What it saw of libraries.
@@ -122,6 +127,7 @@ impl Libraries {
             macro_host: None,
             included_from: HashMap::new(),
             files: Vec::new(),
+            has_searched: false,
             recording: None,
             recordings: HashMap::new(),
             stop: None,
@@ -351,9 +357,13 @@ impl Libraries {
     ) -> Option<Arc<Interface>> {
         let key = name.key();
         if !self.declared.contains_key(&key) {
+            let defined = self.loader.replaced_by(name);
             match self.loader.load(name) {
                 Loaded::Interface(interface) => return self.adopt(interface, at, diagnostics),
-                Loaded::Source { path, bytes } => self.declare_file(&path, &bytes, diagnostics),
+                Loaded::Source { path, bytes } => {
+                    let defined = defined.as_ref().map(|defined| (defined, name));
+                    self.declare_file(&path, &bytes, defined, diagnostics);
+                }
                 Loaded::NotFound { searched } => {
                     let known = self.loader.known_libraries();
                     let known = known.iter().map(|name| Name::new(name));
@@ -424,6 +434,16 @@ impl Libraries {
         (!shown.is_empty()).then(|| format!("it is exported by {}: import that", shown.join(", ")))
     }
 
+    /// The library to import for a keyword: that of the standard which has it, if there is one.
+    pub(crate) fn exporter(&mut self, name: Name) -> Option<String> {
+        let exporters = self.loader.exporters(name);
+        let wanted = ["(scheme base)", "(scheme ", "(canny "];
+        let found = wanted
+            .iter()
+            .find_map(|start| exporters.iter().find(|library| library.starts_with(start)));
+        found.or(exporters.first()).cloned()
+    }
+
     /// Whether a library exists, for `cond-expand`.
     pub(crate) fn exists(&mut self, name: &LibraryName) -> bool {
         let key = name.key();
@@ -465,6 +485,10 @@ fn not_found(
     }
     if let Some(others) = r6rs::replacement(key.as_str()) {
         let note = format!("it is a library of R6RS, which is not here: {others}");
+        return diagnostic.note(note);
+    }
+    if let Some(here) = foreign_libraries::replacement(key.as_str()) {
+        let note = format!("it is a library of another Scheme; write (import {here})");
         return diagnostic.note(note);
     }
     if searched.is_empty() {

@@ -3,6 +3,14 @@
 use super::rows;
 
 rows! { Expanding:
+"foreign-form" []
+"A form of another Scheme"
+"Other Schemes have forms of their own for modules, records and macros. The message says what to write instead. A program may define the name itself; then it means that."
+"(use-modules (srfi srfi-1))
+(display (fold + 0 '(1 2 3)))"
+=> "(import (scheme base) (scheme write) (srfi 1))
+(display (fold + 0 '(1 2 3)))";
+
 "bad-syntax" []
 "A form is not written as its keyword wants it"
 "The keyword is known, but its operands are missing, too many, or of the wrong shape. The message says what was expected."

@@ -58,6 +58,16 @@ rows! { Libraries:
 "(import (scheme base) (rename (scheme write) (display list)))"
 => "(import (scheme base) (rename (scheme write) (display show)))";
 
+"missing-import" []
+"A keyword is used and not imported"
+"A program that begins with `import` has what it imports and nothing else: without `(scheme base)` not even `define`, `if` and `quote`, for which `'` is an abbreviation. A program without any `import` has the names of the prompt."
+"(import (scheme write))
+(define answer 42)
+(display answer)"
+=> "(import (scheme base) (scheme write))
+(define answer 42)
+(display answer)";
+
 "bad-import" []
 "This is not an import set"
 "An import set is the name of a library, or `only`, `except`, `prefix` or `rename` around another import set."

@@ -338,7 +338,12 @@ impl<S: CharSource> Lexer<'_, S> {
             ),
             _ => format!("`{word}` is not the beginning of any datum"),
         };
-        Err(self.error("bad-token", start, message))
+        let problem = Diagnostic::error("bad-token", self.span_from(start), message);
+        Err(match foreign_token_note(&word) {
+            Some(note) => problem.note(note),
+            None => problem,
+        }
+        .into())
     }
 
     /// The error for a token that has the form of a number but no value.
@@ -770,4 +775,19 @@ fn scalar_value(digits: &str) -> Option<char> {
     u32::from_str_radix(digits, 16)
         .ok()
         .and_then(char::from_u32)
+}
+/// What to do about a token that another Scheme reads.
+fn foreign_token_note(word: &str) -> Option<&'static str> {
+    match word {
+        "#lang" => Some(
+            "it is how a file of Racket begins; write (import (scheme base) (scheme write)) in place of the line",
+        ),
+        "#reader" | "#hash" | "#hasheq" | "#%require" | "#%provide" => {
+            Some("it is Racket's, and is not read here")
+        }
+        _ if word.starts_with("##") => Some(
+            "names that begin with ## are Gambit's own; leave the form out, or write an import",
+        ),
+        _ => None,
+    }
 }

@@ -72,6 +72,15 @@ struct Opening {
     column: u32,
     /// The first token on a later line that stands no further right than the opening.
     outdented: Option<Span>,
+    /// The first opening bracket that begins a later line in the column of this one, as what follows a list does.
+    sibling: Option<Span>,
+}
+
+/// A list that was closed behind what looks like its next sibling: perhaps by a bracket that was meant for the list around it.
+struct Suspect {
+    span: Span,
+    close: char,
+    sibling: Span,
 }
 
 /// How far a dotted tail has got.
@@ -167,6 +176,7 @@ impl Parser {
             diagnostics: &mut diagnostics,
             resume_at: None,
             last_line: u32::MAX,
+            suspect: None,
         };
         let result = run.datum();
         let resume_at = run.resume_at;
@@ -192,6 +202,8 @@ struct Run<'a, S, B> {
     resume_at: Option<u32>,
     /// The line of the token before the current one.
     last_line: u32,
+    /// The first of this datum.
+    suspect: Option<Suspect>,
 }
 
 impl<S: CharSource, B: Builder> Run<'_, S, B> {
@@ -219,7 +231,14 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                 }
                 return Err(self.unfinished(span).into());
             }
-            self.note_indentation(span);
+            let opens = matches!(
+                token,
+                Token::Open(_)
+                    | Token::VectorOpen
+                    | Token::BytevectorOpen
+                    | Token::NumericVectorOpen(_)
+            );
+            self.note_indentation(span, opens);
             if let Some(finished) = self.token(token, span)?
                 && self.finish(finished)?
             {
@@ -467,6 +486,13 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                 dot,
             }) => {
                 self.check_close(&open, expected, close, span)?;
+                if let (Some(sibling), None) = (open.sibling, &self.suspect) {
+                    self.suspect = Some(Suspect {
+                        span: open.span,
+                        close: expected,
+                        sibling,
+                    });
+                }
                 if let Dot::Seen(at) = dot {
                     self.report(Diagnostic::error(
                         "bad-dot",
@@ -526,12 +552,13 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
             line: self.lexer.state.line,
             column,
             outdented: None,
+            sibling: None,
         }
     }
 
     /// Notes for every open list whether this token, the first of its line, stands left enough to
     /// suggest that the list was meant to be closed before it.
-    fn note_indentation(&mut self, span: Span) {
+    fn note_indentation(&mut self, span: Span, opens: bool) {
         let line = self.lexer.state.line;
         if line == self.last_line || span.start < self.lexer.state.line_start {
             return;
@@ -546,7 +573,13 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
                 if open.line == line {
                     continue;
                 }
-                if open.column < column || open.outdented.is_some() {
+                if open.column < column {
+                    break;
+                }
+                if opens && open.column == column {
+                    open.sibling = open.sibling.or(Some(span));
+                }
+                if open.outdented.is_some() {
                     break;
                 }
                 open.outdented = Some(span);
@@ -574,6 +607,17 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
             }
         }
         self.resume_at = resume_at;
+        // One that was closed too late comes before what lacks its bracket for that reason.
+        if let Some(suspect) = &self.suspect
+            && best.is_none_or(|best| {
+                best.span.start < suspect.span.start
+                    && best
+                        .outdented
+                        .is_none_or(|span| suspect.sibling.start < span.start)
+            })
+        {
+            return unclosed(suspect.span, suspect.close, Some(suspect.sibling));
+        }
         let Some(open) = best else {
             // Only prefixes are open: the last one lacks its datum.
             let span = match self.frames.last() {
@@ -590,17 +634,19 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
             } if own.span == open.span => Some(*close),
             _ => None,
         });
-        let message = format!(
-            "this is not closed: a `{}` is missing",
-            closer.unwrap_or(')')
-        );
-        let mut diagnostic = Diagnostic::error("unclosed", open.span, message).incomplete();
-        if let Some(span) = open.outdented {
-            diagnostic = diagnostic.label(
-                span,
-                "the indentation suggests that it was meant to end before this",
-            );
-        }
-        diagnostic
+        unclosed(open.span, closer.unwrap_or(')'), open.outdented)
+    }
+}
+
+/// The error for a list without its closing bracket; the indentation may tell where that was meant to be.
+fn unclosed(open: Span, closer: char, outdented: Option<Span>) -> Diagnostic {
+    let message = format!("this is not closed: a `{closer}` is missing");
+    let diagnostic = Diagnostic::error("unclosed", open, message).incomplete();
+    match outdented {
+        Some(span) => diagnostic.label(
+            span,
+            "the indentation suggests that it was meant to end before this",
+        ),
+        None => diagnostic,
     }
 }

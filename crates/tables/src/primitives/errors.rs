@@ -32,5 +32,7 @@ rows! {
     "%contract-violation" (4) [NEVER_RETURNS] "any any list boolean -> never" "Raises a contract condition: name to blame, message, irritants, whether the position is that of the caller.";
     "%note-task!" (2) [] "any any -> unspecified" "Notes in a condition in which task, of this name or #f, and in which frames it was raised.";
     "%frames-of" (2) [] "any index -> list" "The newest frames of a continuation, as texts, but for those of the library; nothing if it is no continuation.";
+    "%report-raised" (2) [] "any string-or-false -> unspecified" "Reports an object that is about to be handled, with the frames and a sentence.";
+    "%backtrace" (0) [] "-> list" "The current frames outside the standard library, innermost first: name, list of file, line and column or #f, pairs of variables and values.";
     "%uncaught" (2) [NEVER_RETURNS] "any boolean -> never" "Ends the program or REPL form: reports an object that no handler took; the flag says that it was raised by raise-continuable.";
 }

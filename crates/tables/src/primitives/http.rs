@@ -12,7 +12,7 @@ rows! {
     ROWS:
     "%http-server" (1) [] "vector -> any" "A server: bytes of a head, fields, bytes of a target, bytes of a body or #f, connections, connections of a client or #f, seconds idle, of a head, of a body, the format of a log (0 common, 1 combined, 2 JSON) or #f, whether requests are measured, streams of a connection.";
     "%http-listen!" (3) [] "any any any -> unspecified" "Accepts connections from a socket that listens, over TLS with a context or not for #f.";
-    "%http-next!" (3) [] "any any any -> any" "The next request, a record of a type, as soon as there is one, which is put in the first field of a record of whoever will answer it; #t if somebody else waits for it already, #f when the server has stopped.";
+    "%http-next!" (3) [] "any any any -> any" "The next request, a record of a type, as soon as there is one, which is put in the first field of a record of whoever will answer it; #t if somebody else looks for requests and this task had better stand by, #f when the server has stopped.";
     "%http-field" (2) [] "bytevector symbol -> any" "The value of a field of a head, #f if there is none; several are joined.";
     "%http-fields" (1) [] "bytevector -> list" "All fields: names, which are symbols, and values.";
     "%http-target" (1) [] "bytevector -> string" "The target of a request.";

@@ -7,8 +7,8 @@
 //! Conventions that the rows follow:
 //!
 //! - A row has the R7RS (or SRFI) name where the primitive *is* that procedure. Internal rows start
-//!   with `%`. An error message shows the name without the `%` ([`Primitive::user_name`]), so an
-//!   internal row whose Scheme wrapper has the same name blames the procedure the user called.
+//!   with `%`. A condition of such a row blames the name without the `%` if users know it, so an internal row whose Scheme
+//!   wrapper has the same name blames the procedure the user called; else the procedure that users know among the callers.
 //! - A row with [`Flags::FRAME`] has no Rust function: the machine implements it as a
 //!   frame-manipulating opcode or as a hand-assembled stub.
 //! - Every other row is a Rust function. It never calls back into Scheme.

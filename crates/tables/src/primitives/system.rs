@@ -35,7 +35,6 @@ rows! {
     "%specialized?" (1) [] "procedure -> boolean" "Whether calls of a procedure enter compiled code.";
     "%unspecialize" (1) [] "procedure -> boolean" "Gives up the compiled code that calls of a procedure enter: whether there was any.";
     "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string" "The version of this implementation.";
-    "%backtrace" (0) [] "-> list" "Procedure names and positions of the current frames, innermost first.";
     "%pretty-string" (2) [] "any index -> string" "The written form of an object in lines of at most so many columns where possible.";
     "%bound-names" (0) [] "-> list" "The names of the interaction environment as strings, sorted.";
     "%library-names" (0) [] "-> list" "The names of the libraries that can be imported, as strings, sorted.";

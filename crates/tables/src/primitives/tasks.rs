@@ -38,7 +38,7 @@ rows! {
     "%claim!" (1) [] "record -> boolean" "Changes field 0 of a record from #f to #t as one step; #t to the one that did.";
     "%compare-and-swap!" (4) [] "record index any any -> any" "Stores the last object in a field if that holds the one before it, as one step; what the field held.";
     "%make-ready!" (2) [] "record boolean -> unspecified" "Hands a claimed waiter to the workers, behind all others if the flag says so.";
-    "%hand-over!" (1) [] "record -> unspecified" "Makes a claimed waiter the next one of this worker: nobody else is woken for it.";
+    "%hand-over!" (1) [] "record -> unspecified" "Makes a claimed waiter stand by on this worker, for when nothing else is ready there: nobody is woken for it.";
     "%serve" (0) [NEVER_RETURNS] "-> never" "Drops what the thread runs, and serves tasks from then on.";
     "%preempted-in-library?" (0) [NEVER_RAISES] "-> boolean" "Whether the preempt procedure was called in the middle of a procedure of the standard library; asked once.";
     "%preempt-all!" (0) [] "-> unspecified" "Has every worker that runs a task run the preempt procedure soon.";
@@ -52,5 +52,11 @@ rows! {
     "%new-task-number" (0) [] "-> index" "A number that no other task has; the first is 0.";
     "%set-failure-procedure!" (1) [] "procedure -> unspecified" "Says what reports, at the end of the program, failures of tasks that nobody waited for.";
     "%report-failure" (1) [] "any -> unspecified" "Reports an object that a task raised and that nobody waits for.";
+    "%new-account" (1) [] "any -> index" "The number of a new account of memory, with a limit in bytes of its own unless #f.";
+    "%child-account" (0) [] "-> index" "The account for a task that is started now: a new one, or the one in use if that has a limit of its own.";
+    "%account" (0) [] "-> index" "The account to which goes what is allocated now.";
+    "%set-account!" (1) [] "index -> unspecified" "Changes it, for the current task.";
+    "%close-account!" (2) [] "index boolean -> unspecified" "Says that an account is of no use any more; unless the flag says so, one with a limit stays.";
+    "%heap-short?" (0) [NEVER_RAISES] "-> boolean" "Whether what has been there for long takes most of the heap.";
     "%task-counted!" (1) [] "index -> index" "Adds to the number of tasks that have not ended; the sum.";
 }

@@ -363,7 +363,7 @@ impl Thread {
             let max = row.arity_max.map(usize::from);
             return (
                 format!("takes {}", range_text(row.arity_min.into(), max)),
-                Some(row.user_name().to_owned()),
+                Some(row.name.to_owned()),
             );
         }
         let mut texts: Vec<String> = metadata

@@ -58,7 +58,7 @@ macro_rules! commands {
 commands! {
     HELP: "help" ["h"] "[COMMAND]" "these lines, or more about one command" => |_, rest| help(rest);
     HELP: "apropos" ["a"] "TEXT" "names that contain the text, also of libraries not imported" => names::apropos;
-    HELP: "describe" ["d"] "EXPR" "what a name means, or what an object is" => names::describe;
+    HELP: "describe" ["d"] "EXPR" "what a name means, or what an object is; ?NAME does it too" => names::describe;
     LIBRARIES: "module" ["m"] "[LIBRARY]" "go inside of a library, with () back; or tell where this is" => modules::module;
     LIBRARIES: "import" ["use"] "SET ..." "import libraries" => modules::import;
     LIBRARIES: "load" ["l"] "FILE" "evaluate the forms of a file" => modules::load;
@@ -88,6 +88,30 @@ commands! {
 /// Whether what was typed is a command.
 pub fn is_command(text: &str) -> bool {
     text.trim_start().starts_with(',')
+}
+
+/// What a line asks that begins with a question mark, if it does so.
+pub use names::question_of;
+
+/// Answers `?name`; a lone `?` gets the list of commands.
+pub fn answer_question(prompt: &mut Prompt, asked: &str) -> Outcome {
+    let told = match asked {
+        "" => help(""),
+        _ => names::question(prompt, asked),
+    };
+    match told {
+        Reply::Text(text) => results::print(&text),
+        Reply::Leave(outcome) => return outcome,
+        Reply::Done | Reply::Usage => {}
+    }
+    Outcome::Next
+}
+
+/// How a command is called, and what it does.
+pub fn usage(name: &str) -> Option<(String, String)> {
+    let command = find(name)?;
+    let call = format!(",{} {}", command.name, command.argument);
+    Some((call.trim_end().to_owned(), command.help.to_owned()))
 }
 
 /// The names of all commands.

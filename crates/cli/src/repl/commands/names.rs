@@ -1,7 +1,10 @@
 //! Names: finding them and telling what they mean.
 
 use canny_lib::evaluation::{NameInfo, NameKind};
-use canny_lib::printer::pretty_written;
+use canny_lib::printer::pretty_shown;
+use canny_syntax::foreign_names;
+use canny_syntax::library::similar_name;
+use canny_syntax::name::Name;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
@@ -108,13 +111,15 @@ pub(super) fn binding(prompt: &mut Prompt, rest: &str) -> Reply {
 /// `,describe EXPR`
 pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
     reply(form_of(prompt, rest).and_then(|form| {
-        let name = form
-            .as_identifier()
-            .map(|name| name.name.as_str().to_owned());
         let environment = prompt.environment();
-        let info = name
-            .as_deref()
-            .and_then(|name| prompt.session.evaluation().name_info(environment, name));
+        let mut info = None;
+        if let Some(name) = form.as_identifier() {
+            let name = name.name.as_str();
+            info = prompt.session.evaluation().name_info(environment, name);
+            if info.is_none() {
+                return Ok(Reply::Text(unknown_text(prompt, name)));
+            }
+        }
         let mut text = String::new();
         if let Some(info) = &info {
             let place = match &info.library {
@@ -145,13 +150,80 @@ pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
     }))
 }
 
+/// What there is to say about a name that means nothing here: which libraries export it, or what may have been meant.
+fn unknown_text(prompt: &Prompt, name: &str) -> String {
+    let evaluation = prompt.session.evaluation();
+    let exporters: Vec<(String, NameInfo)> = evaluation
+        .known_exports()
+        .into_iter()
+        .filter_map(|(library, exports)| {
+            let info = exports.into_iter().find(|info| info.name == name)?;
+            Some((library, info))
+        })
+        .collect();
+    let width = prompt.printing.columns();
+    if let Some((library, info)) = exporters.first() {
+        let libraries: Vec<&str> = exporters.iter().map(|(library, _)| &**library).collect();
+        let mut text = format!(
+            "{name}: {}, not imported; exported by {}: (import {library})\n",
+            kind_text(info.kind),
+            libraries.join(", ")
+        );
+        let told = libraries
+            .iter()
+            .find_map(|library| crate::tools::doc::description(library, name, width));
+        text.push_str(&told.unwrap_or_default());
+        return text;
+    }
+    let names = evaluation.bound_names(prompt.environment());
+    let similar = similar_name(Name::new(name), names.iter().map(|name| Name::new(name)));
+    let note = match (foreign_names::replacement(name), similar) {
+        (Some(note), _) => format!(" In Scheme {note}."),
+        (None, Some(similar)) => format!(" Did you mean {}?", similar.as_str()),
+        (None, None) => String::new(),
+    };
+    format!("{name} means nothing here.{note} ,apropos finds names that contain a text.\n")
+}
+
+/// What is asked by `?name`, `?(a library)` or a lone `?`: the text behind the question mark. A variable may have a name
+/// that begins with one.
+pub fn question_of(prompt: &Prompt, text: &str) -> Option<String> {
+    let text = text.trim();
+    let asked = text.strip_prefix('?')?.trim_start();
+    let is_library = asked.starts_with('(') && asked.ends_with(')');
+    let is_delimiter = |c: char| c.is_whitespace() || "()[]\"';`,".contains(c);
+    if !is_library && asked.contains(is_delimiter) {
+        return None;
+    }
+    let evaluation = prompt.session.evaluation();
+    let is_variable = evaluation.name_info(prompt.environment(), text).is_some();
+    (!is_variable).then(|| asked.to_owned())
+}
+
+/// `?NAME` and `?(LIBRARY …)`
+pub(super) fn question(prompt: &mut Prompt, asked: &str) -> Reply {
+    if !asked.starts_with('(') {
+        return describe(prompt, asked);
+    }
+    reply(form_of(prompt, asked).and_then(|form| {
+        let library = library_of(prompt, &form)?.to_string();
+        let width = prompt.printing.columns();
+        Ok(
+            match crate::tools::doc::overview_of_library(&library, width) {
+                Some(text) => Reply::Text(text),
+                None => binding(prompt, asked),
+            },
+        )
+    }))
+}
+
 /// What an object is.
 fn object_text(prompt: &Prompt, value: Value) -> String {
     let vm = &prompt.session.vm;
     if !value.is_kind(Kind::Closure) {
         let width = prompt.printing.columns();
         let length = prompt.printing.length_max;
-        let (text, _) = pretty_written(&prompt.session.thread, value, width, length);
+        let (text, _) = pretty_shown(&prompt.session.thread, value, width, length);
         return format!("{text}\n{}\n", kind_of(value));
     }
     let name = vm.procedure_name(value);

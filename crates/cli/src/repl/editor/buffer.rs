@@ -210,9 +210,7 @@ impl Buffer {
     }
 
     fn word_after(&self) -> usize {
-        let after = self.after();
-        let rest = after.trim_start_matches(|c: char| !is_word(c));
-        self.text.len() - rest.trim_start_matches(is_word).len()
+        self.cursor + word_end(self.after())
     }
 
     pub fn left(&mut self) {
@@ -284,6 +282,12 @@ fn bytes_of(line: &str, characters: usize) -> usize {
     line.char_indices()
         .nth(characters)
         .map_or(line.len(), |(at, _)| at)
+}
+
+/// Where the first word of a text ends.
+pub fn word_end(text: &str) -> usize {
+    let rest = text.trim_start_matches(|c: char| !is_word(c));
+    text.len() - rest.trim_start_matches(is_word).len()
 }
 
 fn is_word(character: char) -> bool {

@@ -4,13 +4,17 @@
 //! each character. Colours, completion and indentation are the business of an [`Assistant`].
 
 mod buffer;
+mod candidates;
 mod keys;
 mod screen;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 use std::time::{Duration, Instant};
 
 use buffer::Buffer;
+pub use candidates::{Completions, What};
 use keys::{Decoder, Key};
 use screen::{Screen, View};
 pub use screen::{Styled, text_width};
@@ -31,16 +35,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const LONG_BYTES: usize = 64 * 1024;
 /// Ctrl-D.
 const END_BYTE: u8 = 4;
-/// Candidates that are listed.
-const CANDIDATES_MAX: usize = 200;
-
-/// Completions of what stands before the cursor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Completions {
-    /// Where what they complete begins.
-    pub start: usize,
-    pub candidates: Vec<String>,
-}
+/// How a suggestion from the history is shown.
+const SUGGESTION: &str = "2";
 
 /// What an [`Assistant`] found out about the beginning of a text, so that asking about each line of a long one costs linear time.
 #[derive(Debug, Default)]
@@ -60,6 +56,10 @@ pub trait Assistant {
     fn styles(&self, text: &str, cursor: usize) -> Vec<Styled>;
     /// What may stand in place of the word before the cursor.
     fn completions(&self, text: &str, cursor: usize) -> Completions;
+    /// How a candidate is used, and a sentence about it.
+    fn about(&self, what: What, candidate: &str) -> Option<(String, String)>;
+    /// Ends a line that the program has begun meanwhile; whether there was one.
+    fn end_line_of_program(&self) -> bool;
 }
 
 /// How reading ended.
@@ -94,11 +94,23 @@ pub struct Editor {
     is_pasting: bool,
     below: Vec<String>,
     is_coloured: bool,
+    /// What is typed is over, for now: there is nothing but the text to be shown, and the cursor stands behind it.
     is_done: bool,
+    /// What the screen shows behind the text, from the history, for a key to take.
+    suggestion: String,
+}
+
+/// What the screen shows and what is asked about it, besides the text.
+struct Shown<'a> {
+    prompt: &'a str,
+    history: &'a History,
+    assistant: &'a dyn Assistant,
 }
 
 enum Step {
     Go,
+    /// Ctrl-Z.
+    Suspend,
     Done(Input),
 }
 
@@ -108,7 +120,7 @@ impl Editor {
         Editor {
             buffer: Buffer::default(),
             decoder: Decoder::default(),
-            screen: Screen::new(columns, rows),
+            screen: Screen::new(columns, rows, terminal::reflows()),
             entry: 0,
             draft: String::new(),
             search: None,
@@ -117,6 +129,7 @@ impl Editor {
             below: Vec::new(),
             is_coloured,
             is_done: false,
+            suggestion: String::new(),
         }
     }
 
@@ -127,7 +140,9 @@ impl Editor {
         history: &History,
         assistant: &dyn Assistant,
     ) -> std::io::Result<Input> {
-        let raw = terminal::Raw::enter()?;
+        let mut raw = terminal::Raw::enter()?;
+        self.entry = history.entries().len();
+        self.screen.forget();
         if terminal::is_ready(Some(Duration::ZERO)) {
             // Ctrl-D that was typed before came as the end of a line, which now reads as a null character.
             let typed_ahead = terminal::read()?;
@@ -136,18 +151,23 @@ impl Editor {
                 .map(|byte| if byte == 0 { END_BYTE } else { byte })
                 .collect();
             self.decoder.push(&keys);
+        } else {
+            // Nothing was typed and shown, so what stands on the line was written, by whatever program.
+            let (columns, rows) = terminal::size();
+            self.screen.resize(columns, rows);
+            let mut out = String::new();
+            self.screen.begin_line(&mut out);
+            terminal::write(&out);
         }
-        self.entry = history.entries().len();
-        self.screen.forget();
-        self.draw(prompt, assistant);
-        let result = self.read_keys(prompt, history, assistant);
-        // The cursor goes below what was typed.
+        let view = Shown {
+            prompt,
+            history,
+            assistant,
+        };
+        self.draw(&view);
+        let result = self.read_keys(&view, &mut raw);
         self.search = None;
-        self.below.clear();
-        self.buffer.go_to_end();
-        self.is_done = true;
-        self.draw(prompt, assistant);
-        self.is_done = false;
+        self.leave(&view);
         terminal::write("\r\n");
         drop(raw);
         let text = self.buffer.take();
@@ -157,12 +177,25 @@ impl Editor {
         })
     }
 
-    fn read_keys(
-        &mut self,
-        prompt: &str,
-        history: &History,
-        assistant: &dyn Assistant,
-    ) -> std::io::Result<Input> {
+    /// Shows nothing but the text, with the cursor below what was typed.
+    fn leave(&mut self, view: &Shown) {
+        self.below.clear();
+        self.is_done = true;
+        self.draw(view);
+        self.is_done = false;
+    }
+
+    /// Ctrl-Z: stops the program until the shell continues it, and shows the text again.
+    fn suspend(&mut self, view: &Shown, raw: &mut terminal::Raw) -> std::io::Result<()> {
+        self.leave(view);
+        if raw.suspend()? {
+            self.screen.forget();
+        }
+        self.draw(view);
+        Ok(())
+    }
+
+    fn read_keys(&mut self, view: &Shown, raw: &mut terminal::Raw) -> std::io::Result<Input> {
         let mut drawn = Instant::now();
         let mut pause = DRAW_EVERY;
         let mut is_changed = false;
@@ -171,8 +204,10 @@ impl Editor {
             loop {
                 while let Some(key) = self.decoder.next(is_final) {
                     is_changed = true;
-                    if let Step::Done(input) = self.key(key, history, assistant) {
-                        return Ok(input);
+                    match self.key(key, view.history, view.assistant) {
+                        Step::Go => {}
+                        Step::Suspend => self.suspend(view, raw)?,
+                        Step::Done(input) => return Ok(input),
                     }
                 }
                 if self.decoder.is_empty() || is_final {
@@ -186,16 +221,17 @@ impl Editor {
             let is_busy = terminal::is_ready(Some(Duration::ZERO));
             if is_changed && (!is_busy || drawn.elapsed() > pause) {
                 let start = Instant::now();
-                self.draw(prompt, assistant);
+                self.draw(view);
                 is_changed = false;
                 drawn = Instant::now();
                 pause = DRAW_EVERY.max(DRAW_SHARE * (drawn - start));
             }
             while !terminal::is_ready(Some(LOOK_EVERY)) {
-                let (columns, rows) = terminal::size();
-                if columns != self.screen.columns() {
-                    self.screen.resize(columns, rows);
-                    self.draw(prompt, assistant);
+                if raw.resume()? {
+                    self.screen.forget();
+                    self.draw(view);
+                } else if terminal::size() != (self.screen.columns(), self.screen.rows()) {
+                    self.draw(view);
                 }
             }
             let bytes = terminal::read()?;
@@ -206,17 +242,37 @@ impl Editor {
         }
     }
 
-    fn draw(&mut self, prompt: &str, assistant: &dyn Assistant) {
+    fn draw(&mut self, shown: &Shown) {
         let (columns, rows) = terminal::size();
         self.screen.resize(columns, rows);
-        let (text, cursor) = (self.buffer.text(), self.buffer.cursor());
-        let styles = if self.is_coloured {
+        if shown.assistant.end_line_of_program() {
+            self.screen.forget();
+        }
+        self.suggest(shown.history);
+        let mut text = self.buffer.text().to_owned();
+        let cursor = if self.is_done {
+            text.len()
+        } else {
+            self.buffer.cursor()
+        };
+        let mut styles = if self.is_coloured {
             // What was entered shows no matching paren.
             let looked_at = if self.is_done { usize::MAX } else { cursor };
-            assistant.styles(text, looked_at)
+            shown.assistant.styles(&text, looked_at)
         } else {
             Vec::new()
         };
+        if let Some(line) = self.suggestion.lines().next() {
+            let start = text.len();
+            text.push_str(line);
+            if line.len() < self.suggestion.len() {
+                text.push_str(" …");
+            }
+            styles.push(Styled {
+                range: start..text.len(),
+                style: SUGGESTION,
+            });
+        }
         let searching = self
             .search
             .as_ref()
@@ -224,9 +280,9 @@ impl Editor {
         let below: Vec<String> = searching.into_iter().chain(self.below.clone()).collect();
         let mut out = String::new();
         let view = View {
-            prompt,
+            prompt: shown.prompt,
             prompt_style: if self.is_coloured { "1" } else { "" },
-            text,
+            text: &text,
             cursor,
             styles: &styles,
             below: &below,
@@ -235,8 +291,43 @@ impl Editor {
         terminal::write(&out);
     }
 
+    /// Looks for an input of the past that goes on from what was typed. Without colours nothing would tell it from that.
+    fn suggest(&mut self, history: &History) {
+        self.suggestion.clear();
+        let is_wanted = self.is_coloured
+            && !self.is_done
+            && !self.is_pasting
+            && self.search.is_none()
+            && self.buffer.is_at_end();
+        if is_wanted && let Some(rest) = history.suggestion(self.buffer.text()) {
+            self.suggestion.push_str(rest);
+        }
+    }
+
+    /// Takes what was suggested, or a word of it, if the key asks for that.
+    fn take_suggestion(&mut self, key: Key) -> bool {
+        let suggestion = std::mem::take(&mut self.suggestion);
+        if suggestion.is_empty() || !self.buffer.is_at_end() {
+            return false;
+        }
+        match key {
+            Key::Right | Key::Control('f') | Key::End | Key::Control('e') => {
+                self.buffer.insert(&suggestion);
+            }
+            Key::WordRight | Key::Meta('f') => {
+                let end = buffer::word_end(&suggestion);
+                self.buffer.insert(&suggestion[..end]);
+            }
+            _ => return false,
+        }
+        true
+    }
+
     fn key(&mut self, key: Key, history: &History, assistant: &dyn Assistant) -> Step {
         self.below.clear();
+        if self.take_suggestion(key) {
+            return Step::Go;
+        }
         if self.is_pasting {
             match key {
                 Key::PasteEnd => self.is_pasting = false,
@@ -255,6 +346,7 @@ impl Editor {
             Key::Meta('\r') => self.new_line(assistant),
             Key::Control('c') => return Step::Done(Input::Interrupted),
             Key::Control('d') if self.buffer.text().is_empty() => return Step::Done(Input::End),
+            Key::Control('z') => return Step::Suspend,
             Key::Tab => self.complete(assistant),
             Key::Control('r') => self.begin_search(),
             Key::Control('l') => terminal::write("\x1b[H\x1b[2J"),
@@ -306,12 +398,11 @@ impl Editor {
     }
 
     fn enter(&mut self, assistant: &dyn Assistant) -> Step {
-        // In the midst of a text Enter breaks the line; at its end it asks whether that was all.
+        // Where the cursor stands is no matter: what is whole is taken.
         if self.buffer.take_unchanged() < self.known.length {
             self.known = Known::default();
         }
-        let is_last = self.buffer.after().trim().is_empty();
-        if is_last && assistant.is_complete(self.buffer.text(), &mut self.known) {
+        if assistant.is_complete(self.buffer.text(), &mut self.known) {
             return Step::Done(Input::Text(String::new()));
         }
         if self.buffer.text().len() > LONG_BYTES && !self.decoder.is_empty() {
@@ -410,7 +501,7 @@ impl Editor {
             return;
         }
         let found = assistant.completions(self.buffer.text(), self.buffer.cursor());
-        let Some(shared) = shared_start(&found.candidates) else {
+        let Some(shared) = candidates::shared_start(&found.candidates) else {
             return;
         };
         let word = &self.buffer.before()[found.start..];
@@ -418,137 +509,10 @@ impl Editor {
             let shared = shared.to_owned();
             self.buffer.replace_from(found.start, &shared);
         }
-        if found.candidates.len() > 1 {
-            self.below = listed(&found.candidates, self.screen.columns());
-        }
-    }
-}
-
-/// What all candidates begin with.
-fn shared_start(candidates: &[String]) -> Option<&str> {
-    let (first, rest) = candidates.split_first()?;
-    let mut length = first.len();
-    for candidate in rest {
-        let same = first
-            .char_indices()
-            .zip(candidate.chars())
-            .find(|((_, left), right)| left != right);
-        let shorter = first.len().min(candidate.len());
-        length = length.min(same.map_or(shorter, |((at, _), _)| at));
-    }
-    Some(&first[..first.floor_char_boundary(length)])
-}
-
-/// Candidates in columns.
-fn listed(candidates: &[String], columns: usize) -> Vec<String> {
-    let shown = &candidates[..candidates.len().min(CANDIDATES_MAX)];
-    let widest = shown.iter().map(|one| text_width(one)).max().unwrap_or(0) + 2;
-    let across = (columns.saturating_sub(1) / widest).max(1);
-    let down = shown.len().div_ceil(across);
-    let mut lines: Vec<String> = (0..down)
-        .map(|row| {
-            let cells = shown.iter().skip(row).step_by(down);
-            let padded = cells.map(|cell| {
-                let blanks = widest.saturating_sub(text_width(cell));
-                format!("{cell}{}", " ".repeat(blanks))
-            });
-            padded.collect::<String>().trim_end().to_owned()
-        })
-        .collect();
-    if candidates.len() > shown.len() {
-        lines.push(format!("… and {} more", candidates.len() - shown.len()));
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Counts the bytes that it looks at to know whether a text is whole.
-    #[derive(Default)]
-    struct Counting(std::cell::Cell<usize>);
-
-    impl Assistant for Counting {
-        fn is_complete(&self, text: &str, known: &mut Known) -> bool {
-            let new = &text[known.length..];
-            self.0.set(self.0.get() + new.len());
-            known.scanner.scan(new, |_| {});
-            known.length = text.len();
-            known.scanner.is_complete()
-        }
-
-        fn indentation(&self, text: &str) -> usize {
-            assert!(
-                text.len() <= LONG_BYTES,
-                "nobody sees where the line begins"
-            );
-            0
-        }
-
-        fn styles(&self, _: &str, _: usize) -> Vec<Styled> {
-            Vec::new()
-        }
-
-        fn completions(&self, _: &str, _: usize) -> Completions {
-            Completions::default()
-        }
-    }
-
-    /// The texts that are entered when these bytes come at once, and the bytes that were looked at.
-    fn entered(bytes: &[u8]) -> (Vec<String>, usize) {
-        let (mut editor, history) = (Editor::new(false), History::default());
-        let assistant = Counting::default();
-        let mut texts = Vec::new();
-        editor.decoder.push(bytes);
-        while let Some(key) = editor.decoder.next(true) {
-            if let Step::Done(Input::Text(_)) = editor.key(key, &history, &assistant) {
-                texts.push(editor.buffer.take());
-            }
-        }
-        (texts, assistant.0.get())
-    }
-
-    #[test]
-    fn long_texts_end_where_they_are_whole_and_are_looked_at_once() {
-        let long = format!("(list {})", "1 ".repeat(100_000));
-        let lines = format!("(list {})", "1\n".repeat(100_000));
-        for text in [&long, &lines] {
-            let (texts, looked_at) = entered(format!("{text}\n(exit)\n").as_bytes());
-            assert_eq!(texts, [text.as_str(), "(exit)"]);
-            // Up to the length at which lines are not indented any more each line adds to it.
-            assert!(looked_at <= text.len() + 10, "{looked_at}");
-        }
-    }
-
-    #[test]
-    fn what_was_known_is_forgotten_when_the_text_changes_before_it() {
-        // The paren that was open is deleted, and the text is entered.
-        assert_eq!(entered(b"(a\x7f\x7f\n").0, [""]);
-        assert_eq!(entered(b"(\n\x7f\x7fb\n").0, ["b"]);
-        assert_eq!(entered(b"(\n\x01\x08\x08(b\n)\n)\n").0, ["(b\n)", ")"]);
-    }
-
-    #[test]
-    fn candidates_share_their_start() {
-        let words = |list: &[&str]| {
-            list.iter()
-                .map(|word| (*word).to_owned())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            shared_start(&words(&["string-a", "string-b"])),
-            Some("string-")
-        );
-        assert_eq!(shared_start(&words(&["αβ", "αγ"])), Some("α"));
-        assert_eq!(shared_start(&words(&["a", "ab"])), Some("a"));
-        assert_eq!(shared_start(&[]), None);
-    }
-
-    #[test]
-    fn candidates_are_listed_in_columns() {
-        let words: Vec<String> = ["a", "bb", "c", "d", "e"].map(str::to_owned).into();
-        assert_eq!(listed(&words, 13), ["a   c   e", "bb  d"]);
-        assert_eq!(listed(&words, 1).len(), 5);
+        let word = &self.buffer.before()[found.start..];
+        let room = (self.screen.columns(), self.screen.rows());
+        self.below = candidates::told(&found, word, room, |candidate| {
+            assistant.about(found.what, candidate)
+        });
     }
 }

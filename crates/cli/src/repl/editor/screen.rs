@@ -2,6 +2,9 @@
 //!
 //! The screen knows in which of its rows the cursor is, and nothing of what is above them. It draws as many rows as the
 //! window has, those around the cursor. Lines after the first begin below the text of the first.
+//!
+//! When the window's width changes, most terminals break what they show anew: a row that was drawn then takes several, or one
+//! again. The screen knows the widths of its rows, and so how many the terminal has made of them.
 
 use std::ops::Range;
 
@@ -31,10 +34,17 @@ pub struct View<'a> {
 /// Where the screen's rows are.
 #[derive(Debug, Default)]
 pub struct Screen {
-    /// Row of the terminal's cursor among the rows that were drawn.
-    cursor_row: usize,
+    /// Row and column of the terminal's cursor among the rows that were drawn.
+    cursor: (usize, usize),
+    /// The widths of the rows of text, and the columns that the window had. None if nothing is drawn.
+    widths: Vec<usize>,
+    drawn_columns: usize,
+    /// Whether there are rows below the cursor's.
+    has_below: bool,
     columns: usize,
     rows: usize,
+    /// Whether the terminal breaks rows anew when its width changes.
+    reflows: bool,
 }
 
 /// A row: bytes of the text, and the columns before it.
@@ -46,11 +56,12 @@ struct Row {
 
 impl Screen {
     /// A screen for a window of this size.
-    pub fn new(columns: usize, rows: usize) -> Screen {
+    pub fn new(columns: usize, rows: usize, reflows: bool) -> Screen {
         Screen {
-            cursor_row: 0,
             columns: columns.max(1),
             rows: rows.max(1),
+            reflows,
+            ..Screen::default()
         }
     }
 
@@ -63,6 +74,28 @@ impl Screen {
         self.columns
     }
 
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Rows of the terminal above its cursor that are the screen's, and whether there are some below.
+    fn rows_around(&self) -> (usize, bool) {
+        let (row, column) = self.cursor;
+        if !self.reflows || self.columns == self.drawn_columns {
+            return (row, self.has_below);
+        }
+        let taken = |width: usize| width.div_ceil(self.columns).max(1);
+        let above: usize = self
+            .widths
+            .iter()
+            .take(row)
+            .map(|width| taken(*width))
+            .sum();
+        let own = self.widths.get(row).map_or(1, |width| taken(*width));
+        let within = (column / self.columns).min(own - 1);
+        (above + within, self.has_below || within + 1 < own)
+    }
+
     /// Writes what shows the view in place of what was shown before.
     pub fn draw(&mut self, view: &View, out: &mut String) {
         self.erase(out);
@@ -70,7 +103,10 @@ impl Screen {
         let (rows, cursor) = self.rows_of(prompt, view);
         let (first, end) = self.window(&rows, cursor.0, view.below.len());
         let mut styles = view.styles;
+        self.widths.clear();
         for (number, row) in rows[first..end].iter().enumerate() {
+            self.widths
+                .push(row.indent + text_width(&view.text[row.range.clone()]));
             if number > 0 {
                 out.push_str("\r\n");
             }
@@ -95,22 +131,41 @@ impl Screen {
         if cursor.1 > 0 {
             out.push_str(&format!("\x1b[{}C", cursor.1));
         }
-        self.cursor_row = row;
+        self.cursor = (row, cursor.1);
+        self.has_below = last > row;
+        self.drawn_columns = self.columns;
     }
 
-    /// Clears what was drawn; the cursor is where it began.
+    /// Clears what was drawn; the cursor is where it began. The first row is cleared for itself: there are terminals that keep
+    /// what is cleared from the window's first place on.
     pub fn erase(&mut self, out: &mut String) {
         out.push('\r');
-        if self.cursor_row > 0 {
-            out.push_str(&format!("\x1b[{}A", self.cursor_row));
+        let (above, has_below) = self.rows_around();
+        if above > 0 {
+            out.push_str(&format!("\x1b[{above}A"));
         }
-        out.push_str("\x1b[J");
-        self.cursor_row = 0;
+        out.push_str(if self.widths.is_empty() {
+            "\x1b[J"
+        } else if above > 0 || has_below {
+            "\x1b[K\x1b[B\x1b[J\x1b[A"
+        } else {
+            "\x1b[K"
+        });
+        self.forget();
     }
 
     /// Forgets what was drawn: the cursor is at the start of a fresh line.
     pub fn forget(&mut self) {
-        self.cursor_row = 0;
+        self.cursor = (0, 0);
+        self.widths.clear();
+        self.has_below = false;
+    }
+
+    /// What brings the cursor to the start of a line, below what was written if the line is not empty. It writes blanks as
+    /// wide as the window: from the start of a line they stay on it, from elsewhere the last of them are on the next one.
+    pub fn begin_line(&self, out: &mut String) {
+        out.extend(std::iter::repeat_n(' ', self.columns));
+        out.push_str("\r\x1b[J");
     }
 
     /// The prompt, unless the window is too narrow for one.
@@ -277,7 +332,7 @@ mod tests {
 
     fn drawn(columns: usize, rows: usize, text: &str, cursor: usize) -> String {
         let mut out = String::new();
-        Screen::new(columns, rows).draw(&view(text, cursor), &mut out);
+        Screen::new(columns, rows, true).draw(&view(text, cursor), &mut out);
         out.replace("\x1b[J", "").replace("\r\n", "|")
     }
 
@@ -309,6 +364,26 @@ mod tests {
     }
 
     #[test]
+    fn a_window_of_another_width_is_erased_from_where_its_rows_begin() {
+        // A row of 8 columns and one of 5, with the cursor behind them.
+        let risen = |reflows, columns| {
+            let mut screen = Screen::new(80, 24, reflows);
+            screen.draw(&view("abcdef\ng 8", 10), &mut String::new());
+            screen.resize(columns, 24);
+            let mut out = String::new();
+            screen.erase(&mut out);
+            out
+        };
+        let from = |rows: usize| format!("\r\x1b[{rows}A\x1b[K\x1b[B\x1b[J\x1b[A");
+        assert_eq!(risen(true, 80), from(1));
+        assert_eq!(risen(true, 9), from(1));
+        assert_eq!(risen(true, 5), from(2));
+        assert_eq!(risen(true, 4), from(3));
+        assert_eq!(risen(true, 3), from(4));
+        assert_eq!(risen(false, 3), from(1));
+    }
+
+    #[test]
     fn colours_end_with_their_rows() {
         let mut out = String::new();
         let styles = [Styled {
@@ -317,7 +392,7 @@ mod tests {
         }];
         let mut shown = view("abcd", 0);
         shown.styles = &styles;
-        Screen::new(4, 9).draw(&shown, &mut out);
+        Screen::new(4, 9, true).draw(&shown, &mut out);
         assert!(
             out.contains("a\x1b[31mb\x1b[0m\r\n  \x1b[31mc\x1b[0md"),
             "{out:?}"

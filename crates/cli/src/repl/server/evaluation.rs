@@ -7,7 +7,7 @@ use canny_io::ByteDevice;
 use canny_lib::evaluation::{EnvironmentId, INTERACTION, LibraryWords};
 use canny_lib::failure;
 use canny_lib::host::HostOutput;
-use canny_lib::printer::written;
+use canny_lib::printer::shown;
 use canny_syntax::core::GlobalName;
 use canny_syntax::library_name::LibraryKey;
 use canny_syntax::name::Name;
@@ -230,7 +230,7 @@ impl Evaluator {
             .unwrap_or_else(|| "interaction".to_owned());
         let mut texts = Vec::new();
         results::each_value(&mut prompt.session, value, |session, value| {
-            texts.push(written(&mut session.thread, value));
+            texts.push(shown(&session.thread, value));
         });
         for text in texts {
             let entries = [
@@ -302,6 +302,13 @@ fn look(prompt: &mut Prompt, request: &Request, name: &str, answers_flatly: bool
     if let Some((signature, documentation)) = info.documentation {
         entries.push(("arglists-str", Bencode::text(signature)));
         entries.push(("doc", Bencode::text(documentation)));
+    }
+    let told = info.library.as_deref().and_then(canny_reference::document);
+    if let Some(entry) = told.and_then(|document| document.entry(name))
+        && !entry.text.is_empty()
+    {
+        entries.retain(|(key, _)| *key != "doc");
+        entries.push(("doc", Bencode::text(entry.text.as_str())));
     }
     let global = info.owner.as_ref().map(|(library, name)| GlobalName {
         library: LibraryKey::new(library),

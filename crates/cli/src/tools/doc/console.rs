@@ -1,8 +1,13 @@
-//! The commands in Markdown files: blocks `console`, beside the files that the page shows before them.
+//! What Markdown files show beside forms: files, commands and sessions.
 //!
-//! A line `$ canny …` or `$ cat FILE` is a command, perhaps with ` < FILE` behind it; the lines below it are what it prints,
-//! errors included. A line `…` stands for any number of lines, and `…` at the end of a line for the rest of that. A block
-//! ```` ```LANGUAGE NAME ```` is a file of that name. A block with any other command is for people only.
+//! | block | |
+//! |---|---|
+//! | `LANGUAGE NAME` | a file of that name |
+//! | `console` | lines `$ canny …` or `$ cat FILE`, perhaps with ` < FILE` behind it, and below each what it prints |
+//! | `prompt` | a session: `> ` begins an input, `. ` goes on with it, the rest is what is printed |
+//!
+//! What is printed includes errors. A line `…` stands for any number of lines, and `…` at the end of a line for the rest of
+//! that. A block `console` with any other command is for people only.
 
 use std::fs;
 use std::io::{self, Read};
@@ -15,57 +20,63 @@ use super::examples::{indented, wait};
 enum Piece {
     File { name: String, text: String },
     Commands(Vec<Exchange>),
+    Session(Vec<Exchange>),
 }
 
-/// A command, and the lines that it prints.
+/// Something that is typed, and the lines that come of it.
 struct Exchange {
     line: usize,
-    command: String,
+    input: String,
     output: Vec<String>,
 }
 
-/// Runs the commands of a page. Gives how many there are, and how many are wrong.
-pub fn check(page: &str, text: &str) -> (usize, usize) {
-    let pieces = pieces_of(text);
+/// Whether a page shows files, commands or sessions.
+pub fn has_pieces(text: &str) -> bool {
+    !pieces_of(text).is_empty()
+}
+
+/// Writes the files of a page and runs its commands and sessions, in the order of the page. Gives how many commands and
+/// sessions there are, and how many are wrong.
+pub fn check(page: &str, text: &str, directory: &Scratch) -> (usize, usize) {
     let (mut count, mut wrong) = (0, 0);
-    if !pieces.iter().any(|one| matches!(one, Piece::Commands(_))) {
-        return (0, 0);
-    }
-    let directory = match Scratch::new() {
-        Ok(directory) => directory,
-        Err(error) => {
-            eprintln!("{page}: error: cannot make a directory for its files: {error}");
-            return (1, 1);
-        }
-    };
-    for piece in pieces {
+    let mut compare =
+        |line: usize, what: &str, printed: io::Result<String>, expected: &[String]| {
+            count += 1;
+            let printed = printed.unwrap_or_else(|error| format!("it cannot be run: {error}"));
+            let lines: Vec<&str> = printed.lines().collect();
+            if !agree(&lines, expected) {
+                wrong += 1;
+                eprintln!(
+                    "{page}:{line}: error: the {what} prints\n{}\nnot\n{}",
+                    indented(&printed),
+                    indented(&expected.join("\n"))
+                );
+            }
+        };
+    for piece in pieces_of(text) {
         match piece {
             Piece::File { name, text } => {
-                let written = directory.write(&name, &text);
-                if let Err(error) = written {
-                    eprintln!("{page}: error: cannot write its file {name}: {error}");
-                    wrong += 1;
-                    count += 1;
+                if let Err(error) = directory.write(&name, &text) {
+                    compare(1, "page", Err(error), &[]);
                 }
             }
             Piece::Commands(exchanges) => {
                 for exchange in exchanges {
-                    count += 1;
-                    let printed = match directory.run(&exchange.command) {
-                        Ok(printed) => printed,
-                        Err(error) => format!("it cannot be run: {error}"),
-                    };
-                    let lines: Vec<&str> = printed.lines().collect();
-                    if !agree(&lines, &exchange.output) {
-                        wrong += 1;
-                        eprintln!(
-                            "{page}:{}: error: the command prints\n{}\nnot\n{}",
-                            exchange.line,
-                            indented(&printed),
-                            indented(&exchange.output.join("\n"))
-                        );
-                    }
+                    let printed = directory.run(&exchange.input);
+                    compare(exchange.line, "command", printed, &exchange.output);
                 }
+            }
+            Piece::Session(exchanges) => {
+                let inputs: String = exchanges
+                    .iter()
+                    .map(|exchange| format!("{}\n", exchange.input))
+                    .collect();
+                let expected: Vec<String> = exchanges
+                    .iter()
+                    .flat_map(|exchange| exchange.output.clone())
+                    .collect();
+                let printed = directory.session(&inputs);
+                compare(exchanges[0].line, "session", printed, &expected);
             }
         }
     }
@@ -89,6 +100,9 @@ fn pieces_of(text: &str) -> Vec<Piece> {
             None if kind == "console" => {
                 pieces.extend(commands(number + 2, &block).map(Piece::Commands));
             }
+            None if kind == "prompt" => {
+                pieces.extend(session(number + 2, &block).map(Piece::Session));
+            }
             None => {}
         }
     }
@@ -106,7 +120,7 @@ fn commands(first: usize, block: &[&str]) -> Option<Vec<Exchange>> {
                 }
                 exchanges.push(Exchange {
                     line: first + index,
-                    command: command.to_owned(),
+                    input: command.to_owned(),
                     output: Vec::new(),
                 });
             }
@@ -117,30 +131,60 @@ fn commands(first: usize, block: &[&str]) -> Option<Vec<Exchange>> {
     (!exchanges.is_empty()).then_some(exchanges)
 }
 
-/// Whether the lines are the expected ones.
-fn agree(lines: &[&str], expected: &[String]) -> bool {
+/// The inputs of a session and what they print; `None` if it does not begin with one.
+fn session(first: usize, block: &[&str]) -> Option<Vec<Exchange>> {
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    for (index, line) in block.iter().enumerate() {
+        if let Some(input) = line.strip_prefix("> ") {
+            exchanges.push(Exchange {
+                line: first + index,
+                input: input.to_owned(),
+                output: Vec::new(),
+            });
+            continue;
+        }
+        let last = exchanges.last_mut()?;
+        match line.strip_prefix(". ").filter(|_| last.output.is_empty()) {
+            Some(more) => {
+                last.input.push('\n');
+                last.input.push_str(more);
+            }
+            None => last.output.push((*line).to_owned()),
+        }
+    }
+    (!exchanges.is_empty()).then_some(exchanges)
+}
+
+/// Whether the lines are the expected ones, where a line `…` stands for any number of lines and `…` at the end of a line for
+/// the rest of that.
+pub fn agree(lines: &[&str], expected: &[impl AsRef<str>]) -> bool {
+    let expected: Vec<&str> = expected.iter().map(AsRef::as_ref).collect();
+    lines_agree(lines, &expected)
+}
+
+fn lines_agree(lines: &[&str], expected: &[&str]) -> bool {
     match expected.split_first() {
         None => lines.is_empty(),
         Some((first, rest)) if first.trim() == "…" => {
-            (0..=lines.len()).any(|skipped| agree(&lines[skipped..], rest))
+            (0..=lines.len()).any(|skipped| lines_agree(&lines[skipped..], rest))
         }
         Some((first, rest)) => lines.split_first().is_some_and(|(line, more)| {
             let is_same = match first.strip_suffix('…') {
                 Some(start) => line.starts_with(start),
                 None => line == first,
             };
-            is_same && agree(more, rest)
+            is_same && lines_agree(more, rest)
         }),
     }
 }
 
 /// A directory for the files of a page; removed at the end.
-struct Scratch {
-    path: PathBuf,
+pub struct Scratch {
+    pub path: PathBuf,
 }
 
 impl Scratch {
-    fn new() -> io::Result<Scratch> {
+    pub fn new() -> io::Result<Scratch> {
         use std::os::unix::fs::DirBuilderExt;
         for attempt in 0_u32.. {
             let name = format!("canny-doc-{}-{attempt}", std::process::id());
@@ -184,9 +228,22 @@ impl Scratch {
             "" => Stdio::null(),
             name => fs::File::open(self.file(name)?)?.into(),
         };
+        let words: Vec<&str> = words.collect();
+        self.canny(&words, input)
+    }
+
+    /// Types a text at the prompt; gives what is printed.
+    fn session(&self, text: &str) -> io::Result<String> {
+        let path = self.path.join(".session");
+        fs::write(&path, text)?;
+        self.canny(&["repl"], fs::File::open(path)?.into())
+    }
+
+    /// Runs `canny` in the directory.
+    fn canny(&self, words: &[&str], input: Stdio) -> io::Result<String> {
         // Both kinds of output, in the order in which they come.
         let (mut output, writer) = io::pipe()?;
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut child = Command::new(crate::executable::own_file()?)
             .args(words)
             .current_dir(&self.path)
             .env("NO_COLOR", "1")
@@ -224,6 +281,16 @@ mod tests {
         assert!(agree(&["a", "x", "y", "bc"], &expected));
         assert!(agree(&["a", "b"], &expected));
         assert!(!agree(&["a", "x"], &expected));
+    }
+
+    #[test]
+    fn sessions_have_inputs_of_several_lines() {
+        let found = session(3, &["> (f", ".  1)", "$1 = 2", ". x", "> 3"]).unwrap_or_default();
+        let inputs: Vec<&str> = found.iter().map(|one| one.input.as_str()).collect();
+        assert_eq!(inputs, ["(f\n 1)", "3"]);
+        assert_eq!(found[0].output, ["$1 = 2", ". x"]);
+        assert_eq!(found[1].line, 7);
+        assert!(session(1, &["1"]).is_none());
     }
 
     #[test]

@@ -20,6 +20,8 @@ use crate::options::Options;
 const SECONDS_MAX: u64 = 60;
 /// What a line of results begins with.
 const MARK: char = '\u{1}';
+/// What stands for a line end in a result.
+const LINE_END: char = '\u{2}';
 
 /// Examples that are run with the same definitions in reach.
 struct Suite {
@@ -29,6 +31,8 @@ struct Suite {
     before: String,
     /// A directory to look for libraries in.
     directory: Option<PathBuf>,
+    /// The directory that the program runs in; the current one if there is none.
+    working: Option<PathBuf>,
     groups: Vec<Vec<Example>>,
     /// Whether the groups are parts of one program; else each has its own definitions.
     is_one_program: bool,
@@ -52,9 +56,7 @@ pub fn test(options: &Options, operands: &[String]) -> Result<u8, Failure> {
     let mut seen = HashSet::new();
     let (mut count, mut wrong) = (0, 0);
     for page in &pages {
-        let text = std::fs::read_to_string(page)
-            .map_err(|error| Failure::of_file("read", page, &error))?;
-        let (run, failed) = console::check(&page.display().to_string(), &text);
+        let (run, failed) = test_page(options, page)?;
         count += run;
         wrong += failed;
     }
@@ -92,11 +94,16 @@ fn collect(
             match found {
                 Found::Document(document) => suites.push(of_library(&document, None)),
                 Found::Name { entry, libraries } => {
-                    let document = canny_reference::document(&libraries[0]);
-                    let mut suite = of_library(document.expect("it was found there"), None);
-                    suite.groups = vec![entry.examples];
-                    suites.push(suite);
+                    for found in find::find(options, &[libraries[0].clone()])? {
+                        if let Found::Document(document) = found {
+                            let mut suite = of_library(&document, None);
+                            suite.groups = vec![entry.examples.clone()];
+                            suites.push(suite);
+                        }
+                    }
                 }
+                // A search is no place for examples.
+                Found::Matches(_) => {}
             }
         }
         return Ok(());
@@ -109,8 +116,10 @@ fn collect(
     }
     for path in &paths {
         if path.extension().is_some_and(|extension| extension == "md") {
-            suites.push(of_markdown(options, path)?);
-            pages.push(path.clone());
+            match of_library_page(options, path)? {
+                Some(suite) => suites.push(suite),
+                None => pages.push(path.clone()),
+            }
             continue;
         }
         let mut extractor = find::extractor(options);
@@ -148,6 +157,7 @@ fn of_library(document: &Document, path: Option<&Path>) -> Suite {
         imports,
         before: String::new(),
         directory: path.and_then(|path| library_root(&document.name, path)),
+        working: None,
         groups,
         is_one_program: false,
     }
@@ -182,31 +192,25 @@ fn of_program(document: &Document, path: &Path) -> Result<Suite, Failure> {
         imports,
         before: text,
         directory: path.parent().map(Path::to_owned),
+        working: None,
         groups,
         is_one_program: false,
     })
 }
 
-/// The examples of a page about a library, or of any other Markdown file, whose blocks are one program.
-fn of_markdown(options: &Options, path: &Path) -> Result<Suite, Failure> {
+/// A Markdown file's name and text.
+fn markdown(path: &Path) -> Result<(String, String), Failure> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Failure::of_file("read", path, &error))?;
     let name = path.display().to_string();
-    let name = name.strip_prefix("./").unwrap_or(&name);
-    let Some(page) = Page::read(name, &text) else {
-        let examples = canny_documentation::markdown_examples(name, &text);
-        // A program without imports has the names of the prompt.
-        let imports = match examples.iter().any(is_import) {
-            true => Vec::new(),
-            false => vec!["(canny base)".to_owned()],
-        };
-        return Ok(Suite {
-            imports,
-            before: String::new(),
-            directory: None,
-            groups: vec![examples],
-            is_one_program: true,
-        });
+    Ok((name.strip_prefix("./").unwrap_or(&name).to_owned(), text))
+}
+
+/// The examples of a page about a library; nothing for any other Markdown file.
+fn of_library_page(options: &Options, path: &Path) -> Result<Option<Suite>, Failure> {
+    let (name, text) = markdown(path)?;
+    let Some(page) = Page::read(&name, &text) else {
+        return Ok(None);
     };
     let found = find::find(options, std::slice::from_ref(&page.name))?;
     let Some(Found::Document(document)) = found.first() else {
@@ -223,7 +227,76 @@ fn of_markdown(options: &Options, path: &Path) -> Result<Suite, Failure> {
     let line = |group: &Vec<Example>| group.first().map_or(0, |example| example.line);
     suite.groups.sort_by_key(line);
     suite.groups.insert(0, page.examples);
-    Ok(suite)
+    Ok(Some(suite))
+}
+
+/// Tests a Markdown file that is not about a library. Its blocks are one program, or one for each section of the second
+/// level if it says so. The program runs behind the files, commands and sessions, which have a directory of their own.
+fn test_page(options: &Options, path: &Path) -> Result<(usize, usize), Failure> {
+    let (name, text) = markdown(path)?;
+    if text.contains(NOT_RUN) {
+        return Ok((0, 0));
+    }
+    let directory = match console::has_pieces(&text) {
+        true => {
+            let made = console::Scratch::new();
+            Some(made.map_err(|error| Failure::of_file("make a directory for", path, &error))?)
+        }
+        false => None,
+    };
+    let (mut count, mut wrong) = (0, 0);
+    for part in programs_of(&text) {
+        if let Some(directory) = &directory {
+            let (run, failed) = console::check(&name, &part, directory);
+            count += run;
+            wrong += failed;
+        }
+        let examples = canny_documentation::markdown_examples(&name, &part);
+        // A program without imports has the names of the prompt.
+        let imports = match examples.iter().any(is_import) {
+            true => Vec::new(),
+            false => vec!["(canny base)".to_owned()],
+        };
+        let suite = Suite {
+            imports,
+            before: String::new(),
+            directory: None,
+            working: directory.as_ref().map(|directory| directory.path.clone()),
+            groups: vec![examples],
+            is_one_program: true,
+        };
+        if suite.groups[0].iter().any(|one| one.expectation.is_some()) {
+            let (run, failed) = run_suite(options, &suite);
+            count += run;
+            wrong += failed;
+        }
+    }
+    Ok((count, wrong))
+}
+
+/// What a page says if its examples are for readers only.
+const NOT_RUN: &str = "<!-- the examples are not run -->";
+/// What a page says if each of its sections is a program.
+const SECTIONS: &str = "<!-- each section is a program -->";
+
+/// The parts of a page that are one program, each with empty lines in place of the others so that lines keep their numbers.
+fn programs_of(text: &str) -> Vec<String> {
+    if !text.contains(SECTIONS) {
+        return vec![text.to_owned()];
+    }
+    let mut parts = vec![String::new()];
+    let mut is_fenced = false;
+    for (index, line) in text.lines().enumerate() {
+        is_fenced ^= line.starts_with("```");
+        if !is_fenced && line.starts_with("## ") {
+            parts.push("\n".repeat(index));
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push_str(line);
+            part.push('\n');
+        }
+    }
+    parts
 }
 
 /// Runs the examples of a suite and tells what is wrong. Gives how many there are, and how many are wrong.
@@ -281,9 +354,10 @@ pub(super) fn indented(text: &str) -> String {
 
 fn difference(expected: &Expectation, result: &str) -> Option<String> {
     let (is_value, text) = (result.starts_with('V'), result.get(1..).unwrap_or_default());
+    let is_like = |expected: &String| console::agree(&[text], std::slice::from_ref(expected));
     match expected {
-        Expectation::Value(value) if is_value && value == text => None,
-        Expectation::Error(message) if !is_value && message == text => None,
+        Expectation::Value(value) if is_value && is_like(value) => None,
+        Expectation::Error(message) if !is_value && is_like(message) => None,
         Expectation::Value(value) if is_value => {
             Some(format!("the example gives {text}, not {value}"))
         }
@@ -298,10 +372,12 @@ fn difference(expected: &Expectation, result: &str) -> Option<String> {
         )),
         Expectation::Prints(expected) => {
             // A line end is one character here.
-            let printed = text.replace('\u{2}', "\n");
+            let printed = text.replace(LINE_END, "\n");
             let printed = printed.trim_end_matches('\n');
+            let lines: Vec<&str> = printed.lines().collect();
+            let wanted: Vec<&str> = expected.trim_end_matches('\n').lines().collect();
             match result.starts_with('P') {
-                true if printed == expected.trim_end_matches('\n') => None,
+                true if console::agree(&lines, &wanted) => None,
                 true => Some(format!(
                     "the example prints\n{}\nnot\n{}",
                     indented(printed),
@@ -379,6 +455,11 @@ fn program(suite: &Suite, groups: &[usize]) -> String {
     for group in groups {
         if !suite.is_one_program {
             text.push_str("(%doc-let ()\n");
+            // What other texts have printed is theirs.
+            let _ = writeln!(
+                text,
+                "(%doc-define %doc-start (%doc-display \"{MARK}text\\n\"))"
+            );
         }
         for (number, example) in suite.groups[*group].iter().enumerate() {
             let form = &example.form;
@@ -420,19 +501,34 @@ fn is_import(example: &Example) -> bool {
 fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, bool) {
     let failed = |message: String| (Results::new(), message, false);
     let program = program(suite, groups);
-    let Ok(executable) = std::env::current_exe() else {
+    let Ok(executable) = crate::executable::own_file() else {
         return failed("canny does not find itself".to_owned());
     };
     let mut command = Command::new(executable);
     command.arg("--no-warnings");
-    for directory in &options.first_directories {
-        command.arg("-I").arg(directory);
-    }
-    for directory in suite.directory.iter().chain(&options.last_directories) {
-        command.arg("-A").arg(directory);
+    match &suite.working {
+        // The page's own files come first, and then what is found from here.
+        Some(working) => {
+            command.current_dir(working);
+            for directory in crate::session::directories(options, None) {
+                let directory = std::path::absolute(&directory).unwrap_or(directory);
+                command.arg("-A").arg(directory);
+            }
+        }
+        None => {
+            for directory in &options.first_directories {
+                command.arg("-I").arg(directory);
+            }
+            for directory in suite.directory.iter().chain(&options.last_directories) {
+                command.arg("-A").arg(directory);
+            }
+        }
     }
     for feature in &options.features {
         command.arg("-D").arg(feature);
+    }
+    for name in &options.replaced {
+        command.arg("--replace").arg(name.to_string());
     }
     if !options.uses_project {
         command.arg("--no-project");
@@ -459,23 +555,39 @@ fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, 
     if !in_time {
         errors.push_str(&format!("it takes more than {SECONDS_MAX} seconds\n"));
     }
+    let (results, ended) = results_in(&output);
+    (results, errors, ended)
+}
+
+/// The results in the output of a program, and whether it reached its end. What forms without an expectation have printed
+/// belongs to the next example of their text that says what is printed.
+fn results_in(output: &str) -> (Results, bool) {
     let mut results = Results::new();
     let mut ended = false;
+    let mut printed = String::new();
     for line in output.lines() {
-        let Some((_, line)) = line.split_once(MARK) else {
+        let Some((before, line)) = line.split_once(MARK) else {
+            printed.push_str(line);
+            printed.push(LINE_END);
             continue;
         };
+        printed.push_str(before);
+        let printed = std::mem::take(&mut printed);
         ended |= line == "end";
         let mut words = line.splitn(3, ' ');
         let place = (words.next(), words.next());
         if let (Some(group), Some(number)) = place
             && let (Ok(group), Ok(number)) = (group.parse(), number.parse())
         {
-            let text = words.next().unwrap_or_default();
-            results.insert((group, number), text.trim_end().to_owned());
+            let text = words.next().unwrap_or_default().trim_end();
+            let text = match text.strip_prefix('P') {
+                Some(text) => format!("P{printed}{text}"),
+                None => text.to_owned(),
+            };
+            results.insert((group, number), text);
         }
     }
-    (results, errors, ended)
+    (results, ended)
 }
 
 /// Reads a stream to its end while others are at work.

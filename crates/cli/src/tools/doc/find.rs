@@ -1,5 +1,6 @@
 //! From operands to documents.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;
 
 use super::Failure;
+use super::search::{self, Matches};
 use crate::options::Options;
 use crate::tools::files;
 
@@ -19,11 +21,13 @@ use crate::tools::files;
 pub enum Found {
     /// A library or a program.
     Document(Arc<Document>),
-    /// A name of standard libraries, with those that export it.
+    /// A name, with the libraries that export it.
     Name {
         entry: Box<Entry>,
         libraries: Vec<String>,
     },
+    /// What words that are no name are about.
+    Matches(Matches),
 }
 
 /// An extractor that knows the standard libraries and finds those of the user.
@@ -38,50 +42,185 @@ pub fn extractor(options: &Options) -> Extractor {
     extractor
 }
 
-/// What the operands mean.
+/// What the operands mean; something that is not there is a failure.
 pub fn find(options: &Options, operands: &[String]) -> Result<Vec<Found>, Failure> {
-    let mut extractor = extractor(options);
-    // Words of one library's name.
-    let are_words = operands.len() > 1 && !operands.iter().any(|word| is_path(word));
-    if are_words {
-        let words: Vec<&str> = operands.iter().map(String::as_str).collect();
-        let name = LibraryName::from_words(&words);
-        if let Some(document) = extractor.library(&name) {
-            return Ok(vec![Found::Document(document)]);
-        }
+    let mut finder = Finder::new(options);
+    let (found, missing) = finder.find(operands)?;
+    match missing.first() {
+        Some(operand) => Err(unknown(operand)),
+        None => Ok(found),
     }
-    let mut found = Vec::new();
-    for operand in operands {
-        found.extend(find_one(&mut extractor, operand)?);
+}
+
+/// What the operands mean. Words that mean nothing are searched for: together, if all of them are such.
+pub fn find_or_search(options: &Options, operands: &[String]) -> Result<Vec<Found>, Failure> {
+    let mut finder = Finder::new(options);
+    let (mut found, missing) = finder.find(operands)?;
+    if let Some(path) = missing.iter().find(|word| is_written_path(word)) {
+        return Err(unknown(path));
+    }
+    let mut documents: Vec<Arc<Document>> = public_libraries().cloned().collect();
+    documents.extend(finder.own().iter().cloned());
+    let searches: Vec<&[&str]> = match found.is_empty() && !missing.is_empty() {
+        true => vec![&missing[..]],
+        false => missing.chunks(1).collect(),
+    };
+    for words in searches {
+        let matches = search::search(&documents, words);
+        found.push(Found::Matches(matches.ok_or_else(|| unknown(words[0]))?));
     }
     Ok(found)
 }
 
-fn is_path(operand: &str) -> bool {
-    operand.starts_with('(') || Path::new(operand).exists()
-}
-
-fn find_one(extractor: &mut Extractor, operand: &str) -> Result<Vec<Found>, Failure> {
-    if operand.starts_with('(') {
-        let document = library(extractor, operand)?;
-        return Ok(vec![Found::Document(document)]);
-    }
-    let path = Path::new(operand);
-    if path.exists() {
-        let documents = documents_of(extractor, path)?;
-        return Ok(documents.into_iter().map(Found::Document).collect());
-    }
-    if let Some(found) = name(operand) {
-        return Ok(vec![found]);
-    }
+/// A word that is no file, no library and no name.
+fn unknown(operand: &str) -> Failure {
     let names = public_libraries().flat_map(|it| it.entries.iter().map(|one| Name::new(&one.name)));
     let hint = match similar_name(Name::new(operand), names) {
         Some(similar) => format!("; did you mean '{similar}'?"),
         None => String::new(),
     };
-    Err(Failure::no_input(format!(
-        "there is no file '{operand}', and no standard library exports that name{hint}"
-    )))
+    Failure::no_input(format!(
+        "there is no file '{operand}', and no library exports that name{hint}"
+    ))
+}
+
+/// Whether an operand can only be a path: it has a separator, or ends as a source file does.
+fn is_written_path(operand: &str) -> bool {
+    let path = Path::new(operand);
+    let is_dots = operand == "." || operand == "..";
+    is_dots
+        || operand.contains(std::path::is_separator)
+        || path.extension().is_some_and(files::is_source)
+}
+
+/// Finds what operands mean.
+struct Finder<'o> {
+    options: &'o Options,
+    extractor: Extractor,
+    /// The libraries of the user's own that were read.
+    own: Option<Vec<Arc<Document>>>,
+}
+
+impl Finder<'_> {
+    fn new(options: &Options) -> Finder<'_> {
+        Finder {
+            options,
+            extractor: extractor(options),
+            own: None,
+        }
+    }
+
+    /// What the operands mean, and those that mean nothing.
+    fn find<'w>(&mut self, operands: &'w [String]) -> Result<(Vec<Found>, Vec<&'w str>), Failure> {
+        let are_words = operands.len() > 1
+            && !operands
+                .iter()
+                .any(|word| word.starts_with('(') || is_written_path(word));
+        if are_words && let Some(document) = self.library_of_words(operands) {
+            return Ok((vec![Found::Document(document)], Vec::new()));
+        }
+        let (mut all, mut missing) = (Vec::new(), Vec::new());
+        for operand in operands {
+            let found = self.find_one(operand)?;
+            if found.is_empty() {
+                missing.push(operand.as_str());
+            }
+            all.extend(found);
+        }
+        Ok((all, missing))
+    }
+
+    /// A library whose name consists of these words.
+    fn library_of_words(&mut self, words: &[String]) -> Option<Arc<Document>> {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        self.extractor.library(&LibraryName::from_words(&words))
+    }
+
+    /// A library in parentheses; a path; or a word: a library, with a name if it is that too, or else a file or a directory
+    /// with sources in it, or else a name.
+    fn find_one(&mut self, operand: &str) -> Result<Vec<Found>, Failure> {
+        if operand.starts_with('(') {
+            let document = library(&mut self.extractor, operand)?;
+            return Ok(vec![Found::Document(document)]);
+        }
+        let path = Path::new(operand);
+        if is_written_path(operand) && path.exists() {
+            let documents = documents_of(&mut self.extractor, path)?;
+            return Ok(documents.into_iter().map(Found::Document).collect());
+        }
+        if let Some(document) = self.library_of_words(&[operand.to_owned()]) {
+            let mut found = vec![Found::Document(document)];
+            found.extend(self.names(operand));
+            return Ok(found);
+        }
+        if !path.exists() {
+            return Ok(self.names(operand));
+        }
+        match documents_of(&mut self.extractor, path) {
+            Ok(documents) => Ok(documents.into_iter().map(Found::Document).collect()),
+            // A directory without sources need not be meant.
+            Err(failure) => match self.names(operand) {
+                names if names.is_empty() => Err(failure),
+                names => Ok(names),
+            },
+        }
+    }
+
+    /// A name: what the standard libraries say, and each library of the user's own that defines it.
+    fn names(&mut self, name: &str) -> Vec<Found> {
+        let mut found: Vec<Found> = standard_name(name).into_iter().collect();
+        for document in self.own() {
+            let entry = document.entry(name);
+            if let Some(entry) = entry.filter(|entry| entry.origin.is_none()) {
+                found.push(Found::Name {
+                    entry: Box::new(entry.clone()),
+                    libraries: vec![document.name.clone()],
+                });
+            }
+        }
+        found
+    }
+
+    /// The libraries of the project that one stands in and those below the directories of options; without a project, those
+    /// that are in the current directory itself.
+    fn own(&mut self) -> &[Arc<Document>] {
+        if self.own.is_none() {
+            let own = self.read_own();
+            self.own = Some(own);
+        }
+        self.own.as_deref().unwrap_or_default()
+    }
+
+    fn read_own(&mut self) -> Vec<Arc<Document>> {
+        let project = crate::project::own_directories(self.options);
+        let options = self.options;
+        let given = options
+            .first_directories
+            .iter()
+            .chain(&options.last_directories);
+        let mut paths = Vec::new();
+        for directory in project.iter().flatten().chain(given) {
+            // What cannot be read has nothing to say.
+            let _ = files::collect_ending(directory, &["sld"], &mut paths);
+        }
+        if project.is_none() {
+            let here = std::fs::read_dir(".").into_iter().flatten().flatten();
+            let here = here.map(|entry| PathBuf::from(entry.file_name()));
+            paths.extend(here.filter(|path| path.extension().is_some_and(|it| it == "sld")));
+        }
+        let mut seen = HashSet::new();
+        paths.sort();
+        let mut documents = Vec::new();
+        for path in paths {
+            if path.is_file()
+                && seen.insert(std::fs::canonicalize(&path).unwrap_or(path.clone()))
+                && let Ok(found) = documents_of_file(&mut self.extractor, &path)
+            {
+                documents.extend(found.into_iter().filter(|document| document.is_library));
+            }
+        }
+        documents
+    }
 }
 
 /// The library that is written so.
@@ -147,7 +286,7 @@ pub fn public_libraries() -> impl Iterator<Item = &'static Arc<Document>> {
 }
 
 /// A name of the standard libraries: what the first one says that says something.
-fn name(text: &str) -> Option<Found> {
+fn standard_name(text: &str) -> Option<Found> {
     let mut best: Option<&Entry> = None;
     let mut libraries = Vec::new();
     for document in public_libraries() {

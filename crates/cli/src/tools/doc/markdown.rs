@@ -7,6 +7,7 @@ use canny_documentation::{Document, Entry, Kind, Signature};
 
 use super::Failure;
 use super::find::public_libraries;
+use super::search::Matches;
 
 /// The standard libraries with a line about each.
 pub fn list_of_libraries() -> String {
@@ -66,6 +67,33 @@ pub fn entry_page(entry: &Entry, libraries: &[String]) -> String {
     text
 }
 
+/// What a search has found.
+pub fn matches(matches: &Matches) -> String {
+    let mut text = format!(
+        "# {}\n\nNo library exports such a name. What is about it:\n\n",
+        matches.words
+    );
+    for one in &matches.shown {
+        let _ = write!(text, "- {}", code(&one.usage));
+        if let Some(library) = &one.library {
+            let _ = write!(text, " of `{library}`");
+        }
+        let summary = one_line(&one.summary);
+        if !summary.is_empty() {
+            let _ = write!(text, ": {summary}");
+        }
+        text.push('\n');
+    }
+    if matches.others > 0 {
+        let _ = write!(
+            text,
+            "\nThere are {} more; another word says more exactly what is meant.\n",
+            matches.others
+        );
+    }
+    text
+}
+
 /// How a name is used, and the text about it.
 pub fn entry_text(entry: &Entry) -> String {
     let mut text = String::new();
@@ -98,27 +126,56 @@ pub fn full_page(document: &Document) -> String {
         }
         let mut rest = entries.as_slice();
         while let Some(entry) = rest.first() {
-            // Neighbours that a text is about together stay together.
+            // Names of one heading stay together.
             let same = rest
                 .iter()
-                .take_while(|other| {
-                    other.name == entry.name
-                        || !entry.text.is_empty()
-                            && !entry.section.is_empty()
-                            && other.text == entry.text
-                })
+                .take_while(|other| other.name == entry.name || in_one_group(entry, other))
                 .count();
-            let heads: Vec<String> = rest[..same].iter().flat_map(|entry| heads(entry)).collect();
-            let _ = write!(text, "\n### {}\n\n", heads.join(", "));
-            let place = place_text(entry);
-            if place != "procedure" {
-                let _ = writeln!(text, "*{place}*\n");
-            }
-            if !entry.text.is_empty() {
-                let _ = writeln!(text, "{}", entry.text);
-            }
+            text.push_str(&section_of(&rest[..same]));
             rest = &rest[same..];
         }
+    }
+    text
+}
+
+/// Whether two entries of a section stand below the same heading of its page.
+fn in_one_group(left: &Entry, right: &Entry) -> bool {
+    match (&left.group, &right.group) {
+        (Some(left), Some(right)) => left.line == right.line,
+        _ => false,
+    }
+}
+
+/// A heading with the uses of some names, and the text about them.
+fn section_of(entries: &[&Entry]) -> String {
+    let heads: Vec<String> = entries.iter().flat_map(|entry| heads(entry)).collect();
+    let mut text = format!("\n### {}\n\n", heads.join(", "));
+    let [first, others @ ..] = entries else {
+        return text;
+    };
+    let place = place_text(first);
+    if place != "procedure" && others.iter().all(|other| place_text(other) == place) {
+        let _ = writeln!(text, "*{place}*\n");
+    }
+    match &first.group {
+        Some(group) if !others.is_empty() => {
+            for entry in entries {
+                let own = entry.group.as_ref().map_or("", |group| &group.own);
+                let _ = writeln!(
+                    text,
+                    "- {}: {}",
+                    code(&entry.name),
+                    own.replace('\n', "\n  ")
+                );
+            }
+            if !group.shared.is_empty() {
+                let _ = writeln!(text, "\n{}", group.shared);
+            }
+        }
+        _ if !first.text.is_empty() => {
+            let _ = writeln!(text, "{}", first.text);
+        }
+        _ => {}
     }
     text
 }

@@ -1,12 +1,13 @@
 //! `canny doc`: documentation of libraries, files and names.
 //!
-//! `find` turns operands into documents, `terminal` shows Markdown in a terminal, `markdown` makes pages of documents,
+//! `find` turns operands into documents, `search` looks for words in all of them, `terminal` shows Markdown in a terminal, `markdown` makes pages of documents,
 //! `site` makes HTML of them, `examples` runs what is in them.
 
 mod console;
 mod examples;
 mod find;
 mod markdown;
+mod search;
 mod site;
 mod terminal;
 
@@ -23,8 +24,8 @@ use crate::options::Options;
 
 pub const TOOL: Tool = Tool {
     name: "doc",
-    operands: "[OPTION…] [LIBRARY|NAME|FILE|DIRECTORY]…",
-    summary: "Shows documentation of libraries, names and source files, or tests its examples",
+    operands: "[OPTION…] [LIBRARY|NAME|FILE|DIRECTORY|WORD]…",
+    summary: "Shows documentation of libraries, names and source files, searches it, or tests its examples",
     options: &joined::<{ 3 + LIBRARY_OPTIONS.len() }>(
         &[
             (
@@ -40,8 +41,9 @@ pub const TOOL: Tool = Tool {
         LIBRARY_OPTIONS,
     ),
     details: "Without operands it lists the standard libraries. A library is '(scheme base)' or its words,\n\
-              scheme base. --test and --html take the current directory then. Exit code 1: an example does not\n\
-              give what it says; 66: there is no such library, name or file.",
+              scheme base. Words that are no library, file or name are searched for. --test and --html take the\n\
+              current directory without operands. Exit code 1: an example does not give what it says; 66: there\n\
+              is no such library, name or file, and a search finds nothing.",
     run,
 };
 
@@ -72,6 +74,7 @@ fn run(mut parser: Parser) -> Result<u8, String> {
             Arg::Short('D') => options
                 .features
                 .push(parser.value().map_err(text_of)?.string().map_err(text_of)?),
+            Arg::Long("replace") => options.take_replaced(&mut parser)?,
             Arg::Long("no-project") => options.uses_project = false,
             Arg::Value(operand) => operands.push(operand.string().map_err(text_of)?),
             other => return Err(other.unexpected().to_string()),
@@ -116,8 +119,9 @@ fn show(options: &Options, operands: &[String]) -> Result<u8, Failure> {
     if operands.is_empty() {
         pages.push(markdown::list_of_libraries());
     }
-    for found in find::find(options, operands)? {
+    for found in find::find_or_search(options, operands)? {
         pages.push(match found {
+            find::Found::Matches(matches) => markdown::matches(&matches),
             find::Found::Document(document) => markdown::overview(&document),
             find::Found::Name { entry, libraries } => markdown::entry_page(&entry, &libraries),
         });
@@ -140,6 +144,37 @@ pub fn description(library: &str, name: &str, width: usize) -> Option<String> {
         line => format!("  {line}\n"),
     });
     Some(indented.collect())
+}
+
+/// How a name that a standard library exports is used, and the first sentence about it, as plain text on one line.
+pub fn summary(library: &str, name: &str) -> Option<(String, String)> {
+    let entry = canny_reference::document(library)?.entry(name)?;
+    let usage = entry.signatures.first().map(|first| first.text.clone());
+    let sentence = plain_line(entry.summary());
+    (!sentence.is_empty()).then(|| (usage.unwrap_or_default(), sentence))
+}
+
+/// The first sentence about a standard library, as plain text on one line.
+pub fn summary_of_library(library: &str) -> Option<String> {
+    let document = canny_reference::document(library)?;
+    let sentence = plain_line(document.summary());
+    (!sentence.is_empty()).then_some(sentence)
+}
+
+/// What the documentation says about a standard library, with a line for each name.
+pub fn overview_of_library(library: &str, width: usize) -> Option<String> {
+    let document = canny_reference::document(library)?;
+    let text = markdown::overview(document);
+    Some(terminal::render(&text, width.clamp(20, 100), false))
+}
+
+/// More columns than a sentence has.
+const LINE_COLUMNS: usize = 10_000;
+
+/// Markdown as plain text on one line.
+fn plain_line(markdown: &str) -> String {
+    let text = terminal::render(markdown, LINE_COLUMNS, false);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Prints Markdown, on a terminal page by page if it is longer than the window.

@@ -140,6 +140,7 @@ fn parse(mut parser: Parser) -> Result<Wishes, String> {
             Arg::Short(option @ ('A' | 'I' | 'D')) => {
                 wishes.options.take_library_option(option, &mut parser)?;
             }
+            Arg::Long("replace") => wishes.options.take_replaced(&mut parser)?,
             Arg::Long("no-project") => wishes.options.uses_project = false,
             Arg::Long("filter") => {
                 let text = parser.value().and_then(ValueExt::string).map_err(text_of)?;
@@ -205,22 +206,7 @@ fn parse(mut parser: Parser) -> Result<Wishes, String> {
 
 impl Wishes {
     fn setting(&self, directory: PathBuf) -> Setting {
-        let mut options: Vec<OsString> = Vec::new();
-        let directories = [
-            ("-I", &self.options.first_directories),
-            ("-A", &self.options.last_directories),
-        ];
-        for (option, directories) in directories {
-            for one in directories {
-                options.extend([option.into(), one.clone().into_os_string()]);
-            }
-        }
-        for feature in &self.options.features {
-            options.extend(["-D".into(), feature.into()]);
-        }
-        if !self.options.uses_project {
-            options.push("--no-project".into());
-        }
+        let mut options = self.options.library_words();
         if let Some(limit) = &self.heap_limit {
             options.extend(["--heap-limit".into(), limit.clone()]);
         }

@@ -204,7 +204,7 @@ fn start_process(
     setting: &Setting,
 ) -> std::io::Result<(Child, std::io::PipeReader)> {
     let (reader, writer) = std::io::pipe()?;
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(crate::executable::own_file()?);
     command
         .args(&setting.options)
         .arg("--")

@@ -56,7 +56,7 @@ impl Connection {
             inner.expects_continue = false;
             inner.output.extend_from_slice(CONTINUE);
             if matches!(self.send(&mut inner), Sent::Failed) {
-                self.note_gone(&mut inner);
+                self.note_short(&mut inner);
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
@@ -65,7 +65,7 @@ impl Connection {
             Err(error) if would_block(error) => {
                 inner.awaits_since.get_or_insert_with(clock);
             }
-            Err(_) if inner.fault.is_none() => self.note_gone(&mut inner),
+            Err(_) if inner.fault.is_none() => self.note_short(&mut inner),
             _ => inner.awaits_since = None,
         }
         let count = answer?;
@@ -76,6 +76,13 @@ impl Connection {
             return Err(io::Error::other(Fault::BodyLength.text()));
         }
         Ok(count)
+    }
+
+    /// Nothing more of the body comes. A client that has ended only its own direction still learns why it gets no other answer.
+    fn note_short(&self, inner: &mut Inner) {
+        self.note_gone(inner);
+        inner.fault = Some(Fault::BodyEnd);
+        inner.keeps_alive = false;
     }
 
     /// Reads what comes, of another protocol.

@@ -1,7 +1,7 @@
 //! Bodies of streams, piece by piece, as devices of handles. What the other side may send is what was read here.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -70,6 +70,7 @@ impl super::exchange::Exchange {
                 Poll::Pending => return Err(io::ErrorKind::WouldBlock.into()),
                 Poll::Ready(Some(Ok(bytes))) => self.unread = bytes,
                 Poll::Ready(Some(Err(error))) => {
+                    self.fault.get_or_insert(Fault::BodyEnd);
                     return Err(io::Error::new(io::ErrorKind::ConnectionReset, error));
                 }
                 Poll::Ready(None) => {
@@ -141,7 +142,8 @@ impl super::exchange::Exchange {
 
 /// One direction of a stream.
 struct Body {
-    connection: Arc<Connection>,
+    /// It does not keep the connection, whose descriptor is closed with it.
+    connection: Weak<Connection>,
     serial: u32,
     /// What is given when there is something to read or room to write, and how often it was before the last attempt.
     awaited: Option<(Arc<Notice>, Seen)>,
@@ -149,16 +151,17 @@ struct Body {
 
 impl Body {
     /// The connection, before an attempt whose failure is waited for.
-    fn begin(&mut self) -> io::Result<(&Http2, &Connection, u32)> {
-        let http2 = self.connection.http2();
-        let http2 = http2.ok_or_else(|| over("connection"))?;
+    fn begin(&mut self) -> io::Result<(Arc<Connection>, u32)> {
+        let connection = self.connection.upgrade();
+        let connection = connection.ok_or_else(|| over("connection"))?;
+        let http2 = connection.http2().ok_or_else(|| over("connection"))?;
         let known = self.awaited.take().map(|(notice, _)| notice);
         let notice = known.or_else(|| http2.notice(self.serial));
         self.awaited = notice.map(|notice| {
             let seen = notice.look();
             (notice, seen)
         });
-        Ok((http2, &self.connection, self.serial))
+        Ok((connection, self.serial))
     }
 
     fn waits_for(&self) -> Option<Awaited> {
@@ -171,8 +174,9 @@ struct Reader(Body);
 
 impl ByteDevice for Reader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let (http2, connection, serial) = self.0.begin()?;
-        http2.read(connection, serial, buffer)
+        let (connection, serial) = self.0.begin()?;
+        let http2 = connection.http2().ok_or_else(|| over("connection"))?;
+        http2.read(&connection, serial, buffer)
     }
 
     fn waits_for(&self) -> Option<Awaited> {
@@ -184,8 +188,9 @@ struct Writer(Body);
 
 impl ByteDevice for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (http2, connection, serial) = self.0.begin()?;
-        http2.write(connection, serial, &bytes[..bytes.len().min(WRITE_MAX)])
+        let (connection, serial) = self.0.begin()?;
+        let http2 = connection.http2().ok_or_else(|| over("connection"))?;
+        http2.write(&connection, serial, &bytes[..bytes.len().min(WRITE_MAX)])
     }
 
     fn waits_for(&self) -> Option<Awaited> {
@@ -193,16 +198,16 @@ impl ByteDevice for Writer {
     }
 }
 
-fn body(connection: Arc<Connection>, serial: u32) -> Body {
+fn body(connection: &Arc<Connection>, serial: u32) -> Body {
     Body {
-        connection,
+        connection: Arc::downgrade(connection),
         serial,
         awaited: None,
     }
 }
 
 pub(in crate::server) fn reader(
-    connection: Arc<Connection>,
+    connection: &Arc<Connection>,
     serial: u32,
     patience: Duration,
 ) -> Arc<Handle> {
@@ -213,7 +218,7 @@ pub(in crate::server) fn reader(
 }
 
 pub(in crate::server) fn writer(
-    connection: Arc<Connection>,
+    connection: &Arc<Connection>,
     serial: u32,
     patience: Duration,
 ) -> Arc<Handle> {

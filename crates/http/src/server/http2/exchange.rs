@@ -177,6 +177,11 @@ impl Exchange {
         self.discard()
     }
 
+    /// Bytes of a whole response that wait for the client's windows.
+    pub(super) fn unsent(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Throws away what still comes of the request, up to a limit: many clients take a stream that is reset for failed, though
     /// they have the whole response. One that waits to be told to send the body is told so by that.
     pub(super) fn discard(&mut self) -> Progress {

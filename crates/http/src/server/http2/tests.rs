@@ -11,6 +11,7 @@ use crate::response::{push_length, push_status};
 use crate::server::tests::{Bench, bench, usual};
 
 mod notes;
+mod unsent;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -649,6 +650,9 @@ fn a_body_of_another_length_than_said_is_none() {
             outcome = body.read(&mut buffer, Wait::NonBlocking);
         }
         assert!(outcome.is_err(), "{outcome:?}");
+        // That is the client's fault, and nobody's failure here.
+        let fault = bench.server.fault(request.id, request.serial);
+        assert_eq!(fault, Some(400));
     }
 }
 

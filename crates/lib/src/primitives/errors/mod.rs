@@ -3,6 +3,9 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
+use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::library::similar_name;
 use canny_syntax::messages::code_of_raised;
 use canny_syntax::name::Name;
@@ -14,6 +17,7 @@ use canny_vm::{Exit, FrameDescription, Position, PrimitiveFunction, Raise, Threa
 
 use crate::arguments::{Call, implementations};
 use crate::host::{BlamedProcedure, Host, Uncaught, evaluation};
+use crate::primitives::host_objects::number_of_value;
 use crate::printer::{Style, brief_text_of};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -35,6 +39,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%note-task!" => note_task;
     "%frames-of" => frames_of;
     "%uncaught" => uncaught;
+    "%report-raised" => report_raised;
+    "%backtrace" => backtrace;
 };
 
 /// Bytes of the text of an irritant that a report shows.
@@ -284,6 +290,18 @@ fn origins_of(object: Value) -> Vec<String> {
     texts.filter_map(string_text).collect()
 }
 
+/// The syntax errors that a condition is about.
+fn syntax_errors_of(thread: &Thread, object: Value) -> Arc<Vec<Diagnostic>> {
+    const LOOKED_AT_MAX: usize = 1000;
+    let list = object
+        .as_kind(Kind::Condition)
+        .map_or(Value::NIL, |condition| condition.field(field::ORIGIN));
+    let numbers = elements(list, LOOKED_AT_MAX).into_iter();
+    let mut numbers = numbers.filter_map(number_of_value);
+    let errors = numbers.find_map(|number| Host::of(thread).syntax_errors.find(number));
+    errors.unwrap_or_default()
+}
+
 /// Longest text of a value in a backtrace.
 const VALUE_BYTES_MAX: usize = 60;
 
@@ -295,6 +313,60 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Host::of(thread).report(&report);
     crate::failure::keep(thread, &report, object);
     Err(thread.leave(Exit::Uncaught))
+}
+
+/// `%report-raised`: an object that is about to be handled, and a sentence about that or #f. It is shown with the frames.
+fn report_raised(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let mut report = report_of(thread, call.at(0));
+    report.frames = frames_with_values(thread);
+    report.notes.extend(string_text(call.at(1)));
+    Host::of(thread).report(&report);
+    Ok(Value::UNSPECIFIED)
+}
+
+/// `%backtrace`: of each frame outside the standard library, newest first, the name, the place and the values of variables.
+fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let frames = frames_with_values(thread);
+    let mut rows = Vec::new();
+    for frame in &frames {
+        if !frame.is_library {
+            let name = match frame.name.as_deref() {
+                _ if frame.is_program => "the program",
+                Some(name) => name,
+                None => "an anonymous procedure",
+            };
+            rows.push((name.to_owned(), frame.position.as_ref(), &frame.values[..]));
+        }
+        for caller in frame.tail_callers.iter().filter(|one| !one.is_library) {
+            let perhaps = if caller.is_certain { "" } else { "perhaps " };
+            let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
+            let text = format!("{perhaps}by a tail call in {name}");
+            rows.push((text, caller.position.as_ref(), &[]));
+        }
+    }
+    let mut list = Value::NIL;
+    for (name, position, values) in rows.into_iter().rev() {
+        let mut variables = Value::NIL;
+        for (name, value) in values.iter().rev() {
+            let value = thread.string(value);
+            let name = thread.string(name);
+            let pair = thread.cons(name, value);
+            variables = thread.cons(pair, variables);
+        }
+        let mut place = Value::FALSE;
+        if let Some(position) = position {
+            place = thread.cons(Value::fixnum(i64::from(position.column)), Value::NIL);
+            place = thread.cons(Value::fixnum(i64::from(position.line)), place);
+            let file = thread.string(&position.file);
+            place = thread.cons(file, place);
+        }
+        let mut row = thread.cons(variables, Value::NIL);
+        row = thread.cons(place, row);
+        let name = thread.string(&name);
+        row = thread.cons(name, row);
+        list = thread.cons(row, list);
+    }
+    Ok(list)
 }
 
 /// `%report-failure`: what a task raised, which goes on.
@@ -319,6 +391,7 @@ fn report_of(thread: &mut Thread, object: Value) -> Uncaught {
         procedure: procedure_of(thread, object),
         similar_name,
         notes: note.into_iter().chain(origins_of(object)).collect(),
+        syntax_errors: syntax_errors_of(thread, object),
         frames: Vec::new(),
         is_continuable: false,
     }

@@ -26,6 +26,8 @@ pub(super) fn statistics(thread: &mut Thread, call: Call) -> Result<Value, Raise
         ("accept-failures", statistics.accept_failures),
         ("bytes-in", statistics.bytes_in),
         ("bytes-out", statistics.bytes_out),
+        ("unsent-bytes", statistics.unsent as u64),
+        ("shed", statistics.shed),
     ];
     Ok(numbers_by_name(thread, &rows))
 }

@@ -158,8 +158,17 @@ pub(super) struct Writer {
     prefixes_made: usize,
     declares_all: bool,
     seen: Vec<Value>,
+    /// What the attributes of the element say about its header.
+    refresh: Refresh,
     /// Steps to where the writer is, and how often each name was met at each depth; when a refusal has to be placed.
     steps: Option<Vec<Step>>,
+}
+
+/// Whether an element is the header `refresh`, and its value leads to a program that nobody has marked.
+#[derive(Clone, Copy, Default)]
+struct Refresh {
+    is_named: bool,
+    leads_to_program: bool,
 }
 
 #[derive(Default)]
@@ -183,6 +192,7 @@ impl Writer {
             prefixes_made: 0,
             declares_all: false,
             seen: Vec::new(),
+            refresh: Refresh::default(),
             steps: places.then(|| vec![Step::default()]),
         }
     }

@@ -34,6 +34,7 @@ pub(crate) fn failed(
             ConditionKind::File
         }
         IoError::TimedOut(_) => ConditionKind::Timeout,
+        IoError::MemoryUsedUp(_) => ConditionKind::Memory,
         IoError::Closed(_) => {
             let message = match error.operation() {
                 Some(operation) if operation.is_of_sockets() => "the socket is closed",

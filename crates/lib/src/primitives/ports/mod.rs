@@ -175,6 +175,10 @@ fn run<P: Lender, R>(
     if let Some(mut port) = port.try_lock() {
         match operation(&mut port, Wait::NonBlocking) {
             Err(IoError::WouldBlock) => {}
+            Err(IoError::MemoryUsedUp(_)) => {
+                drop(port);
+                free_memory_of_ports(thread);
+            }
             outcome => {
                 port.release_to(thread.loan_flag());
                 return outcome;
@@ -182,6 +186,14 @@ fn run<P: Lender, R>(
         }
     }
     run_blocking(thread, port, operation)
+}
+
+/// Ports that nobody can reach any more may hold what is wanted.
+#[cold]
+#[inline(never)]
+fn free_memory_of_ports(thread: &mut Thread) {
+    thread.collect_garbage(true);
+    crate::host::sweep_dead(thread);
 }
 
 #[cold]
@@ -293,7 +305,7 @@ fn at_once<P: Lender>(
 ) -> Option<Result<(), IoError>> {
     let mut port = port.try_lock()?;
     match operation(&mut port, Wait::NonBlocking) {
-        Err(IoError::WouldBlock) => None,
+        Err(IoError::WouldBlock | IoError::MemoryUsedUp(_)) => None,
         outcome => {
             port.release_to(thread.loan_flag());
             Some(outcome)

@@ -53,15 +53,38 @@ pub fn open_standard_ports(thread: &mut Thread) -> Result<(), Raise> {
     Ok(())
 }
 
-/// Whether what was written to standard output so far ends with a line end, or nothing was written.
-pub fn output_is_at_line_start() -> bool {
-    standard_outputs().output.lock().column() == 0
+/// One of the standard outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandardOutput {
+    /// Standard output.
+    Output,
+    /// Standard error.
+    Error,
 }
 
-/// Says that the host wrote whole lines to standard output past the port.
-pub fn begin_line_of_output() {
-    let _ = standard_outputs().output.lock().fresh_line(Wait::Blocking);
+impl StandardOutput {
+    fn port(self) -> &'static SharedPort<TextOutput> {
+        match self {
+            StandardOutput::Output => &standard_outputs().output,
+            StandardOutput::Error => &standard_outputs().error,
+        }
+    }
+}
+
+/// Whether what was written to a standard output so far ends with a line end, or nothing was written.
+pub fn is_at_line_start(output: StandardOutput) -> bool {
+    output.port().lock().column() == 0
+}
+
+/// Ends the line that was begun on a standard output, and writes out what it holds.
+pub fn end_line(output: StandardOutput) {
+    let _ = output.port().lock().fresh_line(Wait::Blocking);
     let _ = flush_all(Wait::Blocking);
+}
+
+/// Says that the line which was begun on a standard output was ended by other ways than the port.
+pub fn note_line_start(output: StandardOutput) {
+    output.port().lock().note_line_start();
 }
 
 /// Writes out what standard output holds, before somebody else writes there.

@@ -117,3 +117,15 @@ fn flonums_that_nobody_computes_with_stay_words() {
     let results = |op: &Op| matches!(op, Op::FloatResult(..));
     assert_eq!((count(&graph, results), guards(&graph)), (0, 1), "{graph}");
 }
+
+#[test]
+fn a_result_that_only_answered_a_question_is_still_checked() {
+    // Nothing names the flonum once `(if (f …) …)` is answered by its type.
+    let code = recursive(|code| {
+        code.branch(Opcode::JumpFalse, 1, 0, 7).immediate(0, 5);
+    });
+    let graph = graph_without_copies(&world_of(&code), &code, true);
+    let branches = |block: &crate::graph::Block| matches!(block.terminator, Terminator::Branch { .. });
+    assert!(!graph.blocks.iter().any(branches), "{graph}");
+    assert_eq!(guards(&graph), 1, "{graph}");
+}

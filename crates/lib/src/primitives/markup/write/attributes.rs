@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 
 use canny_formats::markup::escape::{Dialect, NoForm, Place};
-use canny_formats::markup::names::{Value as Taken, is_program};
+use canny_formats::markup::names::{Value as Taken, is_program, refreshes_to_program};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
-use super::{FEW_ATTRIBUTES, Head, LIST_MAX, Name, Refusal, Writer, refuse};
+use super::{FEW_ATTRIBUTES, Head, LIST_MAX, Name, Refresh, Refusal, Writer, refuse};
+
+const PROGRAM_IN_URL: &str = "a URL that is a program has to be marked by *trusted*";
 
 impl Writer {
     pub(super) fn attributes(&mut self, list: Value) -> Result<(), Refusal> {
@@ -15,6 +17,7 @@ impl Writer {
         let mut seen = std::mem::take(&mut self.seen);
         seen.clear();
         let mut many: HashSet<u64> = HashSet::new();
+        self.refresh = Refresh::default();
         while let Some(pair) = rest.as_pair() {
             rest = pair.cdr();
             let attribute = pair.car();
@@ -47,6 +50,9 @@ impl Writer {
             }
             seen.push(name.symbol);
             self.attribute(name, entry.cdr(), attribute)?;
+            if self.refresh.is_named && self.refresh.leads_to_program {
+                return refuse(PROGRAM_IN_URL, attribute);
+            }
         }
         self.seen = seen;
         match rest.is_nil() {
@@ -102,9 +108,12 @@ impl Writer {
         if !rest.is_nil() {
             return refuse("an attribute is (name value)", attribute);
         }
-        if !is_trusted {
+        if name.taken == Taken::Header {
+            let value = self.output[value_start..].trim_ascii();
+            self.refresh.is_named = value.eq_ignore_ascii_case(b"refresh");
+        } else if !is_trusted {
             match name.taken {
-                Taken::Text => {}
+                Taken::Text | Taken::Header => {}
                 Taken::Code => {
                     if self.dialect == Dialect::Html {
                         return refuse(
@@ -115,11 +124,12 @@ impl Writer {
                 }
                 Taken::Url => {
                     if is_program(&self.output[value_start..]) {
-                        return refuse(
-                            "a URL that is a program has to be marked by *trusted*",
-                            attribute,
-                        );
+                        return refuse(PROGRAM_IN_URL, attribute);
                     }
+                }
+                Taken::HeaderValue => {
+                    let value = &self.output[value_start..];
+                    self.refresh.leads_to_program = refreshes_to_program(value);
                 }
             }
         }

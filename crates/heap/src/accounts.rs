@@ -1,0 +1,399 @@
+//! Whose memory it is: *accounts*, which tasks and requests have, and who is told when there is too much of it.
+//!
+//! A block belongs to the account of the mutator that opened it, a block of copies to the account of the object that was the
+//! first not to fit the one before. So the blocks of an account are a sample of its objects that survived, one for each 32 KB, and
+//! counting them costs nothing while there is room.
+//!
+//! At the limit those are *told* whose accounts have grown the most of late: an account has *heat*, what it has grown by from one
+//! full collection to the next, of which a part is forgotten at each, the larger the more all accounts have grown. So memory that
+//! was there before others came is not held against anybody. An account that has a limit of its own is told when its blocks are above that after a full collection.
+//!
+//! | state | changed by | under |
+//! |---|---|---|
+//! | known accounts, told ones, those that are ending | collections, mutators | the heap's lock |
+//! | `any_told`, `any_ending`, `any_limited`: whether there are any | the same | the same; read without it |
+//! | a mutator's account | its thread | read by collections while it is stopped |
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use crate::block::{BLOCK_BYTES, Block, Space, state};
+use crate::heap::{Heap, HeapState};
+use crate::mutator::Mutator;
+use crate::safepoint::Status;
+
+/// The number of an account. It is used again after four billion others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Account(pub u32);
+
+impl Account {
+    /// The program itself, as far as nobody has another account. It is told only if it runs.
+    pub const PROGRAM: Account = Account(0);
+    /// Work that must be done whatever the others have used: it is never told.
+    pub const EXEMPT: Account = Account(u32::MAX);
+}
+
+/// What is known of an account, in blocks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// In use after the last full collection.
+    used: usize,
+    /// What it has grown by in the last full collections.
+    heat: usize,
+    /// The limit of its own.
+    limit: Option<usize>,
+    /// In use when it was told, or `NOT_COUNTED` if it came to know that since the last full collection; `None` if it was not told
+    /// since there was room.
+    told: Option<usize>,
+}
+
+/// More blocks than there are.
+const NOT_COUNTED: usize = usize::MAX;
+
+/// The accounts of a heap.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts {
+    entries: HashMap<Account, Entry>,
+    /// Those who do not know yet that they are told.
+    told: Vec<Account>,
+    /// Those who were told and are still there: what they have used comes back when they end.
+    ending: Vec<Account>,
+    /// How many accounts have a limit of their own.
+    limited: usize,
+}
+
+impl Accounts {
+    fn tell(&mut self, account: Account) {
+        if !self.told.contains(&account) {
+            self.told.push(account);
+        }
+        if !self.ending.contains(&account) {
+            self.ending.push(account);
+        }
+        let entry = self.entries.entry(account).or_default();
+        entry.told = Some(entry.used);
+    }
+
+    /// Whether an account is told that it uses too much.
+    pub(crate) fn is_told(&self, account: Account) -> bool {
+        self.told.contains(&account)
+    }
+
+    /// Whether it was told, and there is no room since.
+    pub(crate) fn was_told(&self, account: Account) -> bool {
+        let entry = self.entries.get(&account);
+        entry.is_some_and(|entry| entry.told.is_some()) || self.is_told(account)
+    }
+
+    /// Blocks that have been there for long, whoever has them.
+    pub(crate) fn cold(&self) -> usize {
+        let entries = self.entries.values();
+        entries.map(|entry| entry.used - entry.heat).sum()
+    }
+
+    pub(crate) fn limit_of(&self, account: Account) -> Option<usize> {
+        if self.limited == 0 {
+            return None;
+        }
+        self.entries.get(&account)?.limit
+    }
+
+    /// Whether memory is to come back from somebody who was told.
+    pub(crate) fn is_any_ending(&self) -> bool {
+        !self.ending.is_empty()
+    }
+
+    /// Whether those who have not used so much do well to let others run first, who were told and are to end.
+    pub(crate) fn gives_way(&self, account: Account, least: usize) -> bool {
+        let entry = self.entries.get(&account);
+        !self.is_told(account) && entry.is_some_and(|entry| entry.heat >= least)
+    }
+
+    fn close(&mut self, account: Account) {
+        self.told.retain(|told| *told != account);
+        self.ending.retain(|ending| *ending != account);
+        if let Some(entry) = self.entries.get_mut(&account)
+            && entry.limit.take().is_some()
+        {
+            self.limited -= 1;
+        }
+    }
+}
+
+/// Counts the blocks of every account.
+fn count(space: &Space, frontier: u32) -> HashMap<Account, usize> {
+    let mut used = HashMap::new();
+    let mut run = (Account::PROGRAM, 0);
+    for number in 0..frontier {
+        let block = Block(number);
+        let content = space.state(block) & state::CONTENT;
+        let blocks = match content {
+            state::FREE | state::TAIL => continue,
+            _ if space.state(block) & state::LARGE != 0 => space.info(block).span as usize,
+            _ => 1,
+        };
+        let account = space.info(block).account;
+        if account != run.0 {
+            *used.entry(run.0).or_insert(0) += run.1;
+            run = (account, 0);
+        }
+        run.1 += blocks;
+    }
+    *used.entry(run.0).or_insert(0) += run.1;
+    used
+}
+
+/// After a minor collection: a full one comes next if an account seems to be above its own limit.
+pub(crate) fn look_at_limits(heap: &Heap, state: &mut HeapState) {
+    if state.accounts.limited == 0 {
+        return;
+    }
+    let used = count(&heap.space, state.pool.frontier());
+    let is_above = |(account, entry): (&Account, &Entry)| {
+        entry.limit.is_some_and(|limit| {
+            let now = used.get(account).copied().unwrap_or(0);
+            now > limit && now >= entry.used + limit.div_ceil(4)
+        })
+    };
+    if state.accounts.entries.iter().any(is_above) {
+        state.full_next = true;
+    }
+}
+
+/// After a full collection: the accounts as they are now, and who is above a limit of its own. Where there is room again,
+/// nobody counts as told any more.
+pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
+    let used = count(&heap.space, state.pool.frontier());
+    let accounts = &mut state.accounts;
+    for account in used.keys() {
+        accounts.entries.entry(*account).or_default();
+    }
+    let now_of = |account: &Account| used.get(account).copied().unwrap_or(0);
+    let growth_of =
+        |(account, entry): (&Account, &Entry)| now_of(account).saturating_sub(entry.used);
+    let growth_of_all: usize = accounts.entries.iter().map(growth_of).sum();
+    let kept = heap.limit_blocks - growth_of_all.min(heap.limit_blocks);
+    let mut above = Vec::new();
+    for (account, entry) in &mut accounts.entries {
+        let now = now_of(account);
+        let growth = growth_of((account, entry));
+        entry.heat = (entry.heat * kept / heap.limit_blocks + growth).min(now);
+        entry.used = now;
+        if entry.told == Some(NOT_COUNTED) {
+            entry.told = Some(now);
+        }
+        match entry.limit {
+            Some(limit) if now > limit => {
+                if entry
+                    .told
+                    .is_none_or(|then| now >= then.saturating_add(limit.div_ceil(8)))
+                {
+                    above.push(*account);
+                }
+            }
+            _ if is_roomy => entry.told = None,
+            _ => {}
+        }
+    }
+    for account in above {
+        accounts.tell(account);
+    }
+    let Accounts {
+        entries,
+        told,
+        ending,
+        ..
+    } = accounts;
+    entries.retain(|_, entry| entry.used > 0 || entry.limit.is_some());
+    told.retain(|account| entries.contains_key(account));
+    ending.retain(|account| !is_roomy && entries.contains_key(account));
+}
+
+/// Where the limit is nearly reached: tells the hottest accounts, so many that `wanted` blocks are to be had, of those who
+/// were told before or now. With `again` those do not count, and are told again if they have grown by so many blocks since. If
+/// nobody is hot, the account of the mutator that collects is told.
+pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<usize>) {
+    let program_runs = state.mutators.iter().any(|entry| {
+        // SAFETY: the mutators are stopped, and their areas outlive their entries.
+        let account = unsafe { entry.local.as_ref() }.account;
+        account == Account::PROGRAM
+            && (entry.status != Status::InNative || entry.id == state.collector)
+    });
+    let collector = state.collector;
+    // SAFETY: as above.
+    let collecting = unsafe { state.entry(collector).local.as_ref() }.account;
+    let accounts = &mut state.accounts;
+    let mut found = 0;
+    let mut hot = Vec::new();
+    for (account, entry) in &accounts.entries {
+        let is_new = match (entry.told, again) {
+            (None, _) => true,
+            (Some(_), None) => {
+                found += entry.used;
+                false
+            }
+            // Unless it has not come to a safepoint; it may be waiting for something.
+            (Some(then), Some(more)) => {
+                entry.used >= then.saturating_add(more) && !accounts.is_told(*account)
+            }
+        };
+        if is_new
+            && entry.heat > 0
+            && *account != Account::EXEMPT
+            && (*account != Account::PROGRAM || program_runs)
+        {
+            hot.push((entry.heat, *account, entry.used));
+        }
+    }
+    hot.sort_unstable_by_key(|(heat, account, _)| (std::cmp::Reverse(*heat), *account));
+    let hottest = hot.first().map_or(0, |(heat, ..)| *heat);
+    for (heat, account, used) in hot {
+        // What is much smaller than the hottest is somebody else's share.
+        if found >= wanted || 4 * heat < hottest {
+            break;
+        }
+        found += used;
+        accounts.tell(account);
+    }
+    if found == 0 && accounts.told.is_empty() && collecting != Account::EXEMPT {
+        accounts.tell(collecting);
+    }
+}
+
+/// Asks the mutators whose accounts are told to come to a safepoint.
+pub(crate) fn ask_told(heap: &Heap, state: &HeapState) {
+    let any = !state.accounts.told.is_empty();
+    heap.any_told.store(any, Ordering::Relaxed);
+    let any_ending = state.accounts.is_any_ending();
+    heap.any_ending.store(any_ending, Ordering::Relaxed);
+    for entry in &state.mutators {
+        // SAFETY: the mutators are stopped, and their areas outlive their entries.
+        if any
+            && state
+                .accounts
+                .is_told(unsafe { entry.local.as_ref() }.account)
+        {
+            entry.request.request();
+        }
+    }
+}
+
+impl Heap {
+    /// An account that nobody has, maybe with a limit of its own, which collections look at.
+    pub fn new_account(&self, limit_bytes: Option<usize>) -> Account {
+        let number = self.next_account.fetch_add(1, Ordering::Relaxed);
+        // Two numbers mean something else.
+        let account = Account(number % (u32::MAX - 1) + 1);
+        if let Some(bytes) = limit_bytes {
+            let mut state = self.lock();
+            let limit = bytes.div_ceil(BLOCK_BYTES).max(1);
+            let entry = state.accounts.entries.entry(account).or_default();
+            if entry.limit.replace(limit).is_none() {
+                state.accounts.limited += 1;
+                self.any_limited.store(true, Ordering::Relaxed);
+            }
+        }
+        account
+    }
+
+    /// An account is of no use any more: nobody is told of it, and its limit goes. Unless `with_limit`, one that has a limit stays,
+    /// since others share it.
+    pub fn close_account(&self, account: Account, with_limit: bool) {
+        let is_of_interest = self.any_ending.load(Ordering::Relaxed)
+            || self.any_told.load(Ordering::Relaxed)
+            || self.any_limited.load(Ordering::Relaxed);
+        if !is_of_interest {
+            return;
+        }
+        let mut state = self.lock();
+        if !with_limit && state.accounts.limit_of(account).is_some() {
+            return;
+        }
+        let was_ending = state.accounts.is_any_ending();
+        state.accounts.close(account);
+        if was_ending && !state.accounts.is_any_ending() {
+            state.full_next = true;
+        }
+        let any = state.accounts.limited > 0;
+        self.any_limited.store(any, Ordering::Relaxed);
+        let any = !state.accounts.told.is_empty();
+        self.any_told.store(any, Ordering::Relaxed);
+        let any = state.accounts.is_any_ending();
+        self.any_ending.store(any, Ordering::Relaxed);
+    }
+
+    /// Whether somebody was told that the memory is used up and has not come to know it.
+    pub fn is_any_told(&self) -> bool {
+        self.any_told.load(Ordering::Relaxed)
+    }
+
+    /// The account for work that somebody with this account begins: the same one if it has a limit of its own, else a new one.
+    pub fn child_account(&self, parent: Account) -> Account {
+        if self.any_limited.load(Ordering::Relaxed) && self.own_limit_bytes(parent).is_some() {
+            parent
+        } else {
+            self.new_account(None)
+        }
+    }
+
+    /// The limit of an account's own.
+    pub fn own_limit_bytes(&self, account: Account) -> Option<usize> {
+        let limit = self.lock().accounts.limit_of(account)?;
+        Some(limit * BLOCK_BYTES)
+    }
+
+    /// Whether what has been there for long takes most of the heap, so that new work had better wait. Full collections say so.
+    pub fn is_short(&self) -> bool {
+        self.short.load(Ordering::Relaxed)
+    }
+}
+
+impl Mutator {
+    /// The account to which goes what this mutator allocates.
+    pub fn account(&mut self) -> Account {
+        self.local().account
+    }
+
+    /// Changes it; whether that account uses too much and was not told yet.
+    pub fn set_account(&mut self, account: Account) -> bool {
+        self.local().account = account;
+        let heap = self.heap();
+        heap.any_told.load(Ordering::Relaxed) && heap.lock().accounts.is_told(account)
+    }
+
+    /// Whether this mutator's account uses too much: true once for each time that it is told. The mutator is asked to come
+    /// to a safepoint when that becomes true; the machine then raises a condition, whose handler runs on the reserve.
+    pub fn take_exhausted(&mut self) -> bool {
+        if !self.is_exhausted() {
+            return false;
+        }
+        let account = self.account();
+        let heap = self.heap();
+        let accounts = &mut heap.lock().accounts;
+        let before = accounts.told.len();
+        accounts.told.retain(|other| *other != account);
+        if let Some(entry) = accounts.entries.get_mut(&account) {
+            entry.told = Some(NOT_COUNTED);
+        }
+        let any = !accounts.told.is_empty();
+        heap.any_told.store(any, Ordering::Relaxed);
+        accounts.told.len() < before
+    }
+
+    /// The same without taking note of it.
+    pub fn is_exhausted(&mut self) -> bool {
+        let account = self.account();
+        let heap = self.heap();
+        heap.any_told.load(Ordering::Relaxed) && heap.lock().accounts.is_told(account)
+    }
+
+    /// Whether so many blocks more are above the limit of this mutator's account.
+    pub(crate) fn is_above_own_limit(&mut self, state: &HeapState, blocks: usize) -> bool {
+        let account = self.account();
+        let accounts = &state.accounts;
+        accounts.limit_of(account).is_some_and(|limit| {
+            let used = accounts.entries.get(&account).map_or(0, |entry| entry.used);
+            used + blocks > limit
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Accounts: who is told at the limit, and limits of their own.
+
+use canny_value::Value;
+
+use super::{checked, list, scrub_stack};
+use crate::{Account, Handle, Heap, HeapConfig, Mutator};
+
+fn small() -> HeapConfig {
+    HeapConfig {
+        limit: Some(32 << 20),
+        verify: false,
+        nursery_bytes: 1 << 20,
+        ..checked()
+    }
+}
+
+/// Pairs of a megabyte.
+const MEGABYTE: i64 = 65_536;
+
+#[inline(never)]
+fn kept(mutator: &mut Mutator, pairs: i64) -> Handle {
+    let list = list(mutator, pairs);
+    mutator.handle(list)
+}
+
+/// Makes a list for an account until somebody is told; whether that is this account.
+#[inline(never)]
+fn grow(mutator: &mut Mutator, account: Account) -> bool {
+    mutator.set_account(account);
+    let mut list = Value::NIL;
+    for n in 0..100 * MEGABYTE {
+        list = mutator.pair(Value::fixnum(n), list);
+        if mutator.heap().is_any_told() {
+            return mutator.take_exhausted();
+        }
+    }
+    panic!("nobody was told");
+}
+
+#[test]
+fn who_grows_is_told_and_not_who_has_much() {
+    let heap = Heap::new(small()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let (old, greedy) = (heap.new_account(None), heap.new_account(None));
+    assert_ne!(old, greedy);
+    mutator.set_account(old);
+    let table = kept(&mut mutator, 16 * MEGABYTE);
+    // What others have had since makes it old.
+    for _ in 0..6 {
+        let other = heap.new_account(None);
+        mutator.set_account(other);
+        drop(kept(&mut mutator, 8 * MEGABYTE));
+        mutator.collect(true);
+        scrub_stack();
+        mutator.collect(true);
+    }
+    for _ in 0..3 {
+        assert!(grow(&mut mutator, greedy));
+        assert!(!mutator.set_account(old), "the other account was told");
+        heap.close_account(greedy, true);
+        scrub_stack();
+        mutator.collect(true);
+    }
+    assert_eq!(super::length(table.get()), 16 * MEGABYTE);
+}
+
+#[test]
+fn who_shares_the_blame_is_told_and_who_has_little_is_not() {
+    let heap = Heap::new(small()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let little = heap.new_account(None);
+    mutator.set_account(little);
+    let _a = kept(&mut mutator, MEGABYTE);
+    let large: Vec<Account> = (0..4).map(|_| heap.new_account(None)).collect();
+    let mut handles = Vec::new();
+    'full: loop {
+        for account in &large {
+            mutator.set_account(*account);
+            handles.push(kept(&mut mutator, MEGABYTE / 4));
+            if heap.is_any_told() {
+                break 'full;
+            }
+        }
+    }
+    let told = large
+        .iter()
+        .filter(|account| mutator.set_account(**account));
+    let told = told.count();
+    assert!((1..=4).contains(&told), "{told} were told");
+    assert!(!mutator.set_account(little));
+    assert!(!mutator.set_account(Account::EXEMPT));
+}
+
+#[test]
+fn nobody_is_told_who_is_exempt() {
+    let heap = Heap::new(small()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    mutator.set_account(Account::EXEMPT);
+    let list = list(&mut mutator, 40 * MEGABYTE);
+    assert!(!mutator.take_exhausted() && !heap.is_any_told());
+    assert_eq!(super::length(list), 40 * MEGABYTE);
+}
+
+#[test]
+fn an_account_has_a_limit_of_its_own() {
+    let heap = Heap::new(small()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let limited = heap.new_account(Some(4 << 20));
+    assert_eq!(heap.own_limit_bytes(limited), Some(4 << 20));
+    // What dies does not count.
+    mutator.set_account(limited);
+    for _ in 0..50 {
+        scrub_stack();
+        list(&mut mutator, MEGABYTE);
+        assert!(!mutator.take_exhausted());
+    }
+    assert!(grow(&mut mutator, limited));
+    assert!(heap.statistics().bytes_in_use_max < 20 << 20);
+    // Others may have more.
+    let other = heap.new_account(None);
+    mutator.set_account(other);
+    let _kept = kept(&mut mutator, 10 * MEGABYTE);
+    assert!(!mutator.take_exhausted());
+    heap.close_account(limited, true);
+    assert_eq!(heap.own_limit_bytes(limited), None);
+}
