@@ -324,7 +324,7 @@ impl Bench<'_> {
             findings.programs += programs.len() as u64;
             findings.summary()
         };
-        if self.campaign.verbose && number % 20 == 19 {
+        if self.campaign.verbose && number % 5 == 4 {
             eprintln!("{summary}");
         }
         Ok(())
