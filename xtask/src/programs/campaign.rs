@@ -7,21 +7,29 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::batch::{Order, differing, file, lines_by_tag};
-use super::flips::{Program, program};
+use super::batch::{Order, differing, file};
+use super::flips::{Pace, Program, program};
 use super::reduce::reduce;
 use crate::differential::{Mode, difference};
 use crate::process::{Outcome, Run};
 use crate::workspace;
 
+/// Where the specializer's log goes in modes whose logs are read.
+const LOG: &str = "specializer.log";
+
 /// How long making a program smaller may take.
 const REDUCTION_MAX: Duration = Duration::from_secs(40);
+
+/// Programs of a batch that did not end that are tried alone.
+const SUSPECTS_MAX: usize = 4;
 
 /// A mode in which programs of this family run.
 struct FlipMode {
     mode: Mode,
-    /// Every so many batches; those that cost most come more rarely.
-    every: u64,
+    /// Of which programs.
+    pace: Pace,
+    /// Every so many batches of them, beginning with this one. What sleeps has its turn when programs run part by part.
+    turn: (u64, u64),
     /// Nobody waits for the compiler: the program sleeps so many milliseconds after each part.
     pause: Option<&'static str>,
 }
@@ -32,62 +40,96 @@ const INTERPRETER: Mode = Mode {
     environment: &[("CANNY_JIT", "0")],
 };
 
-const fn waiting(
+const fn mode(
     name: &'static str,
-    every: u64,
-    stress: Option<u64>,
     environment: &'static [(&'static str, &'static str)],
+    pace: Pace,
+    turn: (u64, u64),
 ) -> FlipMode {
     FlipMode {
-        mode: Mode { name, stress, environment },
-        every,
+        mode: Mode {
+            name,
+            stress: None,
+            environment,
+        },
+        pace,
+        turn,
         pause: None,
     }
 }
 
+/// In this mode each graph is checked, and the specializer's log may tell of no internal error: what fails to compile
+/// runs in the interpreter, which no output shows.
+const VERIFIED: &str = "blocking-verified";
+const VERIFIED_EAGER: &str = "eager-verified";
+
 const MODES: &[FlipMode] = &[
-    waiting("blocking", 1, None, &[("CANNY_SPESH_BLOCKING", "1")]),
-    waiting(
+    mode(
+        "blocking",
+        &[("CANNY_SPESH_BLOCKING", "1")],
+        Pace::Hot,
+        (1, 0),
+    ),
+    mode(
         "blocking-exits",
-        1,
-        None,
         &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_SPESH_STRESS", "20")],
+        Pace::Hot,
+        (2, 0),
     ),
-    waiting(
+    FlipMode {
+        mode: Mode {
+            name: "blocking-collections",
+            stress: Some(499),
+            environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_GC_POISON", "1")],
+        },
+        pace: Pace::Hot,
+        turn: (4, 1),
+        pause: None,
+    },
+    mode(
+        VERIFIED,
+        &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_SPESH_VERIFY", "1")],
+        Pace::Hot,
+        (8, 5),
+    ),
+    FlipMode {
+        pause: Some("25"),
+        ..mode("default", &[], Pace::Hot, (4, 3))
+    },
+    mode(
         "eager",
-        1,
-        None,
         &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_BLOCKING", "1")],
+        Pace::Eager,
+        (2, 0),
     ),
-    waiting(
+    mode(
         "eager-exits",
-        1,
-        None,
         &[
             ("CANNY_SPESH_EAGER", "1"),
             ("CANNY_SPESH_BLOCKING", "1"),
             ("CANNY_SPESH_STRESS", "7"),
         ],
+        Pace::Eager,
+        (2, 1),
     ),
-    waiting(
-        "blocking-collections",
-        4,
-        Some(499),
-        &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_GC_POISON", "1")],
+    mode(
+        VERIFIED_EAGER,
+        &[
+            ("CANNY_SPESH_EAGER", "1"),
+            ("CANNY_SPESH_BLOCKING", "1"),
+            ("CANNY_SPESH_VERIFY", "1"),
+        ],
+        Pace::Eager,
+        (8, 6),
     ),
     FlipMode {
-        mode: Mode { name: "default", stress: None, environment: &[] },
-        every: 2,
-        pause: Some("25"),
-    },
-    FlipMode {
-        mode: Mode {
-            name: "eager-background",
-            stress: None,
-            environment: &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_STRESS", "7")],
-        },
-        every: 2,
         pause: Some("10"),
+        ..mode(
+            "eager-background",
+            &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_STRESS", "7")],
+            Pace::Eager,
+            (4, 0),
+        )
     },
 ];
 
@@ -141,7 +183,10 @@ impl Campaign {
         for name in &self.modes {
             if !MODES.iter().any(|mode| mode.mode.name == name) {
                 let known: Vec<&str> = MODES.iter().map(|mode| mode.mode.name).collect();
-                return Err(format!("there is no mode `{name}`; there are {}", known.join(", ")));
+                return Err(format!(
+                    "there is no mode `{name}`; there are {}",
+                    known.join(", ")
+                ));
             }
         }
         let scratch = workspace::scratch_directory("flips")?;
@@ -184,9 +229,9 @@ impl Campaign {
     }
 
     fn modes(&self) -> impl Iterator<Item = &'static FlipMode> {
-        MODES
-            .iter()
-            .filter(|mode| self.modes.is_empty() || self.modes.iter().any(|name| name == mode.mode.name))
+        MODES.iter().filter(|mode| {
+            self.modes.is_empty() || self.modes.iter().any(|name| name == mode.mode.name)
+        })
     }
 }
 
@@ -233,31 +278,43 @@ impl Bench<'_> {
 
     /// Runs the programs of a batch in all modes.
     fn batch(&self, number: u64) -> Result<(), String> {
-        std::fs::create_dir_all(&self.place).map_err(|e| format!("{}: {e}", self.place.display()))?;
-        let Campaign { seed, first, batch, cases, .. } = *self.campaign;
+        std::fs::create_dir_all(&self.place)
+            .map_err(|e| format!("{}: {e}", self.place.display()))?;
+        let Campaign {
+            seed,
+            first,
+            batch,
+            cases,
+            ..
+        } = *self.campaign;
         let numbers = first + number * batch..first + ((number + 1) * batch).min(cases);
         let programs: Vec<Program> = numbers.map(|case| program(seed, case)).collect();
-        if self.campaign.verbose {
-            eprintln!("batch {number}, programs from {}", first + number * batch);
-        }
-        let order = match number % 2 {
-            0 => Order::ByPart,
-            _ => Order::InTurn,
+        let pace = Pace::of(first + number * batch);
+        // Paces alternate from batch to batch: this counts those of one pace.
+        let turn = number / 2;
+        let order = match turn % 8 {
+            1 | 2 | 6 => Order::InTurn,
+            _ => Order::ByPart,
         };
         let text = file(programs.iter(), order);
-        let plain = self.run_text(&text, &INTERPRETER, None, Duration::from_secs(120))?;
+        let plain = self.run_text(&text, &INTERPRETER, None, Duration::from_secs(60))?;
         if plain.timed_out || plain.code != Some(0) {
             self.broken(&programs, &plain)?;
             return Ok(());
         }
         for mode in self.campaign.modes() {
-            // What sleeps sleeps after each part of each program.
-            let order_fits = mode.pause.is_none() || order == Order::ByPart;
-            if number % mode.every != 0 || !order_fits {
+            let (every, from) = mode.turn;
+            if mode.pace != pace || turn % every != from {
                 continue;
             }
-            let other = self.run_text(&text, &mode.mode, mode.pause, limit(plain.wall, programs.len()))?;
+            let other = self.run_text(
+                &text,
+                &mode.mode,
+                mode.pause,
+                limit(plain.wall, programs.len()),
+            )?;
             self.count(mode, programs.len() as u64);
+            self.look_for_internal_errors(mode, &programs, &text)?;
             if difference(&plain, &other).is_some() {
                 self.single_out(mode, &programs, order, &plain, &other)?;
             }
@@ -267,9 +324,31 @@ impl Bench<'_> {
             findings.programs += programs.len() as u64;
             findings.summary()
         };
-        if self.campaign.verbose && number % 20 == 0 {
+        if self.campaign.verbose && number % 5 == 4 {
             eprintln!("{summary}");
         }
+        Ok(())
+    }
+
+    /// Whether the specializer's log of the last run tells of a plan that failed.
+    fn look_for_internal_errors(
+        &self,
+        mode: &FlipMode,
+        programs: &[Program],
+        text: &str,
+    ) -> Result<(), String> {
+        let path = self.place.join(LOG);
+        if !path.exists() {
+            return Ok(());
+        }
+        let log = workspace::read(&path)?;
+        std::fs::remove_file(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let Some(line) = log.lines().find(|line| line.contains("internal error")) else {
+            return Ok(());
+        };
+        let tag = programs.first().map_or(0, |program| program.tag);
+        let kept = self.keep(tag, mode.mode.name, text)?;
+        self.found(format!("{}: {line}", kept.display()));
         Ok(())
     }
 
@@ -289,7 +368,12 @@ impl Bench<'_> {
             let alone = self.run_text(&text, &INTERPRETER, None, Duration::from_secs(20))?;
             if alone.timed_out || alone.code != Some(0) {
                 let path = self.keep(program.tag, "interpreter", &text)?;
-                self.found(format!("{}: {}; {}", path.display(), alone.ending(), alone.complaint()));
+                self.found(format!(
+                    "{}: {}; {}",
+                    path.display(),
+                    alone.ending(),
+                    alone.complaint()
+                ));
                 return Ok(());
             }
         }
@@ -317,36 +401,27 @@ impl Bench<'_> {
         other: &Outcome,
     ) -> Result<(), String> {
         let ended = !other.timed_out && other.code == Some(0);
-        let mut tags = differing(&plain.output_text(), &other.output_text());
-        if !ended {
-            // Where the output ends is where it hangs or crashed, most of the time.
-            let shown = lines_by_tag(&other.output_text()).keys().copied().collect::<Vec<u64>>();
-            tags.retain(|tag| shown.contains(tag) || programs.iter().find(|p| !shown.contains(&p.tag)).is_some_and(|p| p.tag == *tag));
-            tags.truncate(4);
-        }
-        let mut suspects: Vec<&Program> =
-            programs.iter().filter(|program| tags.contains(&program.tag)).collect();
-        if !ended {
-            let mut alone = Vec::new();
-            for suspect in suspects {
-                let text = file(std::iter::once(suspect), order);
-                if alone.is_empty() && self.pair(mode, &text, 1)?.difference().is_some() {
-                    alone.push(suspect);
-                }
-            }
-            suspects = alone;
-        }
+        let suspects = match ended {
+            true => suspects(programs, plain, other),
+            false => self.first_to_fail(mode, suspects(programs, plain, other), order)?,
+        };
         if suspects.is_empty() {
-            suspects = self.company(mode, programs.iter().collect(), order, |pair| pair.difference().is_some())?;
-            return self.report(mode, &suspects, order);
+            let all = programs.iter().collect();
+            let needed = self.company(mode, all, order, |pair| pair.difference().is_some())?;
+            return self.report(mode, &needed, order);
         }
         for suspect in suspects {
             if self.reported.borrow().contains(&suspect.tag) {
-                self.findings().differences.push(format!("{} in mode {}", suspect.tag, mode.mode.name));
+                self.findings()
+                    .differences
+                    .push(format!("{} in mode {}", suspect.tag, mode.mode.name));
                 continue;
             }
             let alone = vec![suspect];
-            let differs = self.pair(mode, &file(alone.iter().copied(), order), 1)?.difference().is_some();
+            let differs = self
+                .pair(mode, &file(alone.iter().copied(), order), 1)?
+                .difference()
+                .is_some();
             if differs {
                 self.report(mode, &alone, order)?;
                 continue;
@@ -357,6 +432,22 @@ impl Bench<'_> {
             self.report(mode, &needed, order)?;
         }
         Ok(())
+    }
+
+    /// Of a batch that hung or crashed, the first program that does so alone. It is among those whose lines are missing.
+    fn first_to_fail<'p>(
+        &self,
+        mode: &FlipMode,
+        suspects: Vec<&'p Program>,
+        order: Order,
+    ) -> Result<Vec<&'p Program>, String> {
+        for suspect in suspects.into_iter().take(SUSPECTS_MAX) {
+            let text = file(std::iter::once(suspect), order);
+            if self.pair(mode, &text, 1)?.difference().is_some() {
+                return Ok(vec![suspect]);
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// The fewest programs together of which something still holds.
@@ -394,13 +485,19 @@ impl Bench<'_> {
         let pair = self.pair(mode, &text, programs.len())?;
         let Some(what) = pair.difference() else {
             let path = self.keep(tag, mode.mode.name, &text)?;
-            self.found(format!("{}: differed in mode {}, but not each time", path.display(), mode.mode.name));
+            self.found(format!(
+                "{}: differed in mode {}, but not each time",
+                path.display(),
+                mode.mode.name
+            ));
             return Ok(());
         };
         let mut notes = what;
         let may_reduce = self
             .reductions
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+                left.checked_sub(1)
+            })
             .is_ok();
         if may_reduce && mode.pause.is_none() {
             let hangs = pair.hangs();
@@ -409,27 +506,43 @@ impl Bench<'_> {
             let end = Instant::now() + REDUCTION_MAX;
             text = reduce(&text, 2000, |text| {
                 Instant::now() < end
-                    && self.pair_within(mode, text, limit, limit).is_ok_and(|pair| {
-                        pair.difference().is_some() && pair.hangs() == hangs
-                    })
+                    && self
+                        .pair_within(mode, text, limit, limit)
+                        .is_ok_and(|pair| pair.difference().is_some() && pair.hangs() == hangs)
             });
             let pair = self.pair(mode, &text, 1)?;
             notes = pair.difference().unwrap_or(notes);
             notes.push_str(if hangs { " (hangs)" } else { "" });
             let _ = write!(notes, "; cured without: {}", self.cures(mode, &text)?);
         }
-        let environment: Vec<String> =
-            mode.mode.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let environment: Vec<String> = mode
+            .mode
+            .environment
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         let header = format!(";; {}: {notes}\n", environment.join(" "));
         let path = self.keep(tag, mode.mode.name, &format!("{header}{text}"))?;
-        self.found(format!("{} in mode {}: {notes}", path.display(), mode.mode.name));
+        self.found(format!(
+            "{} in mode {}: {notes}",
+            path.display(),
+            mode.mode.name
+        ));
         Ok(())
     }
 
     /// The passes without which a program behaves.
     fn cures(&self, mode: &FlipMode, text: &str) -> Result<String, String> {
         let passes = [
-            "inline", "number", "cold", "sink", "hoist", "boxes", "entries", "polymorphic", "floats",
+            "inline",
+            "number",
+            "cold",
+            "sink",
+            "hoist",
+            "boxes",
+            "entries",
+            "polymorphic",
+            "floats",
         ];
         let plain = self.run_text(text, &INTERPRETER, None, Duration::from_secs(20))?;
         let mut cures = Vec::new();
@@ -446,7 +559,9 @@ impl Bench<'_> {
 
     fn keep(&self, tag: u64, mode: &str, text: &str) -> Result<PathBuf, String> {
         std::fs::create_dir_all(&self.kept).map_err(|e| format!("{}: {e}", self.kept.display()))?;
-        let path = self.kept.join(format!("flips-{}-{tag}-{mode}.scm", self.campaign.seed));
+        let path = self
+            .kept
+            .join(format!("flips-{}-{tag}-{mode}.scm", self.campaign.seed));
         workspace::write(&path, text)?;
         Ok(path)
     }
@@ -485,6 +600,9 @@ impl Bench<'_> {
         if let Some(interval) = mode.stress {
             command.env("CANNY_GC_STRESS", interval.to_string());
         }
+        if matches!(mode.name, VERIFIED | VERIFIED_EAGER) {
+            command.env("CANNY_SPESH_LOG", LOG);
+        }
         if let Some(pause) = pause {
             command.env("PROGRAMS_PAUSE", pause);
         }
@@ -512,6 +630,13 @@ impl Bench<'_> {
         self.findings().cpu += outcome.cpu;
         Ok(outcome)
     }
+}
+
+/// The programs whose lines differ.
+fn suspects<'p>(programs: &'p [Program], plain: &Outcome, other: &Outcome) -> Vec<&'p Program> {
+    let tags = differing(&plain.output_text(), &other.output_text());
+    let differs = |program: &&Program| tags.contains(&program.tag);
+    programs.iter().filter(differs).collect()
 }
 
 /// How long programs may take in a mode that took so long in the interpreter: what hangs is found out.

@@ -139,7 +139,10 @@ fn compare_flips(campaign: &Campaign) -> Result<(), String> {
     println!("programs: flips: {}", findings.summary());
     match findings.differences.len() {
         0 => Ok(()),
-        count => Err(format!("{count} differences in {} programs with flips", findings.programs)),
+        count => Err(format!(
+            "{count} differences in {} programs with flips",
+            findings.programs
+        )),
     }
 }
 

@@ -48,7 +48,9 @@ impl Reader<'_> {
         ["'#u8", "'#", "'", "#u8", "#"]
             .iter()
             .find(|prefix| {
-                self.rest.strip_prefix(**prefix).is_some_and(|rest| rest.starts_with('('))
+                self.rest
+                    .strip_prefix(**prefix)
+                    .is_some_and(|rest| rest.starts_with('('))
             })
             .map_or(0, |prefix| prefix.len())
     }
@@ -124,7 +126,9 @@ fn list_mut<'d>(datum: &'d mut Datum, number: &mut usize) -> Option<&'d mut Datu
     let Datum::List(_, elements) = datum else {
         return None;
     };
-    elements.iter_mut().find_map(|element| list_mut(element, number))
+    elements
+        .iter_mut()
+        .find_map(|element| list_mut(element, number))
 }
 
 /// What may stand in the place of a list, the smallest first.
@@ -139,7 +143,12 @@ fn replacements(list: &Datum) -> Vec<Datum> {
         // The body of a `let`, the values of its bindings.
         for element in elements {
             if let Datum::List(_, inner) = element {
-                all.extend(inner.iter().filter(|datum| matches!(datum, Datum::List(..))).cloned());
+                all.extend(
+                    inner
+                        .iter()
+                        .filter(|datum| matches!(datum, Datum::List(..)))
+                        .cloned(),
+                );
             }
         }
     }
@@ -241,7 +250,8 @@ mod tests {
 
     #[test]
     fn a_program_becomes_as_small_as_it_can() {
-        let text = "(define a 1)\n(define (f x) (if x (let ((y (bad x 2))) y) 3))\n(display (f a))\n";
+        let text =
+            "(define a 1)\n(define (f x) (if x (let ((y (bad x 2))) y) 3))\n(display (f a))\n";
         let reduced = reduce(text, 1000, |text| text.contains("(bad"));
         assert_eq!(reduced, "(bad)\n");
     }
@@ -251,7 +261,7 @@ mod tests {
         let mut asked = 0;
         reduce("(a b c d e f)", 3, |_| {
             asked += 1;
-            true
+            asked == 1
         });
         assert_eq!(asked, 3);
     }

@@ -3,7 +3,7 @@
 use super::Writer;
 use super::kinds::Kind;
 
-/// Programs of calls that a construct may evaluate its parts in, at most.
+/// How often a construct evaluates a part of it, at most.
 const TIMES_MAX: usize = 4;
 
 impl Writer {
@@ -44,7 +44,9 @@ impl Writer {
             3 => format!("(let (({v} {other})) (set! {v} {value}) {v})"),
             4 => format!("(let (({v} {other})) ((lambda () (set! {v} {value}))) {v})"),
             5 => format!("(let* (({v} {other}) (f (lambda (x) (set! {v} x)))) (f {value}) {v})"),
-            6 => format!("(let (({v} {value})) (let ((get (lambda () {v}))) (set! {v} {other}) (get)))"),
+            6 => format!(
+                "(let (({v} {value})) (let ((get (lambda () {v}))) (set! {v} {other}) (get)))"
+            ),
             7 => {
                 let test = self.expression(Kind::Boolean, depth - 1);
                 format!("(if {test} {value} {other})")
@@ -64,7 +66,9 @@ impl Writer {
         let any = self.any_kind();
         let other = self.expression(any, depth.saturating_sub(2));
         match self.random.below(7) {
-            0 => format!("(call-with-values (lambda () (values {value} {other})) (lambda (a b) a))"),
+            0 => {
+                format!("(call-with-values (lambda () (values {value} {other})) (lambda (a b) a))")
+            }
             1 => format!("(let-values (((a b) (values {other} {value}))) b)"),
             2 => format!("(receive (a . rest) (values {value} {other}) a)"),
             3 => format!("(receive all (values {other} {value}) (cadr all))"),
@@ -113,7 +117,9 @@ impl Writer {
             7 => format!(
                 "(call/ec (lambda ({k}) (for-each (lambda (x) ({k} x)) (list {value} {other})) {other}))"
             ),
-            _ => format!("(call/ec (lambda ({k}) (dynamic-wind (lambda () #f) (lambda () ({k} {value})) (lambda () #f))))"),
+            _ => format!(
+                "(call/ec (lambda ({k}) (dynamic-wind (lambda () #f) (lambda () ({k} {value})) (lambda () #f))))"
+            ),
         }
     }
 
@@ -160,12 +166,18 @@ impl Writer {
             0 => format!(
                 "(let loop (({i} 0) (value {other})) (if (< {i} {times}) (loop (+ {i} 1) {value}) value))"
             ),
-            1 => format!("(do (({i} 0 (+ {i} 1)) (value {other} {value})) ((= {i} {times}) value))"),
+            1 => {
+                format!("(do (({i} 0 (+ {i} 1)) (value {other} {value})) ((= {i} {times}) value))")
+            }
             2 => format!("(cadr (map (lambda (x) x) (list {other} {value})))"),
             3 => format!("(car (map (lambda (x y) y) (list {other} 1) (list {value} 2)))"),
-            4 => format!("(let ((last #f)) (for-each (lambda (x) (set! last x)) (list {other} {value})) last)"),
+            4 => format!(
+                "(let ((last #f)) (for-each (lambda (x) (set! last x)) (list {other} {value})) last)"
+            ),
             5 => format!("(vector-ref (vector-map (lambda (x) x) (vector {other} {value})) 1)"),
-            6 => format!("(let ((last #f)) (vector-for-each (lambda (x) (set! last x)) (vector {other} {value})) last)"),
+            6 => format!(
+                "(let ((last #f)) (vector-for-each (lambda (x) (set! last x)) (vector {other} {value})) last)"
+            ),
             7 => format!("(fold (lambda (x value) x) {other} (list {other} {value}))"),
             8 => format!("(vector-fold (lambda (value x) x) {other} (vector {other} {value}))"),
             9 => format!(
@@ -212,12 +224,8 @@ impl Writer {
                 "(letrec (({f} (lambda (n x) (if (= n 0) x (let ((r ({g} (- n 1) x))) r)))) \
                  ({g} (lambda (n x) (if (= n 0) {other} ({f} n x))))) ({f} {deep} {value}))"
             ),
-            3 => format!(
-                "(let {f} ((n {deep}) (x {value})) (if (> n 0) ({f} (- n 1) x) x))"
-            ),
-            4 => format!(
-                "(let {f} ((n {deep})) (if (= n 0) {value} (car (list ({f} (- n 1))))))"
-            ),
+            3 => format!("(let {f} ((n {deep}) (x {value})) (if (> n 0) ({f} (- n 1) x) x))"),
+            4 => format!("(let {f} ((n {deep})) (if (= n 0) {value} (car (list ({f} (- n 1))))))"),
             _ => format!(
                 "(let {f} ((n {deep}) (k (lambda (x) x))) (if (= n 0) (k {value}) ({f} (- n 1) (lambda (x) (k x)))))"
             ),
@@ -232,9 +240,13 @@ impl Writer {
             0 => format!("(car (cons {value} {beside}))"),
             1 => format!("(let ((p (cons {beside} {beside}))) (set-cdr! p {value}) (cdr p))"),
             2 => format!("(let ((p (make-point {value} {beside}))) (point-x p))"),
-            3 => format!("(let ((p (make-point 1 {beside}))) (set-point-x! p {value}) (point-x p))"),
+            3 => {
+                format!("(let ((p (make-point 1 {beside}))) (set-point-x! p {value}) (point-x p))")
+            }
             4 => format!("(vector-ref (vector {beside} {value}) 1)"),
-            5 => format!("(let ((w (make-vector 3 {beside}))) (vector-set! w 2 {value}) (vector-ref w 2))"),
+            5 => format!(
+                "(let ((w (make-vector 3 {beside}))) (vector-set! w 2 {value}) (vector-ref w 2))"
+            ),
             6 => format!("(unbox (box {value}))"),
             7 => format!("(cdr (assq 'k (list (cons 'a {beside}) (cons 'k {value}))))"),
             8 => format!("(hash-table-ref (table-of 'k {value}) 'k (lambda () {beside}))"),

@@ -67,7 +67,7 @@ pub struct Writer {
 /// The program of a seed and a number; all its global names end with the tag.
 pub fn program(seed: u64, case: u64) -> Program {
     let mut random = Random::new(seed ^ 0xf11b5, case);
-    let warm = warm_calls(&mut random);
+    let warm = Pace::of(case).warm_calls(&mut random);
     let writer = Writer {
         random,
         tag: case,
@@ -86,13 +86,38 @@ pub fn program(seed: u64, case: u64) -> Program {
     writer.program()
 }
 
-/// Calls that code is warmed up with: near the count that compiles it, or well above.
-fn warm_calls(random: &mut Random) -> usize {
-    match random.below(10) {
-        0 => 100 + random.below(100),
-        1..=6 => 160 + random.below(200),
-        7 | 8 => 400 + random.below(400),
-        _ => 800 + random.below(1500),
+/// Programs of one pace follow each other, so many at a time.
+const PACE_LENGTH: u64 = 100;
+
+/// How soon a program's values flip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// After as many calls as make code worth compiling.
+    Hot,
+    /// After a few calls: for modes that compile whatever ran twice.
+    Eager,
+}
+
+impl Pace {
+    /// That of a program, by its number.
+    pub fn of(case: u64) -> Pace {
+        match case / PACE_LENGTH % 2 {
+            0 => Pace::Hot,
+            _ => Pace::Eager,
+        }
+    }
+
+    /// Calls that code is warmed up with: near the count that compiles it, or well above.
+    fn warm_calls(self, random: &mut Random) -> usize {
+        match (self, random.below(20)) {
+            (Pace::Hot, 0) => 800 + random.below(1500),
+            (Pace::Hot, 1 | 2) => 330 + random.below(400),
+            (Pace::Hot, 3..=7) => 210 + random.below(120),
+            (Pace::Hot, _) => 150 + random.below(60),
+            (Pace::Eager, 0) => 100 + random.below(3900),
+            (Pace::Eager, 1 | 2) => 60 + random.below(200),
+            (Pace::Eager, _) => 8 + random.below(50),
+        }
     }
 }
 
@@ -154,7 +179,12 @@ impl Writer {
         let choice = self.random.below(10);
         if choice < 4 {
             let fitting = |(_, known): &&(String, Kind)| *known == kind;
-            let locals: Vec<&String> = self.scope.iter().filter(fitting).map(|(name, _)| name).collect();
+            let locals: Vec<&String> = self
+                .scope
+                .iter()
+                .filter(fitting)
+                .map(|(name, _)| name)
+                .collect();
             if !locals.is_empty() {
                 return (*self.random.choose(&locals)).clone();
             }
@@ -170,7 +200,22 @@ impl Writer {
                 return (*self.random.choose(&places)).clone();
             }
         }
-        kind.literal(&mut self.random)
+        match kind {
+            Kind::Boolean => self.test(),
+            _ => kind.literal(&mut self.random),
+        }
+    }
+
+    /// A question whose answer may change with what flips, or when it does.
+    fn test(&mut self) -> String {
+        let place = &self.places[self.random.below(self.places.len())];
+        match self.random.below(8) {
+            0 | 1 => format!("(not {})", place.read),
+            2 | 3 => format!("(if {} #t #f)", place.read),
+            4 => format!("(even? {})", self.now),
+            5 | 6 => format!("(< {} {})", self.now, self.warm + self.random.below(3)),
+            _ => Kind::Boolean.literal(&mut self.random),
+        }
     }
 
     /// Stores a value in a place of its kind and reads it again.
@@ -182,7 +227,11 @@ impl Writer {
             return None;
         }
         let place = &self.places[*self.random.choose(&fitting)];
-        Some(format!("(begin {} {})", place.set(&format!("(bound {value})")), place.read))
+        Some(format!(
+            "(begin {} {})",
+            place.set(&format!("(bound {value})")),
+            place.read
+        ))
     }
 
     /// A global variable that is a place, and its kind.
@@ -210,11 +259,17 @@ impl Writer {
             false => at,
         };
         let back = match self.random.below(3) {
-            0 => format!("\n(if (= {} {}) {second})", self.now, at + 1 + self.random.below(3)),
+            0 => format!(
+                "\n(if (= {} {}) {second})",
+                self.now,
+                at + 1 + self.random.below(3)
+            ),
             _ => String::new(),
         };
-        self.definitions
-            .push(format!("(define ({name}) (if (= {} {at}) {first}){back})", self.now));
+        self.definitions.push(format!(
+            "(define ({name}) (if (= {} {at}) {first}){back})",
+            self.now
+        ));
         format!("({name})")
     }
 
@@ -232,17 +287,19 @@ impl Writer {
     }
 
     fn program(mut self) -> Program {
-        for _ in 0..1 + self.random.below(4) {
+        // Most are small, so that many can be run.
+        let is_small = !self.random.once_in(4);
+        for _ in 0..1 + self.random.below(if is_small { 2 } else { 4 }) {
             let place = self.place();
             self.definitions.push(place.definition.clone());
             self.places.push(place);
         }
-        for _ in 0..1 + self.random.below(5) {
+        for _ in 0..1 + self.random.below(if is_small { 2 } else { 5 }) {
             self.procedure();
         }
         let schedule = Schedule {
             warm: self.warm,
-            probe: 4 + self.random.below(20),
+            probe: 3 + self.random.below(12),
             catches_each: self.random.once_in(2),
         };
         self.driver(&schedule);
@@ -258,7 +315,11 @@ impl Writer {
         if in_body && !definitions.contains("define-generic") && !redefines(&parts) {
             return in_a_body(tag, &definitions, &parts);
         }
-        Program { tag, definitions, parts }
+        Program {
+            tag,
+            definitions,
+            parts,
+        }
     }
 
     /// What calls `entry`, again and again.
@@ -267,8 +328,11 @@ impl Writer {
         self.cost = 0;
         let kind = self.any_kind();
         let depth = 1 + self.random.below(3);
-        let body = self.with(("i".to_owned(), Kind::Fixnum), |writer| writer.entry_body(kind, depth));
-        self.definitions.push(format!("(define (entry-{tag} i)\n  {body})"));
+        let body = self.with(("i".to_owned(), Kind::Fixnum), |writer| {
+            writer.entry_body(kind, depth)
+        });
+        self.definitions
+            .push(format!("(define (entry-{tag} i)\n  {body})"));
         let now = &self.now;
         let call = match schedule.catches_each {
             true => format!("(note {tag} (try (entry-{tag} i)))"),
@@ -300,12 +364,17 @@ impl Writer {
         let count = self.procedures.len();
         for index in 0..count {
             let is_last = index + 1 == count;
-            if is_last || self.random.once_in(3) {
+            if is_last || !self.random.once_in(4) {
                 let call = self.call_of(index, 1);
                 if is_last && self.random.once_in(2) {
                     return format!("{body}{call}");
                 }
-                let _ = write!(body, "{call}\n  ");
+                // What it gives is noted now and then, not only thrown away.
+                let _ = match self.random.below(3) {
+                    0 => write!(body, "(note {} {call})\n  ", self.tag),
+                    1 => write!(body, "(if {call} #t (note {} i))\n  ", self.tag),
+                    _ => write!(body, "{call}\n  "),
+                };
             }
         }
         let value = self.expression(kind, depth);
@@ -325,7 +394,7 @@ impl Writer {
             parts.push(format!("{changes}(begin-part)\n{run}\n(end-part {tag})\n"));
         };
         run("", schedule.warm);
-        for _ in 0..1 + self.random.below(4) {
+        for _ in 0..1 + self.random.below(3) {
             let changes = self.changes();
             run(&changes, schedule.probe);
             match self.random.below(6) {
@@ -390,4 +459,90 @@ fn redefines(parts: &[String]) -> bool {
     parts
         .iter()
         .any(|part| part.starts_with("(define") || part.contains("\n(define"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(case: u64) -> String {
+        let program = program(3, case);
+        format!("{}{}", program.definitions, program.parts.concat())
+    }
+
+    #[test]
+    fn programs_depend_on_nothing_but_the_seed() {
+        for case in 0..200 {
+            assert_eq!(text(case), text(case));
+        }
+    }
+
+    #[test]
+    fn global_names_end_with_the_tag() {
+        for case in 0..200 {
+            for line in text(case)
+                .lines()
+                .filter(|line| line.starts_with("(define "))
+            {
+                let name = line["(define ".len()..].trim_start_matches('(');
+                let name = name.split([' ', ')']).next().unwrap_or("");
+                let tag = format!("-{case}");
+                let holds = name.ends_with(&tag) || name.contains(&format!("{tag}-"));
+                assert!(holds, "{name} in program {case}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_program_flips_something_after_warming_up() {
+        for case in 0..200 {
+            let program = program(3, case);
+            assert!(program.parts.len() > 1, "program {case}");
+            let all = text(case);
+            // One of them counts the calls.
+            let changes = all.matches("set").count();
+            assert!(changes > 1 || redefines(&program.parts), "{all}");
+        }
+    }
+
+    #[test]
+    fn places_of_every_sort_and_values_of_every_kind_occur() {
+        let all: String = (0..600).map(text).collect();
+        let wanted = [
+            "(set! c1-",
+            "(set-point-x! c",
+            "(vector-set! c",
+            "(set-car! c",
+            "(set-car! (cdr c",
+            "(set-box! c",
+            "(hash-table-set! c",
+            "-set! ",
+            "-more (lambda",
+            "(string-set! c",
+            "(f64vector-set! c",
+            "call/cc",
+            "call/ec",
+            "dynamic-wind",
+            "raise-continuable",
+            "values",
+            "apply",
+            "case-lambda",
+            "#:optional",
+            "#:key",
+            ". rest",
+            "parameterize",
+            "fluid-let",
+            "vector-map",
+            "for-each",
+            "define-generic",
+            "(tick",
+        ];
+        for what in wanted {
+            assert!(all.contains(what), "{what}");
+        }
+        for kind in kinds::KINDS {
+            let occurs = kind.literals().iter().any(|literal| all.contains(literal));
+            assert!(occurs, "{kind:?}");
+        }
+    }
 }

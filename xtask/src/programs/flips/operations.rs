@@ -5,13 +5,45 @@ use super::kinds::{KINDS, Kind};
 
 /// Questions that every value answers.
 const QUESTIONS: &[&str] = &[
-    "not", "null?", "pair?", "number?", "flonum?", "fixnum?", "integer?", "exact-integer?", "real?",
-    "rational?", "complex?", "char?", "string?", "symbol?", "vector?", "procedure?", "boolean?", "point?",
-    "pixel?", "box?", "eof-object?", "bytevector?", "f64vector?", "list?", "promise?", "hash-table?",
+    "not",
+    "null?",
+    "pair?",
+    "number?",
+    "flonum?",
+    "fixnum?",
+    "integer?",
+    "exact-integer?",
+    "real?",
+    "rational?",
+    "complex?",
+    "char?",
+    "string?",
+    "symbol?",
+    "vector?",
+    "procedure?",
+    "boolean?",
+    "point?",
+    "pixel?",
+    "box?",
+    "eof-object?",
+    "bytevector?",
+    "f64vector?",
+    "list?",
+    "promise?",
+    "hash-table?",
 ];
 
 /// What a value is compared with by `eq?`: numbers may be other objects each time.
-const IDENTITIES: &[&str] = &["#f", "#t", "'()", "'a", "'b", "(eof-object)", "(if #f #f)", "car"];
+const IDENTITIES: &[&str] = &[
+    "#f",
+    "#t",
+    "'()",
+    "'a",
+    "'b",
+    "(eof-object)",
+    "(if #f #f)",
+    "car",
+];
 
 impl Writer {
     /// An operation whose value has the kind, as long as nothing flips.
@@ -46,18 +78,39 @@ impl Writer {
             5 => format!("(equal? {value} {})", self.leaf(any)),
             6 => format!("(if {value} #t #f)"),
             7 => {
-                let kinds = [Kind::Fixnum, Kind::Flonum, Kind::Fixnum, Kind::Rational, Kind::Bignum];
+                let kinds = [
+                    Kind::Fixnum,
+                    Kind::Flonum,
+                    Kind::Fixnum,
+                    Kind::Rational,
+                    Kind::Bignum,
+                ];
                 let (one, two) = (*self.random.choose(&kinds), *self.random.choose(&kinds));
                 let operator = *self.random.choose(&["=", "<", ">", "<=", ">="]);
-                format!("({operator} {} {})", self.expression(one, d), self.expression(two, d))
+                format!(
+                    "({operator} {} {})",
+                    self.expression(one, d),
+                    self.expression(two, d)
+                )
             }
             8 => {
                 let kind = *self.random.choose(&[Kind::Fixnum, Kind::Flonum]);
-                let question = *self.random.choose(&["zero?", "positive?", "negative?", "odd?", "nan?"]);
+                let question =
+                    *self
+                        .random
+                        .choose(&["zero?", "positive?", "negative?", "odd?", "nan?"]);
                 format!("({question} {})", self.expression(kind, d))
             }
-            9 => format!("(char<? {} {})", self.expression(Kind::Character, d), self.leaf(Kind::Character)),
-            10 => format!("(string=? {} {})", self.expression(Kind::Text, d), self.leaf(Kind::Text)),
+            9 => format!(
+                "(char<? {} {})",
+                self.expression(Kind::Character, d),
+                self.leaf(Kind::Character)
+            ),
+            10 => format!(
+                "(string=? {} {})",
+                self.expression(Kind::Text, d),
+                self.leaf(Kind::Text)
+            ),
             _ => format!("(and {value} {})", self.expression(Kind::Boolean, d)),
         }
     }
@@ -66,9 +119,17 @@ impl Writer {
         let any = self.any_kind();
         let fixnum = Kind::Fixnum;
         match self.random.below(20) {
-            0 | 1 => format!("(+ {} {})", self.expression(fixnum, d), self.expression(fixnum, d)),
+            0 | 1 => format!(
+                "(+ {} {})",
+                self.expression(fixnum, d),
+                self.expression(fixnum, d)
+            ),
             2 => format!("(- {} {})", self.expression(fixnum, d), self.leaf(fixnum)),
-            3 => format!("(* {} {})", self.expression(fixnum, d), self.random.below(4)),
+            3 => format!(
+                "(* {} {})",
+                self.expression(fixnum, d),
+                self.random.below(4)
+            ),
             4 => format!("(quotient {} 3)", self.expression(fixnum, d)),
             5 => format!("(modulo {} 17)", self.expression(fixnum, d)),
             6 => format!("(fx+ {} 1)", self.expression(fixnum, d)),
@@ -87,7 +148,10 @@ impl Writer {
             ),
             18 => {
                 let test = self.expression(any, d);
-                format!("(cond ((not {test}) 1) (else {}))", self.expression(fixnum, d))
+                format!(
+                    "(cond ((not {test}) 1) (else {}))",
+                    self.expression(fixnum, d)
+                )
             }
             _ => {
                 let generic = self.generic();
@@ -105,10 +169,19 @@ impl Writer {
         }
         let name = self.name("gen");
         let classes = [
-            "<integer>", "<real>", "<number>", "<string>", "<boolean>", "<pair>", "<procedure>", "<char>", "<symbol>",
+            "<integer>",
+            "<real>",
+            "<number>",
+            "<string>",
+            "<boolean>",
+            "<pair>",
+            "<procedure>",
+            "<char>",
+            "<symbol>",
             "<vector>",
         ];
-        let mut text = format!("(define-generic ({name} x))\n(define-method ({name} (x <object>)) 0)");
+        let mut text =
+            format!("(define-generic ({name} x))\n(define-method ({name} (x <object>)) 0)");
         for value in 1..3 + self.random.below(3) {
             let class = *self.random.choose(&classes);
             text.push_str(&format!("\n(define-method ({name} (x {class})) {value})"));
@@ -121,8 +194,16 @@ impl Writer {
     fn flonum(&mut self, d: usize) -> String {
         let flonum = Kind::Flonum;
         match self.random.below(18) {
-            0..=2 => format!("(+ {} {})", self.expression(flonum, d), self.expression(flonum, d)),
-            3 => format!("(- {} {})", self.expression(flonum, d), self.expression(Kind::Fixnum, d)),
+            0..=2 => format!(
+                "(+ {} {})",
+                self.expression(flonum, d),
+                self.expression(flonum, d)
+            ),
+            3 => format!(
+                "(- {} {})",
+                self.expression(flonum, d),
+                self.expression(Kind::Fixnum, d)
+            ),
             4 => format!("(* {} {})", self.expression(flonum, d), self.leaf(flonum)),
             5 => format!("(* 0.5 {})", self.expression(flonum, d)),
             6 => format!("(/ {} 3)", self.expression(flonum, d)),
@@ -169,13 +250,21 @@ impl Writer {
                 2 => format!("(list {} {})", self.expression(any, d), self.leaf(any)),
                 3 => format!("(reverse {})", self.expression(kind, d)),
                 4 => format!("(append {} '(9))", self.expression(kind, d)),
-                5 => format!("(map (lambda (x) {}) {})", self.leaf(any), self.expression(kind, d)),
+                5 => format!(
+                    "(map (lambda (x) {}) {})",
+                    self.leaf(any),
+                    self.expression(kind, d)
+                ),
                 _ => format!("(vector->list {})", self.expression(Kind::Vector, d)),
             },
             Kind::Vector => match self.random.below(3) {
                 0 => format!("(vector {} {})", self.expression(any, d), self.leaf(any)),
                 1 => format!("(list->vector {})", self.expression(Kind::List, d)),
-                _ => format!("(vector-map (lambda (x) {}) {})", self.leaf(any), self.expression(kind, d)),
+                _ => format!(
+                    "(vector-map (lambda (x) {}) {})",
+                    self.leaf(any),
+                    self.expression(kind, d)
+                ),
             },
             Kind::Text | Kind::WideText => match self.random.below(4) {
                 0 => format!("(string-append {} \"x\")", self.expression(kind, d)),
@@ -195,8 +284,16 @@ impl Writer {
             Kind::Bytes => format!("(bytevector-copy {})", self.expression(kind, d)),
             Kind::Floats => format!("(f64vector {} 2.5)", self.expression(Kind::Flonum, d)),
             Kind::Closure => self.closure(),
-            Kind::Record => format!("(make-point {} {})", self.expression(any, d), self.leaf(any)),
-            Kind::OtherRecord => format!("(make-pixel {} 2 {})", self.expression(any, d), self.leaf(any)),
+            Kind::Record => format!(
+                "(make-point {} {})",
+                self.expression(any, d),
+                self.leaf(any)
+            ),
+            Kind::OtherRecord => format!(
+                "(make-pixel {} 2 {})",
+                self.expression(any, d),
+                self.leaf(any)
+            ),
             Kind::Box => format!("(box {})", self.expression(any, d)),
             Kind::Table => format!("(table-of 'a {})", self.expression(any, d)),
             Kind::Promise => format!("(make-promise {})", self.expression(any, d)),
@@ -209,7 +306,9 @@ impl Writer {
         let result = *self.random.choose(KINDS);
         let x = self.local("x");
         let was = std::mem::replace(&mut self.calls_nothing, true);
-        let body = self.with((x.clone(), Kind::Fixnum), |writer| writer.expression(result, 2));
+        let body = self.with((x.clone(), Kind::Fixnum), |writer| {
+            writer.expression(result, 2)
+        });
         self.calls_nothing = was;
         format!("(lambda ({x}) {body})")
     }

@@ -37,62 +37,11 @@ impl Writer {
                 name.clone(),
                 format!("(set! {name} @)"),
             ),
-            7 | 8 => self.field(&name, &value, &beside),
-            9 => (
-                format!("(define {name} (vector {beside} {value} {value}))"),
-                format!("(vector-ref {name} 1)"),
-                format!("(vector-set! {name} 1 @)"),
-            ),
-            10 => (
-                format!("(define {name} (cons {value} {beside}))"),
-                format!("(car {name})"),
-                format!("(set-car! {name} @)"),
-            ),
-            11 => (
-                format!("(define {name} (list {beside} {value}))"),
-                format!("(cadr {name})"),
-                format!("(set-car! (cdr {name}) @)"),
-            ),
-            12 | 13 => self.captured(&name, &value),
-            14 => (
-                format!("(define {name} (box {value}))"),
-                format!("(unbox {name})"),
-                format!("(set-box! {name} @)"),
-            ),
-            15 => (
-                format!("(define {name} (table-of 'k {value}))"),
-                format!("(hash-table-ref/default {name} 'k #f)"),
-                format!("(hash-table-set! {name} 'k @)"),
-            ),
-            16 => (
-                format!("(define ({name}) {value})"),
-                format!("({name})"),
-                format!("(let ((new @)) (set! {name} (lambda () new)))"),
-            ),
-            17 => {
-                // The other way was never taken before.
-                let other = Kind::unusual(&mut self.random).literal(&mut self.random);
-                let now = self.now.clone();
-                (
-                    format!(
-                        "(define {name}-end 1000000)\n(define {name}-more #f)\n\
-                         (define ({name}) (if (< {now} {name}-end) {value} (if {name}-more ({name}-more) {other})))"
-                    ),
-                    format!("({name})"),
-                    format!("(let ((new @)) (set! {name}-end {now}) (set! {name}-more (lambda () new)))"),
-                )
-            }
-            18 => (
-                // Replaced with all that it holds.
-                format!("(define {name} (vector {value} {beside}))"),
-                format!("(vector-ref {name} 0)"),
-                format!("(set! {name} (vector @ 1 2))"),
-            ),
-            _ => (
-                format!("(define {name} (make-point {beside} {value}))"),
-                format!("(point-y {name})"),
-                format!("(set! {name} (make-point 0 @))"),
-            ),
+            7..=9 => self.field(&name, &value, &beside),
+            10..=14 => self.element_place(&name, &value, &beside),
+            15 | 16 => self.captured(&name, &value),
+            17 | 18 => self.result_place(&name, &value),
+            _ => return self.bare_element(name),
         };
         let is_variable = read == name;
         Place {
@@ -104,14 +53,108 @@ impl Writer {
         }
     }
 
-    fn field(&mut self, name: &str, value: &str, beside: &str) -> (String, String, String) {
-        match self.random.below(3) {
+    /// An element of a pair, list, vector, box or table.
+    fn element_place(&mut self, name: &str, value: &str, beside: &str) -> (String, String, String) {
+        let (made, read, set) = match self.random.below(6) {
             0 => (
+                format!("(vector {beside} {value} {value})"),
+                format!("(vector-ref {name} 1)"),
+                format!("(vector-set! {name} 1 @)"),
+            ),
+            1 => (
+                format!("(cons {value} {beside})"),
+                format!("(car {name})"),
+                format!("(set-car! {name} @)"),
+            ),
+            2 => (
+                format!("(list {beside} {value})"),
+                format!("(cadr {name})"),
+                format!("(set-car! (cdr {name}) @)"),
+            ),
+            3 => (
+                format!("(box {value})"),
+                format!("(unbox {name})"),
+                format!("(set-box! {name} @)"),
+            ),
+            4 => (
+                format!("(table-of 'k {value})"),
+                format!("(hash-table-ref/default {name} 'k #f)"),
+                format!("(hash-table-set! {name} 'k @)"),
+            ),
+            // Replaced with all that it holds.
+            _ => (
+                format!("(vector {value} {beside})"),
+                format!("(vector-ref {name} 0)"),
+                format!("(set! {name} (vector @ 1 2))"),
+            ),
+        };
+        (format!("(define {name} {made})"), read, set)
+    }
+
+    /// What a procedure gives: the procedure is replaced, or takes a way that it never took.
+    fn result_place(&mut self, name: &str, value: &str) -> (String, String, String) {
+        if self.random.once_in(2) {
+            return (
+                format!("(define ({name}) {value})"),
+                format!("({name})"),
+                format!("(let ((new @)) (set! {name} (lambda () new)))"),
+            );
+        }
+        let other = Kind::unusual(&mut self.random).literal(&mut self.random);
+        let now = &self.now;
+        (
+            format!(
+                "(define {name}-end 1000000)\n(define {name}-more #f)\n\
+                 (define ({name}) (if (< {now} {name}-end) {value} (if {name}-more ({name}-more) {other})))"
+            ),
+            format!("({name})"),
+            format!("(let ((new @)) (set! {name}-end {now}) (set! {name}-more (lambda () new)))"),
+        )
+    }
+
+    /// An element of a string, which may become wide, or of a vector of flonums; where a value does not fit, what holds
+    /// the element is replaced.
+    fn bare_element(&mut self, name: String) -> Place {
+        let (kind, made, read, set) = match self.random.below(2) {
+            0 => (
+                Kind::Character,
+                "(make-string 3 #\\a)",
+                format!("(string-ref {name} 1)"),
+                format!(
+                    "(let ((new @)) (cond ((string? new) (set! {name} (string-copy new))) ((not (char? new)) (set! {name} new)) ((string? {name}) (string-set! {name} 1 new)) (else (set! {name} (string #\\a new)))))"
+                ),
+            ),
+            _ => (
+                Kind::Flonum,
+                "(f64vector 0.5 1.5)",
+                format!("(f64vector-ref {name} 1)"),
+                format!(
+                    "(let ((new @)) (cond ((not (real? new)) (set! {name} new)) ((f64vector? {name}) (f64vector-set! {name} 1 (inexact new))) (else (set! {name} (f64vector 0.5 (inexact new))))))"
+                ),
+            ),
+        };
+        Place {
+            definition: format!("(define {name} {made})"),
+            read,
+            set,
+            kind,
+            is_variable: false,
+        }
+    }
+
+    fn field(&mut self, name: &str, value: &str, beside: &str) -> (String, String, String) {
+        match self.random.below(4) {
+            0 => (
+                format!("(define {name} (make-point {beside} {value}))"),
+                format!("(point-y {name})"),
+                format!("(set! {name} (make-point 0 @))"),
+            ),
+            1 => (
                 format!("(define {name} (make-point {value} {beside}))"),
                 format!("(point-x {name})"),
                 format!("(set-point-x! {name} @)"),
             ),
-            1 => (
+            2 => (
                 format!("(define {name} (make-pixel 1 2 {value}))"),
                 format!("(pixel-x {name})"),
                 format!("(set-pixel-x! {name} @)"),

@@ -15,7 +15,7 @@
     (hash-table-set! table key value)
     table))
 
-;; What is stored again and again stays small.
+;; What is stored again and again stays small, and so does what is shown.
 (define (atom value)
   (cond ((pair? value) 'pair)
         ((vector? value) 'vector)
@@ -79,7 +79,7 @@
                 (set! lines (+ lines 1))
                 (write tag)
                 (write-char #\space)
-                (write value)
+                (write (bound value))
                 (newline)))))))
 (define (begin-part) (set! noted 0) (set! changes 0) (set! digest 0) (set! last-value #f) (set! lines 0))
 (define (end-part tag)
@@ -87,8 +87,8 @@
   (newline))
 (define (report-error e)
   (if (error-object? e)
-      (cons (error-object-message e) (error-object-irritants e))
-      (list 'raised e)))
+      (cons (error-object-message e) (map bound (error-object-irritants e)))
+      (list 'raised (bound e))))
 (define-syntax try
   (syntax-rules ()
     ((_ body) (guard (e (#t (report-error e))) body))))

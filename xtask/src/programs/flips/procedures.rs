@@ -51,11 +51,22 @@ impl Writer {
             _ => Shape::Plain,
         };
         let name = self.name("p");
-        let procedure = Procedure { name, shape, parameters, result, cost: 1, doubles: false };
+        let procedure = Procedure {
+            name,
+            shape,
+            parameters,
+            result,
+            cost: 1,
+            doubles: false,
+        };
         let (text, cost) = self.definition(&procedure);
         let doubles = text.contains(DOUBLED);
         self.definitions.push(text);
-        self.procedures.push(Procedure { cost, doubles, ..procedure });
+        self.procedures.push(Procedure {
+            cost,
+            doubles,
+            ..procedure
+        });
     }
 
     /// The kind of a place mostly: what a procedure gives then flips with it.
@@ -70,8 +81,15 @@ impl Writer {
     }
 
     fn definition(&mut self, procedure: &Procedure) -> (String, usize) {
-        let names: Vec<String> = procedure.parameters.iter().map(|_| self.local("a")).collect();
-        let scope = names.iter().cloned().zip(procedure.parameters.iter().copied());
+        let names: Vec<String> = procedure
+            .parameters
+            .iter()
+            .map(|_| self.local("a"))
+            .collect();
+        let scope = names
+            .iter()
+            .cloned()
+            .zip(procedure.parameters.iter().copied());
         let outer = std::mem::replace(&mut self.scope, scope.collect());
         let cost_before = std::mem::take(&mut self.cost);
         let text = match procedure.shape {
@@ -232,8 +250,11 @@ impl Writer {
             return self.leaf(procedure.result);
         }
         self.cost += cost;
-        let mut arguments: Vec<String> =
-            procedure.parameters.iter().map(|kind| self.expression(*kind, depth)).collect();
+        let mut arguments: Vec<String> = procedure
+            .parameters
+            .iter()
+            .map(|kind| self.expression(*kind, depth))
+            .collect();
         let name = &procedure.name;
         let leaves_out = self.random.once_in(2);
         match procedure.shape {
@@ -301,9 +322,9 @@ fn with_shape(procedure: &Procedure, names: &[String], body: &str, default: &str
     let required = spaced(before);
     match procedure.shape {
         Shape::Plain | Shape::Counted => format!("(define ({name}{})\n  {body})", spaced(names)),
-        Shape::Optional => format!(
-            "(define* ({name}{required} #:optional ({last} {default}))\n  {body})"
-        ),
+        Shape::Optional => {
+            format!("(define* ({name}{required} #:optional ({last} {default}))\n  {body})")
+        }
         Shape::Keyword => format!(
             "(define* ({name}{required} #:key (key {default}))\n  (let (({last} key)) {body}))"
         ),
