@@ -10,11 +10,11 @@
 //!
 //! | state | changed by | under |
 //! |---|---|---|
-//! | known accounts, told ones, those that are ending | collections, mutators | the heap's lock |
+//! | known accounts, told, ending and closed ones | collections, mutators | the heap's lock |
 //! | `any_told`, `any_ending`, `any_limited`: whether there are any | the same | the same; read without it |
 //! | a mutator's account | its thread | read by collections while it is stopped |
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use crate::block::{BLOCK_BYTES, Block, Space, state};
@@ -58,6 +58,10 @@ pub(crate) struct Accounts {
     told: Vec<Account>,
     /// Those who were told and are still there: what they have used comes back when they end.
     ending: Vec<Account>,
+    /// Those that are of no use any more and may have left memory behind, which is nobody's then.
+    closed: HashSet<Account>,
+    /// When there are so many of these, those that have nothing are forgotten.
+    closed_most: usize,
     /// How many accounts have a limit of their own.
     limited: usize,
 }
@@ -110,6 +114,7 @@ impl Accounts {
     }
 
     fn close(&mut self, account: Account) {
+        self.closed.insert(account);
         self.told.retain(|told| *told != account);
         self.ending.retain(|ending| *ending != account);
         if let Some(entry) = self.entries.get_mut(&account)
@@ -177,7 +182,10 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     for (account, entry) in &mut accounts.entries {
         let now = now_of(account);
         let growth = growth_of((account, entry));
-        entry.heat = (entry.heat * kept / heap.limit_blocks + growth).min(now);
+        entry.heat = match accounts.closed.contains(account) {
+            true => 0,
+            false => (entry.heat * kept / heap.limit_blocks + growth).min(now),
+        };
         entry.used = now;
         if entry.told == Some(NOT_COUNTED) {
             entry.told = Some(now);
@@ -202,10 +210,12 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
         entries,
         told,
         ending,
+        closed,
         ..
     } = accounts;
     entries.retain(|_, entry| entry.used > 0 || entry.limit.is_some());
     told.retain(|account| entries.contains_key(account));
+    closed.retain(|account| entries.contains_key(account));
     ending.retain(|account| !is_roomy && entries.contains_key(account));
 }
 
@@ -299,18 +309,13 @@ impl Heap {
     /// An account is of no use any more: nobody is told of it, and its limit goes. Unless `with_limit`, one that has a limit stays,
     /// since others share it.
     pub fn close_account(&self, account: Account, with_limit: bool) {
-        let is_of_interest = self.any_ending.load(Ordering::Relaxed)
-            || self.any_told.load(Ordering::Relaxed)
-            || self.any_limited.load(Ordering::Relaxed);
-        if !is_of_interest {
-            return;
-        }
         let mut state = self.lock();
         if !with_limit && state.accounts.limit_of(account).is_some() {
             return;
         }
         let was_ending = state.accounts.is_any_ending();
         state.accounts.close(account);
+        self.forget_empty(&mut state);
         if was_ending && !state.accounts.is_any_ending() {
             state.full_next = true;
         }
@@ -320,6 +325,17 @@ impl Heap {
         self.any_told.store(any, Ordering::Relaxed);
         let any = state.accounts.is_any_ending();
         self.any_ending.store(any, Ordering::Relaxed);
+    }
+
+    /// Forgets closed accounts that have no memory, when there are many.
+    fn forget_empty(&self, state: &mut HeapState) {
+        const MANY: usize = 4096;
+        if state.accounts.closed.len() >= state.accounts.closed_most.max(MANY) {
+            let used = count(&self.space, state.pool.frontier());
+            let closed = &mut state.accounts.closed;
+            closed.retain(|account| used.contains_key(account));
+            state.accounts.closed_most = 2 * closed.len();
+        }
     }
 
     /// Whether somebody was told that the memory is used up and has not come to know it.

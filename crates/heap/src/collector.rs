@@ -382,7 +382,7 @@ fn settle_accounts(
     let is_roomy = room >= heap.reserve_blocks;
     accounts::take_stock(heap, state, is_roomy);
     state.full_next = false;
-    let is_short = !is_roomy
+    let is_short = room < 2 * heap.reserve_blocks
         && !state.accounts.is_any_ending()
         && state.accounts.cold() > heap.limit_blocks / 4 * 3;
     heap.short.store(is_short, Ordering::Relaxed);

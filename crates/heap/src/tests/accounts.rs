@@ -23,6 +23,33 @@ fn kept(mutator: &mut Mutator, pairs: i64) -> Handle {
     mutator.handle(list)
 }
 
+/// What a closed account has left behind is old at once, and others are told.
+#[test]
+fn what_is_left_behind_is_nobodys() {
+    let heap = Heap::new(small()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    for number in 0..10_000 {
+        let account = heap.new_account(None);
+        mutator.set_account(account);
+        if number == 5000 {
+            // The handle stays.
+            std::mem::forget(kept(&mut mutator, 25 * MEGABYTE));
+        }
+        heap.close_account(account, true);
+    }
+    assert!(!heap.is_short());
+    mutator.collect(true);
+    let greedy = heap.new_account(None);
+    assert!(grow(&mut mutator, greedy));
+    heap.close_account(greedy, true);
+    scrub_stack();
+    let other = heap.new_account(None);
+    mutator.set_account(other);
+    let _kept = kept(&mut mutator, 4 * MEGABYTE);
+    mutator.collect(true);
+    assert!(heap.is_short());
+}
+
 /// Makes a list for an account until somebody is told; whether that is this account.
 #[inline(never)]
 fn grow(mutator: &mut Mutator, account: Account) -> bool {
