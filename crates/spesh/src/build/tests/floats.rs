@@ -125,7 +125,8 @@ fn a_result_that_only_answered_a_question_is_still_checked() {
         code.branch(Opcode::JumpFalse, 1, 0, 7).immediate(0, 5);
     });
     let graph = graph_without_copies(&world_of(&code), &code, true);
-    let branches = |block: &crate::graph::Block| matches!(block.terminator, Terminator::Branch { .. });
+    let branches =
+        |block: &crate::graph::Block| matches!(block.terminator, Terminator::Branch { .. });
     assert!(!graph.blocks.iter().any(branches), "{graph}");
     assert_eq!(guards(&graph), 1, "{graph}");
 }
