@@ -56,7 +56,8 @@
       (value waiter-value set-waiter-value!))
 
     (define-record-type task
-      (new-task %lock continuation parameters lane account waiter cancelled interruptions future number
+      (new-task %lock continuation parameters lane account waiter cancelled interruptions future
+                number
                 name waits-for since interrupter expired)
       task?
       (%lock task-lock)
