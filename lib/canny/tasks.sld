@@ -58,8 +58,8 @@
       (value waiter-value set-waiter-value!))
 
     (define-record-type task
-      (new-task %lock continuation parameters lane account waiter cancelled interruptions future number
-                name waits-for since interrupter expired scope entry abandon)
+      (new-task %lock continuation parameters lane account waiter cancelled interruptions future
+                number name waits-for since interrupter expired scope entry abandon)
       task?
       (%lock task-lock)
       (continuation task-continuation set-task-continuation!)

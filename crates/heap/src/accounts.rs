@@ -192,12 +192,9 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
         }
         match entry.limit {
             Some(limit) if now > limit => {
-                if entry
-                    .told
-                    .is_none_or(|then| now >= then.saturating_add(limit.div_ceil(8)))
-                {
-                    above.push(*account);
-                }
+                let again = limit.div_ceil(8);
+                let is_due = |then: usize| now >= then.saturating_add(again);
+                above.extend(entry.told.is_none_or(is_due).then_some(*account));
             }
             _ if is_roomy => entry.told = None,
             _ => {}
@@ -278,11 +275,8 @@ pub(crate) fn ask_told(heap: &Heap, state: &HeapState) {
     heap.any_ending.store(any_ending, Ordering::Relaxed);
     for entry in &state.mutators {
         // SAFETY: the mutators are stopped, and their areas outlive their entries.
-        if any
-            && state
-                .accounts
-                .is_told(unsafe { entry.local.as_ref() }.account)
-        {
+        let account = unsafe { entry.local.as_ref() }.account;
+        if any && state.accounts.is_told(account) {
             entry.request.request();
         }
     }
