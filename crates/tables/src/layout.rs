@@ -230,7 +230,8 @@ pub mod loan {
 ///
 /// The slice is a copy of the frames that were on the stack, from the oldest one's link on; registers that were dead
 /// are zero. The oldest frame's return address is where the frames below the slice go on. Those are sealed too: in the
-/// slice of the parent, as much of it as its depth says was not returned from, and below.
+/// slice of the parent, and below. A deep stack becomes a chain of continuations, of
+/// which only the newest can be called; the others have `#f` for the dynamic state.
 pub mod continuation {
     /// Code of the machine's own, which makes a closure a continuation.
     pub const CODE: usize = 0;
@@ -240,7 +241,7 @@ pub mod continuation {
     pub const HANDLERS: usize = 2;
     /// The parameters register at the capture.
     pub const PARAMETERS: usize = 3;
-    /// The continuation that the slice rests on, or `#f`; never one that is used up.
+    /// The continuation that the slice rests on, or `#f`.
     pub const PARENT: usize = 4;
     /// Bytes of all frames below the slice, as a raw word: a multiple of eight looks like a fixnum.
     pub const DEPTH: usize = 5;

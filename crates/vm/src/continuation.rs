@@ -1,14 +1,16 @@
 //! Continuations: sealing the stack into the heap and bringing frames back.
 //!
-//! Capturing moves the frames on the stack into a continuation, once, with dead registers cleared, so that the
+//! Capturing moves the frames on the stack into continuations, once, with dead registers cleared, so that each
 //! object is an ordinary scannable one (see [`canny_tables::layout::continuation`]); the stack is empty afterwards
-//! and rests on it. Returning below the oldest frame brings the newest frame (or few frames) of the slice back.
-//! Each frame is copied at most once out and once in per capture, whatever the depth.
+//! and rests on the newest. A deep stack becomes a chain of them, each with a few frames. Returning below the oldest frame
+//! brings the frames of the newest one back, all of them, so that nothing refers to that any more unless the program does: what
+//! frames held that have returned is not kept alive by those below. Each frame is copied at most once out and once in per
+//! capture, whatever the depth.
 //!
 //! The usual capture and the usual way back are handlers of the interpreter; what they leave to the runtime, and
 //! everything that may raise, is here. Both do the same to the thread's [`Sealed`]:
 //!
-//! - Its continuation always has words of its slice left, or is one that was just called.
+//! - Its continuation has its whole slice left, or was just called, or was just escaped into.
 //! - The return address of the oldest frame on the stack is the underflow's, or the exit's before the first capture;
 //!   in a slice it is the true one.
 
@@ -24,8 +26,8 @@ use crate::primitive::Raise;
 use crate::runtime::Next;
 use crate::thread::{Sealed, Thread};
 
-/// Words that are brought back at once, at least: a few small frames.
-const CHUNK_WORDS: usize = 48;
+/// Words of a slice, at least, where there are more frames below: a few small frames.
+const PART_WORDS: usize = 48;
 
 /// Library procedure that runs winders and then calls a continuation or an escape procedure again.
 const REWINDER: &str = "%rewind-and-call";
@@ -70,6 +72,14 @@ impl Sealed {
     }
 }
 
+/// Frames that are sealed together: words of the stack from its base on.
+struct Part {
+    start: usize,
+    end: usize,
+    /// Where the newest of the frames goes on.
+    pc: *const u32,
+}
+
 impl Thread {
     /// `capture-stub`: R0 is the receiver. Seals the frames below this one and gives the continuation.
     pub(crate) fn capture(&mut self) -> Result<Value, Raise> {
@@ -81,18 +91,65 @@ impl Thread {
             return self.capture_nothing();
         }
         self.check_depth(self.sealed.bytes / 8 + words)?;
-        let object = self.try_object(Kind::Closure, 0, SLICE + words, Value::ZERO)?;
-        // SAFETY: fp is a live frame.
-        let resume = unsafe { self.return_address(self.fp) };
-        self.describe_continuation(object, resume);
-        self.copy_live_words(object);
+        let parts = self.parts_to_seal(words);
+        let first = self.scratch.len();
+        let sealed = self.seal(&parts, first);
+        self.scratch.truncate(first);
+        let continuation = sealed?;
         self.sealed = Sealed {
-            continuation: object,
+            continuation,
             bytes: self.sealed.bytes + 8 * words,
-            pc: resume,
+            pc: parts[0].pc,
         };
         self.move_frame_to_base();
-        Ok(object)
+        Ok(continuation)
+    }
+
+    /// The frames below the current one, `words` in all, as they will lie in slices, newest first.
+    fn parts_to_seal(&self, words: usize) -> Vec<Part> {
+        let base = self.stack.base();
+        let mut walk = FrameWalk::new(self);
+        walk.next();
+        // SAFETY: fp is a live frame.
+        let mut pc = unsafe { self.return_address(self.fp) };
+        let (mut parts, mut end) = (Vec::new(), words);
+        while let Some(step) = walk.next() {
+            // SAFETY: the walk gives live frames of this stack.
+            let start = unsafe { step.fp.offset_from(base) } as usize - LINK_WORDS;
+            // Compiled code wants the frames that it inlined together with the one that they belong to, and a trap frame
+            // comes along with the one that it interrupted.
+            let is_apart = !step.is_trap && !is_retired(step.return_pc);
+            if start == 0 || is_apart && end - start >= PART_WORDS {
+                parts.push(Part { start, end, pc });
+                (end, pc) = (start, step.return_pc);
+            }
+        }
+        parts
+    }
+
+    /// Makes the continuations of all parts; gives the newest one. They are scratch roots from `first` on.
+    fn seal(&mut self, parts: &[Part], first: usize) -> Result<Value, Raise> {
+        for part in parts {
+            let length = SLICE + part.end - part.start;
+            let object = self.try_object(Kind::Closure, 0, length, Value::ZERO)?;
+            self.scratch.push(object);
+        }
+        // Nothing is collected from here on.
+        for (index, part) in parts.iter().enumerate() {
+            let object = self.scratch[first + index];
+            let older = self.scratch.get(first + index + 1);
+            let parent = older.copied().unwrap_or(self.sealed.continuation);
+            let below = Sealed {
+                continuation: parent,
+                bytes: self.sealed.bytes + 8 * part.start,
+                pc: part.pc,
+            };
+            // Only the newest one can be called.
+            let is_newest = index == 0;
+            self.describe_continuation(object, below, is_newest);
+        }
+        self.copy_live_words(parts, first);
+        Ok(self.scratch[first])
     }
 
     /// A continuation for what the stack rests on: the same if it is as it was captured.
@@ -107,24 +164,27 @@ impl Thread {
             return Ok(sealed.continuation);
         }
         let object = self.object(Kind::Closure, 0, SLICE, Value::ZERO);
-        self.describe_continuation(object, sealed.pc);
+        self.describe_continuation(object, self.sealed, true);
         Ok(object)
     }
 
-    /// Fills in what stands before the slice of a new continuation.
-    fn describe_continuation(&mut self, object: Value, resume: *const u32) {
-        let (dynamic, sealed) = (self.dynamic, self.sealed);
+    /// Fills in what stands before the slice of a new continuation that rests on `below`, whose newest frame goes on at the
+    /// address in that. Those that nobody can call keep no dynamic state alive.
+    fn describe_continuation(&mut self, object: Value, below: Sealed, can_be_called: bool) {
         self.store(object, CODE, self.continuation_code);
-        self.store(object, WINDERS, dynamic.winders);
-        self.store(object, HANDLERS, dynamic.handlers);
-        self.store(object, PARAMETERS, dynamic.parameters);
-        self.store(object, PARENT, sealed.continuation);
-        self.store(object, DEPTH, Value::from_aligned_address(sealed.bytes));
-        self.store(
-            object,
-            RESUME_PC,
-            Value::from_aligned_address(resume as usize),
-        );
+        let dynamic = self.dynamic;
+        for (index, value) in [
+            (WINDERS, dynamic.winders),
+            (HANDLERS, dynamic.handlers),
+            (PARAMETERS, dynamic.parameters),
+        ] {
+            let value = if can_be_called { value } else { Value::FALSE };
+            self.store(object, index, value);
+        }
+        self.store(object, PARENT, below.continuation);
+        self.store(object, DEPTH, Value::from_aligned_address(below.bytes));
+        let resume = Value::from_aligned_address(below.pc as usize);
+        self.store(object, RESUME_PC, resume);
     }
 
     /// Frames count towards the stack's limit wherever they are: a recursion that captures at every
@@ -156,18 +216,24 @@ impl Thread {
         }
     }
 
-    /// Copies link words and live registers of every frame below the current one into the slice; its other words
-    /// stay zero.
-    fn copy_live_words(&mut self, object: Value) {
+    /// Copies link words and live registers of every frame below the current one into the slices, which are scratch roots from
+    /// `first` on; their other words stay zero.
+    fn copy_live_words(&mut self, parts: &[Part], first: usize) {
         let base = self.stack.base();
         let mut walk = FrameWalk::new(self);
-        // The current frame itself is not part of the slice.
+        // The current frame itself is not part of a slice.
         walk.next();
+        let mut index = 0;
         while let Some(step) = walk.next() {
             // SAFETY: the walk gives live frames of this stack.
             unsafe {
-                let at = SLICE + step.fp.offset_from(base) as usize;
-                let return_pc = if at == SLICE + LINK_WORDS {
+                let place = step.fp.offset_from(base) as usize;
+                while place < parts[index].start + LINK_WORDS {
+                    index += 1;
+                }
+                let object = self.scratch[first + index];
+                let at = SLICE + place - parts[index].start;
+                let return_pc = if place == LINK_WORDS {
                     self.sealed.pc
                 } else {
                     self.return_address(step.fp)
@@ -270,9 +336,9 @@ impl Thread {
         Ok(object)
     }
 
-    /// The stack is empty: brings back the newest sealed frames and returns `value` to them.
+    /// The stack is empty: brings back the newest sealed frames, as many as are in one slice, and returns `value` to them.
     pub(crate) fn return_to_sealed(&mut self, value: Value) -> *const u32 {
-        let (object, count) = loop {
+        let (object, words) = loop {
             match self.sealed.newest() {
                 None => return self.leave_with(value),
                 // A continuation of nothing but what lies below it.
@@ -281,59 +347,21 @@ impl Thread {
             }
         };
         let resume = self.sealed.pc;
-        let (start, frames_pc, top) = self.frames_to_bring_back(object, count);
-        let words = count - start;
         let base = self.stack.base();
         for index in 0..words {
             // SAFETY: the slice fitted the stack when it was captured.
-            unsafe { *base.add(index) = object.field(SLICE + start + index) };
+            unsafe { *base.add(index) = object.field(SLICE + index) };
         }
-        // SAFETY: the oldest frame brought back begins with its link at the base.
-        unsafe { *base.add(1) = Value::from_aligned_address(self.vm.stubs.underflow() as usize) };
-        self.sealed = if start == 0 {
-            Sealed::below(object, frames_pc)
-        } else {
-            Sealed {
-                continuation: object.value(),
-                bytes: depth_of(object) + 8 * start,
-                pc: frames_pc,
-            }
-        };
-        // SAFETY: the newest frame's registers begin at `top` in the slice; the value goes where the call
-        // instruction's field a says, which is the word after the last one copied.
+        // SAFETY: the oldest frame begins with its link at the base. The newest frame's registers begin as far below the end
+        // as the call instruction's field a says; the value goes behind them, where the call wants it.
         unsafe {
-            self.fp = base.add(top - start);
+            let below = (*base.add(1)).bits() as *const u32;
+            self.sealed = Sealed::below(object, below);
+            *base.add(1) = Value::from_aligned_address(self.vm.stubs.underflow() as usize);
+            self.fp = base.add(words - call_base(resume));
             *base.add(words) = value;
         }
         resume
-    }
-
-    /// Decides how much of the first `count` words of the slice comes back: gives where it starts, where the frames
-    /// below go on, and the newest frame's fp as an index into the slice.
-    fn frames_to_bring_back(&self, object: ObjectRef, count: usize) -> (usize, *const u32, usize) {
-        let trap = self.vm.stubs.trap();
-        let slice = |index: usize| object.field(SLICE + index);
-        let mut end = count;
-        let mut pc = self.sealed.pc;
-        let mut newest = None;
-        loop {
-            // SAFETY: `pc` is a return address.
-            let mut fp = end - unsafe { call_base(pc) };
-            newest.get_or_insert(fp);
-            if pc == trap {
-                // The interrupted frame comes along with its trap frame.
-                fp -= slice(fp).as_index().unwrap_or(0);
-            }
-            let start = fp - LINK_WORDS;
-            let below = slice(fp - 1).bits() as *const u32;
-            // Compiled code wants the frames that it inlined together with the one that they belong to.
-            let is_apart = !is_retired(below) && count - start >= CHUNK_WORDS;
-            if start == 0 || is_apart {
-                return (start, below, newest.unwrap_or(fp));
-            }
-            end = start;
-            pc = below;
-        }
     }
 
     /// What a continuation of a program's holds.

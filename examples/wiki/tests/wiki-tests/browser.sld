@@ -41,6 +41,8 @@
                                 "--disable-dev-shm-usage" "--hide-scrollbars" "--no-first-run"
                                 "--disable-extensions" "--disable-background-networking"
                                 "--disable-component-update" "--lang=en"
+                                ;; A click at a page that has not been painted yet would be dropped.
+                                "--allow-pre-commit-input"
                                 "--remote-debugging-port=0"
                                 (string-append "--user-data-dir=" directory)
                                 "about:blank")
