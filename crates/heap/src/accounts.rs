@@ -42,13 +42,10 @@ struct Entry {
     heat: usize,
     /// The limit of its own.
     limit: Option<usize>,
-    /// In use when it was told, or `NOT_COUNTED` if it came to know that since the last full collection; `None` if it was not told
-    /// since there was room.
-    told: Option<usize>,
+    /// Opened by its mutators since it came to know that it was told, without those that are in use; `None` if it was not told since
+    /// there was room.
+    opened: Option<usize>,
 }
-
-/// More blocks than there are.
-const NOT_COUNTED: usize = usize::MAX;
 
 /// The accounts of a heap.
 #[derive(Debug, Default)]
@@ -74,8 +71,26 @@ impl Accounts {
         if !self.ending.contains(&account) {
             self.ending.push(account);
         }
-        let entry = self.entries.entry(account).or_default();
-        entry.told = Some(entry.used);
+        self.entries.entry(account).or_default().opened = Some(0);
+    }
+
+    /// The account comes to know that it was told; whether it was.
+    fn acknowledge(&mut self, account: Account) -> bool {
+        let before = self.told.len();
+        self.told.retain(|other| *other != account);
+        if let Some(entry) = self.entries.get_mut(&account) {
+            entry.opened = Some(0);
+        }
+        self.told.len() < before
+    }
+
+    /// A mutator opens a block for an account.
+    pub(crate) fn note_opened(&mut self, account: Account) {
+        if let Some(entry) = self.entries.get_mut(&account)
+            && let Some(opened) = &mut entry.opened
+        {
+            *opened += 1;
+        }
     }
 
     /// Whether an account is told that it uses too much.
@@ -86,7 +101,7 @@ impl Accounts {
     /// Whether it was told, and there is no room since.
     pub(crate) fn was_told(&self, account: Account) -> bool {
         let entry = self.entries.get(&account);
-        entry.is_some_and(|entry| entry.told.is_some()) || self.is_told(account)
+        entry.is_some_and(|entry| entry.opened.is_some()) || self.is_told(account)
     }
 
     /// Blocks that have been there for long, whoever has them.
@@ -107,7 +122,7 @@ impl Accounts {
         !self.ending.is_empty()
     }
 
-    /// Whether those who have not used so much do well to let others run first, who were told and are to end.
+    /// Whether an account has used so much that it does well to let others run first, who were told and are to end.
     pub(crate) fn gives_way(&self, account: Account, least: usize) -> bool {
         let entry = self.entries.get(&account);
         !self.is_told(account) && entry.is_some_and(|entry| entry.heat >= least)
@@ -187,16 +202,12 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
             false => (entry.heat * kept / heap.limit_blocks + growth).min(now),
         };
         entry.used = now;
-        if entry.told == Some(NOT_COUNTED) {
-            entry.told = Some(now);
-        }
         match entry.limit {
             Some(limit) if now > limit => {
-                let again = limit.div_ceil(8);
-                let is_due = |then: usize| now >= then.saturating_add(again);
-                above.extend(entry.told.is_none_or(is_due).then_some(*account));
+                let is_due = |opened: usize| opened >= limit.div_ceil(8);
+                above.extend(entry.opened.is_none_or(is_due).then_some(*account));
             }
-            _ if is_roomy => entry.told = None,
+            _ if is_roomy => entry.opened = None,
             _ => {}
         }
     }
@@ -217,8 +228,8 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
 }
 
 /// Where the limit is nearly reached: tells the hottest accounts, so many that `wanted` blocks are to be had, of those who
-/// were told before or now. With `again` those do not count, and are told again if they have grown by so many blocks since. If
-/// nobody is hot, the account of the mutator that collects is told.
+/// were told before or now. With `again` those do not count, and are told again if they have opened so many blocks since. If
+/// nobody is hot, the account of the mutator that collects is told, unless it was.
 pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<usize>) {
     let program_runs = state.mutators.iter().any(|entry| {
         // SAFETY: the mutators are stopped, and their areas outlive their entries.
@@ -233,16 +244,14 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<u
     let mut found = 0;
     let mut hot = Vec::new();
     for (account, entry) in &accounts.entries {
-        let is_new = match (entry.told, again) {
+        let is_new = match (entry.opened, again) {
             (None, _) => true,
             (Some(_), None) => {
                 found += entry.used;
                 false
             }
             // Unless it has not come to a safepoint; it may be waiting for something.
-            (Some(then), Some(more)) => {
-                entry.used >= then.saturating_add(more) && !accounts.is_told(*account)
-            }
+            (Some(opened), Some(more)) => opened >= more && !accounts.is_told(*account),
         };
         if is_new
             && entry.heat > 0
@@ -262,7 +271,13 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<u
         found += used;
         accounts.tell(account);
     }
-    if found == 0 && accounts.told.is_empty() && collecting != Account::EXEMPT {
+    let least = again.unwrap_or(0);
+    let is_due = |entry: &Entry| entry.opened.is_none_or(|opened| opened >= least);
+    if found == 0
+        && accounts.told.is_empty()
+        && collecting != Account::EXEMPT
+        && accounts.entries.get(&collecting).is_none_or(is_due)
+    {
         accounts.tell(collecting);
     }
 }
@@ -380,14 +395,17 @@ impl Mutator {
         let account = self.account();
         let heap = self.heap();
         let accounts = &mut heap.lock().accounts;
-        let before = accounts.told.len();
-        accounts.told.retain(|other| *other != account);
-        if let Some(entry) = accounts.entries.get_mut(&account) {
-            entry.told = Some(NOT_COUNTED);
-        }
+        let was_told = accounts.acknowledge(account);
         let any = !accounts.told.is_empty();
         heap.any_told.store(any, Ordering::Relaxed);
-        accounts.told.len() < before
+        was_told
+    }
+
+    /// Whether this mutator had better let those run who do not know yet that they are told. Those who know it are to end.
+    pub fn gives_way_to_told(&mut self) -> bool {
+        let account = self.account();
+        let heap = self.heap();
+        heap.any_told.load(Ordering::Relaxed) && !heap.lock().accounts.was_told(account)
     }
 
     /// The same without taking note of it.

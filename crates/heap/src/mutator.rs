@@ -391,6 +391,7 @@ impl Mutator {
             .expect("the reservation is a multiple of the limit");
         state.young.push(block);
         state.young_blocks += 1;
+        state.accounts.note_opened(local.account);
         if heap.any_told.load(Ordering::Relaxed)
             && state
                 .accounts

@@ -44,8 +44,7 @@ impl Thread {
                 self.resume_log();
             }
             self.meet_heap_limit()?;
-            let bits = match self.vm.heap.is_any_told() {
-                // Those that were told run first, and end.
+            let bits = match self.mutator().gives_way_to_told() {
                 true => bits | PREEMPT,
                 false => bits,
             };
