@@ -132,10 +132,9 @@ impl Accounts {
         self.closed.insert(account);
         self.told.retain(|told| *told != account);
         self.ending.retain(|ending| *ending != account);
-        if let Some(entry) = self.entries.get_mut(&account)
-            && entry.limit.take().is_some()
-        {
-            self.limited -= 1;
+        if let Some(entry) = self.entries.get_mut(&account) {
+            entry.opened = None;
+            self.limited -= usize::from(entry.limit.take().is_some());
         }
     }
 }
@@ -181,7 +180,7 @@ pub(crate) fn look_at_limits(heap: &Heap, state: &mut HeapState) {
 }
 
 /// After a full collection: the accounts as they are now, and who is above a limit of its own. Where there is room again,
-/// nobody counts as told any more.
+/// those who go on do not count as told any more.
 pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     let used = count(&heap.space, state.pool.frontier());
     let accounts = &mut state.accounts;
@@ -207,7 +206,8 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
                 let is_due = |opened: usize| opened >= limit.div_ceil(8);
                 above.extend(entry.opened.is_none_or(is_due).then_some(*account));
             }
-            _ if is_roomy => entry.opened = None,
+            // Who has opened few may still be on the way to the handler of the condition.
+            _ if is_roomy && entry.opened >= Some(heap.reserve_blocks / 4) => entry.opened = None,
             _ => {}
         }
     }
@@ -221,7 +221,7 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
         closed,
         ..
     } = accounts;
-    entries.retain(|_, entry| entry.used > 0 || entry.limit.is_some());
+    entries.retain(|_, entry| entry.used > 0 || entry.limit.is_some() || entry.opened.is_some());
     told.retain(|account| entries.contains_key(account));
     closed.retain(|account| entries.contains_key(account));
     ending.retain(|account| !is_roomy && entries.contains_key(account));

@@ -113,9 +113,11 @@ fn wants_full(heap: &Heap, state: &HeapState) -> bool {
     if state.pinned_blocks > PINNED_BLOCKS_MIN.max(old_blocks / PINNED_SHARE) {
         return true;
     }
-    // What is promoted must fit below the limit, with a nursery beside it.
+    // What is promoted must fit below the limit, with the nursery beside it, which was made so large that it does: what the host
+    // has outside may have grown a little since.
     let old_blocks = state.pool.used() - state.young_blocks.min(state.pool.used());
-    old_blocks + 2 * state.young_blocks > heap.ceiling_blocks(state)
+    let slack = heap.reserve_blocks / 4;
+    old_blocks + 2 * state.young_blocks > heap.ceiling_blocks(state) + slack
 }
 
 fn wants_in_place(heap: &Heap, state: &HeapState) -> bool {
