@@ -309,6 +309,31 @@ fn interrupted(text: &str) -> support::Outcome {
     running.wait()
 }
 
+/// What takes minutes and has no safepoint of its own.
+#[test]
+fn long_operations_can_be_interrupted() {
+    let operations = [
+        "(expt 7 100000000)",
+        "(let loop ((n large)) (loop (* n n)))",
+        "(quotient (* large large large) (- (* large large) 3))",
+        "(exact-integer-sqrt (* large large large))",
+        "(number->string (* large large))",
+        "(write (* large large) (open-output-string))",
+        "(string->number (make-string 100000000 #\\7))",
+        "(pbkdf2 'sha-256 \"password\" (bytevector 1 2 3) 4000000000 32)",
+    ];
+    for operation in operations {
+        let text = format!(
+            "(import (canny base) (canny crypto))\n(define large (- (expt 2 100000000) 1))\n\
+             (display \"ready\")\n(flush-output-port)\n{operation}\n(display \"ended\")"
+        );
+        interrupted(&text)
+            .exits_with(130)
+            .prints("ready")
+            .complains("interrupted");
+    }
+}
+
 #[test]
 fn control_c_ends_a_loop() {
     interrupted("(display \"ready\")\n(flush-output-port)\n(let loop ((i 0)) (loop (+ i 1)))")

@@ -64,6 +64,18 @@ impl Call {
         self.arguments.at(position)
     }
 
+    /// Has another system thread do what takes long: [`Thread::compute_aside`].
+    pub(crate) fn compute_aside<R: Send + 'static>(
+        self,
+        thread: &mut Thread,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Raise> {
+        let arguments: Vec<Value> = (0..self.count())
+            .map(|position| self.at(position))
+            .collect();
+        thread.compute_aside(self.who, &arguments, work)
+    }
+
     /// An optional argument.
     #[inline(always)]
     pub(crate) fn optional(self, position: usize) -> Option<Value> {

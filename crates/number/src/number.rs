@@ -99,6 +99,19 @@ impl Number {
         }
     }
 
+    /// Words of 64 bits that the integers of an exact number take, at least one.
+    pub fn words(&self) -> usize {
+        match self {
+            Number::Fixnum(_) | Number::Flonum(_) => 1,
+            Number::Big(value) => value.as_sign_words().1.len(),
+            Number::Ratio(ratio) => {
+                let numerator = ratio.numerator().as_sign_words().1;
+                numerator.len() + ratio.denominator().as_words().len()
+            }
+            Number::Complex(parts) => parts.0.words() + parts.1.words(),
+        }
+    }
+
     /// The value of an exact integer.
     pub fn to_integer(&self) -> Option<Cow<'_, IBig>> {
         match self {

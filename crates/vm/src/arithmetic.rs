@@ -7,7 +7,9 @@ use canny_number::{self as number, Division, Number, NumberError};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
-use crate::numbers::{Numeric, integer_ordering, number_of, numeric, short_ratios};
+use crate::numbers::{
+    LONG_LIMBS, Numeric, integer_ordering, limbs_of, number_of, numeric, short_ratios,
+};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -20,6 +22,13 @@ fn both(thread: &mut Thread, who: &str, x: Value, y: Value) -> Result<(Number, N
         return Err(thread.raise_type(who, 2, "number", y));
     };
     Ok((left, right))
+}
+
+/// How the time of an operation on integers grows with their limbs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cost {
+    Linear,
+    Higher,
 }
 
 /// Real and imaginary part.
@@ -67,10 +76,18 @@ impl Thread {
         who: &str,
         x: Value,
         y: Value,
+        cost: Cost,
         operation: fn(&Number, &Number) -> Result<Number, NumberError>,
     ) -> Result<Value, Raise> {
         let (left, right) = both(self, who, x, y)?;
-        match operation(&left, &right) {
+        let is_ratio = |value: Value| value.is_kind(Kind::Ratnum);
+        let is_linear = cost == Cost::Linear && !is_ratio(x) && !is_ratio(y);
+        let (result, left) = if is_linear || limbs_of(x) + limbs_of(y) < LONG_LIMBS {
+            (operation(&left, &right), left)
+        } else {
+            self.compute_aside(who, &[x, y], move || (operation(&left, &right), left))?
+        };
+        match result {
             Ok(result) => self.number(&result),
             // The number that is no integer is named like any argument of a wrong type.
             Err(NumberError::NotInteger(_)) => Err(if number::is_integer(&left) {
@@ -97,7 +114,7 @@ impl Thread {
                 if let Some((left, right)) = short_ratios(x, y) {
                     return self.ratio(left.plus(right));
                 }
-                self.tower("+", x, y, number::add)
+                self.tower("+", x, y, Cost::Linear, number::add)
             }
         }
     }
@@ -117,7 +134,7 @@ impl Thread {
                 if let Some((left, right)) = short_ratios(x, y) {
                     return self.ratio(left.plus(right.negate()));
                 }
-                self.tower("-", x, y, number::sub)
+                self.tower("-", x, y, Cost::Linear, number::sub)
             }
         }
     }
@@ -142,7 +159,7 @@ impl Thread {
                 if let Some((left, right)) = short_ratios(x, y) {
                     return self.ratio(left.times(right));
                 }
-                self.tower("*", x, y, number::mul)
+                self.tower("*", x, y, Cost::Higher, number::mul)
             }
         }
     }
@@ -160,7 +177,7 @@ impl Thread {
                 {
                     return self.ratio(left.times(inverse));
                 }
-                self.tower("/", x, y, number::div)
+                self.tower("/", x, y, Cost::Higher, number::div)
             }
         }
     }
@@ -171,7 +188,7 @@ impl Thread {
             integers.quotient(Division::Truncate, left, right)
         }) {
             Some(result) => result,
-            None => self.tower("quotient", x, y, number::quotient),
+            None => self.tower("quotient", x, y, Cost::Higher, number::quotient),
         }
     }
 
@@ -181,7 +198,7 @@ impl Thread {
             integers.remainder(Division::Truncate, left, right)
         }) {
             Some(result) => result,
-            None => self.tower("remainder", x, y, number::remainder),
+            None => self.tower("remainder", x, y, Cost::Higher, number::remainder),
         }
     }
 
@@ -191,7 +208,7 @@ impl Thread {
             integers.quotient(Division::Floor, left, right)
         }) {
             Some(result) => result,
-            None => self.tower("floor-quotient", x, y, |left, right| {
+            None => self.tower("floor-quotient", x, y, Cost::Higher, |left, right| {
                 number::divide_quotient(Division::Floor, left, right)
             }),
         }
@@ -203,23 +220,23 @@ impl Thread {
             integers.remainder(Division::Floor, left, right)
         }) {
             Some(result) => result,
-            None => self.tower("modulo", x, y, number::modulo),
+            None => self.tower("modulo", x, y, Cost::Higher, number::modulo),
         }
     }
 
     /// `(bitwise-and x y)`
     pub fn bitwise_and(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("bitwise-and", x, y, number::bitwise_and)
+        self.tower("bitwise-and", x, y, Cost::Linear, number::bitwise_and)
     }
 
     /// `(bitwise-ior x y)`
     pub fn bitwise_or(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("bitwise-ior", x, y, number::bitwise_or)
+        self.tower("bitwise-ior", x, y, Cost::Linear, number::bitwise_or)
     }
 
     /// `(bitwise-xor x y)`
     pub fn bitwise_xor(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("bitwise-xor", x, y, number::bitwise_xor)
+        self.tower("bitwise-xor", x, y, Cost::Linear, number::bitwise_xor)
     }
 
     /// `(arithmetic-shift x y)`
@@ -230,7 +247,13 @@ impl Thread {
         {
             return result;
         }
-        self.tower("arithmetic-shift", x, y, number::arithmetic_shift)
+        self.tower(
+            "arithmetic-shift",
+            x,
+            y,
+            Cost::Linear,
+            number::arithmetic_shift,
+        )
     }
 
     fn ordering(&mut self, who: &str, x: Value, y: Value) -> Result<Option<Ordering>, Raise> {

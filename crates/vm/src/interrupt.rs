@@ -138,6 +138,16 @@ impl InterruptState {
         self.notify(bit);
     }
 
+    /// Whether an interrupt waits or another task had better run.
+    pub(crate) fn asks_for_attention(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) || self.bits.load(Ordering::Relaxed) & PREEMPT != 0
+    }
+
+    /// Clears the wish that another task run; whether there was one.
+    pub(crate) fn take_preemption(&self) -> bool {
+        self.bits.fetch_and(!PREEMPT, Ordering::AcqRel) & PREEMPT != 0
+    }
+
     /// Clears a bit that is of no interest any more.
     pub(crate) fn forget(&self, bit: u32) {
         self.bits.fetch_and(!bit, Ordering::AcqRel);

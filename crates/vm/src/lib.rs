@@ -15,6 +15,7 @@
 mod accounts;
 mod allocate;
 mod arithmetic;
+mod aside;
 mod bulk;
 mod code;
 pub mod condition;

@@ -113,6 +113,21 @@ pub fn short_ratio_to_f64(value: Value) -> Option<f64> {
     short_ratio(value)?.to_f64()
 }
 
+/// Limbs of exact numbers with which products, quotients and texts take milliseconds.
+pub const LONG_LIMBS: usize = 1 << 14;
+
+/// Limbs of the exact integers that a word stands for or consists of.
+pub fn limbs_of(value: Value) -> usize {
+    let Some(object) = value.as_object() else {
+        return 0;
+    };
+    match object.kind() {
+        Kind::Bignum => object.length(),
+        Kind::Ratnum | Kind::Compnum => limbs_of(object.field(0)) + limbs_of(object.field(1)),
+        _ => 0,
+    }
+}
+
 impl Thread {
     /// The word of a ratio.
     pub(crate) fn ratio(&mut self, (numerator, denominator): Parts) -> Result<Value, Raise> {

@@ -28,6 +28,7 @@ use canny_sched::{
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 
+use crate::aside::ParkedComputations;
 use crate::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::{Exit, Thread};
@@ -58,6 +59,12 @@ pub mod task {
     pub const ACCOUNT: usize = 5;
     /// Words at least.
     pub const WORDS: usize = 6;
+    /// `forced` if it is to end wherever it is.
+    pub const CANCELLED: usize = 7;
+    /// A pair if what it computes is to end.
+    pub const INTERRUPTIONS: usize = 8;
+    /// A number that no other task has.
+    pub const NUMBER: usize = 10;
 }
 
 /// What can be set of the threads that run tasks.
@@ -88,6 +95,7 @@ pub struct Tasks {
     count: AtomicI64,
     /// The number of the next one.
     next_number: AtomicI64,
+    pub(crate) computations: ParkedComputations,
 }
 
 impl Tasks {
@@ -160,6 +168,7 @@ impl Thread {
                 host,
                 count: AtomicI64::new(0),
                 next_number: AtomicI64::new(0),
+                computations: ParkedComputations::default(),
             })
         });
         if self.worker.is_none() {

@@ -27,6 +27,9 @@ fn alphabet(call: Call, position: usize) -> Alphabet {
     }
 }
 
+/// A text that takes some milliseconds to be made.
+const LONG: usize = 1 << 22;
+
 /// Bytes that are encoded at once, a multiple of three.
 const PIECE: usize = 3 * 1024;
 
@@ -34,6 +37,15 @@ fn encode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?;
     let (alphabet, padded) = (alphabet(call, 1), call.at(2).is_true());
     let length = encoded_length(bytes.length(), padded);
+    if length >= LONG {
+        let bytes = bytes.with_bytes(<[u8]>::to_vec);
+        let text = call.compute_aside(thread, move || {
+            let mut text = vec![0; length];
+            encode_into(&bytes, alphabet, padded, &mut text);
+            text
+        })?;
+        return thread.string_from_latin1(&text);
+    }
     let data = thread.try_leaf_to_fill(Kind::String8, FLAG_ASCII, length)?;
     if let Some(text) = data.as_object() {
         bytes.with_bytes(|bytes| {

@@ -92,11 +92,31 @@ fn open_compressor(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     make_port(thread, port, flag::BINARY | flag::OUTPUT, &name)
 }
 
+/// Bytes whose compression takes some milliseconds.
+const COMPRESSED_LONG: usize = 1 << 18;
+/// The same for bytes that may become a thousand times as many.
+const DECOMPRESSED_LONG: usize = 1 << 16;
+
+fn perhaps_aside<R: Send + 'static>(
+    thread: &mut Thread,
+    call: Call,
+    is_long: bool,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Raise> {
+    if is_long {
+        call.compute_aside(thread, work)
+    } else {
+        Ok(thread.outside_heap(work))
+    }
+}
+
 fn compress_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);
     let format = format(thread, call, 1)?;
     let level = level(thread, call, 2, format)?;
-    match thread.outside_heap(|| compress(&bytes, format, level)) {
+    let length = bytes.len();
+    let work = move || compress(&bytes, format, level);
+    match perhaps_aside(thread, call, length >= COMPRESSED_LONG, work)? {
         Ok(bytes) => thread.bytevector(&bytes),
         Err(error) => Err(refused(thread, call, &error.to_string())),
     }
@@ -111,7 +131,9 @@ fn decompress_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Value::FALSE => heap_bytes,
         _ => call.index(thread, 2)?.min(heap_bytes),
     };
-    match thread.outside_heap(|| decompress(&bytes, format, bytes_max)) {
+    let length = bytes.len();
+    let work = move || decompress(&bytes, format, bytes_max);
+    match perhaps_aside(thread, call, length >= DECOMPRESSED_LONG, work)? {
         Ok(bytes) => thread.bytevector(&bytes),
         Err(message) => Err(refused(thread, call, &message)),
     }

@@ -30,6 +30,24 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 
 /// What is longer is not worked on while others wait for a collection.
 const LONG: usize = 1 << 14;
+/// What is longer is worked on aside, so that it can be interrupted.
+const VERY_LONG: usize = 1 << 24;
+/// So many passes over memory, in KiB, or so many iterations take a tenth of a second and more.
+const COSTLY: u64 = 1 << 17;
+
+/// Does what takes as long as a number of bytes says.
+fn work_on<R: Send + 'static>(
+    thread: &mut Thread,
+    call: Call,
+    length: usize,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Raise> {
+    match length {
+        ..LONG => Ok(work()),
+        LONG..VERY_LONG => Ok(thread.block_outside_heap(work)),
+        _ => call.compute_aside(thread, work),
+    }
+}
 
 /// More random bytes at once are certainly a mistake.
 const RANDOM_MAX: usize = 1 << 24;
@@ -54,11 +72,10 @@ fn algorithm(thread: &mut Thread, call: Call, is_for_keys: bool) -> Result<Algor
 fn digest(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let algorithm = algorithm(thread, call, false)?;
     let bytes = bytes(thread, call, 1)?;
-    let digest = if bytes.len() < LONG {
+    let length = bytes.len();
+    let digest = work_on(thread, call, length, move || {
         codes::digest(algorithm, &bytes)
-    } else {
-        thread.block_outside_heap(|| codes::digest(algorithm, &bytes))
-    };
+    })?;
     thread.bytevector(&digest)
 }
 
@@ -66,11 +83,10 @@ fn hmac(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let algorithm = algorithm(thread, call, true)?;
     let key = bytes(thread, call, 1)?;
     let bytes = bytes(thread, call, 2)?;
-    let code = if bytes.len() < LONG {
+    let length = bytes.len();
+    let code = work_on(thread, call, length, move || {
         codes::hmac(algorithm, &key, &bytes)
-    } else {
-        thread.block_outside_heap(|| codes::hmac(algorithm, &key, &bytes))
-    };
+    })?;
     thread.bytevector(&code.unwrap_or_default())
 }
 
@@ -86,8 +102,12 @@ fn pbkdf2(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if length > 1 << 16 {
         return Err(call.range_error(thread, 4, "at most 65536"));
     }
-    let key = thread
-        .block_outside_heap(|| codes::pbkdf2(algorithm, &password, &salt, iterations, length));
+    let work = move || codes::pbkdf2(algorithm, &password, &salt, iterations, length);
+    let key = if u64::from(iterations.get()) < COSTLY {
+        thread.block_outside_heap(work)
+    } else {
+        call.compute_aside(thread, work)?
+    };
     thread.bytevector(&key.unwrap_or_default())
 }
 
@@ -128,7 +148,14 @@ fn hash(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         passes: number(2)?,
         lanes: number(3)?,
     };
-    match thread.block_outside_heap(|| hash_password(&password, cost)) {
+    let is_costly = u64::from(cost.memory_kib) * u64::from(cost.passes) >= COSTLY;
+    let work = move || hash_password(&password, cost);
+    let text = if is_costly {
+        call.compute_aside(thread, work)?
+    } else {
+        thread.block_outside_heap(work)
+    };
+    match text {
         Ok(text) => thread.string_from_latin1(text.as_bytes()),
         Err(fault) => Err(failed(thread, call, fault)),
     }

@@ -17,7 +17,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%begin-tasks!" => |thread, call: Call| {
         let server = call.object(thread, 0, Kind::Closure, "procedure")?;
         let resumer = call.object(thread, 1, Kind::Closure, "procedure")?;
+        let check = call.object(thread, 2, Kind::Closure, "procedure")?;
         thread.begin_tasks(server.value(), resumer.value());
+        thread.set_check(check.value());
         Ok(Value::UNSPECIFIED)
     };
     "%set-idle-procedures!" => |thread, call: Call| {

@@ -8,7 +8,7 @@ use canny_syntax::print::{write_character, write_quoted, write_symbol};
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::field as condition_field;
-use canny_vm::numbers::number_of;
+use canny_vm::numbers::{LONG_LIMBS, limbs_of, number_of};
 use canny_vm::strings::string_length;
 use canny_vm::symbols::symbol_name;
 use canny_vm::values::record_type;
@@ -17,8 +17,20 @@ use canny_vm::{Numeric, Vm, numeric};
 use crate::primitives::numeric_vectors::element_type;
 use crate::text::with_units;
 
+/// How an object without parts is printed.
+#[derive(Clone, Copy)]
+pub(super) struct Manner {
+    /// Strings and characters as they are.
+    pub(super) for_people: bool,
+    /// Characters or elements after which the rest is left out, since it will be cut off.
+    pub(super) elements_max: usize,
+    /// Large exact numbers are described: their digits would take minutes and be of no use.
+    pub(super) describes: bool,
+}
+
 /// Prints an object without parts. Writing to a string does not fail.
-pub(super) fn print(text: &mut String, vm: &Vm, value: Value, for_people: bool) {
+pub(super) fn print(text: &mut String, vm: &Vm, value: Value, manner: Manner) {
+    let for_people = manner.for_people;
     if let Some(fixnum) = value.as_fixnum() {
         let _ = write!(text, "{fixnum}");
     } else if let Some(character) = value.as_character() {
@@ -28,7 +40,7 @@ pub(super) fn print(text: &mut String, vm: &Vm, value: Value, for_people: bool) 
             let _ = write_character(character, text);
         }
     } else if let Some(object) = value.as_object() {
-        print_object(text, vm, object, for_people);
+        print_object(text, vm, object, manner);
     } else if let Some(flonum) = value.as_inline_flonum() {
         text.push_str(&flonum_to_string(flonum));
     } else {
@@ -51,27 +63,36 @@ fn constant(value: Value) -> &'static str {
     }
 }
 
-fn print_object(text: &mut String, vm: &Vm, object: ObjectRef, for_people: bool) {
+fn print_object(text: &mut String, vm: &Vm, object: ObjectRef, manner: Manner) {
+    let for_people = manner.for_people;
     match object.kind() {
-        Kind::String => print_string(text, object, for_people),
+        Kind::String => print_start(text, object, for_people, manner.elements_max),
         Kind::Symbol => print_symbol(text, object.value(), for_people),
         Kind::Keyword => {
             text.push_str("#:");
             print_symbol(text, object.field(0), for_people);
+        }
+        Kind::Bignum | Kind::Ratnum | Kind::Compnum
+            if manner.describes && limbs_of(object.value()) >= LONG_LIMBS =>
+        {
+            let bits = 64 * limbs_of(object.value());
+            let _ = write!(text, "#<exact number of about {bits} bits>");
         }
         Kind::Flonum | Kind::Bignum | Kind::Ratnum | Kind::Compnum => {
             print_number(text, object.value());
         }
         Kind::Bytevector => object.with_bytes(|bytes| {
             text.push_str("#u8(");
-            for (index, byte) in bytes.iter().enumerate() {
+            for (index, byte) in bytes.iter().take(manner.elements_max).enumerate() {
                 let _ = write!(text, "{}{byte}", if index > 0 { " " } else { "" });
             }
             text.push(')');
         }),
-        Kind::NumericVector => {
-            object.with_bytes(|bytes| text.push_str(&write_elements(element_type(object), bytes)))
-        }
+        Kind::NumericVector => object.with_bytes(|bytes| {
+            let most = manner.elements_max.saturating_mul(ELEMENT_BYTES_MAX);
+            let start = &bytes[..bytes.len().min(most)];
+            text.push_str(&write_elements(element_type(object), start));
+        }),
         Kind::Record => {
             text.push_str("#<");
             print_record_name(text, object.field(0));
@@ -159,6 +180,22 @@ fn with_text<R>(string: ObjectRef, work: impl FnOnce(&str) -> R) -> R {
         Some(text) => work(&text),
         None => work(&units.to_text()),
     })
+}
+
+/// Bytes of an element of a numeric vector; shorter ones are parts of it.
+const ELEMENT_BYTES_MAX: usize = 16;
+
+/// So many characters of a string, if it has more.
+fn print_start(text: &mut String, string: ObjectRef, for_people: bool, characters_max: usize) {
+    if string_length(string) <= characters_max {
+        return print_string(text, string, for_people);
+    }
+    let start = with_units(string, |units| units.slice(0..characters_max).to_text());
+    if for_people {
+        text.push_str(&start);
+    } else {
+        let _ = write_quoted(&start, '"', text);
+    }
 }
 
 fn print_string(text: &mut String, string: ObjectRef, for_people: bool) {

@@ -23,6 +23,7 @@ use canny_value::Value;
 use canny_vm::{Protected, Thread, Vm};
 
 use crate::hash_table::Table;
+use atoms::Manner;
 use labels::{Labels, Visit};
 
 pub use pretty::{pretty_shown, pretty_text, pretty_written};
@@ -47,6 +48,14 @@ impl Style {
     #[inline]
     pub(crate) fn has_parts(self, value: Value) -> bool {
         labels::has_parts(value) || self == Style::Show && value.is_kind(Kind::HashTable)
+    }
+
+    fn manner(self, elements_max: usize) -> Manner {
+        Manner {
+            for_people: self == Style::Display,
+            elements_max,
+            describes: self == Style::Show || elements_max < usize::MAX,
+        }
     }
 }
 
@@ -75,6 +84,8 @@ pub(crate) struct Printer {
     indices: Vec<usize>,
     labels: Labels,
     text: String,
+    /// Of what has no parts so many characters or elements are enough.
+    elements_max: usize,
 }
 
 /// Where the values of a parked printer are.
@@ -118,7 +129,7 @@ pub(crate) fn text_of_atom(thread: &Thread, value: Value, style: Style) -> Optio
         return None;
     }
     let mut text = String::new();
-    atoms::print(&mut text, thread.vm(), value, style == Style::Display);
+    atoms::print(&mut text, thread.vm(), value, style.manner(usize::MAX));
     Some(text)
 }
 
@@ -130,6 +141,8 @@ pub(crate) fn brief_text_of(
     bytes_max: usize,
 ) -> String {
     let mut printer = Printer::new(thread.vm(), value, style);
+    // That is more than what is not cut off.
+    printer.elements_max = 2 * bytes_max + 1;
     let is_done = printer.print_until(bytes_max);
     let mut text = printer.take_text();
     if !is_done || text.len() > 2 * bytes_max {
@@ -155,6 +168,7 @@ impl Printer {
             indices: Vec::new(),
             labels,
             text: String::new(),
+            elements_max: usize::MAX,
         }
     }
 
@@ -270,12 +284,8 @@ impl Printer {
 
     /// An object without parts.
     fn atom(&mut self, value: Value) {
-        atoms::print(
-            &mut self.text,
-            &self.vm,
-            value,
-            self.style == Style::Display,
-        );
+        let manner = self.style.manner(self.elements_max);
+        atoms::print(&mut self.text, &self.vm, value, manner);
     }
 
     /// Leaves the rest of a list for later. The ends of lists that end together are one entry.

@@ -5,7 +5,7 @@ use canny_number::{self as number, Division, Number, NumberError};
 use canny_value::Value;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
-use super::{binary, fold, number_at, refused, unary};
+use super::{binary, fold, fold_onto, number_at, perhaps_aside, refused, unary};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -72,15 +72,8 @@ fn divide(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// Folds from the first argument on.
 fn from_first(thread: &mut Thread, call: Call, operation: super::Binary) -> Result<Value, Raise> {
-    let mut result = number_at(thread, call, 0)?;
-    for position in 1..call.count() {
-        let operand = number_at(thread, call, position)?;
-        result = match operation(&result, &operand) {
-            Ok(next) => next,
-            Err(error) => return Err(refused(thread, call, &error)),
-        };
-    }
-    thread.number(&result)
+    let first = number_at(thread, call, 0)?;
+    fold_onto(thread, call, first, 1, operation)
 }
 
 fn step(thread: &mut Thread, call: Call, by: i64, operation: super::Unary) -> Result<Value, Raise> {
@@ -192,8 +185,9 @@ fn both_parts(thread: &mut Thread, call: Call, division: Division) -> Result<Val
     }
     let dividend = number_at(thread, call, 0)?;
     let divisor = number_at(thread, call, 1)?;
-    let parts: Result<(Number, Number), NumberError> =
-        number::divide(division, &dividend, &divisor);
+    let parts: Result<(Number, Number), NumberError> = perhaps_aside(thread, call, move || {
+        number::divide(division, &dividend, &divisor)
+    })?;
     match parts {
         Ok((quotient, remainder)) => pair_of_values(thread, &quotient, &remainder),
         Err(error) => Err(refused(thread, call, &error)),

@@ -5,7 +5,7 @@ use canny_value::Value;
 use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric, string_text};
 
-use super::{number_at, unary};
+use super::{number_at, perhaps_aside, unary};
 use crate::arguments::{Call, implementations};
 use crate::decimal::{DIGITS_MAX, digits};
 
@@ -70,7 +70,7 @@ fn number_to_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
     let operand = number_at(thread, call, 0)?;
     let radix = radix(thread, call)?;
-    let text = number::write_number(&operand, radix);
+    let text = perhaps_aside(thread, call, move || number::write_number(&operand, radix))?;
     thread.string_from_latin1(text.as_bytes())
 }
 
@@ -79,11 +79,19 @@ fn decimal(thread: &mut Thread, fixnum: i64) -> Result<Value, Raise> {
     thread.string_from_latin1(digits(fixnum, &mut [0; DIGITS_MAX]))
 }
 
+/// Bytes of a text whose number takes milliseconds to find out.
+const LONG_TEXT: usize = 1 << 18;
+
 fn string_to_number(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let radix = radix(thread, call)?;
     // A text such as 1/0 has the form of a number but stands for none.
-    match number::parse_number(&text, radix) {
+    let parsed = if text.len() < LONG_TEXT {
+        number::parse_number(&text, radix)
+    } else {
+        call.compute_aside(thread, move || number::parse_number(&text, radix))?
+    };
+    match parsed {
         Ok(Some(number)) => thread.number(&number),
         Ok(None) | Err(_) => Ok(Value::FALSE),
     }

@@ -3,11 +3,12 @@
 use canny_number::{self as number, Number};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
+use canny_vm::numbers::LONG_LIMBS;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
 use super::arithmetic::pair_of_values;
 use super::conversion::integral;
-use super::{binary, number_at, refused, unary};
+use super::{binary, give, number_at, perhaps_aside, refused, unary};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -158,7 +159,30 @@ fn expt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         (Some(Numeric::Flonum(base)), Some(Numeric::Flonum(exponent))) if base > 0.0 => {
             Ok(thread.flonum(base.powf(exponent)))
         }
-        _ => binary(thread, call, number::expt),
+        _ => {
+            let base = number_at(thread, call, 0)?;
+            let exponent = number_at(thread, call, 1)?;
+            let words = match base {
+                Number::Flonum(_) => 0,
+                _ => exponent_size(&exponent).saturating_mul(base.words()),
+            };
+            let work = move || number::expt(&base, &exponent);
+            let result = if words >= 64 * LONG_LIMBS {
+                call.compute_aside(thread, work)?
+            } else {
+                work()
+            };
+            give(thread, call, result)
+        }
+    }
+}
+
+/// How often the words of a base are multiplied in a power, about.
+fn exponent_size(exponent: &Number) -> usize {
+    match exponent {
+        Number::Fixnum(exponent) => exponent.unsigned_abs() as usize,
+        Number::Flonum(_) => 1,
+        _ => usize::MAX,
     }
 }
 
@@ -177,7 +201,8 @@ fn exact_integer_sqrt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Ok(thread.two_values(root, rest));
     }
     let operand: Number = number_at(thread, call, 0)?;
-    match number::exact_integer_sqrt(&operand) {
+    let root = perhaps_aside(thread, call, move || number::exact_integer_sqrt(&operand))?;
+    match root {
         Ok((root, rest)) => pair_of_values(thread, &root, &rest),
         Err(error) => Err(refused(thread, call, &error)),
     }

@@ -17,7 +17,7 @@ mod tests;
 
 use canny_number::{self as number, Number, NumberError};
 use canny_value::Value;
-use canny_vm::numbers::number_of;
+use canny_vm::numbers::{LONG_LIMBS, limbs_of, number_of};
 use canny_vm::{ConditionKind, Raise, Thread};
 
 use crate::arguments::Call;
@@ -56,14 +56,16 @@ fn give(
 /// A function of one number.
 fn unary(thread: &mut Thread, call: Call, operation: Unary) -> Result<Value, Raise> {
     let operand = number_at(thread, call, 0)?;
-    give(thread, call, operation(&operand))
+    let result = perhaps_aside(thread, call, move || operation(&operand))?;
+    give(thread, call, result)
 }
 
 /// A function of two numbers.
 fn binary(thread: &mut Thread, call: Call, operation: Binary) -> Result<Value, Raise> {
     let left = number_at(thread, call, 0)?;
     let right = number_at(thread, call, 1)?;
-    give(thread, call, operation(&left, &right))
+    let result = perhaps_aside(thread, call, move || operation(&left, &right))?;
+    give(thread, call, result)
 }
 
 /// A function of any number of numbers, from left to right; `neutral` when there are none.
@@ -73,15 +75,59 @@ fn fold(
     neutral: Number,
     operation: Binary,
 ) -> Result<Value, Raise> {
-    let mut result = neutral;
-    for position in 0..call.count() {
-        let operand = number_at(thread, call, position)?;
-        result = match operation(&result, &operand) {
-            Ok(next) => next,
-            Err(error) => return Err(refused(thread, call, &error)),
-        };
+    fold_onto(thread, call, neutral, 0, operation)
+}
+
+/// The same from an argument on.
+fn fold_onto(
+    thread: &mut Thread,
+    call: Call,
+    start: Number,
+    first: usize,
+    operation: Binary,
+) -> Result<Value, Raise> {
+    let arguments = first..call.count();
+    let words: usize = arguments
+        .clone()
+        .map(|position| limbs_of(call.at(position)).max(1))
+        .sum();
+    if words < LONG_LIMBS {
+        let mut result = start;
+        for position in arguments {
+            let operand = number_at(thread, call, position)?;
+            result = match operation(&result, &operand) {
+                Ok(next) => next,
+                Err(error) => return Err(refused(thread, call, &error)),
+            };
+        }
+        return thread.number(&result);
     }
-    thread.number(&result)
+    let mut operands = Vec::new();
+    for position in arguments {
+        operands.push(number_at(thread, call, position)?);
+    }
+    let result = call.compute_aside(thread, move || {
+        let operands = operands.iter();
+        operands.fold(Ok(start), |result, operand| operation(&result?, operand))
+    })?;
+    give(thread, call, result)
+}
+
+fn is_long(value: Value) -> bool {
+    limbs_of(value) >= LONG_LIMBS
+}
+
+/// Computes what may take long if an argument is large.
+fn perhaps_aside<R: Send + 'static>(
+    thread: &mut Thread,
+    call: Call,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Raise> {
+    if (0..call.count()).any(|position| is_long(call.at(position))) {
+        call.compute_aside(thread, work)
+    } else {
+        Ok(work())
+    }
 }
 
 /// The condition for what the tower refused. Where the tower disliked the type of a number, the first

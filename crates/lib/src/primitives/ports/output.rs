@@ -1,7 +1,9 @@
 //! Writing text. What the printer makes goes the same way as any other text.
 
+use canny_number::write_number;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
+use canny_vm::numbers::{LONG_LIMBS, limbs_of, number_of};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{InPlace, PrimitiveFunction, Raise, Thread};
 
@@ -186,6 +188,13 @@ fn display(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// an end takes memory for its whole text.
 fn print(thread: &mut Thread, call: Call, style: Style) -> Result<Value, Raise> {
     let port = target(thread, call, 1)?;
+    if limbs_of(call.at(0)) >= LONG_LIMBS
+        && let Some(number) = number_of(call.at(0))
+    {
+        let text = call.compute_aside(thread, move || write_number(&number, 10))?;
+        put_text(thread, call, port, &text)?;
+        return Ok(Value::UNSPECIFIED);
+    }
     if let Some(text) = crate::printer::text_of_atom(thread, call.at(0), style) {
         put_text(thread, call, port, &text)?;
         return Ok(Value::UNSPECIFIED);
