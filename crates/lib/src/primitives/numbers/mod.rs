@@ -107,8 +107,8 @@ fn fold_onto(
         operands.push(number_at(thread, call, position)?);
     }
     let result = call.compute_aside(thread, move || {
-        let operands = operands.iter();
-        operands.fold(Ok(start), |result, operand| operation(&result?, operand))
+        let mut operands = operands.iter();
+        operands.try_fold(start, |result, operand| operation(&result, operand))
     })?;
     give(thread, call, result)
 }
