@@ -1160,7 +1160,8 @@
     (%set-idle-procedures!
      (lambda () (end-wait-of-main! (deadlock)))
      (lambda () (end-wait-of-main! (%make-condition 'interrupt "interrupted" '() #f))))
-    (%begin-tasks! (lambda () (%serve)) wait-for-operation (lambda (unused) (%raise-if-interrupted)))
+    (%begin-tasks! (lambda () (%serve)) wait-for-operation
+                   (lambda (unused) (%raise-if-interrupted)))
     (%set-failure-procedure! report-failures)
     (%set-preempt-procedure! give-way)
     (%set-current-task! main-task)))

@@ -15,7 +15,8 @@
         (cons 'floor/ (lambda () (let loop () (floor/ (* large large) (- large 12345)) (loop))))
         (cons 'gcd (lambda () (gcd (+ (* large 10) 1) random-numbers)))
         (cons 'number->string (lambda () (let loop () (number->string large) (loop))))
-        (cons 'write (lambda () (call-with-output-string (lambda (port) (write (* large large) port)))))
+        (cons 'write
+              (lambda () (call-with-output-string (lambda (port) (write (* large large) port)))))
         (cons 'string->number (lambda () (let loop () (string->number long-text) (loop))))
         (cons 'pbkdf2 (lambda () (pbkdf2 'sha-256 "password" (bytevector 1 2 3) 4000000000 32)))))
 

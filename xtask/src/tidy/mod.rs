@@ -8,6 +8,7 @@ mod dead_files;
 mod doc_links;
 mod forbidden;
 mod layers;
+mod missing;
 mod ratchet;
 mod rust_source;
 mod scheme_layout;
@@ -23,8 +24,8 @@ const HELP: &str = "\
 usage: cargo xtask tidy [--update]
 
 Checks the crate order, dead files, links in documents, sizes of files and functions, where unsafe
-code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, and that
-the Scheme sources are laid out by `canny fmt`.
+code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that
+only docs/missing.md says what is missing, and that the Scheme sources are laid out by `canny fmt`.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 
@@ -86,6 +87,7 @@ pub fn check(update: bool) -> Result<(), String> {
     complaints.extend(code_map::check(&root)?);
     complaints.extend(srfi_table(&root)?);
     complaints.extend(scheme_layout::check(&root)?);
+    complaints.extend(missing::check(&root)?);
     for complaint in &complaints {
         let place = complaint.path.display();
         match complaint.line {
