@@ -107,6 +107,12 @@ impl Steward {
     }
 }
 
+/// Waking somebody for shorter steps, and letting both processors handle their data, takes longer than they do, in nanoseconds.
+const SHORT_STEP: Moment = 30_000;
+
+/// Unless so many of them wait that the last one would wait for so long.
+const LONG_WAIT: Moment = 2_500_000;
+
 /// What the steward remembers of a worker.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
@@ -115,6 +121,9 @@ struct Seen {
     /// Since when it is at the same item, and at the same step.
     item_since: Moment,
     step_since: Moment,
+    /// How long its steps took, on average, since the last look.
+    step_time: Moment,
+    looked: Moment,
     whose: Turns,
 }
 
@@ -136,8 +145,17 @@ impl Seen {
                 self.item_since = self.step_since;
             }
         }
-        self.turns = turns;
-        self.steps = steps;
+        let begun = steps.saturating_sub(self.steps);
+        self.step_time = match begun {
+            0 => now - self.step_since,
+            _ => (now - self.looked.min(now)) / begun,
+        };
+        (self.turns, self.steps, self.looked) = (turns, steps, now);
+    }
+
+    /// Whether somebody who is idle had better take what waits behind the present step, `behind` steps.
+    fn is_worth_waking(&self, behind: usize) -> bool {
+        behind > 0 && (self.step_time >= SHORT_STEP || self.step_time * behind as u64 >= LONG_WAIT)
     }
 }
 
@@ -288,7 +306,7 @@ impl Round {
                 // Somebody who is idle had better take it, if the step is long or there is more to be begun.
                 let is_wanted = seen.idle > 0
                     && (load.step >= TICK.as_nanos() as u64 / 2
-                        || worker.behind.load(Ordering::Relaxed) > 0);
+                        || remembered.is_worth_waking(worker.behind.load(Ordering::Relaxed)));
                 if (is_wanted || load.item >= self.slice)
                     && worker.next.is_full()
                     && !worker.is_exposed.swap(true, Ordering::SeqCst)
