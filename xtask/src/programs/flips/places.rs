@@ -121,7 +121,7 @@ impl Writer {
                 "(make-string 3 #\\a)",
                 format!("(string-ref {name} 1)"),
                 format!(
-                    "(let ((new @)) (cond ((string? new) (set! {name} (string-copy new))) ((not (char? new)) (set! {name} new)) ((string? {name}) (string-set! {name} 1 new)) (else (set! {name} (string #\\a new)))))"
+                    "(let ((new @)) (cond ((string? new) (set! {name} (string-copy new))) ((not (char? new)) (set! {name} new)) ((and (string? {name}) (> (string-length {name}) 1)) (string-set! {name} 1 new)) (else (set! {name} (string #\\a new)))))"
                 ),
             ),
             _ => (
