@@ -189,7 +189,9 @@ impl Campaign {
                 ));
             }
         }
-        let scratch = workspace::scratch_directory("flips")?;
+        // Two campaigns at once must not read each other's programs.
+        let name = format!("flips-{}", std::process::id());
+        let scratch = workspace::scratch_directory(&name)?;
         let findings = Mutex::new(Findings {
             by_mode: self.modes().map(|mode| (mode.mode.name, 0)).collect(),
             ..Findings::default()

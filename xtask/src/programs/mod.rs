@@ -171,7 +171,8 @@ fn compare_all(
     end: Option<Instant>,
     time_limit: Duration,
 ) -> Result<(), String> {
-    let scratch = workspace::scratch_directory("programs")?;
+    let name = format!("programs-{}", std::process::id());
+    let scratch = workspace::scratch_directory(&name)?;
     let kept = workspace::target_directory().join("programs");
     let next = AtomicU64::new(0);
     let differences = Mutex::new(Vec::new());
