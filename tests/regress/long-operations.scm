@@ -37,6 +37,16 @@
              (list (car operation) (outcome (lambda () (await task)))))))
    operations))
 
+;; What was abandoned is not taken for another operation on the same bytes.
+(test-group "one algorithm, then another"
+  (let* ((bytes (make-bytevector 30000000 7))
+         (expected (digest 'sha-256 bytes)))
+    (test expected
+          (await (spawn (lambda ()
+                          (outcome (lambda ()
+                                     (call-with-timeout 0.001 (lambda () (digest 'sha-1 bytes)))))
+                          (digest 'sha-256 bytes)))))))
+
 (test-group "out of time"
   (for-each
    (lambda (operation)

@@ -120,7 +120,7 @@ impl ParkedComputations {
     }
 }
 
-/// A number for an operation and its arguments. What an argument holds counts if it is a number, a string or bytes.
+/// A number for an operation and its arguments. What an argument holds counts if it is a number, a name, a string or bytes.
 fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
     fn add(value: Value, hasher: &mut DefaultHasher) {
         let Some(object) = value.as_object() else {
@@ -140,6 +140,8 @@ fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
                 add(object.field(0), hasher);
                 add(object.field(1), hasher);
             }
+            // Which algorithm or format, for example.
+            Kind::Symbol | Kind::Keyword => add(object.field(0), hasher),
             _ => {}
         }
     }
