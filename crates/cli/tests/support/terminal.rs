@@ -36,6 +36,8 @@ pub struct Terminal {
     keys: File,
     master: OwnedFd,
     path: String,
+    /// Whether the program reads keys itself; lines, otherwise, as on a dumb terminal.
+    reads_keys: bool,
     output: Arc<Mutex<Output>>,
 }
 
@@ -67,6 +69,8 @@ impl Terminal {
             OwnedFd::from(file.expect("the terminal opens"))
         };
         set_size(&master, columns, rows);
+        let is_dumb = |(name, value)| name == "TERM" && value == Some("dumb".as_ref());
+        let reads_keys = !command.get_envs().any(is_dumb);
         // Ctrl-Z stops the group of the program's process.
         command.process_group(0);
         command.stdin(side()).stdout(side()).stderr(side());
@@ -97,15 +101,20 @@ impl Terminal {
             keys,
             master,
             path,
+            reads_keys,
             output,
         }
     }
 
-    /// Types keys.
+    /// Types keys. A control key that the terminal itself would take, as Ctrl-R while a program computes, waits until the program reads keys.
+    #[track_caller]
     pub fn keys(&mut self, keys: impl AsRef<[u8]>) {
-        self.keys
-            .write_all(keys.as_ref())
-            .expect("keys can be typed");
+        let keys = keys.as_ref();
+        let is_taken = |key: &u8| key.is_ascii_control() && !b"\t\r\n\x1b".contains(key);
+        if self.reads_keys && keys.iter().any(is_taken) {
+            self.wait_until("prompt that reads keys", |_| !self.is_cooked());
+        }
+        self.keys.write_all(keys).expect("keys can be typed");
     }
 
     /// Everything that was written so far.
