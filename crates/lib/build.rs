@@ -1,5 +1,8 @@
 //! Compiles the standard library into the image that the binary carries.
 
+#[path = "src/platform_features.rs"]
+mod platform_features;
+
 use std::collections::{BTreeSet, HashMap};
 use std::env;
 use std::error::Error;
@@ -17,9 +20,6 @@ use canny_syntax::library::{Interface, Libraries, LibraryLoader, Loaded, SearchP
 use canny_syntax::messages::is_off_by_default;
 use canny_syntax::name::Name;
 use canny_syntax::span::{SourceMap, Span};
-
-#[path = "src/platform_features.rs"]
-mod platform_features;
 
 /// Stack for the expander and the compiler, which recurse along the nesting of code.
 const STACK_BYTES: usize = 256 << 20;

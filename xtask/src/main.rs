@@ -4,8 +4,6 @@
 //! so that it builds in seconds; what has to run Scheme runs the `canny` binary.
 #![forbid(unsafe_code)]
 
-use std::process::ExitCode;
-
 mod arguments;
 mod bench;
 mod bless;
@@ -25,6 +23,8 @@ mod tidy;
 mod warmup;
 mod web;
 mod workspace;
+
+use std::process::ExitCode;
 
 const HELP: &str = "\
 usage: cargo xtask VERB [OPTION…]

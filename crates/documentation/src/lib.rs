@@ -43,6 +43,8 @@ mod model;
 mod page;
 mod records;
 mod signature;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use extractor::Extractor;
@@ -52,6 +54,3 @@ pub use model::{
 };
 pub use page::{Page, PageEntry, PageItem, complete};
 pub use text::markdown_examples;
-
-#[cfg(test)]
-mod tests;

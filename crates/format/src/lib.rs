@@ -12,6 +12,8 @@
 mod comments;
 mod extents;
 mod layout;
+#[cfg(test)]
+mod tests;
 mod tokens;
 
 use std::fmt;
@@ -61,6 +63,3 @@ fn locate(text: &str, error: ErrorAt) -> FormatError {
         message: error.message,
     }
 }
-
-#[cfg(test)]
-mod tests;

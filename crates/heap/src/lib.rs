@@ -64,6 +64,8 @@ mod safepoint;
 mod shape;
 mod statistics;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod walk;
 mod weak;
@@ -81,6 +83,3 @@ pub use safepoint::{NativeRegion, PollingMutator, SafepointRequest};
 pub use statistics::Statistics;
 pub use walk::LiveObject;
 pub use weak::weak_entries;
-
-#[cfg(test)]
-mod tests;

@@ -13,6 +13,8 @@ mod links;
 mod markdown;
 mod search;
 mod template;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -155,6 +157,3 @@ fn escaped(text: &str) -> String {
     }
     html
 }
-
-#[cfg(test)]
-mod tests;

@@ -27,6 +27,8 @@ mod slices;
 mod statistics;
 mod steward;
 mod sync;
+#[cfg(test)]
+mod tests;
 mod tickets;
 mod timers;
 mod waiting;
@@ -80,6 +82,3 @@ pub fn sleep_until(deadline: Instant, interrupt: Option<&AtomicBool>) -> Wake {
 pub fn is_ready(interest: Interest<'_>) -> bool {
     blocking::look(&[interest]).is_some()
 }
-
-#[cfg(test)]
-mod tests;

@@ -19,6 +19,8 @@ mod failure;
 mod interrupter;
 mod raw;
 mod tape;
+#[cfg(test)]
+mod tests;
 
 pub use blob::BlobPlace;
 pub use connection::{Connection, CursorNumber, Request, Rows};
@@ -26,6 +28,3 @@ pub use failure::Failure;
 pub use interrupter::Interrupter;
 pub use raw::{OpenMode, Watch, version};
 pub use tape::{Cell, Parameter, Parameters, Tape};
-
-#[cfg(test)]
-mod tests;

@@ -12,11 +12,10 @@
 
 mod header;
 mod object;
+#[cfg(test)]
+mod tests;
 mod word;
 
 pub use header::Header;
 pub use object::{ObjectRef, PairRef};
 pub use word::Value;
-
-#[cfg(test)]
-mod tests;

@@ -9,6 +9,7 @@ mod doc_links;
 mod forbidden;
 mod layers;
 mod missing;
+mod module_files;
 mod ratchet;
 mod rust_source;
 mod scheme_layout;
@@ -23,7 +24,7 @@ use crate::workspace;
 const HELP: &str = "\
 usage: cargo xtask tidy [--update]
 
-Checks the crate order, dead files, links in documents, sizes of files and functions, where unsafe
+Checks the crate order, dead files, where modules are declared and their folders, links in documents, sizes of files and functions, where unsafe
 code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that
 only docs/missing.md says what is missing, and that the Scheme sources are laid out by `canny fmt`.
   --update    record in xtask/ratchet.txt what has become smaller
@@ -81,6 +82,7 @@ pub fn check(update: bool) -> Result<(), String> {
     let files = rust_files(&root)?;
     let mut complaints = layers::check(&root)?;
     complaints.extend(dead_files::check(&files));
+    complaints.extend(module_files::check(&files));
     complaints.extend(doc_links::check(&root)?);
     complaints.extend(ratchet::check(&root, &files, update)?);
     complaints.extend(forbidden::check(&root, &files)?);

@@ -5,6 +5,9 @@
     reason = "each test target uses a part of this module, and each is a crate of its own"
 )]
 
+#[path = "screen.rs"]
+mod screen;
+
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -16,9 +19,6 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
-
-#[path = "screen.rs"]
-mod screen;
 
 use screen::Screen;
 
@@ -238,11 +238,18 @@ impl Terminal {
             }
             if start.elapsed() > TIME_LIMIT {
                 let screen = self.screen();
-                drop(self.child.kill());
                 panic!("the program does not end:\n{screen}");
             }
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+/// A test that fails leaves no program behind.
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 

@@ -6,54 +6,6 @@
 
 #![allow(clippy::duplicate_mod, dead_code, unused_imports)]
 
-mod sync {
-    pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
-    pub(crate) use std::sync::PoisonError;
-
-    use std::sync::OnceLock;
-    use std::sync::atomic::Ordering;
-    use std::time::{Duration, Instant};
-
-    pub(crate) mod atomic {
-        pub(crate) use shuttle::sync::atomic::{
-            AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-        };
-    }
-
-    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        mutex.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether threads of the pool's own can be made.
-    pub(crate) static SPAWNS: std::sync::atomic::AtomicBool =
-        std::sync::atomic::AtomicBool::new(false);
-
-    pub(crate) fn now() -> Instant {
-        static START: OnceLock<Instant> = OnceLock::new();
-        *START.get_or_init(Instant::now)
-    }
-
-    pub(crate) fn processor_time() -> Duration {
-        Duration::ZERO
-    }
-
-    pub(crate) fn thread_number() -> u32 {
-        0
-    }
-
-    pub(crate) fn is_blocked(_thread: u32) -> Option<bool> {
-        None
-    }
-
-    pub(crate) fn spawn(_name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-        if !SPAWNS.load(Ordering::SeqCst) {
-            return Err(std::io::ErrorKind::WouldBlock.into());
-        }
-        shuttle::thread::spawn(body);
-        Ok(())
-    }
-}
-
 #[path = "../blocking.rs"]
 mod blocking;
 #[path = "../interest.rs"]
@@ -103,6 +55,54 @@ use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 use workers::{WorkerId, WorkerKind};
+
+mod sync {
+    pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
+    pub(crate) use std::sync::PoisonError;
+
+    use std::sync::OnceLock;
+    use std::sync::atomic::Ordering;
+    use std::time::{Duration, Instant};
+
+    pub(crate) mod atomic {
+        pub(crate) use shuttle::sync::atomic::{
+            AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        };
+    }
+
+    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether threads of the pool's own can be made.
+    pub(crate) static SPAWNS: std::sync::atomic::AtomicBool =
+        std::sync::atomic::AtomicBool::new(false);
+
+    pub(crate) fn now() -> Instant {
+        static START: OnceLock<Instant> = OnceLock::new();
+        *START.get_or_init(Instant::now)
+    }
+
+    pub(crate) fn processor_time() -> Duration {
+        Duration::ZERO
+    }
+
+    pub(crate) fn thread_number() -> u32 {
+        0
+    }
+
+    pub(crate) fn is_blocked(_thread: u32) -> Option<bool> {
+        None
+    }
+
+    pub(crate) fn spawn(_name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+        if !SPAWNS.load(Ordering::SeqCst) {
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
+        shuttle::thread::spawn(body);
+        Ok(())
+    }
+}
 
 fn check(iterations: usize, body: impl Fn() + Send + Sync + 'static) {
     let iterations = std::env::var("CANNY_SHUTTLE_ITERATIONS")

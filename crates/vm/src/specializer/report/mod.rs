@@ -5,6 +5,8 @@
 //! logged while the program was interpreted are taken, each asked where it would go now.
 
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -603,6 +605,3 @@ fn time_text(time: Duration) -> String {
         _ => format!("{:.2} ms", microseconds / 1e3),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,6 +7,8 @@
 //! behind it.
 
 mod latin1;
+#[cfg(test)]
+mod tests;
 mod utf8;
 mod whatwg;
 mod wide;
@@ -172,6 +174,3 @@ pub fn names() -> Vec<&'static str> {
     names.extend(Whatwg::names());
     names
 }
-
-#[cfg(test)]
-mod tests;

@@ -16,6 +16,10 @@
 //! | `CANNY_SPESH_CODE_BYTES=N` | N bytes of machine code at most |
 //! | `CANNY_SPESH_EAGER=1` | everything that ran twice is compiled, whatever it costs |
 
+pub(super) mod account;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
@@ -807,7 +811,3 @@ impl fmt::Debug for LogWorker {
             .finish_non_exhaustive()
     }
 }
-
-pub(super) mod account;
-#[cfg(test)]
-mod tests;

@@ -5,6 +5,9 @@
 //! itself into it. For ASCII, the common case, the measuring costs nothing beyond what decoding found
 //! out, and the copy is a `memcpy`.
 
+#[cfg(test)]
+mod tests;
+
 /// The narrowest storage that can hold a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
@@ -178,6 +181,3 @@ pub(crate) fn push_ascii_prefix(source: &[u8], target: &mut String) -> usize {
     target.push_str(unsafe { std::str::from_utf8_unchecked(&source[..length]) });
     length
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,6 +3,9 @@
 //! What is refused, beyond what the grammar forbids: a line feed without a carriage return, a line that goes on in the next
 //! one, blanks before a colon, control characters and fields without a name. One empty line before a request is skipped.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::ops::Range;
@@ -604,6 +607,3 @@ impl EndSearch {
         memchr::memmem::find(&bytes[start.min(bytes.len())..], b"\n\r\n").is_some()
     }
 }
-
-#[cfg(test)]
-mod tests;

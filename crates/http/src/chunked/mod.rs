@@ -2,6 +2,9 @@
 //!
 //! Extensions of chunks are skipped, up to a limit; trailers are fields like those of heads. Sizes are read strictly.
 
+#[cfg(test)]
+mod tests;
+
 use crate::head::{Fault, HeadLimits, Malformed, read_trailers};
 
 /// Bytes of a chunk's line that are taken: the size with its extensions.
@@ -167,6 +170,3 @@ pub fn push_chunk(output: &mut Vec<u8>, bytes: &[u8]) {
 
 /// The last chunk, without trailers.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-
-#[cfg(test)]
-mod tests;

@@ -12,6 +12,9 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -465,6 +468,3 @@ pub fn name_of_signal(number: i32) -> Option<String> {
         .find(|(_, signal)| signal.as_raw() == number)?;
     Some(format!("sig{}", row.0))
 }
-
-#[cfg(test)]
-mod tests;

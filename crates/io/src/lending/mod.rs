@@ -34,6 +34,9 @@
 //! A borrower never leaves its system thread. A port that is often wanted elsewhere is not lent any more; nor is any
 //! where the system has no such barrier.
 
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -358,6 +361,3 @@ mod barrier {
 
     pub(super) fn pass_everywhere() {}
 }
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests;

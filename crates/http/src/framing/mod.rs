@@ -1,5 +1,8 @@
 //! Where the body of a message ends, and whether its connection goes on (RFC 9112, 6).
 
+#[cfg(test)]
+mod tests;
+
 use crate::head::{Fault, Field, Malformed, RequestHead, ResponseHead, is_authority};
 
 /// How long a body is.
@@ -179,6 +182,3 @@ impl Framing {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

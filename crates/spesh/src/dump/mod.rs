@@ -1,5 +1,8 @@
 //! Statistics and plans as text for people, for `CANNY_SPESH_LOG`.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::{self, Write};
 
 use canny_compiler::instruction::Instruction;
@@ -302,6 +305,3 @@ fn write_plan(out: &mut String, plan: &Plan, source: &dyn CodeSource) -> fmt::Re
     }
     writeln!(out, "The maximum stack depth is {}.\n", plan.depth_max)
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,7 @@
 //! Graphs of small hand-written procedures.
 
 mod boxes;
+mod called_objects;
 mod floats;
 mod hoisting;
 mod results;
@@ -10,8 +11,6 @@ use std::sync::Arc;
 
 use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
-
-mod called_objects;
 
 use super::*;
 use crate::graph::{Callee, Condition, Memory};

@@ -8,6 +8,9 @@
 //! sequence is then reported by the first operation that needs it and skipped. So each fault is reported
 //! once, good text around it is never lost, and a program that catches the error makes progress.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use memchr::{memchr, memchr2};
@@ -476,6 +479,3 @@ impl Extent {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

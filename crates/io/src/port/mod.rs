@@ -6,6 +6,8 @@
 mod binary_input;
 mod binary_output;
 mod output_buffer;
+#[cfg(test)]
+mod tests;
 mod text_input;
 mod text_output;
 
@@ -17,6 +19,3 @@ pub use text_output::{EncodeOptions, TextOutput};
 
 /// Bytes asked of a handle at once.
 const READ_BYTES: usize = 32 * 1024;
-
-#[cfg(test)]
-mod tests;

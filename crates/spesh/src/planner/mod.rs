@@ -25,6 +25,11 @@
 //! planned and never plans it twice, whichever thread runs the code; what was given up after failing may be
 //! planned again, at a threshold that doubles each time.
 
+mod choice;
+mod obstacle;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -635,8 +640,3 @@ fn raise_callees(plans: &mut [Plan], statistics: &Statistics) {
         }
     }
 }
-
-mod choice;
-mod obstacle;
-#[cfg(test)]
-mod tests;

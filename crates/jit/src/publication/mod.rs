@@ -20,6 +20,9 @@
 //!
 //! The functions are generic over the word so that the tests of this module drive them through all interleavings.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use canny_tables::opcodes::{Opcode, encode_abc};
@@ -71,6 +74,3 @@ pub fn retire(opcode: &impl SharedWord<u32>) {
 pub fn patch(instruction: &impl SharedWord<u32>, word: u32) {
     instruction.publish(word);
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,8 @@
 //! Files by name.
 
+#[cfg(test)]
+mod tests;
+
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -160,6 +163,3 @@ fn open(path: &Path, flags: OFlags, wait: Wait<'_>) -> Result<OwnedFd, IoError> 
     }
     Ok(descriptor)
 }
-
-#[cfg(test)]
-mod tests;

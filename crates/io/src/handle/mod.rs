@@ -19,6 +19,8 @@
 
 mod closing;
 mod files;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::io::{self, SeekFrom};
@@ -662,6 +664,3 @@ impl fmt::Debug for Handle {
             .finish()
     }
 }
-
-#[cfg(test)]
-mod tests;

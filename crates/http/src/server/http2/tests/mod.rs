@@ -1,5 +1,8 @@
 //! Clients that speak HTTP/2 in frames made by hand, so that they can do what no client should.
 
+mod notes;
+mod unsent;
+
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -9,9 +12,6 @@ use canny_io::{IoError, Wait};
 use super::*;
 use crate::response::{push_length, push_status};
 use crate::server::tests::{Bench, bench, usual};
-
-mod notes;
-mod unsent;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
