@@ -12,7 +12,7 @@ use canny_tables::primitives;
 
 use crate::disassemble::{show_pool_entry, show_word};
 use crate::liveness::{RegisterSet, encode_live_map};
-use crate::unit::{CodeBlock, CompiledUnit};
+use crate::unit::CompiledUnit;
 
 /// Why a line is not an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,13 +42,15 @@ pub fn assemble_code(
         line: 1,
         message: "the unit has no such code".to_owned(),
     })?;
+    let pool = code.pool.iter().map(|entry| show_pool_entry(unit, entry));
+    assemble(text, pool.collect(), code.frame_words as usize)
+}
+
+/// Reads instructions whose pool operands are written as the slots are here.
+pub fn assemble(text: &str, pool: Vec<String>, frame_words: usize) -> Result<Words, AssembleError> {
     let mut reader = Reader {
-        pool: code
-            .pool
-            .iter()
-            .map(|entry| show_pool_entry(unit, entry))
-            .collect(),
-        code,
+        pool,
+        frame_words,
         words: Words {
             instructions: Vec::new(),
             wide_maps: Vec::new(),
@@ -83,7 +85,7 @@ struct Fixup {
 }
 
 struct Reader<'a> {
-    code: &'a CodeBlock,
+    frame_words: usize,
     /// How each slot is printed.
     pool: Vec<String>,
     words: Words,
@@ -253,7 +255,7 @@ impl<'a> Reader<'a> {
             .ok_or("the live map is missing")?;
         let (names, rest) = inner.split_once(')').ok_or("the live map is not closed")?;
         self.rest = rest;
-        let mut live = RegisterSet::new(self.code.frame_words as usize);
+        let mut live = RegisterSet::new(self.frame_words);
         for name in names.split_whitespace() {
             let number = name
                 .strip_prefix('r')

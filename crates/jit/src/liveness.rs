@@ -9,7 +9,7 @@ use canny_spesh::graph::{BlockId, Callee, Edge, Graph, NodeId, Op, SlotContent, 
 
 use crate::cuts::Cuts;
 use crate::slots::{SlotStore, Slots, operands_tried};
-use crate::values::{Values, is_constant, is_float, is_pure};
+use crate::values::{Values, is_constant, is_float};
 
 /// A set of roots.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,7 +144,7 @@ impl Flow<'_> {
         match terminator {
             Terminator::Return(x) => self.add(*x, live),
             Terminator::Branch { condition, .. } => {
-                condition.clone().map_inputs(&mut |x| self.add(*x, live));
+                condition.each_operand(&mut |x, _| self.add(x, live));
             }
             Terminator::TailCall(callee, arguments, _) => {
                 self.add_callee(callee, live);
@@ -182,7 +182,7 @@ impl Flow<'_> {
                 live.remove(id);
                 self.behind_runtime(self.cuts.cuts_node(id), live);
             }
-            _ if is_pure(op) => {
+            _ if op.is_removable() => {
                 if root != id || !live.contains(id) {
                     return;
                 }
@@ -219,8 +219,7 @@ impl Flow<'_> {
     }
 
     fn add_callee(&self, callee: &Callee, live: &mut RootSet) {
-        let (Callee::Unknown(closure) | Callee::Known { closure, .. }) = callee;
-        self.add(*closure, live);
+        self.add(callee.closure(), live);
     }
 
     /// What an exit needs for its slots: of an object that it makes itself, the parts.

@@ -54,18 +54,10 @@ impl Values {
 
 /// Whether a root is made anew wherever it is used.
 pub(crate) fn is_constant(graph: &Graph, id: NodeId) -> bool {
-    matches!(
-        graph.node(id).op,
-        Op::Word(_) | Op::PoolSlot(_) | Op::Float(_)
-    )
+    graph.node(id).op.is_constant()
 }
 
 /// Whether a node's value is an unboxed double.
 pub(crate) fn is_float(graph: &Graph, id: NodeId) -> bool {
     graph.representation(id) == Representation::Float
-}
-
-/// Whether a node does nothing but make its value.
-pub(crate) fn is_pure(op: &Op) -> bool {
-    op.state().is_none() && op.representation() != Representation::Nothing
 }

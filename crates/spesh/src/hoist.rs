@@ -17,7 +17,7 @@
 //! moved, or was asked before.
 
 use crate::code_map::{FastMap, FastSet};
-use crate::graph::{Condition, Graph, Memory, NodeId, Op, StateId, Terminator, Test};
+use crate::graph::{Condition, Graph, Memories, Memory, NodeId, Op, StateId, Terminator, Test};
 use crate::passes::replace_nodes;
 use crate::types::Type;
 
@@ -160,7 +160,8 @@ struct Hoister<'a> {
     has_safepoint: bool,
     /// What conditions ask by which the loop may end, where no variable of the loop decides them.
     awaited: FastSet<NodeId>,
-    stored: Vec<Memory>,
+    /// Memory that the loop changes.
+    stored: Memories,
     /// What is asked of a value by guards; nothing if they differ.
     tests: FastMap<NodeId, Option<Test>>,
     /// Values of whose record types something is asked in the loop.
@@ -187,7 +188,7 @@ impl<'a> Hoister<'a> {
             inside: FastSet::default(),
             has_safepoint: false,
             awaited: FastSet::default(),
-            stored: Vec::new(),
+            stored: Memories::NONE,
             tests: FastMap::default(),
             asked: FastSet::default(),
             indices: FastSet::default(),
@@ -205,13 +206,12 @@ impl<'a> Hoister<'a> {
             self.inside.extend(&block.parameters);
             for &id in &block.nodes {
                 let op = &graph.node(id).op;
-                if !is_constant(op) {
+                if !op.is_constant() {
                     self.inside.insert(id);
                 }
                 self.has_safepoint |= op.is_safepoint();
+                self.stored = self.stored.and(op.effects().writes);
                 match op {
-                    Op::Store { memory, .. } => self.stored.push(*memory),
-                    Op::StoreElement(..) => self.stored.push(Memory::Vector),
                     Op::ClassKey(x) => {
                         self.asked.insert(graph.unchecked(*x));
                     }
@@ -274,26 +274,19 @@ impl<'a> Hoister<'a> {
     }
 
     /// The nodes in the loop from which a condition is computed; nothing if a variable that changes is among them.
-    fn sources(
-        &self,
-        mut condition: Condition,
-        steady: &FastSet<NodeId>,
-    ) -> Option<FastSet<NodeId>> {
+    fn sources(&self, condition: Condition, steady: &FastSet<NodeId>) -> Option<FastSet<NodeId>> {
         let mut work = Vec::new();
-        condition.map_inputs(&mut |id| work.push(*id));
+        condition.each_operand(&mut |id, _| work.push(id));
         let mut sources = FastSet::default();
         while let Some(id) = work.pop() {
             if !self.inside.contains(&id) || !sources.insert(id) || steady.contains(&id) {
                 continue;
             }
-            let mut op = self.graph.node(id).op.clone();
+            let op = &self.graph.node(id).op;
             if matches!(op, Op::BlockParameter(_)) {
                 work.extend(self.arguments_inside(id)?);
             }
-            op.map_inputs(|input| {
-                work.push(input);
-                input
-            });
+            op.each_input(|input| work.push(input));
         }
         Some(sources)
     }
@@ -378,6 +371,9 @@ impl<'a> Hoister<'a> {
         // A check that not every iteration makes might fail for a value that the loop does not use.
         let leaves = self.state.is_some() && is_always;
         let keeps = !self.has_safepoint;
+        let reads = op.effects().reads.changeable();
+        let may_change =
+            !reads.is_empty() && (self.awaited.contains(&id) || self.stored.overlaps(reads));
         match op {
             Op::Guard(_, x, _) => {
                 let is_only_test = || {
@@ -393,7 +389,7 @@ impl<'a> Hoister<'a> {
             | Op::FloatToFixnum(..)
             | Op::FixnumToCharacter(..)
             | Op::FloatFunction(_, _, Some(_)) => leaves && keeps,
-            Op::Load { object, memory, .. } => {
+            Op::Load(object, _, memory) => {
                 let is_safe = match memory {
                     Memory::Car | Memory::Cdr => ty(*object).is(Type::PAIR),
                     Memory::Box => is_always || ty(*object).is(Type::BOX),
@@ -401,15 +397,12 @@ impl<'a> Hoister<'a> {
                         is_always && !self.asked.contains(&self.graph.unchecked(*object))
                     }
                     Memory::Cell | Memory::Constant => true,
-                    Memory::Vector => false,
+                    _ => false,
                 };
-                let may_change = self.awaited.contains(&id) && *memory != Memory::Constant;
-                keeps && is_safe && !may_change && !self.stored.contains(memory)
+                keeps && is_safe && !may_change
             }
             Op::LoadElement(x, index) => {
                 let is_safe = ty(*x).is(Type::VECTOR) && !self.indices.contains(index);
-                let may_change =
-                    self.awaited.contains(&id) || self.stored.contains(&Memory::Vector);
                 keeps && is_always && is_safe && !may_change
             }
             Op::Unbox(x) => keeps && ty(*x).is(Type::FLONUM),
@@ -430,7 +423,7 @@ impl<'a> Hoister<'a> {
         let graph = &*self.graph;
         let wanted = op.clone().with_state(NO_STATE);
         let kind = std::mem::discriminant(&wanted);
-        let memory = memory(op);
+        let reads = op.effects().reads.changeable();
         let mut block = self.one.entry;
         let mut left = LOOK_BACK;
         loop {
@@ -442,8 +435,8 @@ impl<'a> Hoister<'a> {
                 if is_equal {
                     return Some(id);
                 }
-                let may_change = memory.is_some() && stores(&node.op) == memory;
-                if may_change || node.op.is_safepoint() {
+                let effects = node.op.effects();
+                if effects.calls || effects.writes.overlaps(reads) {
                     return None;
                 }
                 left = left.checked_sub(1)?;
@@ -464,26 +457,6 @@ impl<'a> Hoister<'a> {
 
 /// A placeholder, to compare operations without their states.
 const NO_STATE: StateId = StateId(0);
-
-fn memory(op: &Op) -> Option<Memory> {
-    match op {
-        Op::Load { memory, .. } => Some(*memory),
-        Op::LoadElement(..) => Some(Memory::Vector),
-        _ => None,
-    }
-}
-
-fn stores(op: &Op) -> Option<Memory> {
-    match op {
-        Op::Store { memory, .. } => Some(*memory),
-        Op::StoreElement(..) => Some(Memory::Vector),
-        _ => None,
-    }
-}
-
-fn is_constant(op: &Op) -> bool {
-    matches!(op, Op::Word(_) | Op::PoolSlot(_) | Op::Float(_))
-}
 
 /// The blocks of a loop through which every way from its head back to it goes.
 fn always(one: &Loop, dominators: &[usize]) -> FastSet<u32> {

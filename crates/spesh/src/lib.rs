@@ -5,7 +5,6 @@
 
 pub mod build;
 pub mod code_map;
-pub mod display;
 pub mod dump;
 pub mod elements;
 pub mod graph;

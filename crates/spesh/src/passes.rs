@@ -1,6 +1,6 @@
 //! What is done to a finished graph.
 
-use crate::graph::{BlockId, Graph, NodeId, Op, Terminator};
+use crate::graph::{BlockId, Graph, NodeId, Terminator};
 
 /// Removes blocks that control cannot reach, and parameters that always get the same value. Afterwards blocks are in reverse
 /// postorder, and an edge to a block before is one back to a loop.
@@ -9,7 +9,8 @@ pub fn settle(graph: &mut Graph) {
     remove_parameters(graph);
 }
 
-/// Removes what a settled graph does not need: blocks that only jump, and nodes whose value nobody wants.
+/// Removes what a settled graph does not need: blocks that only jump, nodes whose value nobody wants, and the states in which
+/// loops are entered where no check leaves in them. Nothing can be moved before a loop afterwards.
 pub fn clean(graph: &mut Graph) {
     thread_jumps(graph);
     remove_unreachable(graph);
@@ -202,13 +203,10 @@ fn remove_unused(graph: &mut Graph) {
     let mut pending: Vec<NodeId> = Vec::new();
     let mut wanted = Vec::new();
     for block in &graph.blocks {
-        block.terminator.clone().map_inputs(|id| {
-            pending.push(id);
-            id
-        });
+        block.terminator.each_input(|id| pending.push(id));
         wanted.extend(block.terminator.state());
         for id in &block.nodes {
-            if has_effect(&graph.node(*id).op) {
+            if !graph.node(*id).op.is_removable() {
                 pending.push(*id);
             }
         }
@@ -234,66 +232,6 @@ fn remove_unused(graph: &mut Graph) {
     }
     for block in &mut graph.blocks {
         block.nodes.retain(|id| used[id.index()]);
-    }
-}
-
-/// Whether a node must run even if nobody wants its value.
-///
-/// A check has an effect whatever becomes of its value: the builder may have answered questions by what it checks, so that
-/// nothing in the graph names it any more. Each operation is listed, so that a new one is not taken for removable unseen.
-fn has_effect(op: &Op) -> bool {
-    match op {
-        // Checks, and what checks on the way.
-        Op::Guard(..)
-        | Op::FloatResult(..)
-        | Op::Require(..)
-        | Op::RequireMutable(..)
-        | Op::RequireIndex(..)
-        | Op::Poll(_)
-        | Op::Fixnum(..)
-        | Op::FloatToFixnum(..)
-        | Op::FixnumToCharacter(..)
-        | Op::StringRef(..)
-        | Op::FloatFunction(_, _, Some(_)) => true,
-        // What others see.
-        Op::Store { .. }
-        | Op::StoreElement(..)
-        | Op::StoreByte(..)
-        | Op::StoreNumber(..)
-        | Op::StringSet(..)
-        | Op::SetDynamic(..)
-        | Op::Leaf(..)
-        | Op::Call(..)
-        | Op::Runtime(_) => true,
-        // Values.
-        Op::BlockParameter(_)
-        | Op::Slot(_)
-        | Op::FloatSlot(_)
-        | Op::Reload(_)
-        | Op::Closure
-        | Op::ArgumentCount
-        | Op::Word(_)
-        | Op::PoolSlot(_)
-        | Op::Float(_)
-        | Op::Refine(_)
-        | Op::FloatArithmetic(..)
-        | Op::FloatFunction(_, _, None)
-        | Op::FixnumToFloat(_)
-        | Op::Unbox(_)
-        | Op::NumberToFloat(_)
-        | Op::Box(_)
-        | Op::Load { .. }
-        | Op::LoadElement(..)
-        | Op::Length(_)
-        | Op::StringLength(_)
-        | Op::LoadByte(..)
-        | Op::ElementCount(..)
-        | Op::LoadNumber(..)
-        | Op::Dynamic(_)
-        | Op::ClassKey(_)
-        | Op::CharacterToFixnum(_)
-        | Op::Boolean(_)
-        | Op::Cons(..)
-        | Op::Allocate(..) => false,
+        block.entry_state = block.entry_state.filter(|state| states[state.index()]);
     }
 }

@@ -67,10 +67,7 @@ fn needed(graph: &Graph) -> Vec<NodeId> {
                 state(&mut needed, id);
             }
         }
-        block.terminator.clone().map_inputs(|input| {
-            needed.push(input);
-            input
-        });
+        block.terminator.each_input(|input| needed.push(input));
         match &block.terminator {
             Terminator::Exit(_) => {}
             end => {

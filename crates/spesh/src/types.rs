@@ -160,6 +160,32 @@ impl Type {
     }
 }
 
+impl Type {
+    /// Reads what [`std::fmt::Display`] writes from the start of a text; gives the type and the length of what was read.
+    pub fn parse(text: &str) -> Option<(Type, usize)> {
+        for (whole, name) in [(Type::NONE, "none"), (Type::ANY, "any")] {
+            if text.starts_with(name) {
+                return Some((whole, name.len()));
+            }
+        }
+        let (mut ty, mut length) = (Type::NONE, 0);
+        loop {
+            let rest = &text[length..];
+            // One name may be the start of another one.
+            let names = Type::NAMES
+                .iter()
+                .filter(|(_, name)| rest.starts_with(name));
+            let (bit, name) = names.max_by_key(|(_, name)| name.len())?;
+            ty = ty.or(Type(1 << bit));
+            length += name.len();
+            if !text[length..].starts_with('|') {
+                return Some((ty, length));
+            }
+            length += 1;
+        }
+    }
+}
+
 impl std::fmt::Debug for Type {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
@@ -215,5 +241,19 @@ mod tests {
             Type::NUMBER.to_string(),
             "fixnum|flonum|bignum|other-number|complex-number"
         );
+    }
+
+    #[test]
+    fn types_are_read_as_they_are_written() {
+        let single = (0..24).map(|bit| Type(1 << bit));
+        for ty in single.chain([Type::NONE, Type::ANY, Type::NUMBER, Type::BOOLEAN]) {
+            let text = ty.to_string();
+            assert_eq!(Type::parse(&format!("{text})")), Some((ty, text.len())));
+        }
+        assert_eq!(
+            Type::parse("record-type|pair, n3").map(|(_, length)| length),
+            Some(16)
+        );
+        assert_eq!(Type::parse("fixnum|"), None);
     }
 }

@@ -6,19 +6,16 @@ use crate::passes::replace_nodes;
 /// Keeps flonums as words that nobody computes with: those that are only stored, named by states or returned.
 pub fn keep_words(graph: &mut Graph) {
     let mut is_computed_with = vec![false; graph.nodes.len()];
-    let mut use_it = |id: NodeId| {
-        is_computed_with[id.index()] = true;
-        id
-    };
+    let mut use_it = |id: NodeId| is_computed_with[id.index()] = true;
     for block in &graph.blocks {
         for id in &block.nodes {
             let op = &graph.node(*id).op;
             if !matches!(op, Op::Box(_)) {
-                op.clone().map_inputs(&mut use_it);
+                op.each_input(&mut use_it);
             }
         }
         if !matches!(block.terminator, Terminator::Return(_)) {
-            block.terminator.clone().map_inputs(&mut use_it);
+            block.terminator.each_input(&mut use_it);
         }
     }
     let mut is_kept = vec![false; graph.nodes.len()];

@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::elements::ElementKind;
 use crate::graph::{
-    BlockId, Callee, Condition, Graph, NodeId, Op, Representation, SlotContent, StateId, Terminator,
+    BlockId, Callee, Graph, NodeId, Op, Representation, SlotContent, StateId, Terminator, Wanted,
 };
 use crate::passes::reverse_postorder;
 
@@ -56,7 +55,8 @@ pub fn verify(graph: &Graph) -> Result<(), String> {
                 return Ok(());
             }
             Err(format!(
-                "{id:?} is used by {user} in {block:?} but not at hand"
+                "n{} is used by {user} in b{} but not at hand",
+                id.0, block.0
             ))
         })?;
     }
@@ -64,10 +64,7 @@ pub fn verify(graph: &Graph) -> Result<(), String> {
 }
 
 fn is_constant(graph: &Graph, id: NodeId) -> bool {
-    matches!(
-        graph.node(id).op,
-        Op::Word(_) | Op::PoolSlot(_) | Op::Float(_)
-    )
+    graph.node(id).op.is_constant()
 }
 
 /// The value that a node is, guards and refinements left out.
@@ -89,7 +86,7 @@ fn walk(
     let mut before = None;
     for id in &content.nodes {
         let node = graph.node(*id);
-        let name = format!("{:?}", node.op);
+        let name = node.op.to_string();
         if let Op::FloatResult(call, _) = node.op
             && (before != Some(call) || !matches!(graph.node(call).op, Op::Call(..)))
         {
@@ -110,18 +107,10 @@ fn walk(
         }
         set.insert(root(graph, *id));
     }
-    let name = format!("{:?}", content.terminator);
+    let name = graph.end_text(block);
     let mut inputs = Vec::new();
-    let mut terminator = content.terminator.clone();
-    // Arguments of edges are used after what the end itself does.
-    let edges: Vec<NodeId> = terminator
-        .edges_mut()
-        .flat_map(|edge| std::mem::take(&mut edge.arguments))
-        .collect();
-    terminator.map_inputs(|input| {
-        inputs.push(input);
-        input
-    });
+    let terminator = &content.terminator;
+    terminator.each_own_input(|input| inputs.push(input));
     for input in inputs {
         used(input, &set, &name)?;
     }
@@ -131,8 +120,9 @@ fn walk(
             after_safepoint(graph, state, true, &mut set);
         }
     }
-    for input in edges {
-        used(input, &set, &name)?;
+    // Edges pass on what is at hand after what the end itself does.
+    for input in terminator.edges().flat_map(|edge| &edge.arguments) {
+        used(*input, &set, &name)?;
     }
     Ok(set)
 }
@@ -146,7 +136,7 @@ fn use_state(
 ) -> Result<(), String> {
     for (slot, content) in graph.slots(state) {
         if let SlotContent::Node(id) = content {
-            used(id, set, &format!("slot {slot} of {state:?} of {name}"))?;
+            used(id, set, &format!("slot {slot} of the state of {name}"))?;
         }
     }
     Ok(())
@@ -169,17 +159,18 @@ fn after_safepoint(graph: &Graph, state: StateId, keeps_floats: bool, set: &mut 
 fn check_edges(graph: &Graph, block: BlockId) -> Result<(), String> {
     let terminator = &graph.blocks[block.index()].terminator;
     if *terminator == Terminator::None {
-        return Err(format!("{block:?} has no end"));
+        return Err(format!("b{} has no end", block.0));
     }
     for edge in terminator.edges() {
         let parameters = &graph.blocks[edge.target.index()].parameters;
         if parameters.len() != edge.arguments.len() {
-            return Err(format!("{block:?} passes a wrong number of arguments"));
+            return Err(format!("b{} passes a wrong number of arguments", block.0));
         }
         for (parameter, argument) in parameters.iter().zip(&edge.arguments) {
             if graph.representation(*parameter) != graph.representation(*argument) {
                 return Err(format!(
-                    "{block:?} passes {argument:?} in another representation"
+                    "b{} passes n{} in another representation",
+                    block.0, argument.0
                 ));
             }
         }
@@ -193,37 +184,17 @@ fn check_representations(graph: &Graph, id: NodeId) -> Result<(), String> {
         return Ok(());
     }
     let op = &graph.node(id).op;
-    if let Op::StoreNumber(elements, _, _, value) = op {
-        let is_float = graph.representation(*value) == Representation::Float;
-        return match is_float == (elements.kind == ElementKind::Float) {
-            true => Ok(()),
-            false => Err(format!("{value:?} is not held as it should be")),
-        };
-    }
-    if let Op::Call(Callee::Known { closure, .. }, ..) = op {
-        return match graph.representation(*closure) {
-            Representation::Tagged => Ok(()),
-            _ => Err(format!("{closure:?} is not held as it should be")),
-        };
-    }
-    let wants_floats = matches!(
-        op,
-        Op::FloatArithmetic(..)
-            | Op::FloatFunction(..)
-            | Op::FloatToFixnum(..)
-            | Op::Box(_)
-            | Op::Require(Condition::Floats(..), _)
-            | Op::Boolean(Condition::Floats(..))
-    );
-    let wanted = if wants_floats {
-        Representation::Float
-    } else {
-        Representation::Tagged
-    };
+    let is_unknown_call = matches!(op, Op::Call(Callee::Unknown(_), ..));
     let mut result = Ok(());
-    op.each_input(|input| {
+    op.each_operand(|input, wanted| {
+        let wanted = match wanted {
+            Wanted::Held(representation) => representation,
+            // Only who is known takes doubles.
+            Wanted::Any if is_unknown_call => Representation::Tagged,
+            Wanted::Any => return,
+        };
         if graph.representation(input) != wanted {
-            result = Err(format!("{input:?} is not held as it should be"));
+            result = Err(format!("n{} is not held as it should be", input.0));
         }
     });
     result

@@ -25,16 +25,11 @@ const CODE_POINTS_END: i64 = 0x11_0000 << SHIFT;
 impl Segment<'_, '_> {
     pub(super) fn object(&mut self, id: NodeId, op: &Op) -> Result<(), JitError> {
         let value = match op {
-            Op::Load { object, offset, .. } => {
+            Op::Load(object, offset, _) => {
                 let object = self.value(*object);
                 self.load(I64, object, *offset)
             }
-            Op::Store {
-                object,
-                offset,
-                value,
-                ..
-            } => {
+            Op::Store(object, offset, value, _) => {
                 let base = self.value(*object);
                 self.store_with_barrier(*value, base, *offset);
                 return Ok(());

@@ -25,7 +25,7 @@ use crate::arguments::Arguments;
 use crate::liveness::RootSet;
 use crate::machine::{self, Effort, Target, direct_signature, segment_signature};
 use crate::slots::{defines_a, instruction, leaf_of, operands_tried};
-use crate::values::{is_float, is_pure};
+use crate::values::is_float;
 use crate::{Environment, JitError};
 
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
@@ -363,7 +363,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         self.headers.clear();
         for (index, &node) in block.nodes.iter().enumerate().skip(from) {
             let op = &graph.node(node).op;
-            if is_pure(op) && !self.procedure.liveness.is_needed(node) {
+            if op.is_removable() && !self.procedure.liveness.is_needed(node) {
                 continue;
             }
             self.output.spend()?;
@@ -449,7 +449,7 @@ impl<'a, 'b> Segment<'a, 'b> {
         let (mut bytes, mut objects) = (0, 0);
         for &node in nodes {
             let op = &graph.node(node).op;
-            if is_pure(op) && !self.procedure.liveness.is_needed(node) {
+            if op.is_removable() && !self.procedure.liveness.is_needed(node) {
                 continue;
             }
             match allocated_bytes(op) {
@@ -458,7 +458,7 @@ impl<'a, 'b> Segment<'a, 'b> {
                     objects += 1;
                 }
                 Some(_) => break,
-                None if is_pure(op) || matches!(op, Op::Store { .. }) => {}
+                None if op.is_removable() || matches!(op, Op::Store { .. }) => {}
                 None => break,
             }
         }
@@ -559,7 +559,22 @@ impl<'a, 'b> Segment<'a, 'b> {
             | Op::StringSet(..)
             | Op::Dynamic(_)
             | Op::SetDynamic(..) => self.element_node(id, op)?,
-            _ => self.object(id, op)?,
+            Op::Load(..)
+            | Op::Store(..)
+            | Op::LoadElement(..)
+            | Op::StoreElement(..)
+            | Op::RequireMutable(..)
+            | Op::Length(_)
+            | Op::ClassKey(_)
+            | Op::StringLength(_)
+            | Op::RequireIndex(..)
+            | Op::StringRef(..)
+            | Op::LoadByte(..)
+            | Op::StoreByte(..)
+            | Op::CharacterToFixnum(_)
+            | Op::FixnumToCharacter(..)
+            | Op::Cons(..)
+            | Op::Allocate(..) => self.object(id, op)?,
         }
         Ok(())
     }

@@ -534,11 +534,11 @@ fn arguments_of_a_tail_call_change_places() {
     let (x, y) = (b.slot(0), b.slot(1));
     let closure = b.graph.frames[0].closure;
     let callee = b.typed(
-        Op::Load {
-            object: closure,
-            offset: canny_tables::layout::FIELD0 + 8,
-            memory: canny_spesh::graph::Memory::Constant,
-        },
+        Op::Load(
+            closure,
+            canny_tables::layout::FIELD0 + 8,
+            canny_spesh::graph::Memory::Constant,
+        ),
         Type::CLOSURE,
     );
     let window = b.state(1, &[(2, callee), (4, y), (5, x)]);

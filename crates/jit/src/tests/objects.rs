@@ -240,17 +240,8 @@ fn fields_and_record_types() {
     let (x, wanted) = (b.slot(0), b.slot(1));
     let state = b.state(1, &[(0, x), (1, wanted)]);
     b.push(Op::Require(Condition::RecordOf(x, wanted), state));
-    let field = b.push(Op::Load {
-        object: x,
-        offset: FIELD0 + 16,
-        memory: Memory::Record,
-    });
-    b.push(Op::Store {
-        object: x,
-        offset: FIELD0 + 8,
-        value: field,
-        memory: Memory::Record,
-    });
+    let field = b.push(Op::Load(x, FIELD0 + 16, Memory::Record));
+    b.push(Op::Store(x, FIELD0 + 8, field, Memory::Record));
     b.give(field);
     machine.install(&b.graph, &code);
     let closure = machine.closure(&code, &[]);

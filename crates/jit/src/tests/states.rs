@@ -76,11 +76,7 @@ fn objects_that_only_exits_need_are_made_there() {
     let used = b.push(Op::Cons(y, x));
     let state = b.state(5, &[(0, outer), (1, y), (2, outer), (3, inner), (4, used)]);
     let y = b.push(Op::Guard(Test::Fixnum, y, state));
-    let there = b.push(Op::Load {
-        object: used,
-        offset: CDR,
-        memory: Memory::Cdr,
-    });
+    let there = b.push(Op::Load(used, CDR, Memory::Cdr));
     let state = b.state(6, &[(0, y), (1, there)]);
     let x = b.push(Op::Guard(Test::Fixnum, x, state));
     b.give(x);
@@ -402,12 +398,12 @@ fn a_poll_leaves_when_a_safepoint_is_asked_for() {
     let cell = b.word(machine.block.as_ptr() as u64);
     let zero = b.fixnum(0);
     b.typed(
-        Op::Store {
-            object: cell,
-            offset: canny_tables::layout::thread::LIMIT,
-            value: zero,
-            memory: canny_spesh::graph::Memory::Box,
-        },
+        Op::Store(
+            cell,
+            canny_tables::layout::thread::LIMIT,
+            zero,
+            canny_spesh::graph::Memory::Box,
+        ),
         Type::ANY,
     );
     let known = Callee::Known {

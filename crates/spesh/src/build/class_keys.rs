@@ -62,11 +62,9 @@ impl Builder<'_> {
     /// The object of which a value is a word that never changes.
     fn loaded_from(&self, value: NodeId, index: usize) -> Option<NodeId> {
         match self.graph.node(value).op {
-            Op::Load {
-                object,
-                offset,
-                memory: Memory::Constant,
-            } if offset == FIELD0 + 8 * index as i32 => Some(object),
+            Op::Load(object, offset, Memory::Constant) if offset == FIELD0 + 8 * index as i32 => {
+                Some(object)
+            }
             _ => None,
         }
     }

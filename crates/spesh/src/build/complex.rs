@@ -148,11 +148,7 @@ impl Builder<'_> {
     }
 
     fn load_part(&mut self, object: NodeId, offset: i32) -> NodeId {
-        let load = Op::Load {
-            object,
-            offset,
-            memory: Memory::Constant,
-        };
+        let load = Op::Load(object, offset, Memory::Constant);
         self.pure(load, Type::NUMBER)
     }
 

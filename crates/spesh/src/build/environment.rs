@@ -103,11 +103,7 @@ impl Key {
             Op::Box(x) => Key::Convert(4, *x),
             Op::CharacterToFixnum(x) => Key::Convert(5, *x),
             Op::FixnumToCharacter(x, _) => Key::Convert(6, *x),
-            Op::Load {
-                object,
-                offset,
-                memory,
-            } => Key::Load(*memory, *object, *offset),
+            Op::Load(object, offset, memory) => Key::Load(*memory, *object, *offset),
             Op::LoadElement(x, index) => Key::Element(*x, *index),
             Op::Length(x) => Key::Length(0, *x),
             Op::StringLength(x) => Key::Length(1, *x),

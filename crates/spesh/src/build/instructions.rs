@@ -323,14 +323,7 @@ impl Builder<'_> {
             _ => {
                 let object = self.pure(Op::PoolSlot(address), Type::CELL);
                 let ty = if watch { cell.ty } else { Type::ANY };
-                let value = self.pure(
-                    Op::Load {
-                        object,
-                        offset: FIELD0,
-                        memory: Memory::Cell,
-                    },
-                    ty,
-                );
+                let value = self.pure(Op::Load(object, FIELD0, Memory::Cell), ty);
                 if watch && let Some(code) = cell.code {
                     self.known_code.insert(value, code);
                 }
@@ -372,11 +365,7 @@ impl Builder<'_> {
         let state = self.state(activation);
         // Not to be merged with an earlier check: somebody may have begun to rely on it.
         self.push(Op::RequireMutable(object, state), Type::NONE);
-        let load = Op::Load {
-            object,
-            offset: FIELD0,
-            memory: Memory::Cell,
-        };
+        let load = Op::Load(object, FIELD0, Memory::Cell);
         let old = self.pure(load, Type::ANY);
         if self.ty(old).may_be(Type::OTHER_IMMEDIATE) {
             let unbound = Condition::Test(Test::Word(layout::UNBOUND), old);
@@ -404,43 +393,21 @@ impl Builder<'_> {
         offset: i32,
         memory: Memory,
     ) -> NodeId {
-        let value = self.pure(
-            Op::Load {
-                object,
-                offset,
-                memory,
-            },
-            Type::ANY,
-        );
+        let value = self.pure(Op::Load(object, offset, memory), Type::ANY);
         self.expect(activation, value);
         value
     }
 
     pub(super) fn store(&mut self, object: NodeId, offset: i32, value: NodeId, memory: Memory) {
         let value = self.tagged(value);
-        self.push(
-            Op::Store {
-                object,
-                offset,
-                value,
-                memory,
-            },
-            Type::NONE,
-        );
+        self.push(Op::Store(object, offset, value, memory), Type::NONE);
         self.numbering.store(memory);
         if memory == Memory::Constant {
             // A loop around was entered with what it loaded before.
             self.epochs += 1;
             self.numbering.epoch = self.epochs;
         }
-        self.numbering.add(
-            Op::Load {
-                object,
-                offset,
-                memory,
-            },
-            value,
-        );
+        self.numbering.add(Op::Load(object, offset, memory), value);
     }
 
     fn type_test(

@@ -23,8 +23,6 @@ mod leaf;
 mod objects;
 mod polymorphic;
 mod primitives;
-#[cfg(test)]
-mod tests;
 
 use crate::code_map::{FastMap, FastSet};
 use std::sync::Arc;

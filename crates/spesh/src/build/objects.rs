@@ -42,14 +42,7 @@ impl Builder<'_> {
             if self.block.is_none() {
                 return Ok(());
             }
-            value = self.pure(
-                Op::Load {
-                    object: pair,
-                    offset: *offset,
-                    memory: *memory,
-                },
-                Type::ANY,
-            );
+            value = self.pure(Op::Load(pair, *offset, *memory), Type::ANY);
         }
         self.expect(activation, value);
         activation.environment.set(instruction.a(), value);
@@ -141,11 +134,7 @@ impl Builder<'_> {
 
     /// Notes what a word of a new object is.
     fn note_word(&mut self, object: NodeId, offset: i32, memory: Memory, word: NodeId) {
-        let load = Op::Load {
-            object,
-            offset,
-            memory,
-        };
+        let load = Op::Load(object, offset, memory);
         self.numbering.add(load, word);
     }
 
@@ -156,11 +145,7 @@ impl Builder<'_> {
             if self.constant(rest) == Some(layout::NIL) {
                 return Some(length);
             }
-            rest = self.numbering.find(&Op::Load {
-                object: rest,
-                offset: CDR,
-                memory: Memory::Cdr,
-            })?;
+            rest = self.numbering.find(&Op::Load(rest, CDR, Memory::Cdr))?;
         }
         None
     }

@@ -297,11 +297,11 @@ impl Builder<'_> {
             "record-type-descriptor" => self.type_of_record(x),
             "%record-type-key" => self.word_of_type(x, record_type::SERIAL, Type::FIXNUM),
             _ => {
-                let load = Op::Load {
-                    object: x,
-                    offset: FIELD0 + 8 * record_type::EXTENSION as i32,
-                    memory: Memory::Record,
-                };
+                let load = Op::Load(
+                    x,
+                    FIELD0 + 8 * record_type::EXTENSION as i32,
+                    Memory::Record,
+                );
                 self.pure(load, Type::ANY)
             }
         })
@@ -311,30 +311,18 @@ impl Builder<'_> {
         let x = self.tagged(x);
         let x = self.guard(activation, Test::Kind(Kind::Symbol), x);
         self.block?;
-        let load = Op::Load {
-            object: x,
-            offset: FIELD0,
-            memory: Memory::Constant,
-        };
+        let load = Op::Load(x, FIELD0, Memory::Constant);
         Some(self.pure(load, Type::STRING))
     }
 
     pub(super) fn type_of_record(&mut self, record: NodeId) -> NodeId {
-        let load = Op::Load {
-            object: record,
-            offset: FIELD0,
-            memory: Memory::Constant,
-        };
+        let load = Op::Load(record, FIELD0, Memory::Constant);
         self.pure(load, Type::RECORD_TYPE)
     }
 
     /// A word of a record type that never changes.
     pub(super) fn word_of_type(&mut self, object: NodeId, index: usize, ty: Type) -> NodeId {
-        let load = Op::Load {
-            object,
-            offset: FIELD0 + 8 * index as i32,
-            memory: Memory::Constant,
-        };
+        let load = Op::Load(object, FIELD0 + 8 * index as i32, Memory::Constant);
         self.pure(load, ty)
     }
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use canny_jit::JitError;
 use canny_spesh::build::{Options, build};
+use canny_spesh::graph::check_text;
 use canny_spesh::graph::{EntryPoint, Graph};
 use canny_spesh::planner::{Plan, Selection};
 use canny_spesh::snapshot::{CodeSource, CodeWord, Profile};
@@ -104,7 +105,7 @@ impl Compile for Compiler {
             let _ = writeln!(log, "{}", beginning(&graph));
         }
         if self.verifies
-            && let Err(problem) = verify(&graph)
+            && let Err(problem) = verify(&graph).and_then(|()| check_text(&graph))
         {
             return Outcome::Refused(format!("the graph is wrong: {problem}"));
         }

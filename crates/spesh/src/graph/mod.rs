@@ -1,0 +1,622 @@
+//! The graph: static single assignment over blocks, with states from which the interpreter can go on.
+//!
+//! Blocks have parameters instead of phis. A value is *tagged* (a word of the machine) or a *float* (an
+//! unboxed double); see [`Op::representation`]. Control leaves compiled code in three ways: a guard fails and
+//! the interpreter goes on from a [`State`]; a call suspends the frame, whose state is then in its slots; a
+//! return or tail call ends it.
+//!
+//! **Frames are the interpreter's.** Word `k` above fp is register `k`; an inlined procedure's frame lies
+//! where the interpreter would have put it, [`Frame::base`] words above. Whenever anything but this code may
+//! look (a call, an instruction left to the runtime, an exit), every live register of every frame of the state
+//! is in its slot, with the closures and return addresses of inlined frames. Between those points values
+//! are in machine registers and slots may be stale.
+//!
+//! A tagged value that is used after a call or runtime instruction and was computed before it is loaded again
+//! from a slot of the state there, for a collection may have moved what it refers to; the builder sees to it
+//! that every such value has a slot ([`crate::verify`] checks it). Allocation does not move anything.
+
+mod display;
+mod effects;
+mod ops;
+mod parse;
+mod text;
+
+pub use effects::{Effects, Memories, Memory};
+pub use ops::{Op, ROWS, Row, Wanted};
+pub use parse::check_text;
+
+use std::sync::Arc;
+
+use canny_tables::kinds::Kind;
+use canny_tables::opcodes::{Opcode, opcode_byte};
+
+use crate::elements::Elements;
+use crate::snapshot::{CodeSnapshot, is_left_to_interpreter};
+use crate::types::Type;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+        impl $name {
+            /// As an index.
+            pub fn index(self) -> usize { self.0 as usize }
+        }
+    )* };
+}
+
+ids! {
+    /// A value or effect.
+    NodeId;
+    /// A block.
+    BlockId;
+    /// A state.
+    StateId;
+    /// A frame, virtual or real.
+    FrameId;
+}
+
+/// How a value is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Representation {
+    /// A word of the machine.
+    Tagged,
+    /// An unboxed double.
+    Float,
+    /// The node has no value.
+    Nothing,
+}
+
+/// An order of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// `<`
+    Less,
+    /// `<=`
+    LessEqual,
+    /// `=`
+    Equal,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterEqual,
+}
+
+/// A property of one tagged value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Test {
+    /// It is a fixnum.
+    Fixnum,
+    /// It is a flonum, in the word or boxed.
+    Flonum,
+    /// It is a pair.
+    Pair,
+    /// It is a character.
+    Character,
+    /// It is an object of a kind.
+    Kind(Kind),
+    /// It is this very word.
+    Word(u64),
+    /// It is a closure over this code; the tagged word of the code object.
+    ClosureOf(u64),
+    /// It is a numeric vector of these elements.
+    Elements(Elements),
+}
+
+impl Test {
+    /// The test that exactly the values of a type pass, if there is one.
+    pub fn of_type(ty: Type) -> Option<Test> {
+        Some(match ty {
+            Type::FIXNUM => Test::Fixnum,
+            Type::FLONUM => Test::Flonum,
+            Type::PAIR => Test::Pair,
+            Type::CHARACTER => Test::Character,
+            _ => Test::Kind(ty.kind()?),
+        })
+    }
+}
+
+/// What a branch or guard asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// A property of one value.
+    Test(Test, NodeId),
+    /// Two values are the same word.
+    Same(NodeId, NodeId),
+    /// Order of two fixnums.
+    Fixnums(Comparison, NodeId, NodeId),
+    /// Order of two floats; false if one is not a number.
+    Floats(Comparison, NodeId, NodeId),
+    /// Order of two characters, by code point.
+    Characters(Comparison, NodeId, NodeId),
+    /// A value known to be a record is of a type known to be a record type, or of one derived from it.
+    RecordOf(NodeId, NodeId),
+}
+
+/// Fixnum arithmetic that may leave the fixnums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FixnumOperation {
+    /// Sum.
+    Add,
+    /// Difference.
+    Subtract,
+    /// Product.
+    Multiply,
+    /// Quotient rounded to zero; leaves for a zero divisor.
+    Quotient,
+    /// Remainder with the sign of the dividend; leaves for a zero divisor.
+    Remainder,
+    /// Remainder with the sign of the divisor; leaves for a zero divisor.
+    Modulo,
+    /// Bitwise and; never leaves.
+    And,
+    /// Bitwise or; never leaves.
+    Or,
+    /// Bitwise exclusive or; never leaves.
+    Xor,
+    /// Arithmetic shift, to the left for positive counts; leaves if bits are lost or the count is large.
+    Shift,
+}
+
+/// Float arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FloatOperation {
+    /// Sum.
+    Add,
+    /// Difference.
+    Subtract,
+    /// Product.
+    Multiply,
+    /// Quotient.
+    Divide,
+}
+
+/// Float functions of one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FloatFunction {
+    /// Magnitude.
+    Absolute,
+    /// Square root of a number that is not negative or is NaN; leaves for negative numbers.
+    SquareRoot,
+    /// Towards minus infinity.
+    Floor,
+    /// Towards plus infinity.
+    Ceiling,
+    /// Towards zero.
+    Truncate,
+    /// To even.
+    Round,
+    /// Sign changed.
+    Negate,
+}
+
+/// Who is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Callee {
+    /// Any object; the machine checks that it is a procedure and takes so many arguments.
+    Unknown(NodeId),
+    /// A closure over this code (its tagged word), which takes exactly so many arguments.
+    Known {
+        /// The closure.
+        closure: NodeId,
+        /// Tagged word of the code object.
+        code: u64,
+    },
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it does.
+    pub op: Op,
+    /// What its value is.
+    pub ty: Type,
+}
+
+/// Where control goes with which arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edge {
+    /// The block.
+    pub target: BlockId,
+    /// One argument for each parameter of the block, of the same representation.
+    pub arguments: Vec<NodeId>,
+}
+
+/// How a block ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Terminator {
+    /// Not yet known: only while the graph is built.
+    None,
+    /// Goes on.
+    Jump(Edge),
+    /// Goes one way or the other.
+    Branch {
+        /// The question.
+        condition: Condition,
+        /// If it holds.
+        then: Edge,
+        /// If not.
+        otherwise: Edge,
+    },
+    /// Executes the branch instruction at the state's pc in the runtime and goes where that says.
+    RuntimeBranch {
+        /// The state before the instruction.
+        state: StateId,
+        /// If the instruction branched.
+        taken: Edge,
+        /// If it went on.
+        fall: Edge,
+    },
+    /// Returns from the outermost frame; a float as such where that is expected.
+    Return(NodeId),
+    /// Calls in place of the outermost frame. The state is that before the instruction, in the outermost frame, with the
+    /// callee and the arguments in the instruction's window: there the machine goes on when the call is unusual.
+    TailCall(Callee, Vec<NodeId>, StateId),
+    /// Leaves for the interpreter, which goes on from the state.
+    Exit(StateId),
+}
+
+/// A block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Parameters, nodes of [`Op::BlockParameter`].
+    pub parameters: Vec<NodeId>,
+    /// Nodes in order.
+    pub nodes: Vec<NodeId>,
+    /// The end.
+    pub terminator: Terminator,
+    /// Whether a back edge leads here.
+    pub is_loop: bool,
+    /// At the head of a loop: the state in which the loop is entered, for checks that are made once before it; none if they
+    /// are not to be made there.
+    pub entry_state: Option<StateId>,
+}
+
+/// A frame that a state describes.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Index of its code in [`Graph::codes`].
+    pub code: usize,
+    /// State of the calling frame at the call that was inlined, for its registers live across the call; none for
+    /// the outermost frame and what replaced it by a tail call.
+    pub caller: Option<StateId>,
+    /// Words from the outermost fp to this frame's fp.
+    pub base: u32,
+    /// Its closure.
+    pub closure: NodeId,
+    /// The return address for its slot; `None` if the slot has it already (the outermost frame's).
+    pub return_address: Option<u64>,
+}
+
+/// A point from which the interpreter can go on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    /// The innermost frame.
+    pub frame: FrameId,
+    /// Word index of the instruction that the interpreter executes next (for calls: of the call).
+    pub pc: usize,
+    /// Live registers of the innermost frame and their values, in ascending order.
+    pub registers: Vec<(u32, NodeId)>,
+}
+
+/// Where the interpreter enters a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EntryPoint {
+    /// At the start of the procedure.
+    Start,
+    /// At the head of a loop: the word index of the instruction there.
+    Loop(usize),
+}
+
+/// A procedure being compiled.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// Where it is entered.
+    pub entry: EntryPoint,
+    /// Types that arguments must have at the start, by register: calls with others are passed on to the next candidate
+    /// or to the bytecode. Every type has a [`Test`].
+    pub required: Vec<(u32, Type)>,
+    /// Blocks; the first is the entry and has no parameters.
+    pub blocks: Vec<Block>,
+    /// Nodes.
+    pub nodes: Vec<Node>,
+    /// States.
+    pub states: Vec<State>,
+    /// Frames; the first is the procedure's own.
+    pub frames: Vec<Frame>,
+    /// Code of the frames.
+    pub codes: Vec<Arc<CodeSnapshot>>,
+    /// Numbers of the cells whose values were relied on.
+    pub watched: Vec<u32>,
+    /// For each node whether it is a new object that only exits make ([`crate::sink`]); empty if none is.
+    pub sunk: Vec<bool>,
+}
+
+impl Graph {
+    /// An empty graph with its entry block and outermost frame.
+    pub fn new(code: Arc<CodeSnapshot>, entry: EntryPoint) -> Graph {
+        let mut graph = Graph {
+            entry,
+            required: Vec::new(),
+            blocks: Vec::new(),
+            nodes: Vec::new(),
+            states: Vec::new(),
+            frames: Vec::new(),
+            codes: vec![code],
+            watched: Vec::new(),
+            sunk: Vec::new(),
+        };
+        let block = graph.add_block();
+        let closure = graph.push(block, Op::Closure, Type::CLOSURE);
+        graph.frames.push(Frame {
+            code: 0,
+            caller: None,
+            base: 0,
+            closure,
+            return_address: None,
+        });
+        graph
+    }
+
+    /// A new block.
+    pub fn add_block(&mut self) -> BlockId {
+        self.blocks.push(Block {
+            parameters: Vec::new(),
+            nodes: Vec::new(),
+            terminator: Terminator::None,
+            is_loop: false,
+            entry_state: None,
+        });
+        BlockId(self.blocks.len() as u32 - 1)
+    }
+
+    /// Appends a node to a block.
+    pub fn push(&mut self, block: BlockId, op: Op, ty: Type) -> NodeId {
+        let id = self.add_node(op, ty);
+        self.blocks[block.index()].nodes.push(id);
+        id
+    }
+
+    /// Adds a parameter to a block.
+    pub fn add_parameter(
+        &mut self,
+        block: BlockId,
+        representation: Representation,
+        ty: Type,
+    ) -> NodeId {
+        let id = self.add_node(Op::BlockParameter(representation), ty);
+        self.blocks[block.index()].parameters.push(id);
+        id
+    }
+
+    fn add_node(&mut self, op: Op, ty: Type) -> NodeId {
+        self.nodes.push(Node { op, ty });
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a state.
+    pub fn add_state(&mut self, state: State) -> StateId {
+        self.states.push(state);
+        StateId(self.states.len() as u32 - 1)
+    }
+
+    /// Adds a frame.
+    pub fn add_frame(&mut self, frame: Frame) -> FrameId {
+        self.frames.push(frame);
+        FrameId(self.frames.len() as u32 - 1)
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// A state.
+    pub fn state(&self, id: StateId) -> &State {
+        &self.states[id.index()]
+    }
+
+    /// A frame.
+    pub fn frame(&self, id: FrameId) -> &Frame {
+        &self.frames[id.index()]
+    }
+
+    /// The snapshot of a frame's code.
+    pub fn code_of(&self, id: FrameId) -> &Arc<CodeSnapshot> {
+        &self.codes[self.frame(id).code]
+    }
+
+    /// Where the bytecode goes on for a state whose instruction compiled code never does itself: to leave there is
+    /// no wrong guess.
+    pub fn place_left_to_interpreter(&self, state: StateId) -> Option<u64> {
+        let state = self.state(state);
+        let code = self.code_of(state.frame);
+        let opcode = Opcode::from_byte(opcode_byte(*code.instructions.get(state.pc)?))?;
+        is_left_to_interpreter(opcode).then(|| code.address(state.pc))
+    }
+
+    /// The node whose value another one is, of a narrower type.
+    pub fn unchecked(&self, mut id: NodeId) -> NodeId {
+        while let Op::Guard(_, x, _) | Op::Refine(x) = self.node(id).op {
+            id = x;
+        }
+        id
+    }
+
+    /// Whether a node is a new object that is not made where it stands, but in exits.
+    pub fn is_sunk(&self, id: NodeId) -> bool {
+        self.sunk.get(id.index()).copied().unwrap_or(false)
+    }
+
+    /// How a node's value is held.
+    pub fn representation(&self, id: NodeId) -> Representation {
+        self.node(id).op.representation()
+    }
+
+    /// Every slot that a state fills, outermost frame first: words from the outermost fp (the closure of a frame
+    /// with base b is at b - 2, its return address at b - 1) and what belongs there.
+    pub fn slots(&self, id: StateId) -> Vec<(i32, SlotContent)> {
+        let mut chain = vec![id];
+        while let Some(caller) = self.frame(self.state(chain[chain.len() - 1]).frame).caller {
+            chain.push(caller);
+        }
+        let mut slots = Vec::new();
+        for id in chain.into_iter().rev() {
+            let state = self.state(id);
+            let frame = self.frame(state.frame);
+            let base = frame.base as i32;
+            slots.push((base - 2, SlotContent::Node(frame.closure)));
+            if let Some(address) = frame.return_address {
+                slots.push((base - 1, SlotContent::Address(address)));
+            }
+            slots.extend(
+                state
+                    .registers
+                    .iter()
+                    .map(|(register, node)| (base + *register as i32, SlotContent::Node(*node))),
+            );
+        }
+        slots
+    }
+}
+
+/// What belongs into a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SlotContent {
+    /// A value; floats are boxed on the way.
+    Node(NodeId),
+    /// A raw return address.
+    Address(u64),
+}
+
+impl Condition {
+    /// Calls `visit` for each operand with what is wanted of it.
+    pub fn each_operand(&self, visit: &mut impl FnMut(NodeId, Wanted)) {
+        let wanted = Wanted::Held(match self {
+            Condition::Floats(..) => Representation::Float,
+            _ => Representation::Tagged,
+        });
+        match self {
+            Condition::Test(_, x) => visit(*x, wanted),
+            Condition::Same(x, y)
+            | Condition::Fixnums(_, x, y)
+            | Condition::Floats(_, x, y)
+            | Condition::Characters(_, x, y)
+            | Condition::RecordOf(x, y) => {
+                visit(*x, wanted);
+                visit(*y, wanted);
+            }
+        }
+    }
+
+    /// Replaces each operand.
+    pub fn map_inputs(&mut self, change: &mut impl FnMut(&mut NodeId)) {
+        match self {
+            Condition::Test(_, x) => change(x),
+            Condition::Same(x, y)
+            | Condition::Fixnums(_, x, y)
+            | Condition::Floats(_, x, y)
+            | Condition::Characters(_, x, y)
+            | Condition::RecordOf(x, y) => {
+                change(x);
+                change(y);
+            }
+        }
+    }
+}
+
+impl Callee {
+    /// What is called.
+    pub fn closure(&self) -> NodeId {
+        match self {
+            Callee::Unknown(closure) | Callee::Known { closure, .. } => *closure,
+        }
+    }
+
+    /// Replaces the operand.
+    pub fn map_inputs(&mut self, change: &mut impl FnMut(&mut NodeId)) {
+        match self {
+            Callee::Unknown(closure) | Callee::Known { closure, .. } => change(closure),
+        }
+    }
+}
+
+impl Terminator {
+    /// The edges.
+    pub fn edges(&self) -> impl Iterator<Item = &Edge> {
+        let (first, second) = match self {
+            Terminator::Jump(edge) => (Some(edge), None),
+            Terminator::Branch {
+                then, otherwise, ..
+            } => (Some(then), Some(otherwise)),
+            Terminator::RuntimeBranch { taken, fall, .. } => (Some(taken), Some(fall)),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The edges, to change them.
+    pub fn edges_mut(&mut self) -> impl Iterator<Item = &mut Edge> {
+        let (first, second) = match self {
+            Terminator::Jump(edge) => (Some(edge), None),
+            Terminator::Branch {
+                then, otherwise, ..
+            } => (Some(then), Some(otherwise)),
+            Terminator::RuntimeBranch { taken, fall, .. } => (Some(taken), Some(fall)),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The state to which the end leaves, or that it publishes.
+    pub fn state(&self) -> Option<StateId> {
+        match self {
+            Terminator::RuntimeBranch { state, .. }
+            | Terminator::Exit(state)
+            | Terminator::TailCall(_, _, state) => Some(*state),
+            _ => None,
+        }
+    }
+
+    /// Calls `visit` for each operand of the end itself, without what edges pass on.
+    pub fn each_own_input(&self, mut visit: impl FnMut(NodeId)) {
+        match self {
+            Terminator::Return(x) => visit(*x),
+            Terminator::TailCall(callee, arguments, _) => {
+                visit(callee.closure());
+                arguments.iter().copied().for_each(visit);
+            }
+            Terminator::Branch { condition, .. } => condition.each_operand(&mut |id, _| visit(id)),
+            Terminator::None
+            | Terminator::Jump(_)
+            | Terminator::RuntimeBranch { .. }
+            | Terminator::Exit(_) => {}
+        }
+    }
+
+    /// The same, and what edges pass on.
+    pub fn each_input(&self, mut visit: impl FnMut(NodeId)) {
+        self.each_own_input(&mut visit);
+        for edge in self.edges() {
+            edge.arguments.iter().copied().for_each(&mut visit);
+        }
+    }
+
+    /// Replaces each operand, edges included (those of states not counted).
+    pub fn map_inputs(&mut self, mut map: impl FnMut(NodeId) -> NodeId) {
+        let mut change = |id: &mut NodeId| *id = map(*id);
+        match self {
+            Terminator::Return(x) => change(x),
+            Terminator::TailCall(callee, arguments, _) => {
+                callee.map_inputs(&mut change);
+                arguments.iter_mut().for_each(&mut change);
+            }
+            Terminator::Branch { condition, .. } => condition.map_inputs(&mut change),
+            _ => {}
+        }
+        for edge in self.edges_mut() {
+            edge.arguments.iter_mut().for_each(&mut change);
+        }
+    }
+}
