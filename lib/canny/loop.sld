@@ -128,12 +128,17 @@
             whole levels (outer state ends values steps) states results clauses)
          (%clauses whole levels
                    ((outer* . outer) (state* . state) (ends* . ends) (values* . values) steps)
-                   states results clauses))))
+                   states results clauses))
+        ((_ . other)
+         (syntax-error
+          "loop: an iterator is expected in (for variable ... (iterator argument ...))"))))
 
     (define-syntax %add-accumulator
       (syntax-rules ()
         ((_ states* result name whole levels current states results clauses)
-         (%clauses whole levels current (states* . states) ((name result) . results) clauses))))
+         (%clauses whole levels current (states* . states) ((name result) . results) clauses))
+        ((_ . other)
+         (syntax-error "loop: an accumulator is expected in this clause"))))
 
     ;; Puts the levels and the states in order, then writes the loops.
     (define-syntax %emit
@@ -221,6 +226,14 @@
 
     ;; Iterators.
 
+    ;; Wrong uses: of an iterator as an accumulator, or of one with other variables or arguments.
+    (define-syntax %wrong-iterator
+      (syntax-rules ()
+        ((_ (name (variable ...) (argument ...)) expected)
+         (syntax-error expected (for variable ... (name argument ...))))
+        ((_ (name arguments next) expected)
+         (syntax-error expected (name . arguments)))))
+
     ;; Whether the end of a list is a right one; called at the end only.
     (define (%check-end rest)
       (or (null? rest)
@@ -235,7 +248,10 @@
                ((pair list (cdr pair)))
                ((if (pair? pair) #f (%check-end pair)))
                ((element (car pair)))
-               . rest))))
+               . rest))
+        ((_ variables arguments . rest)
+         (%wrong-iterator (in-list variables arguments)
+                          "loop: expected (for element [pair] (in-list list)), not"))))
 
     (define (%check-natural number who)
       (if (and (exact-integer? number) (>= number 0))
@@ -269,7 +285,10 @@
                       ((index first (+ index 1)))
                       ((>= index last))
                       ((element (ref whole index)))
-                      . rest))))
+                      . rest))
+               ((_ variables arguments . rest)
+                (%wrong-iterator (name variables arguments)
+                                 "loop: expected (for element [index] (iterator sequence [start [end]])), not"))))
            ...))))
 
     (define-indexed-iterators
@@ -292,7 +311,10 @@
                ((current first (+ current distance)))
                ((if (< distance 0) (<= current last) (>= current last)))
                ((number current))
-               . rest))))
+               . rest))
+        ((_ variables arguments . rest)
+         (%wrong-iterator (in-range variables arguments)
+                          "loop: expected (for number (in-range [start] end [step])), not"))))
 
     (define-syntax up-from
       (syntax-rules ()
@@ -303,7 +325,10 @@
                ((current first (+ current distance)))
                ()
                ((number current))
-               . rest))))
+               . rest))
+        ((_ variables arguments . rest)
+         (%wrong-iterator (up-from variables arguments)
+                          "loop: expected (for number (up-from start [step])), not"))))
 
     (define-syntax in-port
       (syntax-rules ()
@@ -314,7 +339,10 @@
                ((current (read source) (read source)))
                ((eof-object? current))
                ((item current))
-               . rest))))
+               . rest))
+        ((_ variables arguments . rest)
+         (%wrong-iterator (in-port variables arguments)
+                          "loop: expected (for item (in-port port [reader])), not"))))
 
     (define-syntax in-lines
       (syntax-rules ()
@@ -325,7 +353,10 @@
                ((current (read-line source) (read-line source)))
                ((eof-object? current))
                ((line current))
-               . rest))))
+               . rest))
+        ((_ variables arguments . rest)
+         (%wrong-iterator (in-lines variables arguments)
+                          "loop: expected (for line (in-lines [port])), not"))))
 
     (define-syntax in-generator
       (syntax-rules ()
@@ -334,7 +365,10 @@
                ((current (give) (give)))
                ((eof-object? current))
                ((item current))
-               . rest))))
+               . rest))
+        ((_ variables arguments . rest)
+         (%wrong-iterator (in-generator variables arguments)
+                          "loop: expected (for item (in-generator procedure)), not"))))
 
     ;; The associations as they are at the start.
     (define-syntax in-hash-table
@@ -344,7 +378,22 @@
                ((entries (hash-table->alist table) (cdr entries)))
                ((null? entries))
                ((key (caar entries)) (value (cdar entries)))
-               . rest))))
+               . rest))
+        ((_ variables arguments . rest)
+         (%wrong-iterator (in-hash-table variables arguments)
+                          "loop: expected (for key value (in-hash-table table)), not"))))
+
+    ;; Wrong uses of accumulators.
+    (define-syntax %not-an-iterator
+      (syntax-rules ()
+        ((_ name)
+         (syntax-error
+          "loop: an accumulator has no variables: it is used alone, or in (into name (accumulator argument ...))"
+          name))))
+    (define-syntax %wrong-arguments
+      (syntax-rules ()
+        ((_ form expected)
+         (syntax-error expected form))))
 
     ;; Accumulators.  Each takes a condition as well: (listing expression (if condition)).
 
@@ -354,10 +403,15 @@
          (begin
            (define-syntax name
              (syntax-rules (if)
+               ((_ variables (argument (... ...)) . rest)
+                (%not-an-iterator name))
                ((_ (expression (if condition)) next . rest)
                 (next ((state initial (if condition update state))) result . rest))
                ((_ (expression) next . rest)
-                (next ((state initial update)) result . rest))))
+                (next ((state initial update)) result . rest))
+               ((_ arguments . rest)
+                (%wrong-arguments (name . arguments)
+                                  "loop: expected (accumulator expression [(if condition)]), not"))))
            ...))))
 
     (define-accumulators
@@ -384,7 +438,12 @@
     ;; (hashing key value [table]): into a new table that compares by equal?, or into one that there is.
     (define-syntax hashing
       (syntax-rules ()
+        ((_ variables (argument ...) . rest)
+         (%not-an-iterator hashing))
         ((_ (key value) next . rest)
          (hashing (key value (make-hash-table equal?)) next . rest))
         ((_ (key value target) next . rest)
-         (next ((table target (begin (hash-table-set! table key value) table))) table . rest))))))
+         (next ((table target (begin (hash-table-set! table key value) table))) table . rest))
+        ((_ arguments . rest)
+         (%wrong-arguments (hashing . arguments)
+                           "loop: expected (hashing key value [table]), not"))))))

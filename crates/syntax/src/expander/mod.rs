@@ -74,6 +74,9 @@ static NEXT_EPOCH: AtomicU64 = AtomicU64::new(1);
 /// After this many errors the rest of the unit is not looked at.
 const ERRORS_MAX: usize = 200;
 
+/// How many of the last diagnostics are looked at to leave out one that was there before.
+const REPEATS_MAX: usize = 20;
+
 /// What expanding a unit gave: a unit if there was no error.
 #[derive(Debug)]
 pub struct Expansion {
@@ -200,19 +203,40 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// Keeps a diagnostic, with the macro uses that led here.
+    /// The macro uses that led here, innermost first, without those of macros that people do not know.
+    fn macro_uses(&self) -> impl Iterator<Item = (Name, Span)> {
+        let steps = std::iter::successors(self.entry_of(self.step), |entry| {
+            self.entry_of(entry.parent)
+        });
+        steps
+            .filter(|entry| !entry.is_hidden || entry.parent == StepId::NONE)
+            .map(|entry| (entry.name, entry.span))
+    }
+
+    fn entry_of(&self, step: StepId) -> Option<&Step> {
+        (step != StepId::NONE).then(|| &self.steps[step.0 as usize])
+    }
+
+    /// Keeps a diagnostic, with the macro uses that led here; one that says the same of the same place is left out.
     fn report(&mut self, mut diagnostic: Diagnostic) {
         if self.aborted {
             return;
         }
-        let mut step = self.step;
-        while step != StepId::NONE && diagnostic.expansion.len() < 200 {
-            let entry = &self.steps[step.0 as usize];
-            if !entry.is_hidden || entry.parent == StepId::NONE {
-                diagnostic.expansion.push((entry.name, entry.span));
-            }
-            step = entry.parent;
+        // A macro may make one mistake of a user's many times.
+        let is_known = |known: &Diagnostic| {
+            (known.code, known.span, &known.message)
+                == (diagnostic.code, diagnostic.span, &diagnostic.message)
+        };
+        if self
+            .diagnostics
+            .iter()
+            .rev()
+            .take(REPEATS_MAX)
+            .any(is_known)
+        {
+            return;
         }
+        diagnostic.expansion.extend(self.macro_uses().take(200));
         self.diagnostics.push(diagnostic);
         if self.diagnostics.iter().filter(|one| one.is_error()).count() >= ERRORS_MAX {
             self.aborted = true;

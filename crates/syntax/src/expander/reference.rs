@@ -235,7 +235,7 @@ impl Expander<'_> {
                 return Expr::unspecified(span);
             }
             Denotation::Macro(_) => {
-                let message = format!("`{}` is a macro, not a variable", identifier.name);
+                let message = self.macro_as_variable(&identifier.name.to_string());
                 self.error("keyword-as-variable", span, message);
                 return Expr::unspecified(span);
             }
@@ -245,6 +245,18 @@ impl Expander<'_> {
 
     /// Programs and libraries know all their definitions, so a free identifier there is surely
     /// unbound. It is an error only when it is evaluated.
+    /// What is wrong with a macro's name where a value is expected. Names that begin with % are a library's own: there the
+    /// macro is told that handed such a name on.
+    fn macro_as_variable(&self, name: &str) -> String {
+        let mut macros = self.macro_uses().map(|(name, _)| name.to_string());
+        match macros.find(|user| name.starts_with('%') && !user.starts_with('%')) {
+            Some(user) => {
+                format!("{user}: something stands where the name of another macro is expected")
+            }
+            None => format!("`{name}` is a macro, not a variable"),
+        }
+    }
+
     fn warn_unbound(&mut self, symbol: Name, name: &GlobalName, span: Span, scope: ScopeId) {
         let own = name.library == *self.environment.key();
         if own
