@@ -15,6 +15,9 @@ output anew. Review the difference.
 /// Test targets that compare with checked-in files.
 const TARGETS: &[&str] = &["filetests", "examples"];
 
+/// Unit tests that do, by crate: they look at what the crate keeps to itself.
+const UNIT_TESTS: &[(&str, &str)] = &[("jit", "listings")];
+
 pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     if arguments.flag("--help") {
         print!("{HELP}");
@@ -39,6 +42,14 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
                 let words = ["test", "--package", &package, "--test", target];
                 workspace::cargo(&words, &[("CANNY_BLESS", "1")])?;
             }
+        }
+    }
+    for (name, filter) in UNIT_TESTS {
+        if only.is_empty() || only.iter().any(|wanted| wanted == name) {
+            found += 1;
+            let package = format!("canny-{name}");
+            let words = ["test", "--package", &package, "--lib", filter];
+            workspace::cargo(&words, &[("CANNY_BLESS", "1")])?;
         }
     }
     match found {

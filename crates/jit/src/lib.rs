@@ -46,6 +46,16 @@ pub use install::{ExitInfo, Installed, Link, LinkGoal, ReturnDescriptor, StartEn
 pub use lower::compile;
 pub use memory::{CodeMemory, MemoryOptions};
 
+/// Which instructions code may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Processor {
+    /// Those of the processor that this process runs on.
+    #[default]
+    Host,
+    /// Those of x86-64-v2, which are the same everywhere.
+    Baseline,
+}
+
 /// What compiled code calls outside itself, as machine addresses.
 #[derive(Clone, Debug)]
 pub struct Environment {
@@ -64,6 +74,8 @@ pub struct Environment {
     pub leaves: Vec<usize>,
     /// Whether [`Compiled::disassembly`] gives a listing.
     pub disassembles: bool,
+    /// For which processors.
+    pub processor: Processor,
     /// Whether code counts its chances to leave down and leaves when there are none left, for tests of leaving.
     pub leaves_at_random: bool,
 }

@@ -11,8 +11,8 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{FinalizedRelocTarget, binemit::Reloc};
 
-use crate::JitError;
 use crate::strip::{self, ExitRange};
+use crate::{JitError, Processor};
 
 /// Where a relocation points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,20 +147,24 @@ pub(crate) enum Effort {
     Much,
 }
 
-/// The machine that this process runs on.
-pub(crate) fn host(effort: Effort) -> Result<&'static OwnedTargetIsa, JitError> {
-    static HOSTS: [OnceLock<Result<OwnedTargetIsa, String>>; 2] =
-        [OnceLock::new(), OnceLock::new()];
+/// The instructions of a processor, and how much effort is made to use them well.
+pub(crate) fn target(
+    processor: Processor,
+    effort: Effort,
+) -> Result<&'static OwnedTargetIsa, JitError> {
+    static TARGETS: [[OnceLock<Result<OwnedTargetIsa, String>>; 2]; 2] =
+        [const { [const { OnceLock::new() }; 2] }; 2];
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return Err(JitError::Unsupported("only x86-64 Linux is known"));
     }
-    match HOSTS[effort as usize].get_or_init(|| make_host(effort)) {
+    let known = &TARGETS[processor as usize][effort as usize];
+    match known.get_or_init(|| make_target(processor, effort)) {
         Ok(isa) => Ok(isa),
         Err(what) => Err(JitError::CodeGenerator(what.clone())),
     }
 }
 
-fn make_host(effort: Effort) -> Result<OwnedTargetIsa, String> {
+fn make_target(processor: Processor, effort: Effort) -> Result<OwnedTargetIsa, String> {
     let level = match effort {
         Effort::Little => "none",
         Effort::Much => "speed",
@@ -185,7 +189,17 @@ fn make_host(effort: Effort) -> Result<OwnedTargetIsa, String> {
     }
     let mut builder = cranelift_codegen::isa::lookup_by_name("x86_64-unknown-linux-gnu")
         .map_err(|error| error.to_string())?;
-    for feature in host_features() {
+    let features = match processor {
+        Processor::Host => host_features(),
+        Processor::Baseline => vec![
+            "has_sse3",
+            "has_ssse3",
+            "has_sse41",
+            "has_sse42",
+            "has_popcnt",
+        ],
+    };
+    for feature in features {
         builder
             .enable(feature)
             .map_err(|error| format!("{feature}: {error}"))?;
@@ -221,10 +235,9 @@ fn host_features() -> Vec<&'static str> {
 pub(crate) fn generate(
     context: &mut Context,
     exits: u32,
-    effort: Effort,
+    isa: &OwnedTargetIsa,
     disassembles: bool,
 ) -> Result<FunctionCode, JitError> {
-    let isa = host(effort)?;
     context.set_disasm(disassembles);
     if let Err(error) = context.compile(&**isa, &mut ControlPlane::default()) {
         let what = format!("{:?}", error.inner);

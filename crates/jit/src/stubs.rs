@@ -10,8 +10,8 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use crate::JitError;
 use crate::machine::{self, Effort, FunctionCode, segment_signature};
+use crate::{JitError, Processor};
 
 const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
@@ -84,9 +84,9 @@ fn write(
     body(&mut writer, registers)?;
     let exits = writer.exits;
     writer.builder.seal_all_blocks();
-    let isa = machine::host(Effort::Little)?;
+    let isa = machine::target(Processor::Host, Effort::Little)?;
     writer.builder.finalize(isa.frontend_config());
-    machine::generate(&mut context, exits, Effort::Little, false)
+    machine::generate(&mut context, exits, isa, false)
 }
 
 /// `xor` of rbx, r12, r13, r14 and r15 with themselves.
@@ -138,7 +138,7 @@ pub(crate) fn to_interpreter() -> Result<FunctionCode, JitError> {
 /// says one of its addresses, its segment goes on, with fp as the runtime left it; else the interpreter
 /// does, or the machine is left.
 pub(crate) fn runtime() -> Result<FunctionCode, JitError> {
-    let isa = machine::host(Effort::Little)?;
+    let isa = machine::target(Processor::Host, Effort::Little)?;
     write(|writer, [pc, fp, block, ways, word]| {
         let mut signature = Signature::new(CallConv::triple_default(isa.triple()));
         for kind in [I64, I64, I64, I32] {

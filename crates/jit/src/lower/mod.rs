@@ -51,7 +51,7 @@ const NODES_MAX: usize = 40_000;
 
 /// Compiles a graph for this machine.
 pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, JitError> {
-    machine::host(Effort::Much)?;
+    machine::target(environment.processor, Effort::Much)?;
     check(graph)?;
     let values = Values::new(graph);
     let mut arguments = Arguments::of(graph);
@@ -142,7 +142,8 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
             &mut context.func,
             &mut builder_context,
         )?;
-        let function = machine::generate(&mut context, exits, effort, environment.disassembles)?;
+        let isa = machine::target(environment.processor, effort)?;
+        let function = machine::generate(&mut context, exits, isa, environment.disassembles)?;
         let place = add_root(
             procedure,
             &mut compiled,

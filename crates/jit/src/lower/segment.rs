@@ -143,7 +143,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             true => Effort::Much,
             false => Effort::Little,
         };
-        let isa = machine::host(effort)?;
+        let isa = machine::target(procedure.environment.processor, effort)?;
         segment.builder.finalize(isa.frontend_config());
         Ok((exit_count, effort))
     }

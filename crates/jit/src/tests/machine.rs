@@ -13,7 +13,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FALSE, FIELD0, code, descriptor, record_type, thread};
 use canny_tables::opcodes::{Opcode, TABLE_ENTRIES, encode_abc};
 
-use crate::{CodeMemory, Compiled, Environment, Installed, MemoryOptions, compile};
+use crate::{CodeMemory, Compiled, Environment, Installed, MemoryOptions, Processor, compile};
 
 const STACK_WORDS: usize = 1 << 16;
 const NURSERY_WORDS: usize = 1 << 12;
@@ -132,6 +132,7 @@ impl Machine {
             box_flonum: box_flonum as *const () as usize,
             disassembles: std::env::var_os("CANNY_JIT_LISTING").is_some(),
             leaves: crate::tests::leaves::functions(),
+            processor: Processor::Host,
             leaves_at_random: false,
         }
     }

@@ -3,6 +3,7 @@
 mod calls;
 mod floats;
 mod leaves;
+mod listings;
 mod machine;
 mod memory;
 mod numbers;
@@ -10,3 +11,6 @@ mod objects;
 mod ports;
 mod programs;
 mod states;
+#[allow(dead_code, reason = "its other user builds graphs")]
+#[path = "../../../spesh/tests/support/mod.rs"]
+mod support;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use canny_jit::{CodeMemory, Environment, JitError, MemoryOptions};
+use canny_jit::{CodeMemory, Environment, JitError, MemoryOptions, Processor};
 use canny_spesh::graph::{Callee, Condition, EntryPoint, Graph, Op, Terminator, Test};
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use canny_spesh::types::Type;
@@ -119,6 +119,7 @@ fn environment(leaves: &[LeafFunction], disassembles: bool, leaves_at_random: bo
         allocate: compiled::allocate as *const () as usize,
         box_flonum: compiled::box_flonum as *const () as usize,
         disassembles,
+        processor: Processor::Host,
         leaves_at_random,
     }
 }
