@@ -28,8 +28,7 @@ const WAITS_MAX: u32 = 2;
 pub struct CompilerOptions {
     /// The passes that run.
     passes: Options,
-    /// Check every graph before it is compiled, which takes a good part of the time that compiling takes. Debug builds
-    /// always do.
+    /// Check every graph before it is compiled; debug builds always do.
     pub verifies: bool,
 }
 
@@ -57,7 +56,9 @@ impl CompilerOptions {
 /// Builds, compiles and installs plans; remembers what it installed, to tell the planner what was given up.
 pub struct Compiler {
     specializer: Arc<Specializer>,
-    options: CompilerOptions,
+    options: Options,
+    /// Check every graph before it is compiled, which takes a good part of the time that compiling takes.
+    verifies: bool,
     installed: Vec<(CandidateId, Plan)>,
     waits: HashMap<(CodeWord, EntryPoint), u32>,
     /// How often a plan found no room for its machine code.
@@ -71,7 +72,8 @@ impl Compiler {
     pub fn new(specializer: Arc<Specializer>, options: CompilerOptions) -> Compiler {
         Compiler {
             specializer,
-            options,
+            options: options.passes,
+            verifies: options.verifies,
             installed: Vec::new(),
             waits: HashMap::new(),
             waits_for_room: HashMap::new(),
@@ -95,7 +97,7 @@ impl Compile for Compiler {
         let Some(code) = view.snapshot(plan.code) else {
             return Outcome::TryAgain("its code is not known yet".to_owned());
         };
-        let mut options = self.options.passes.clone();
+        let mut options = self.options.clone();
         // Code that keeps coming to what it never did before is compiled whole.
         options.leaves_cold_code &=
             self.retractions.get(&plan.code).copied().unwrap_or(0) < COLD_RETRACTIONS_MAX;
@@ -120,7 +122,7 @@ impl Compile for Compiler {
             // Trouble with the log is not the program's.
             let _ = writeln!(log, "{}", beginning(&graph));
         }
-        if self.options.verifies
+        if self.verifies
             && let Err(problem) = verify(&graph)
         {
             return Outcome::Refused(format!("the graph is wrong: {problem}"));
@@ -149,7 +151,7 @@ impl Compile for Compiler {
     }
 
     fn selection(&self) -> Selection {
-        match self.options.passes.selects_at_entry {
+        match self.options.selects_at_entry {
             true => Selection::Among,
             false => Selection::One,
         }
