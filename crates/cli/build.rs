@@ -15,8 +15,9 @@ fn main() {
     }
     let wants_layout = match env::var("CANNY_LAYOUT").as_deref() {
         Ok("0") => false,
-        Ok(_) => true,
-        Err(_) => is_release() && has_usual_linker(),
+        Ok("1") => true,
+        Ok("") | Err(env::VarError::NotPresent) => is_release() && has_usual_linker(),
+        other => panic!("CANNY_LAYOUT wants 0 or 1, not {other:?}"),
     };
     if wants_layout && let Ok(directory) = env::var("CARGO_MANIFEST_DIR") {
         let script = Path::new(&directory).join("layout.ld");

@@ -2,6 +2,7 @@
 
 use canny_lib::features::FEATURES;
 
+use crate::environment::table::{Audience, OTHERS, listed};
 use crate::tools::programs::RUN;
 use crate::tools::table::{COMMON_OPTIONS, Row};
 use crate::tools::{TOOLS, Tool};
@@ -34,36 +35,19 @@ searched in this order: those of -I, that of the program, those of the project a
 those of CANNY_LIBRARY_PATH (separated by colons), those of -A.
 ";
 
-/// Variables that every command looks at.
-pub const ENVIRONMENT: &[Row] = &[
-    ("CANNY_LIBRARY_PATH", "directories to search for libraries"),
-    (
-        "CANNY_CACHE_DIR",
-        "where compiled libraries and packages are kept (default: the user's cache directory)",
-    ),
-    (
-        "CANNY_HISTORY",
-        "file of the prompt's history (default: in the user's state directory)",
-    ),
-    ("CANNY_JIT=0", "as --no-jit"),
-    ("NO_COLOR", "do not colour messages and input"),
-    (
-        "CANNY_STATISTICS=FILE",
-        "write bytes allocated, collections and pauses to FILE at the end",
-    ),
-    (
-        "CANNY_POOL_CORES=N, CANNY_POOL_THREADS=N, CANNY_POOL_TRACE=1",
-        "threads that compute at once, threads at most, tell why each comes and goes",
-    ),
-    (
-        "CANNY_GC_STRESS=N, CANNY_GC_VERIFY=1, CANNY_GC_POISON=1, CANNY_NURSERY=BYTES",
-        "test modes of the collector",
-    ),
-];
+/// Stands behind the list of variables in `--help`.
+const MORE_VARIABLES: &str = "'canny man' lists more of them, for work on Canny itself.";
+
+/// Variables that are for these people, and those of others that Canny looks at.
+pub fn environment(audiences: &[Audience]) -> Vec<(String, String)> {
+    let others = OTHERS.iter();
+    let others = others.map(|&(name, meaning)| (name.to_owned(), meaning.replace('`', "")));
+    listed(audiences).into_iter().chain(others).collect()
+}
 
 pub const EXIT_CODES: &[Row] = &[
     ("N", "what the program gives to (exit), else 0"),
-    ("64", "the command line is wrong"),
+    ("64", "the command line or an environment variable is wrong"),
     ("65", "syntax errors"),
     ("66", "a file cannot be read"),
     ("70", "an error that no handler took"),
@@ -105,13 +89,13 @@ pub fn text() -> String {
         (format!("{} {}", tool.name, tool.operands), summary)
     });
     format!(
-        "Canny, an R7RS Scheme.\n\nUsage:\n{}\nCommands:\n{}\nOptions:\n{}{}\n{DESCRIPTION}\nEnvironment:\n{}\n\
+        "Canny, an R7RS Scheme.\n\nUsage:\n{}\nCommands:\n{}\nOptions:\n{}{}\n{DESCRIPTION}\nEnvironment:\n{}{MORE_VARIABLES}\n\n\
         Exit codes:\n{}",
         list(forms),
         list(tools),
         rows(RUN.options),
         rows(COMMON_OPTIONS),
-        rows(ENVIRONMENT),
+        list(environment(&[Audience::Users]).into_iter()),
         rows(EXIT_CODES),
     )
 }

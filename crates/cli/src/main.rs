@@ -4,6 +4,7 @@
 //! along the nesting of code. The first thread waits for its end, and for Ctrl-C.
 #![forbid(unsafe_code)]
 
+mod environment;
 mod executable;
 mod explain;
 mod help;
@@ -43,7 +44,16 @@ mod exit_code {
 const STACK_BYTES: usize = 256 << 20;
 
 fn main() -> ExitCode {
-    match tools::compile::carried_program() {
+    let carried = tools::compile::carried_program();
+    let first_word = std::env::args_os().next().unwrap_or_default();
+    let name = match &carried {
+        Some(_) => first_word.to_string_lossy(),
+        None => "canny".into(),
+    };
+    if !environment::set_up(&name) {
+        return ExitCode::from(exit_code::USAGE);
+    }
+    match carried {
         Some(Ok(program)) => {
             let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
             let command_line: Vec<String> = words.collect();
@@ -51,8 +61,7 @@ fn main() -> ExitCode {
             return ExitCode::from(on_large_stack(run));
         }
         Some(Err(message)) => {
-            let name = std::env::args_os().next().unwrap_or_default();
-            eprintln!("{}: {message}", name.display());
+            eprintln!("{name}: {message}");
             return ExitCode::from(exit_code::OS);
         }
         None => {}

@@ -71,16 +71,15 @@ pub fn libraries(
         directories.extend(project.directories.iter().cloned());
     }
     let directories_before = directories.len();
-    if let Some(path) = std::env::var_os("CANNY_LIBRARY_PATH") {
-        directories
-            .extend(std::env::split_paths(&path).filter(|path| !path.as_os_str().is_empty()));
-    }
+    let environment = crate::environment::get();
+    directories.extend(environment.library_path.iter().cloned());
     directories.extend(options.last_directories.iter().cloned());
     EvaluationConfig {
         directories,
         project: project.map(|project| Arc::new(of_packages(project, directories_before))),
         features: options.features.clone(),
         replaced: options.replaced.clone(),
+        optimizer: environment.optimizer.clone(),
         ..EvaluationConfig::default()
     }
 }

@@ -11,15 +11,12 @@ use canny_syntax::library::similar_name;
 use canny_syntax::name::Name;
 use canny_value::Value;
 use canny_vm::specializer::compiler::Compiler;
-use canny_vm::specializer::worker::WorkerOptions;
-use canny_vm::{Exit, TasksConfig, Thread, Vm, VmConfig, VmStack};
+use canny_vm::{Exit, Thread, Vm, VmConfig, VmStack};
 
+use crate::environment::{self, Environment};
 use crate::exit_code;
 use crate::options::{Action, Options, Source};
 use crate::report;
-
-/// Names the file for the heap's statistics.
-const STATISTICS_VARIABLE: &str = "CANNY_STATISTICS";
 
 /// A thread of a machine, ready to run programs.
 pub struct Session {
@@ -60,13 +57,15 @@ impl Session {
         program: Option<&Path>,
         project: Option<&Project>,
     ) -> Result<Session, String> {
+        let environment = environment::get();
         let config = VmConfig {
-            heap: heap_config(options)?,
+            heap: heap_config(options, environment),
             stack_bytes: options
                 .stack_limit_bytes
                 .unwrap_or(VmStack::DEFAULT_FRAME_BYTES),
-            compiles: options.compiles && std::env::var_os("CANNY_JIT").is_none_or(|on| on != "0"),
-            tasks: tasks_config()?,
+            compiles: options.compiles && environment.compiles,
+            specializer: environment.specializer,
+            tasks: environment.tasks,
         };
         let vm = Vm::new(
             config,
@@ -78,8 +77,8 @@ impl Session {
             vm.specializer().ledger().turn_on(false);
         }
         if vm.specializer().is_enabled() {
-            let compiler = Compiler::from_environment(vm.specializer().clone())?;
-            vm.set_compiler(WorkerOptions::from_environment(), Box::new(compiler));
+            let compiler = Compiler::new(vm.specializer().clone(), environment.compiler.clone());
+            vm.set_compiler(environment.worker.clone(), Box::new(compiler));
         }
         let evaluation = EvaluationConfig {
             cache: if options.use_cache {
@@ -94,6 +93,9 @@ impl Session {
         vm.host(|| Evaluation::new(&evaluation));
         canny_lib::host::blame_public_procedures(&vm);
         canny_lib::host::set_command_line(&vm, options.command_line.clone());
+        if environment.reports_open_ports {
+            canny_lib::host::report_open_ports(&vm);
+        }
         let thread = vm
             .attach()
             .map_err(|error| format!("cannot start: {error}"))?;
@@ -129,8 +131,8 @@ impl Session {
         }
         // What a thread has allocated is known when it ends.
         drop(thread);
-        if let Some(path) = std::env::var_os(STATISTICS_VARIABLE).filter(|path| !path.is_empty()) {
-            write_statistics(Path::new(&path), &vm.heap().statistics());
+        if let Some(path) = &environment::get().statistics {
+            write_statistics(path, &vm.heap().statistics());
         }
         code
     }
@@ -289,10 +291,8 @@ pub fn directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
 
 /// Where compiled libraries are kept.
 pub fn cache_directory() -> Option<PathBuf> {
-    if let Some(directory) =
-        std::env::var_os("CANNY_CACHE_DIR").filter(|directory| !directory.is_empty())
-    {
-        return Some(directory.into());
+    if let Some(directory) = &environment::get().cache_directory {
+        return Some(directory.clone());
     }
     let base = match std::env::var_os("XDG_CACHE_HOME").filter(|directory| !directory.is_empty()) {
         Some(directory) => PathBuf::from(directory),
@@ -301,43 +301,14 @@ pub fn cache_directory() -> Option<PathBuf> {
     Some(base.join("canny"))
 }
 
-/// A number in the environment.
-fn number(name: &str) -> Result<Option<usize>, String> {
-    match std::env::var(name) {
-        Ok(text) if !text.is_empty() => text
-            .parse()
-            .map(Some)
-            .map_err(|_| format!("{name} wants a number, not '{text}'")),
-        _ => Ok(None),
-    }
-}
-
-/// The settings of tasks from the environment.
-fn tasks_config() -> Result<TasksConfig, String> {
-    Ok(TasksConfig {
-        cores: number("CANNY_POOL_CORES")?,
-        threads_max: number("CANNY_POOL_THREADS")?,
-        is_traced: number("CANNY_POOL_TRACE")?.is_some_and(|on| on != 0),
-    })
-}
-
 /// The heap's settings from the options and the environment.
-fn heap_config(options: &Options) -> Result<HeapConfig, String> {
-    let mut config = HeapConfig {
+fn heap_config(options: &Options, environment: &Environment) -> HeapConfig {
+    HeapConfig {
         limit: options.heap_limit_bytes,
         outside: Some(OutsideMemory {
             held_bytes: canny_io::memory::held_bytes,
             allow_bytes: canny_io::memory::allow_bytes,
         }),
-        ..HeapConfig::default()
-    };
-    if let Some(bytes) = number("CANNY_NURSERY")? {
-        config.nursery_bytes = bytes;
+        ..environment.heap.clone()
     }
-    if let Some(every) = number("CANNY_GC_STRESS")? {
-        config.stress_every = u32::try_from(every).unwrap_or(u32::MAX);
-    }
-    config.verify = number("CANNY_GC_VERIFY")?.is_some_and(|on| on != 0);
-    config.poison = number("CANNY_GC_POISON")?.is_some_and(|on| on != 0);
-    Ok(config)
 }

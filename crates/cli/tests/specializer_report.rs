@@ -96,9 +96,9 @@ fn passes_are_turned_off_by_name() {
         .exits_with(0)
         .prints("46368\n")
         .complains("0 calls in them inlined");
-    run("inline,nonsense")
-        .exits_with(71)
-        .complains("CANNY_SPESH_DISABLE: there is no pass 'nonsense', but inline, number");
+    run("inline,nonsense").exits_with(64).complains(
+        "CANNY_SPESH_DISABLE: there is no pass 'nonsense'; the passes are inline, number",
+    );
 }
 
 #[test]

@@ -85,10 +85,10 @@ const SETUPS: [Setup; 8] = [
 ];
 
 fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(otherwise)
+    std::env::var(name).map_or(otherwise, |text| {
+        let wrong = |_| panic!("{name} wants a number, not '{text}'");
+        text.parse().unwrap_or_else(wrong)
+    })
 }
 
 /// All that a server sends behind its head.

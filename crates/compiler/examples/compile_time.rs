@@ -1,7 +1,7 @@
 //! Compiles programs and shows how long that takes and how large the code is.
 //!
 //! `cargo run --release -p canny-compiler --example compile_time -- FILE…`; libraries are found
-//! under `lib/`. With `CANNY_SHOW=core` or `CANNY_SHOW=code` the result is printed too.
+//! under `lib/`. With `--core` or `--code` before them the result is printed too.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,12 +20,28 @@ use canny_syntax::unexpand::unexpand;
 
 fn main() {
     let worker = std::thread::Builder::new().stack_size(256 << 20).spawn(|| {
-        std::env::args().skip(1).for_each(|path| compile(&path));
+        let mut shown = Shown::default();
+        for word in std::env::args().skip(1) {
+            match word.as_str() {
+                "--core" => shown.core = true,
+                "--code" => shown.code = true,
+                path => compile(path, shown),
+            }
+        }
     });
     worker.expect("a thread").join().expect("no panic");
 }
 
-fn compile(path: &str) {
+/// What is printed beside the times.
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    /// The optimized core form.
+    core: bool,
+    /// The bytecode.
+    code: bool,
+}
+
+fn compile(path: &str, shown: Shown) {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../lib");
     let map = Arc::new(SourceMap::new());
     let loader = SearchPath {
@@ -54,9 +70,9 @@ fn compile(path: &str) {
     let Some(unit) = expansion.unit else { return };
     let passes = optimize::Options {
         imports: Some(&libraries),
-        ..optimize::Options::from_environment()
+        ..optimize::Options::default()
     };
-    if std::env::var("CANNY_SHOW").is_ok_and(|what| what == "core") {
+    if shown.core {
         let mut unit = unit.clone();
         optimize_unit(&mut unit, &passes);
         println!("{}", unexpand(&unit));
@@ -89,7 +105,7 @@ fn compile(path: &str) {
                 start.elapsed(),
                 compilation.unit.codes.len(),
             );
-            if std::env::var("CANNY_SHOW").is_ok_and(|what| what == "code") {
+            if shown.code {
                 println!("{}", disassemble_unit(&compilation.unit));
             }
         }

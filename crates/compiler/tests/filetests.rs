@@ -91,7 +91,7 @@ fn run_directory(kind: &str, run: fn(&str, &[u8]) -> String) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests")
         .join(kind);
-    let bless = std::env::var_os("CANNY_BLESS").is_some();
+    let bless = std::env::var_os("CANNY_BLESS").is_some_and(|value| value == "1");
     let mut failures = Vec::new();
     let mut files: Vec<PathBuf> = std::fs::read_dir(&directory)
         .unwrap()

@@ -319,14 +319,12 @@ fn outcome(text: &str, passes: optimize::Options) -> (String, String) {
 
 #[test]
 fn optimized_programs_mean_the_same() {
-    let count = std::env::var("CANNY_FUZZ_COUNT")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(1500);
-    let first = std::env::var("CANNY_FUZZ_SEED")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(1);
+    let count = std::env::var("CANNY_FUZZ_COUNT").map_or(1500, |text| {
+        text.parse().expect("CANNY_FUZZ_COUNT wants a number")
+    });
+    let first = std::env::var("CANNY_FUZZ_SEED").map_or(1, |text| {
+        text.parse().expect("CANNY_FUZZ_SEED wants a number")
+    });
     for seed in first..first + count {
         let mut generator = Generator {
             random: Random((seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),

@@ -26,19 +26,18 @@ use canny_tables::layout::{CHARACTER_LOW_BYTE, FIELD0, HEADER, TAG_MASK, TAG_OBJ
 use canny_tables::layout::{code, frame};
 
 use crate::JitError;
-use crate::doubles::{complete_jump, put_in, take_out};
+use crate::assembler::{
+    ARGUMENTS, Assembler, Condition, DOUBLES, DoubleRegister, FP, Memory, Place, Register, SCRATCH,
+    VALUE,
+};
+use crate::doubles::{put_in, take_out};
 use crate::machine::{Relocation, Target};
 use crate::slots::Slots;
 
 /// Most arguments that are passed in registers.
-pub(crate) const REGISTERS: usize = 4;
+pub(crate) const REGISTERS: usize = ARGUMENTS.len();
 
-/// Numbers of these registers, as instructions encode them: those of pc, table and word of a handler, and the next one.
-/// They are the first, fourth, fifth and sixth parameter in Cranelift's `tail` convention.
-const NUMBERS: [u8; REGISTERS] = [7, 1, 8, 9];
-
-/// A register that nothing is passed in.
-const SCRATCH: u8 = 11;
+const _: () = assert!(DOUBLES.len() == REGISTERS);
 
 /// States that may name an argument before its slot gets it on entry.
 const STATES_MAX: usize = 8;
@@ -49,11 +48,11 @@ pub(crate) struct Doubles(u8);
 
 /// The register of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Argument {
     /// A general register.
-    Word(u8),
+    Word(Register),
     /// A register for doubles.
-    Double(u8),
+    Double(DoubleRegister),
 }
 
 impl Doubles {
@@ -70,13 +69,13 @@ impl Doubles {
     }
 
     /// Where an argument is. Words and doubles have registers of their own, each in order.
-    fn place(self, argument: usize) -> Place {
+    fn place(self, argument: usize) -> Argument {
         let doubles = (0..argument)
             .filter(|before| self.contains(*before))
             .count();
         match self.contains(argument) {
-            true => Place::Double(doubles as u8),
-            false => Place::Word(NUMBERS[argument - doubles]),
+            true => Argument::Double(DOUBLES[doubles]),
+            false => Argument::Word(ARGUMENTS[argument - doubles]),
         }
     }
 }
@@ -179,200 +178,147 @@ pub(crate) struct Front {
 impl Front {
     /// Writes it; there is none for code entered at a loop.
     pub(crate) fn new(graph: &Graph, arguments: &Arguments) -> Result<Front, JitError> {
-        let mut front = Front::default();
         if graph.entry != EntryPoint::Start {
-            return Ok(front);
+            return Ok(Front::default());
         }
+        let mut to = Assembler::default();
         if !graph.required.is_empty() {
-            front.pass_on(graph.codes[0].word.0, arguments.count);
+            pass_on(&mut to, graph.codes[0].word.0, arguments.count);
         }
-        front.memory = front.code.len();
-        for (register, number) in (0..).zip(NUMBERS).take(arguments.count) {
-            front.move_slot(0x8b, register, number);
+        let memory = to.place();
+        for (slot, register) in (0..).zip(ARGUMENTS).take(arguments.count) {
+            to.load(register, slot_of(slot));
         }
-        front.checked = front.code.len();
-        for (register, ty) in &graph.required {
+        let checked = to.place();
+        for (slot, ty) in &graph.required {
             let test = Test::of_type(*ty).ok_or_else(|| {
                 JitError::Invalid(format!("no test tells arguments of type {ty}"))
             })?;
-            let number = match (*register as usize) < arguments.count {
-                true => NUMBERS[*register as usize],
+            let register = match (*slot as usize) < arguments.count {
+                true => ARGUMENTS[*slot as usize],
                 false => {
-                    front.move_slot(0x8b, *register, SCRATCH);
+                    to.load(SCRATCH, slot_of(*slot));
                     SCRATCH
                 }
             };
-            front.test(test, number)?;
+            test_or_pass_on(&mut to, test, register)?;
         }
-        front.known = front.code.len();
+        let known = to.place();
         // Words move to registers of arguments before them, whose content has moved already.
-        for (argument, number) in NUMBERS.into_iter().enumerate().take(arguments.count) {
+        for (argument, register) in ARGUMENTS.into_iter().enumerate().take(arguments.count) {
             match arguments.doubles.place(argument) {
-                Place::Double(double) => take_out(&mut front.code, number, double),
-                Place::Word(word) => front.move_register(word, number),
+                Argument::Double(double) => take_out(&mut to, register, double),
+                Argument::Word(word) => move_register(&mut to, word, register),
             }
         }
-        Ok(front)
+        let (code, relocations) = to.finish();
+        Ok(Front {
+            code,
+            relocations,
+            memory,
+            checked,
+            known,
+        })
     }
+}
 
-    /// `mov` between registers.
-    fn move_register(&mut self, to: u8, from: u8) {
-        if to != from {
-            let rex = 0x48 | from >> 3 << 2 | to >> 3;
-            self.code
-                .extend([rex, 0x89, 0xc0 | (from & 7) << 3 | to & 7]);
+/// The slot of a register.
+fn slot_of(register: u32) -> Memory {
+    Memory::far(FP, (8 * register) as i32)
+}
+
+fn move_register(to: &mut Assembler, register: Register, from: Register) {
+    if register != from {
+        to.mov(register, from);
+    }
+}
+
+/// Passes a call on that is not for this candidate.
+fn pass_on(to: &mut Assembler, code: u64, count: usize) {
+    store_arguments(to, count);
+    to.mov_constant(VALUE, code);
+    to.jump_through(Target::Next);
+}
+
+/// Arguments from registers to their slots.
+fn store_arguments(to: &mut Assembler, count: usize) {
+    for (slot, register) in (0..).zip(ARGUMENTS).take(count) {
+        to.store(slot_of(slot), register);
+    }
+}
+
+/// Where what is written begins: it passes calls on, or leaves.
+const OTHERS: Place = 0;
+
+/// Goes on if a register's value passes a test, else goes to the start of what is written.
+pub(crate) fn test_or_pass_on(
+    to: &mut Assembler,
+    test: Test,
+    register: Register,
+) -> Result<(), JitError> {
+    let others_unless_equal = |to: &mut Assembler| to.jump_back_if(Condition::NotEqual, OTHERS);
+    match test {
+        Test::Fixnum => to.test_bits(register, 3),
+        Test::Pair => to.compare_masked(register, TAG_MASK as u32, TAG_PAIR as u32),
+        Test::Character => to.compare_masked(register, 0xff, CHARACTER_LOW_BYTE as u32),
+        Test::Kind(kind) => {
+            to.compare_masked(register, TAG_MASK as u32, TAG_OBJECT as u32);
+            others_unless_equal(to);
+            compare_kind(to, register, kind);
+        }
+        // See `flonum_test` of segments.
+        Test::Flonum => {
+            to.compare_masked(register, 6, 2);
+            let usual = to.jump_ahead_if(Condition::Equal);
+            to.compare_masked(register, TAG_MASK as u32, 7);
+            let tiny = to.jump_ahead_if(Condition::Equal);
+            to.compare_masked(register, TAG_MASK as u32, TAG_OBJECT as u32);
+            others_unless_equal(to);
+            compare_kind(to, register, Kind::Flonum);
+            others_unless_equal(to);
+            to.land(usual);
+            to.land(tiny);
+            return Ok(());
+        }
+        Test::Word(_) | Test::ClosureOf(_) | Test::Elements(_) => {
+            return Err(JitError::Invalid("an entry asks for no type".into()));
         }
     }
+    others_unless_equal(to);
+    Ok(())
+}
 
-    /// Passes a call on that is not for this candidate.
-    fn pass_on(&mut self, code: u64, count: usize) {
-        for (register, number) in (0..).zip(NUMBERS).take(count) {
-            self.move_slot(0x89, register, number);
-        }
-        // mov rdi, code; jmp [next]
-        self.code.extend([0x48, 0xbf]);
-        self.code.extend(code.to_le_bytes());
-        self.code.extend([0xff, 0x25]);
-        self.relocations.push(Relocation {
-            offset: self.code.len(),
-            target: Target::Next,
-            addend: -4,
-        });
-        self.code.extend([0; 4]);
-    }
-
-    /// `mov` between a register and a slot: 0x8b loads, 0x89 stores.
-    fn move_slot(&mut self, opcode: u8, slot: u32, number: u8) {
-        // [rsi + displacement]
-        let mode = 0x86 | (number & 7) << 3;
-        self.code.extend([0x48 | number >> 3 << 2, opcode, mode]);
-        self.code.extend((8 * slot).to_le_bytes());
-    }
-
-    /// Goes on if a register's value passes a test, else goes to the start of what is written: passes the call on.
-    pub(crate) fn test(&mut self, test: Test, number: u8) -> Result<(), JitError> {
-        match test {
-            Test::Fixnum => {
-                // test register, 3
-                self.code
-                    .extend([0x40 | number >> 3, 0xf6, 0xc0 | number & 7, 3]);
-                self.others_unless_equal();
-            }
-            Test::Pair => {
-                self.compare_masked(number, TAG_MASK as u32, TAG_PAIR as u32);
-                self.others_unless_equal();
-            }
-            Test::Character => {
-                self.compare_masked(number, 0xff, CHARACTER_LOW_BYTE as u32);
-                self.others_unless_equal();
-            }
-            Test::Kind(kind) => {
-                self.compare_masked(number, TAG_MASK as u32, TAG_OBJECT as u32);
-                self.others_unless_equal();
-                self.compare_kind(number, kind);
-                self.others_unless_equal();
-            }
-            // See `flonum_test` of segments.
-            Test::Flonum => {
-                self.compare_masked(number, 6, 2);
-                let usual = self.jump_if_equal();
-                self.compare_masked(number, TAG_MASK as u32, 7);
-                let tiny = self.jump_if_equal();
-                self.compare_masked(number, TAG_MASK as u32, TAG_OBJECT as u32);
-                self.others_unless_equal();
-                self.compare_kind(number, Kind::Flonum);
-                self.others_unless_equal();
-                for jump in [usual, tiny] {
-                    complete_jump(&mut self.code, jump);
-                }
-            }
-            Test::Word(_) | Test::ClosureOf(_) | Test::Elements(_) => {
-                return Err(JitError::Invalid("an entry asks for no type".into()));
-            }
-        }
-        Ok(())
-    }
-
-    /// mov eax, register; and eax, mask; cmp eax, wanted
-    fn compare_masked(&mut self, number: u8, mask: u32, wanted: u32) {
-        self.code
-            .extend([0x40 | number >> 3, 0x8b, 0xc0 | number & 7]);
-        self.code.push(0x25);
-        self.code.extend(mask.to_le_bytes());
-        self.code.push(0x3d);
-        self.code.extend(wanted.to_le_bytes());
-    }
-
-    /// cmp byte [register + header's kind], kind
-    fn compare_kind(&mut self, number: u8, kind: Kind) {
-        let place = (HEADER + 1) as i8 as u8;
-        self.code.extend([
-            0x40 | number >> 3,
-            0x80,
-            0x78 | number & 7,
-            place,
-            kind as u8,
-        ]);
-    }
-
-    /// Goes to the start unless what was compared is equal.
-    fn others_unless_equal(&mut self) {
-        self.code.extend([0x0f, 0x85]);
-        let behind = self.code.len() as i32 + 4;
-        self.code.extend((-behind).to_le_bytes());
-    }
-
-    /// A short jump, to be completed; gives the place behind it.
-    fn jump_if_equal(&mut self) -> usize {
-        self.code.extend([0x74, 0]);
-        self.code.len()
-    }
+fn compare_kind(to: &mut Assembler, object: Register, kind: Kind) {
+    to.compare_byte(Memory::near(object, (HEADER + 1) as i8), kind as u8);
 }
 
 /// Where calls with so many arguments in registers go as long as there is no candidate for them: puts them into their slots
 /// and enters the code of the closure in the link.
 pub(crate) fn adapter(count: usize) -> Vec<u8> {
-    let mut writer = Front::default();
-    for (register, number) in (0..).zip(NUMBERS).take(count) {
-        writer.move_slot(0x89, register, number);
-    }
-    let mut code = writer.code;
-    // mov rdi, [rsi + closure]; mov rdi, [rdi + code]; jmp [rdi + native]
-    code.extend([0x48, 0x8b, 0x7e, (8 * frame::CLOSURE) as i8 as u8]);
-    code.extend([0x48, 0x8b, 0x7f, FIELD0 as u8]);
-    code.extend([0xff, 0x67, code::NATIVE as u8]);
-    code
+    Assembler::bytes_of(|to| {
+        store_arguments(to, count);
+        to.load(VALUE, Memory::near(FP, (8 * frame::CLOSURE) as i8));
+        to.load(VALUE, Memory::near(VALUE, FIELD0 as i8));
+        to.jump_to(Memory::near(VALUE, code::NATIVE as i8));
+    })
 }
 
 /// Writes the boxer of a link: makes words of the arguments that are doubles and goes where the link's second word says. `maker`
 /// is [`crate::doubles::write_maker`]'s place.
 pub(crate) fn write_boxer(
-    code: &mut Vec<u8>,
-    relocations: &mut Vec<Relocation>,
+    to: &mut Assembler,
     (count, doubles): (usize, Doubles),
     link: u32,
-    maker: usize,
+    maker: Place,
 ) {
-    let mut writer = Front {
-        code: std::mem::take(code),
-        ..Front::default()
-    };
     // Words move to registers of arguments behind them, whose content has moved already.
-    for (argument, number) in NUMBERS.into_iter().enumerate().take(count).rev() {
+    for (argument, register) in ARGUMENTS.into_iter().enumerate().take(count).rev() {
         match doubles.place(argument) {
-            Place::Double(double) => put_in(&mut writer.code, double, number, maker),
-            Place::Word(word) => writer.move_register(number, word),
+            Argument::Double(double) => put_in(to, double, register, maker),
+            Argument::Word(word) => move_register(to, register, word),
         }
     }
-    // jmp [link's second word]
-    writer.code.extend([0xff, 0x25]);
-    relocations.push(Relocation {
-        offset: writer.code.len(),
-        target: Target::LinkOfWords(link),
-        addend: -4,
-    });
-    writer.code.extend([0; 4]);
-    *code = writer.code;
+    to.jump_through(Target::LinkOfWords(link));
 }
 
 const _: () = assert!(code::NATIVE < 128 && 8 * frame::CLOSURE >= -128);
@@ -396,4 +342,58 @@ pub(crate) fn doubles_of(types: &[Type]) -> Doubles {
         }
     }
     doubles
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::assembler::tests::listing;
+
+    #[test]
+    fn an_adapter_fills_slots_and_enters_the_closure() {
+        let expected = [
+            "mov [rsi], rdi".to_owned(),
+            "mov [rsi+0x8], rcx".to_owned(),
+            "mov [rsi+0x10], r8".to_owned(),
+            format!("mov rdi, [rsi-{:#x}]", -8 * frame::CLOSURE),
+            format!("mov rdi, [rdi+{FIELD0:#x}]"),
+            format!("jmp qword ptr [rdi+{:#x}]", code::NATIVE),
+        ];
+        assert_eq!(listing(&adapter(3)), expected);
+    }
+
+    #[test]
+    fn a_question_for_a_kind_leads_to_the_start() {
+        let code = Assembler::bytes_of(|to| {
+            test_or_pass_on(to, Test::Kind(Kind::Vector), SCRATCH).expect("it is one for a type");
+        });
+        let kind = Kind::Vector as u8;
+        let expected = [
+            "mov eax, r11d".to_owned(),
+            format!("and eax, {TAG_MASK:#x}"),
+            format!("cmp eax, {TAG_OBJECT:#x}"),
+            "jne 0x1000".to_owned(),
+            format!("cmp byte ptr [r11-{:#x}], {kind:#x}", -(HEADER + 1)),
+            "jne 0x1000".to_owned(),
+        ];
+        assert_eq!(listing(&code), expected);
+    }
+
+    #[test]
+    fn a_boxer_moves_words_behind_doubles() {
+        let mut doubles = Doubles::default();
+        doubles.insert(0);
+        let mut to = Assembler::default();
+        write_boxer(&mut to, (2, doubles), 5, 0);
+        let (code, relocations) = to.finish();
+        let lines = listing(&code);
+        // The word leaves the first register before that gets the flonum.
+        assert_eq!(lines[0], "mov rcx, rdi");
+        assert_eq!(lines[1], "movq r11, xmm0");
+        assert_eq!(
+            lines[lines.len() - 2..],
+            ["mov rdi, r11", "jmp qword ptr [rip]"]
+        );
+        assert_eq!(relocations[0].target, Target::LinkOfWords(5));
+    }
 }

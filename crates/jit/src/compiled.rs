@@ -1,10 +1,13 @@
 //! What compilation gives: position-independent machine code and what its descriptors say. Installing it
 //! ([`crate::CodeMemory::install`]) gives both their addresses.
 
+use std::mem::take;
+
 use canny_spesh::graph::StateId;
 use canny_spesh::types::Type;
 
 use crate::arguments::{self, Doubles, doubles_of};
+use crate::assembler::{Assembler, TRAP};
 use crate::doubles;
 use crate::exits::ExitTail;
 use crate::machine::{FunctionCode, Relocation};
@@ -145,7 +148,7 @@ impl Compiled {
         relocations: &[Relocation],
     ) -> (usize, usize) {
         let start = (self.code.len() + front.len()).next_multiple_of(SEGMENT_ALIGNMENT);
-        self.code.resize(start, 0xcc);
+        self.code.resize(start, TRAP);
         self.code.extend_from_slice(&function.bytes);
         let entry = start + function.entry;
         let front_start = entry - front.len();
@@ -182,30 +185,38 @@ impl Compiled {
         if !self.returns.iter().any(returns_words) && !self.links.iter().any(passes_doubles) {
             return;
         }
-        let maker = doubles::write_maker(&mut self.code, box_flonum);
-        let place = doubles::write_return(&mut self.code, maker);
+        let mut to = self.take_assembler();
+        let maker = doubles::write_maker(&mut to, box_flonum);
+        let place = doubles::write_return(&mut to, maker);
         for plan in self.returns.iter_mut().filter(|plan| returns_words(plan)) {
             plan.float = place;
         }
         for (index, link) in self.links.iter().enumerate() {
             if passes_doubles(link) {
-                self.boxers[index] = Some(self.code.len());
-                arguments::write_boxer(
-                    &mut self.code,
-                    &mut self.relocations,
-                    (arguments::in_registers(link.types.len()), link.doubles()),
-                    index as u32,
-                    maker,
-                );
+                self.boxers[index] = Some(to.place());
+                let arguments = (arguments::in_registers(link.types.len()), link.doubles());
+                arguments::write_boxer(&mut to, arguments, index as u32, maker);
             }
         }
+        self.put_back(to);
+    }
+
+    /// Takes the code, to go on with it; [`Compiled::put_back`] puts it back.
+    fn take_assembler(&mut self) -> Assembler {
+        Assembler::behind(take(&mut self.code), take(&mut self.relocations))
+    }
+
+    fn put_back(&mut self, assembler: Assembler) {
+        (self.code, self.relocations) = assembler.finish();
     }
 
     /// Appends the last steps of ways out.
     pub(crate) fn add_exit_tails(&mut self, tails: &[ExitTail]) {
+        let mut to = self.take_assembler();
         for tail in tails {
-            self.exit_tails.push(self.code.len());
-            tail.write(&mut self.code, &mut self.relocations);
+            self.exit_tails.push(to.place());
+            tail.write(&mut to);
         }
+        self.put_back(to);
     }
 }

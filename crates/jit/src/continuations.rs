@@ -15,8 +15,9 @@ use canny_spesh::graph::Test;
 use canny_tables::layout::frame;
 
 use crate::JitError;
-use crate::arguments::Front;
-use crate::doubles::{RETURNED, take_out};
+use crate::arguments::test_or_pass_on;
+use crate::assembler::{Assembler, DOUBLES, FP, Memory, VALUE};
+use crate::doubles::take_out;
 use crate::machine::{Relocation, Target};
 
 /// What stands there; places are offsets.
@@ -43,44 +44,29 @@ pub(crate) struct Wanted {
 impl Continuation {
     /// Writes it for a call whose base register is `base`.
     pub(crate) fn new(base: usize, wanted: Option<Wanted>) -> Result<Continuation, JitError> {
-        let mut front = Front::default();
+        let mut to = Assembler::default();
         if let Some(wanted) = wanted {
-            // lea rsi, [rsi - callee]; mov [rsi + slot], rdi; jmp tail
-            move_fp(&mut front.code, -wanted.callee);
-            front.code.extend([0x48, 0x89, 0xbe]);
-            front.code.extend((8 * wanted.slot).to_le_bytes());
-            front.code.push(0xe9);
-            front.relocations.push(Relocation {
-                offset: front.code.len(),
-                target: Target::ExitTail(wanted.exit_tail),
-                addend: -4,
-            });
-            front.code.extend([0; 4]);
+            to.load_address(FP, Memory::far(FP, -8 * wanted.callee));
+            to.store(Memory::far(FP, 8 * wanted.slot), VALUE);
+            to.jump(Target::ExitTail(wanted.exit_tail));
         }
-        let bridge = front.code.len();
-        move_fp(&mut front.code, (base + frame::LINK_WORDS) as i32);
-        // mov rdi, [rsi + value]
-        front
-            .code
-            .extend([0x48, 0x8b, 0x7e, (8 * frame::CLOSURE) as i8 as u8]);
-        let words = front.code.len();
+        let bridge = to.place();
+        let callee = 8 * (base + frame::LINK_WORDS) as i32;
+        to.load_address(FP, Memory::far(FP, callee));
+        to.load(VALUE, Memory::near(FP, (8 * frame::CLOSURE) as i8));
+        let words = to.place();
         if let Some(wanted) = wanted {
-            front.test(wanted.test, RETURNED)?;
+            test_or_pass_on(&mut to, wanted.test, VALUE)?;
             if wanted.test == Test::Flonum {
-                take_out(&mut front.code, RETURNED, 0);
+                take_out(&mut to, VALUE, DOUBLES[0]);
             }
         }
+        let (code, relocations) = to.finish();
         Ok(Continuation {
-            code: front.code,
-            relocations: front.relocations,
+            code,
+            relocations,
             bridge,
             words,
         })
     }
-}
-
-/// lea rsi, [rsi + words]
-fn move_fp(code: &mut Vec<u8>, words: i32) {
-    code.extend([0x48, 0x8d, 0xb6]);
-    code.extend((8 * words).to_le_bytes());
 }

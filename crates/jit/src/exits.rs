@@ -8,7 +8,8 @@
 //!
 //! A tail takes fp and the thread block in the registers of segments and may use those of pc and rax.
 
-use crate::machine::{Relocation, Stub, Target};
+use crate::assembler::{ACCUMULATOR, Assembler, FP, Memory, VALUE};
+use crate::machine::{Stub, Target};
 
 /// Where a tail leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,73 +39,40 @@ pub(crate) struct ExitTail {
     pub(crate) stores: Vec<(i32, Constant)>,
 }
 
-const MOV_RAX_IMMEDIATE: [u8; 2] = [0x48, 0xb8];
-const MOV_RDI_IMMEDIATE: [u8; 2] = [0x48, 0xbf];
-const LEA_RAX_RELATIVE: [u8; 3] = [0x48, 0x8d, 0x05];
-const LEA_RDI_RELATIVE: [u8; 3] = [0x48, 0x8d, 0x3d];
-const LEA_RSI_RSI: [u8; 3] = [0x48, 0x8d, 0xb6];
-/// `mov [rsi + displacement], rax`.
-const STORE_RAX: [u8; 3] = [0x48, 0x89, 0x86];
-/// `mov qword [rsi + displacement], immediate`.
-const STORE_IMMEDIATE: [u8; 3] = [0x48, 0xc7, 0x86];
-const JUMP: u8 = 0xe9;
-
 impl ExitTail {
     /// Appends the instructions.
-    pub(crate) fn write(&self, code: &mut Vec<u8>, relocations: &mut Vec<Relocation>) {
-        let mut relative = |code: &mut Vec<u8>, target| {
-            relocations.push(Relocation {
-                offset: code.len(),
-                target,
-                addend: -4,
-            });
-            code.extend([0; 4]);
-        };
+    pub(crate) fn write(&self, to: &mut Assembler) {
         for (slot, constant) in &self.stores {
-            let displacement = (8 * slot).to_le_bytes();
+            let slot = Memory::far(FP, 8 * slot);
             match *constant {
                 Constant::Word(word) => match i32::try_from(word as i64) {
                     Ok(word) => {
-                        code.extend(STORE_IMMEDIATE);
-                        code.extend(displacement);
-                        code.extend(word.to_le_bytes());
+                        to.store_constant(slot, word);
                         continue;
                     }
-                    Err(_) => {
-                        code.extend(MOV_RAX_IMMEDIATE);
-                        code.extend(word.to_le_bytes());
-                    }
+                    Err(_) => to.mov_constant(ACCUMULATOR, word),
                 },
                 Constant::Inlined(index) => {
-                    code.extend(LEA_RAX_RELATIVE);
-                    relative(code, Target::Inlined(index));
+                    to.load_address_of(ACCUMULATOR, Target::Inlined(index));
                 }
             }
-            code.extend(STORE_RAX);
-            code.extend(displacement);
+            to.store(slot, ACCUMULATOR);
         }
         match self.way {
-            Way::Exit(index) => {
-                code.extend(LEA_RDI_RELATIVE);
-                relative(code, Target::Exit(index));
-            }
-            Way::Bytecode(address) => {
-                code.extend(MOV_RDI_IMMEDIATE);
-                code.extend(address.to_le_bytes());
-            }
+            Way::Exit(index) => to.load_address_of(VALUE, Target::Exit(index)),
+            Way::Bytecode(address) => to.mov_constant(VALUE, address),
         }
         if self.base != 0 {
-            code.extend(LEA_RSI_RSI);
-            code.extend((8 * self.base).to_le_bytes());
+            to.load_address(FP, Memory::far(FP, 8 * self.base));
         }
-        code.push(JUMP);
-        relative(code, Target::Stub(Stub::Dispatch));
+        to.jump(Target::Stub(Stub::Dispatch));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assembler::tests::listing;
 
     #[test]
     fn a_tail_stores_and_jumps() {
@@ -117,20 +85,20 @@ mod tests {
                 (-1, Constant::Inlined(7)),
             ],
         };
-        let (mut code, mut relocations) = (Vec::new(), Vec::new());
-        tail.write(&mut code, &mut relocations);
-        let expected: Vec<u8> = [
-            &[0x48, 0xc7, 0x86, 8, 0, 0, 0, 0x16, 0, 0, 0][..],
-            &[0x48, 0xb8, 0x35, 0x12, 0, 0, 0, 0x7f, 0, 0],
-            &[0x48, 0x89, 0x86, 32, 0, 0, 0],
-            &[0x48, 0x8d, 0x05, 0, 0, 0, 0],
-            &[0x48, 0x89, 0x86, 0xf8, 0xff, 0xff, 0xff],
-            &[0x48, 0x8d, 0x3d, 0, 0, 0, 0],
-            &[0x48, 0x8d, 0xb6, 16, 0, 0, 0],
-            &[0xe9, 0, 0, 0, 0],
-        ]
-        .concat();
-        assert_eq!(code, expected);
+        let mut assembler = Assembler::default();
+        tail.write(&mut assembler);
+        let (code, relocations) = assembler.finish();
+        let expected = [
+            "mov qword ptr [rsi+0x8], 0x16",
+            "mov rax, 0x7f0000001235",
+            "mov [rsi+0x20], rax",
+            "lea rax, [rip]",
+            "mov [rsi-0x8], rax",
+            "lea rdi, [rip]",
+            "lea rsi, [rsi+0x10]",
+            "jmp 0x103d",
+        ];
+        assert_eq!(listing(&code), expected);
         let targets: Vec<(usize, Target)> = relocations
             .iter()
             .map(|relocation| (relocation.offset, relocation.target))

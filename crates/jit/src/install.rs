@@ -18,6 +18,7 @@ use canny_tables::opcodes::{Opcode, encode_abc};
 
 use crate::JitError;
 use crate::arguments::{self, Doubles};
+use crate::assembler::TRAP;
 use crate::compiled::Compiled;
 use crate::machine::{Relocation, Target};
 use crate::memory::Region;
@@ -45,9 +46,6 @@ const LINK_BYTES: usize = 16;
 const LINK_OF_WORDS: usize = 8;
 
 const _: () = assert!(NATIVE_PREFIX + RETURN_FIXNUM + 8 <= NATIVE_STRIDE);
-
-/// Byte of an instruction that stops the process.
-const TRAP: u8 = 0xcc;
 
 /// Where a call returns to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@
 //! Knows nothing of the heap's policy or of the runtime beyond the addresses in [`Environment`].
 
 mod arguments;
+mod assembler;
 mod compiled;
 mod continuations;
 mod cuts;

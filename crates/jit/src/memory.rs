@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::JitError;
 use crate::arguments::{self, REGISTERS};
+use crate::assembler::TRAP;
 use crate::compiled::Compiled;
 use crate::install::{self, Installed};
 use crate::machine::{FunctionCode, Stub};
@@ -143,7 +144,7 @@ impl Region {
         let mut code = Vec::new();
         let mut places = [0; REGISTERS + 1];
         for (count, place) in places.iter_mut().enumerate() {
-            code.resize(code.len().next_multiple_of(16), 0xcc);
+            code.resize(code.len().next_multiple_of(16), TRAP);
             *place = code.len();
             code.extend(arguments::adapter(count));
         }

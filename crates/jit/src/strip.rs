@@ -10,11 +10,8 @@
 //! Where the exits are is not guessed from the bytes: the lowering gives each exit a source location of its own,
 //! and the code generator tells which bytes it made for it.
 
+use crate::assembler::{NativeFrame, TRAP, is_movable_jump};
 use crate::machine::Relocation;
-
-const PROLOGUE: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
-const EPILOGUE: [u8; 4] = [0x48, 0x89, 0xec, 0x5d];
-const TRAP: u8 = 0xcc;
 
 /// The bytes of one instruction that leaves the function.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +26,13 @@ pub(crate) fn strip_frame(
     exits: &[ExitRange],
     relocations: &mut [Relocation],
 ) -> Option<usize> {
-    let frame = Frame::read(code)?;
+    let frame = NativeFrame::read(code)?;
     if exits.is_empty() {
         return None;
     }
     let mut moves = Vec::with_capacity(exits.len());
     for exit in exits {
-        let epilogue = frame.epilogue(&code[exit.start..exit.end])?;
+        let epilogue = epilogue_of(&frame, &code[exit.start..exit.end])?;
         moves.push((exit.start + epilogue.start, epilogue.len(), exit.end));
     }
     for (to, epilogue, end) in moves {
@@ -53,167 +50,149 @@ pub(crate) fn strip_frame(
     Some(frame.prologue)
 }
 
-/// The frame that a function without spilled values has.
-struct Frame {
-    /// Bytes of the prologue.
-    prologue: usize,
-    /// What each exit does before its jump.
-    epilogue: Vec<u8>,
-}
-
-impl Frame {
-    fn read(code: &[u8]) -> Option<Frame> {
-        let mut rest = code.strip_prefix(&PROLOGUE)?;
-        let mut epilogue = Vec::new();
-        if let [0x48, 0x83, 0xec, bytes, saves @ ..] = rest {
-            rest = saves;
-            let mut saved = 0;
-            while let Some(save) = save_of_register(rest, saved) {
-                // A load differs from the store in its opcode.
-                epilogue.extend_from_slice(save);
-                let opcode = epilogue.len() - save.len() + 1;
-                epilogue[opcode] = 0x8b;
-                rest = &rest[save.len()..];
-                saved += 8;
-            }
-            if saved.next_multiple_of(16) != *bytes {
-                return None;
-            }
-            epilogue.extend_from_slice(&[0x48, 0x83, 0xc4, *bytes]);
-        } else if rest.starts_with(&[0x48, 0x81, 0xec]) {
-            return None;
-        }
-        epilogue.extend_from_slice(&EPILOGUE);
-        Some(Frame {
-            prologue: code.len() - rest.len(),
-            epilogue,
-        })
-    }
-
-    /// Where the epilogue stands in an exit, whose last bytes are its jump.
-    fn epilogue(&self, exit: &[u8]) -> Option<std::ops::Range<usize>> {
-        (1..=exit.len()).rev().find_map(|length| {
-            let (before, jump) = exit.split_at(exit.len() - length);
-            let found = before.ends_with(&self.epilogue) && is_movable_jump(jump);
-            found.then(|| before.len() - self.epilogue.len()..before.len())
-        })
-    }
-}
-
-/// The instruction at the start of the bytes, if it is `mov [rsp + offset], register` with a register that a callee of C
-/// keeps.
-fn save_of_register(code: &[u8], offset: u8) -> Option<&[u8]> {
-    let length = if offset == 0 { 4 } else { 5 };
-    let save = code.get(..length)?;
-    let (&[rex, opcode, mode, scale], displacement) = save.split_first_chunk::<4>()?;
-    let register = mode >> 3 & 7 | (rex & 4) << 1;
-    let is_save = rex & 0xfb == 0x48
-        && opcode == 0x89
-        && mode & 7 == 4
-        && mode >> 6 == u8::from(offset != 0)
-        && scale == 0x24
-        && matches!(register, 3 | 12..=15);
-    (is_save && displacement.iter().all(|byte| *byte == offset)).then_some(save)
-}
-
-/// Whether the bytes are exactly one return, direct jump, or indirect jump that does not depend on its address.
-fn is_movable_jump(code: &[u8]) -> bool {
-    let operation = match code {
-        [0xc3] => return true,
-        [0xe9, displacement @ ..] => return displacement.len() == 4,
-        [prefix, rest @ ..] if prefix & 0xf8 == 0x40 => rest,
-        _ => code,
-    };
-    let [0xff, mode, operand @ ..] = operation else {
-        return false;
-    };
-    let (addressing, register) = (mode >> 6, mode & 7);
-    let displacement = match addressing {
-        0 if register == 5 => return false,
-        0 | 3 => 0,
-        1 => 1,
-        _ => 4,
-    };
-    let index = usize::from(addressing != 3 && register == 4);
-    mode >> 3 & 7 == 4 && operand.len() == index + displacement
+/// Where the epilogue stands in an exit, whose last bytes are its jump.
+fn epilogue_of(frame: &NativeFrame, exit: &[u8]) -> Option<std::ops::Range<usize>> {
+    (1..=exit.len()).rev().find_map(|length| {
+        let (before, jump) = exit.split_at(exit.len() - length);
+        let found = before.ends_with(&frame.epilogue) && is_movable_jump(jump);
+        found.then(|| before.len() - frame.epilogue.len()..before.len())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assembler::{ACCUMULATOR, Assembler, Memory, Register};
+
+    const STACK: Register = Register::RSP;
+    const FRAME: Register = Register::RBP;
+
+    /// A function: how it opens, what is in it, and one exit, with the exit's place.
+    fn function(write: [fn(&mut Assembler); 3]) -> (Vec<u8>, [ExitRange; 1]) {
+        let mut to = Assembler::default();
+        to.push(FRAME);
+        to.mov(FRAME, STACK);
+        let [open, body, close] = write;
+        open(&mut to);
+        body(&mut to);
+        let start = to.place();
+        close(&mut to);
+        let end = to.place();
+        let (code, _) = to.finish();
+        (code, [ExitRange { start, end }])
+    }
+
+    fn nothing(_: &mut Assembler) {}
+
+    fn restore_frame(to: &mut Assembler) {
+        to.mov(STACK, FRAME);
+        to.pop(FRAME);
+    }
+
+    fn jump(to: &mut Assembler) {
+        to.jump_to(Memory::at(ACCUMULATOR));
+    }
+
+    fn body(to: &mut Assembler) {
+        to.clear(ACCUMULATOR);
+    }
+
+    /// The body with its exit behind it, and traps in the place of the epilogue.
+    fn stripped(epilogue: usize) -> Vec<u8> {
+        let mut code = Assembler::bytes_of(|to| {
+            body(to);
+            jump(to);
+        });
+        code.extend(vec![TRAP; epilogue]);
+        code
+    }
 
     #[test]
     fn moves_the_jump_over_the_epilogue() {
-        let mut code = vec![
-            0x55, 0x48, 0x89, 0xe5, 0x90, 0x48, 0x89, 0xec, 0x5d, 0xff, 0xe0,
-        ];
-        let exits = [ExitRange { start: 5, end: 11 }];
+        let (mut code, exits) = function([nothing, body, |to| {
+            restore_frame(to);
+            jump(to);
+        }]);
         assert_eq!(strip_frame(&mut code, &exits, &mut []), Some(4));
-        assert_eq!(code[4..], [0x90, 0xff, 0xe0, 0xcc, 0xcc, 0xcc, 0xcc]);
+        assert_eq!(code[..4], [TRAP; 4]);
+        assert_eq!(code[4..], stripped(4));
     }
 
     #[test]
     fn bytes_of_an_epilogue_elsewhere_stay() {
-        let mut code = vec![
-            0x55, 0x48, 0x89, 0xe5, 0x48, 0xb8, 0x48, 0x89, 0xec, 0x5d, 0xff, 0xe0, 0, 0, 0x48,
-            0x89, 0xec, 0x5d, 0xc3,
-        ];
-        let exits = [ExitRange { start: 14, end: 19 }];
+        // The bytes of an exit, as a constant.
+        const LOOKS_LIKE_AN_EXIT: u64 =
+            u64::from_le_bytes([0x48, 0x89, 0xec, 0x5d, 0xff, 0xe0, 0, 0]);
+        let (mut code, exits) = function([
+            nothing,
+            |to| to.mov_constant(ACCUMULATOR, LOOKS_LIKE_AN_EXIT),
+            |to| {
+                restore_frame(to);
+                to.ret();
+            },
+        ]);
+        let [exit] = exits;
+        let before = code.clone();
         assert_eq!(strip_frame(&mut code, &exits, &mut []), Some(4));
-        assert_eq!(
-            code[4..14],
-            [0x48, 0xb8, 0x48, 0x89, 0xec, 0x5d, 0xff, 0xe0, 0, 0]
-        );
-        assert_eq!(code[14], 0xc3);
+        assert_eq!(code[4..exit.start], before[4..exit.start]);
+        assert_eq!(code[exit.start], before[exit.end - 1]);
     }
 
     #[test]
     fn saved_registers_go_with_the_frame() {
-        let save = [0x48, 0x89, 0x1c, 0x24, 0x4c, 0x89, 0x64, 0x24, 8];
-        let restore = [0x48, 0x8b, 0x1c, 0x24, 0x4c, 0x8b, 0x64, 0x24, 8];
-        let mut code = PROLOGUE.to_vec();
-        code.extend([0x48, 0x83, 0xec, 0x10]);
-        code.extend(save);
-        let entry = code.len();
-        code.push(0x90);
-        let start = code.len();
-        code.extend(restore);
-        code.extend([0x48, 0x83, 0xc4, 0x10]);
-        code.extend(EPILOGUE);
-        code.extend([0xff, 0xe0]);
-        let exits = [ExitRange {
-            start,
-            end: code.len(),
-        }];
+        let (mut code, exits) = function([
+            |to| {
+                to.subtract(STACK, 16);
+                to.store(Memory::at(STACK), Register::RBX);
+                to.store(Memory::near(STACK, 8), Register::R12);
+            },
+            body,
+            |to| {
+                to.load(Register::RBX, Memory::at(STACK));
+                to.load(Register::R12, Memory::near(STACK, 8));
+                to.add(STACK, 16);
+                restore_frame(to);
+                jump(to);
+            },
+        ]);
+        let entry = 4 + 4 + 4 + 5;
         assert_eq!(strip_frame(&mut code, &exits, &mut []), Some(entry));
-        assert_eq!(code[entry..entry + 4], [0x90, 0xff, 0xe0, TRAP]);
+        assert_eq!(code[..entry], vec![TRAP; entry]);
+        assert_eq!(code[entry..], stripped(4 + 5 + 4 + 4));
     }
 
     #[test]
     fn a_function_that_saves_and_spills_keeps_its_frame() {
-        let mut code = PROLOGUE.to_vec();
-        code.extend([0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0x1c, 0x24]);
-        let start = code.len();
-        code.extend([0x48, 0x8b, 0x1c, 0x24, 0x48, 0x83, 0xc4, 0x20]);
-        code.extend(EPILOGUE);
-        code.push(0xc3);
+        let (mut code, exits) = function([
+            |to| {
+                to.subtract(STACK, 32);
+                to.store(Memory::at(STACK), Register::RBX);
+            },
+            nothing,
+            |to| {
+                to.load(Register::RBX, Memory::at(STACK));
+                to.add(STACK, 32);
+                restore_frame(to);
+                to.ret();
+            },
+        ]);
         let before = code.clone();
-        let exits = [ExitRange {
-            start,
-            end: code.len(),
-        }];
         assert_eq!(strip_frame(&mut code, &exits, &mut []), None);
         assert_eq!(code, before);
     }
 
     #[test]
     fn a_spilling_function_keeps_its_frame() {
-        let mut code = vec![
-            0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0xec, 0x5d, 0xc3,
-        ];
-        let before = code.clone();
-        let exits = [ExitRange { start: 8, end: 13 }];
-        assert_eq!(strip_frame(&mut code, &exits, &mut []), None);
-        assert_eq!(code, before);
+        for room in [(|to| to.subtract(STACK, 16)) as fn(&mut Assembler), |to| {
+            to.subtract(STACK, 1024)
+        }] {
+            let (mut code, exits) = function([room, nothing, |to| {
+                restore_frame(to);
+                to.ret();
+            }]);
+            let before = code.clone();
+            assert_eq!(strip_frame(&mut code, &exits, &mut []), None);
+            assert_eq!(code, before);
+        }
     }
 }

@@ -10,6 +10,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
+use crate::assembler::Assembler;
 use crate::machine::{self, Effort, FunctionCode, segment_signature};
 use crate::{JitError, Processor};
 
@@ -89,18 +90,10 @@ fn write(
     machine::generate(&mut context, exits, isa, false)
 }
 
-/// `xor` of rbx, r12, r13, r14 and r15 with themselves.
-#[cfg(target_arch = "x86_64")]
-const FORGET: &[u8] = &[
-    0x31, 0xdb, 0x45, 0x31, 0xe4, 0x45, 0x31, 0xed, 0x45, 0x31, 0xf6, 0x45, 0x31, 0xff,
-];
-#[cfg(not(target_arch = "x86_64"))]
-const FORGET: &[u8] = &[];
-
 /// Empties the registers that functions keep for their callers and the interpreter does not use, before anything else. What compiled
 /// code has left there would be found by each collection until compiled code runs again, and all that it refers to.
 fn forgetting(code: FunctionCode) -> FunctionCode {
-    code.behind(FORGET)
+    code.behind(&Assembler::bytes_of(Assembler::clear_saved_registers))
 }
 
 /// Executes the instruction at pc (not behind its first word) in the interpreter.
@@ -203,7 +196,8 @@ mod tests {
         for stub in [dispatch(), to_interpreter()] {
             let code = stub.expect("it is generated");
             assert_eq!(code.entry, 0);
-            assert!(code.bytes.starts_with(FORGET));
+            let first = Assembler::bytes_of(Assembler::clear_saved_registers);
+            assert!(!first.is_empty() && code.bytes.starts_with(&first));
         }
     }
 }

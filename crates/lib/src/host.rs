@@ -120,6 +120,8 @@ pub(crate) struct Host {
     script_file: OnceLock<Option<String>>,
     environment: Mutex<HashMap<String, Option<String>>>,
     report: OnceLock<Report>,
+    /// Set to tell on standard error of ports that were left open when nothing holds them any more.
+    open_port_notices: OnceLock<()>,
     suspended: Mutex<HashMap<u64, Suspended>>,
     pub(crate) failures: Failures,
 }
@@ -148,9 +150,15 @@ impl Host {
             script_file: OnceLock::new(),
             environment: Mutex::default(),
             report: OnceLock::new(),
+            open_port_notices: OnceLock::new(),
             suspended: Mutex::default(),
             failures: Failures::default(),
         }
+    }
+
+    /// Whether ports that were left open are reported.
+    pub(crate) fn tells_of_open_ports(&self) -> bool {
+        self.open_port_notices.get().is_some()
     }
 
     /// The host data of the thread's machine.
@@ -317,6 +325,11 @@ fn script_file(words: &[String]) -> Option<String> {
 /// Has conditions blame the procedures that users know.
 pub fn blame_public_procedures(vm: &Vm) {
     vm.set_public_names(crate::public_names::is_public);
+}
+
+/// Reports ports on standard error that are closed because nothing holds them any more.
+pub fn report_open_ports(vm: &Vm) {
+    let _ = Host::of_machine(vm).open_port_notices.set(());
 }
 
 /// Sets how uncaught objects are shown. Only the first call has an effect.

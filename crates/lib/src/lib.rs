@@ -33,6 +33,7 @@ mod testing;
 mod text;
 mod unicode;
 
+pub use canny_compiler::optimize::Switches;
 pub use evaluation::{Evaluation, EvaluationConfig};
 pub use host::{Report, Uncaught, finish_output, open_standard_ports};
 pub use leaves::leaf_table;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_compiler::compile::compile_library;
+use canny_compiler::optimize::Switches;
 use canny_compiler::unit::CompiledUnit;
 use canny_syntax::core::{LibraryKey, LibraryName};
 use canny_syntax::diagnostic::Diagnostic;
@@ -30,13 +31,20 @@ pub(crate) struct LibraryUnits {
     noted: Mutex<Vec<NotedLibrary>>,
     /// People will look into frames.
     is_interactive: bool,
+    /// Switches of the optimizer.
+    pub(crate) optimizer: Switches,
 }
 
 impl LibraryUnits {
-    pub(crate) fn new(cache: Arc<LibraryCache>, is_interactive: bool) -> LibraryUnits {
+    pub(crate) fn new(
+        cache: Arc<LibraryCache>,
+        is_interactive: bool,
+        optimizer: Switches,
+    ) -> LibraryUnits {
         LibraryUnits {
             cache,
             is_interactive,
+            optimizer,
             compiled: Mutex::default(),
             noted: Mutex::default(),
         }
@@ -110,7 +118,7 @@ impl LibraryUnits {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(noted);
-            let options = compiler_options(sources, self.is_interactive);
+            let options = compiler_options(sources, self.is_interactive, &self.optimizer);
             match compile_library(libraries, &library, &options) {
                 Ok((compilation, interface)) => {
                     diagnostics.extend(compilation.warnings);

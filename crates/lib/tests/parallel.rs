@@ -2,8 +2,8 @@
 //!
 //! A program's value is a vector of thunks, one for each thread. Those that give the same on one thread are run there first;
 //! the others wait for each other and say `ok`. Every program runs with the specializer at its usual pace, with code compiled
-//! as soon as it ran twice, and with a collection at every few hundred allocations; all of that again in a process whose
-//! compiled code leaves at random.
+//! as soon as it ran twice, and with a collection at every few hundred allocations; all of that again with compiled code that
+//! leaves at random.
 
 #[path = "parallel/programs.rs"]
 mod programs;
@@ -13,7 +13,8 @@ use std::sync::Arc;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
-use canny_vm::specializer::compiler::Compiler;
+use canny_vm::specializer::SpecializerConfig;
+use canny_vm::specializer::compiler::{Compiler, CompilerOptions};
 use canny_vm::specializer::worker::WorkerOptions;
 use canny_vm::{Thread, Vm, VmConfig, string_text};
 
@@ -23,6 +24,8 @@ struct Mode {
     name: &'static str,
     is_eager: bool,
     stress_every: u32,
+    /// Compiled code leaves without a reason, once in so many chances on the average; 0 for never.
+    leaves_every: u64,
 }
 
 const MODES: [Mode; 3] = [
@@ -30,21 +33,22 @@ const MODES: [Mode; 3] = [
         name: "usual",
         is_eager: false,
         stress_every: 0,
+        leaves_every: 0,
     },
     Mode {
         name: "eager",
         is_eager: true,
         stress_every: 0,
+        leaves_every: 0,
     },
     Mode {
         name: "collecting",
         is_eager: true,
         stress_every: 701,
+        leaves_every: 0,
     },
 ];
 
-/// Set in the process whose compiled code leaves at random.
-const LEAVING: &str = "CANNY_SPESH_STRESS";
 /// The root that holds the thunks.
 const THUNKS: &str = "thunks";
 
@@ -56,6 +60,10 @@ fn evaluation_of(vm: &Vm) -> &Evaluation {
 fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
     let config = VmConfig {
         stack_bytes: 64 << 20,
+        specializer: SpecializerConfig {
+            stress: mode.leaves_every,
+            ..SpecializerConfig::default()
+        },
         ..VmConfig::default()
     };
     let vm = Vm::new(
@@ -64,7 +72,7 @@ fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
         canny_lib::leaf_table(),
     )
     .expect("a machine");
-    let compiler = Compiler::from_environment(vm.specializer().clone()).expect("known passes");
+    let compiler = Compiler::new(vm.specializer().clone(), CompilerOptions::default());
     let options = WorkerOptions {
         is_eager: mode.is_eager,
         ..WorkerOptions::default()
@@ -148,6 +156,11 @@ fn at_once(mode: Mode, text: &str) -> Vec<String> {
 fn check_with(text: &str, expected: &[String]) {
     for mode in MODES {
         assert_eq!(at_once(mode, text), expected, "{}", mode.name);
+        let leaving = Mode {
+            leaves_every: 17,
+            ..mode
+        };
+        assert_eq!(at_once(leaving, text), expected, "{leaving:?}");
     }
 }
 
@@ -159,17 +172,4 @@ fn check(text: &str) {
 /// The threads of this program need each other, and say `ok`.
 fn check_together(text: &str, threads: usize) {
     check_with(text, &vec!["ok".to_owned(); threads]);
-}
-
-/// Everything again in a process whose compiled code leaves at random.
-#[test]
-fn all_of_them_with_code_that_leaves_at_random() {
-    if std::env::var_os(LEAVING).is_some() {
-        return;
-    }
-    let status = std::process::Command::new(std::env::current_exe().expect("a path"))
-        .env(LEAVING, "17")
-        .status()
-        .expect("a process");
-    assert!(status.success());
 }

@@ -37,7 +37,7 @@ fn compile(text: &str) -> CompiledUnit {
         .expect("compiles")
         .unit;
     canny_compiler::verifier::verify_unit(&unit).expect("verifies");
-    if std::env::var_os("CANNY_TEST_DISASSEMBLE").is_some() {
+    if std::env::var_os("CANNY_TEST_DISASSEMBLE").is_some_and(|value| value == "1") {
         println!("{}", canny_compiler::disassemble::disassemble_unit(&unit));
     }
     unit

@@ -28,6 +28,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use canny_lib::Switches;
+
 /// What a project has of libraries.
 #[derive(Clone, Debug, Default)]
 pub struct Project {
@@ -53,6 +55,8 @@ pub struct Options {
     /// A question about a text that was changed waits for its expansion if the last one did not take longer; 40 ms unless
     /// given. Others are answered from what was known before.
     pub patience: Option<Duration>,
+    /// Passes of the optimizer that are turned off, and its limit.
+    pub optimizer: Switches,
 }
 
 /// Serves one client until it says `exit` or goes away. True if it said `shutdown` before.

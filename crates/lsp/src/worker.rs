@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
 use canny_lib::evaluation::{Analysis, OpenDocuments};
-use canny_lib::{Evaluation, EvaluationConfig};
+use canny_lib::{Evaluation, EvaluationConfig, Switches};
 use canny_syntax::core::LibraryKey;
 use canny_syntax::recording::{Meaning, Recording};
 
@@ -52,10 +52,15 @@ pub struct Worker {
 
 impl Worker {
     /// A worker without knowledge.
-    pub fn new(features: Vec<String>, library_sources: Arc<LibrarySources>) -> Worker {
+    pub fn new(
+        features: Vec<String>,
+        optimizer: Switches,
+        library_sources: Arc<LibrarySources>,
+    ) -> Worker {
         let documents = Arc::new(OpenDocuments::default());
         let evaluation = Evaluation::new(&EvaluationConfig {
             features,
+            optimizer,
             documents: Some(documents.clone()),
             ..EvaluationConfig::default()
         });

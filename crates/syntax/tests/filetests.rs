@@ -73,7 +73,7 @@ fn run_directory(kind: &str, run: fn(&str, &[u8]) -> String) {
     let directory = tests_directory().join(kind);
     // Paths in diagnostics are relative to the directory of the tests.
     std::env::set_current_dir(&directory).expect("the directory exists");
-    let bless = std::env::var_os("CANNY_BLESS").is_some();
+    let bless = std::env::var_os("CANNY_BLESS").is_some_and(|value| value == "1");
     let mut files: Vec<PathBuf> = std::fs::read_dir(".")
         .expect("the directory can be read")
         .map(|entry| entry.expect("an entry").path())

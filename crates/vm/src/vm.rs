@@ -14,9 +14,9 @@ use crate::leaf::LeafFunction;
 use crate::primitive::PrimitiveFunction;
 use crate::procedures::{ProcedureNames, ProcedureNamesHandle};
 use crate::roots::{SharedRoots, SharedRootsHandle};
-use crate::specializer::Specializer;
 use crate::specializer::registry::SpecializerHandle;
 use crate::specializer::worker::{Compile, LogWorker, WorkerOptions};
+use crate::specializer::{Specializer, SpecializerConfig};
 use crate::stack::VmStack;
 use crate::stubs::Stubs;
 use crate::symbols::{SymbolTable, SymbolTableHandle};
@@ -33,6 +33,8 @@ pub struct VmConfig {
     pub stack_bytes: usize,
     /// Whether code that runs often is compiled.
     pub compiles: bool,
+    /// The settings of the specializer.
+    pub specializer: SpecializerConfig,
     /// The settings of tasks.
     pub tasks: TasksConfig,
 }
@@ -43,6 +45,7 @@ impl Default for VmConfig {
             heap: HeapConfig::default(),
             stack_bytes: VmStack::DEFAULT_FRAME_BYTES,
             compiles: true,
+            specializer: SpecializerConfig::default(),
             tasks: TasksConfig::default(),
         }
     }
@@ -95,7 +98,12 @@ impl Vm {
         let shared_roots = Arc::new(SharedRoots::default());
         let procedure_names = Arc::new(ProcedureNames::default());
         heap.add_weak_roots(Box::new(SymbolTableHandle(symbols.clone())));
-        let specializer = Arc::new(Specializer::new(heap.clone(), leaves, config.compiles));
+        let specializer = Arc::new(Specializer::new(
+            heap.clone(),
+            leaves,
+            config.compiles,
+            config.specializer,
+        ));
         heap.add_weak_roots(Box::new(SpecializerHandle(specializer.clone())));
         heap.add_global_roots(Box::new(SpecializerHandle(specializer.clone())));
         heap.add_raw_references(Box::new(SpecializerHandle(specializer.clone())));

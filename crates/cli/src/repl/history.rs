@@ -172,8 +172,8 @@ fn decoded(line: &str) -> Option<String> {
 
 /// Where the history is kept: `CANNY_HISTORY`, else in the user's state directory; nowhere if that is empty.
 pub fn path() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("CANNY_HISTORY") {
-        return (!path.is_empty()).then(|| path.into());
+    if let Some(path) = &crate::environment::get().history {
+        return (!path.as_os_str().is_empty()).then(|| path.clone());
     }
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let base = match set("XDG_STATE_HOME") {

@@ -26,9 +26,6 @@ pub const TOOL: Tool = Tool {
 /// Names the program that is to be run instead.
 const VARIABLE: &str = "COMPILE_R7RS";
 
-/// Says that a program was run instead already: it may be a script that calls this one.
-const FORWARDED: &str = "CANNY_COMPILE_R7RS_FORWARDED";
-
 fn run(parser: Parser) -> Result<u8, String> {
     if let Some(other) = other_compiler() {
         return Ok(forward(&other));
@@ -54,7 +51,8 @@ fn run(parser: Parser) -> Result<u8, String> {
 /// The program that the environment names, if it is not this one.
 fn other_compiler() -> Option<PathBuf> {
     let name = std::env::var_os(VARIABLE).filter(|name| !name.is_empty())?;
-    if std::env::var_os(FORWARDED).is_some() {
+    // It may be a script that calls this one.
+    if crate::environment::get().is_forwarded {
         return None;
     }
     let path = on_search_path(&name).unwrap_or_else(|| PathBuf::from(&name));
@@ -84,7 +82,7 @@ fn forward(program: &Path) -> u8 {
     let arguments = words.skip(usize::from(!is_link));
     let error = Command::new(program)
         .args(arguments)
-        .env(FORWARDED, "1")
+        .env(crate::environment::FORWARDED, "1")
         .exec();
     eprintln!(
         "compile-r7rs: cannot run {}, which {VARIABLE} names: {error}",

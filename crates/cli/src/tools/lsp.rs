@@ -30,8 +30,10 @@ pub const TOOL: Tool = Tool {
 
 fn run(mut parser: Parser) -> Result<u8, String> {
     let text_of = |error: lexopt::Error| error.to_string();
+    let environment = crate::environment::get();
     let mut options = canny_lsp::Options {
         project_around: Some(crate::project::around),
+        optimizer: environment.optimizer.clone(),
         ..canny_lsp::Options::default()
     };
     while let Some(argument) = parser.next().map_err(text_of)? {
@@ -53,10 +55,8 @@ fn run(mut parser: Parser) -> Result<u8, String> {
             other => return Err(other.unexpected().to_string()),
         }
     }
-    if let Some(path) = std::env::var_os("CANNY_LIBRARY_PATH") {
-        let directories = std::env::split_paths(&path).filter(|path| !path.as_os_str().is_empty());
-        options.last_directories.splice(0..0, directories);
-    }
+    let directories = environment.library_path.iter().cloned();
+    options.last_directories.splice(0..0, directories);
     options.cache = crate::session::cache_directory()
         .unwrap_or_else(|| std::env::temp_dir().join(format!("canny-{}", std::process::id())));
     // Paths of documents are absolute.

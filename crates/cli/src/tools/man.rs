@@ -6,7 +6,8 @@ use lexopt::Parser;
 
 use super::table::{COMMON_OPTIONS, Row};
 use super::{TOOLS, Tool, programs};
-use crate::help::{DESCRIPTION, ENVIRONMENT, EXIT_CODES, FORMS};
+use crate::environment::table::Audience;
+use crate::help::{DESCRIPTION, EXIT_CODES, FORMS, environment};
 
 pub const TOOL: Tool = Tool {
     name: "man",
@@ -48,7 +49,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// A list of terms and what they mean.
-fn list(rows: &[Row]) -> String {
+fn list<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut out = String::new();
     for (term, meaning) in rows {
         let _ = writeln!(out, ".TP\n.B {}\n{}.", escaped(term), sentence(meaning));
@@ -90,8 +91,8 @@ fn page() -> String {
         );
     }
     out.push_str(".SH OPTIONS\n");
-    out.push_str(&list(programs::RUN.options));
-    out.push_str(&list(COMMON_OPTIONS));
+    out.push_str(&list(programs::RUN.options.iter().copied()));
+    out.push_str(&list(COMMON_OPTIONS.iter().copied()));
     out.push_str(".SH COMMANDS\n");
     for tool in TOOLS {
         let line = format!("canny {} {}", tool.name, tool.operands);
@@ -129,12 +130,16 @@ fn page() -> String {
         if !tool.details.is_empty() {
             let _ = writeln!(out, "{}", escaped(tool.details));
         }
-        out.push_str(&list(&own));
+        out.push_str(&list(own));
     }
     out.push_str(".SH ENVIRONMENT\n");
-    out.push_str(&list(ENVIRONMENT));
+    let variables = environment(&[Audience::Users, Audience::Work]);
+    let variables = variables
+        .iter()
+        .map(|(name, meaning)| (name.as_str(), meaning.as_str()));
+    out.push_str(&list(variables));
     out.push_str(".SH EXIT STATUS\n");
-    out.push_str(&list(EXIT_CODES));
+    out.push_str(&list(EXIT_CODES.iter().copied()));
     out
 }
 

@@ -40,9 +40,6 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
-/// Says to a process that it serves one version of a program, at the socket that is its standard input.
-const WORKER_VARIABLE: &str = "CANNY_SERVE_WORKER";
-
 struct Wanted {
     options: Options,
     file: PathBuf,
@@ -97,7 +94,7 @@ fn run(parser: Parser) -> Result<u8, String> {
     // What a new version is started with.
     let words: Vec<String> = std::env::args().collect();
     let mut wanted = parse(parser)?;
-    let is_worker = std::env::var_os(WORKER_VARIABLE).is_some();
+    let is_worker = crate::environment::get().is_serve_worker;
     let text = |path: &Path| path.display().to_string();
     let mut command_line = vec![text(&wanted.file), wanted.host.clone(), wanted.port.clone()];
     if wanted.is_watching && !is_worker {

@@ -11,8 +11,8 @@
 //! | [`remove_globals`] | drops definitions that nobody mentions | `remove-globals` |
 //! | [`fit_limits`] | what would not fit the bytecode | no |
 //!
-//! `CANNY_COMPILE_DISABLE=pass,pass` turns passes off, `CANNY_COMPILE_LIMIT=n` allows n rewriting
-//! steps in all, to find the one that breaks a program by bisection.
+//! [`Switches`] turn passes off and limit the rewriting steps, to find the one that breaks a program by bisection.
+//! The command sets them from `CANNY_COMPILE_DISABLE` and `CANNY_COMPILE_LIMIT`.
 
 pub mod beta;
 pub mod build;
@@ -56,6 +56,15 @@ pub const PASSES: &[&str] = &[
     "remove-globals",
 ];
 
+/// Passes that do not run, and how many steps the others may take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Names of passes that do not run, each one of [`PASSES`].
+    pub disabled: Vec<String>,
+    /// Greatest number of rewriting steps.
+    pub limit: Option<u64>,
+}
+
 /// What the optimizer may do, and what it may know.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
@@ -89,19 +98,11 @@ impl Options<'_> {
         }
     }
 
-    /// What the environment variables `CANNY_COMPILE_DISABLE` and `CANNY_COMPILE_LIMIT` say.
-    pub fn from_environment() -> Self {
-        let disabled = std::env::var("CANNY_COMPILE_DISABLE").unwrap_or_default();
-        let disabled = disabled
-            .split(',')
-            .map(|pass| pass.trim().to_owned())
-            .collect();
-        let limit = std::env::var("CANNY_COMPILE_LIMIT")
-            .ok()
-            .and_then(|text| text.parse().ok());
+    /// Options with these switches.
+    pub fn with(switches: &Switches) -> Self {
         Options {
-            disabled,
-            limit,
+            disabled: switches.disabled.clone(),
+            limit: switches.limit,
             ..Options::default()
         }
     }

@@ -470,10 +470,9 @@ fn random_programs_unchecked_and_long() {
 /// Configurations drawn at random; `CANNY_HEAP_SOAK` says how many.
 #[test]
 fn random_programs_in_random_configurations() {
-    let count = std::env::var("CANNY_HEAP_SOAK")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(6u64);
+    let count = std::env::var("CANNY_HEAP_SOAK").map_or(6u64, |text| {
+        text.parse().expect("CANNY_HEAP_SOAK wants a number")
+    });
     for seed in 1000..1000 + count {
         let bit = |index: u64| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (40 + index) & 1 != 0;
         let config = HeapConfig {

@@ -130,7 +130,7 @@ impl Machine {
             tail_call_slow_stub: canny_llint::slow_stub(Opcode::TailCall),
             allocate: allocate as *const () as usize,
             box_flonum: box_flonum as *const () as usize,
-            disassembles: std::env::var_os("CANNY_JIT_LISTING").is_some(),
+            disassembles: std::env::var_os("CANNY_JIT_LISTING").is_some_and(|value| value == "1"),
             leaves: crate::tests::leaves::functions(),
             processor: Processor::Host,
             leaves_at_random: false,

@@ -268,7 +268,7 @@ impl Evaluation {
         diagnostics.retain(|one| !stopped(one));
         match expansion.unit {
             Some(unit) if !has_reading_errors => {
-                let options = compiler_options(&self.sources, false);
+                let options = compiler_options(&self.sources, false, &inner.units.optimizer);
                 let mut options = options;
                 options.optimize.imports = Some(&inner.libraries);
                 diagnostics.extend(compile::warnings(&unit, &options));

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use canny_compiler::compile::{Options, compile_unit};
 use canny_compiler::image;
-use canny_compiler::optimize;
+use canny_compiler::optimize::{self, Switches};
 use canny_compiler::unit::CompiledUnit;
 use canny_syntax::core::{LibraryKey, LibraryName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
@@ -58,6 +58,8 @@ pub struct EvaluationConfig {
     pub is_interactive: bool,
     /// Files that are being edited; for [`Evaluation::analyze`].
     pub documents: Option<Arc<OpenDocuments>>,
+    /// Passes of the optimizer that are turned off, and its limit.
+    pub optimizer: Switches,
 }
 
 /// The libraries of the packages that a project uses.
@@ -152,6 +154,9 @@ impl Evaluation {
         }
         let replaced = config.replaced.iter();
         compiled_for.extend(replaced.map(|name| format!("(replaced {name})")));
+        if config.optimizer != Switches::default() {
+            compiled_for.push(format!("({:?})", config.optimizer));
+        }
         let cache = Arc::new(LibraryCache::new(config.cache.clone(), compiled_for));
         let loader = StandardLoader::new(
             config.directories.clone(),
@@ -167,7 +172,11 @@ impl Evaluation {
         if config.is_interactive {
             libraries.keep_internals();
         }
-        let units = Arc::new(LibraryUnits::new(cache, config.is_interactive));
+        let units = Arc::new(LibraryUnits::new(
+            cache,
+            config.is_interactive,
+            config.optimizer.clone(),
+        ));
         let macro_interrupts = Arc::new(Mutex::new(None));
         let make_host: MakeMacroHost = {
             let (config, sources) = (config.clone(), sources.clone());
@@ -413,7 +422,7 @@ impl Evaluation {
         if diagnostics.iter().any(Diagnostic::is_error) {
             return Err(diagnostics);
         }
-        let mut options = optimize::Options::from_environment();
+        let mut options = optimize::Options::with(&inner.units.optimizer);
         options.imports = Some(&inner.libraries);
         optimize::optimize_unit(&mut unit, &options);
         Ok(canny_syntax::unexpand::unexpand(&unit))
@@ -497,14 +506,18 @@ fn import_form(sets: &[Syntax]) -> Syntax {
 }
 
 /// How code is compiled while a program is prepared.
-pub(crate) fn compiler_options(sources: &SourceMap, keeps_variables: bool) -> Options<'_> {
+pub(crate) fn compiler_options<'a>(
+    sources: &'a SourceMap,
+    keeps_variables: bool,
+    optimizer: &Switches,
+) -> Options<'a> {
     Options {
         sources: Some(sources),
         keeps_last_frame: false,
         keeps_variables,
         names_variables: true,
         omits_inlinings: false,
-        optimize: optimize::Options::from_environment(),
+        optimize: optimize::Options::with(optimizer),
     }
 }
 
@@ -549,7 +562,7 @@ impl Inner {
         for library in unit.requires.clone() {
             self.require(&library, prepared, diagnostics);
         }
-        let mut options = compiler_options(sources, self.is_interactive);
+        let mut options = compiler_options(sources, self.is_interactive, &self.units.optimizer);
         options.keeps_last_frame = keeps_last_frame;
         options.optimize.imports = Some(&self.libraries);
         match compile_unit(unit, &options) {

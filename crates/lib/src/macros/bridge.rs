@@ -80,7 +80,7 @@ impl MacroBridge {
         if let Some(failure) = failed(&diagnostics, &self.sources) {
             return Err(failure);
         }
-        let mut options = compiler_options(&self.sources, false);
+        let mut options = compiler_options(&self.sources, false, &self.config.optimizer);
         options.optimize.imports = Some(libraries);
         let mut compiled = match compile_unit(unit, &options) {
             Ok(compilation) => compilation.unit,

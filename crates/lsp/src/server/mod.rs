@@ -176,7 +176,11 @@ pub fn serve(
     let (events, received) = mpsc::channel();
     let (jobs, work) = mpsc::channel();
     let library_sources = Arc::new(LibrarySources::new(&options.cache));
-    let worker = Worker::new(options.features.clone(), library_sources);
+    let worker = Worker::new(
+        options.features.clone(),
+        options.optimizer.clone(),
+        library_sources,
+    );
     let evaluation = worker.evaluation.clone();
     let open = worker.documents.clone();
     worker.start(work, events.clone())?;

@@ -105,10 +105,10 @@ mod sync {
 }
 
 fn check(iterations: usize, body: impl Fn() + Send + Sync + 'static) {
-    let iterations = std::env::var("CANNY_SHUTTLE_ITERATIONS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(iterations);
+    let iterations = std::env::var("CANNY_SHUTTLE_ITERATIONS").map_or(iterations, |text| {
+        text.parse()
+            .expect("CANNY_SHUTTLE_ITERATIONS wants a number")
+    });
     if let Ok(schedule) = std::env::var("CANNY_SHUTTLE_REPLAY") {
         return shuttle::replay(body, &schedule);
     }

@@ -36,7 +36,7 @@ impl Machine {
         let pool = Pool::new(config, Arc::clone(&machine) as Arc<dyn Host>);
         machine.pool.set(Arc::downgrade(&pool)).unwrap();
         assert_eq!(pool.enter_main(), WorkerId::MAIN);
-        if std::env::var_os("CANNY_POOL_TRACE").is_some() {
+        if std::env::var_os("CANNY_POOL_TRACE").is_some_and(|value| value == "1") {
             pool.set_trace(Some(Arc::new(|line: &str| eprintln!("{line}"))));
         }
         (machine, pool)

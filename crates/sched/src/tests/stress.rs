@@ -157,9 +157,14 @@ impl Host for Stress {
 
 #[test]
 fn words_are_neither_lost_nor_doubled_nor_hidden_from_the_collector() {
-    let variable = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let seconds = variable("CANNY_POOL_STRESS_SECONDS").unwrap_or(2);
-    let seed = variable("CANNY_POOL_STRESS_SEED").unwrap_or(1);
+    let variable = |name: &str, otherwise: u64| {
+        std::env::var(name).map_or(otherwise, |text| {
+            let wrong = |_| panic!("{name} wants a number, not '{text}'");
+            text.parse().unwrap_or_else(wrong)
+        })
+    };
+    let seconds = variable("CANNY_POOL_STRESS_SECONDS", 2);
+    let seed = variable("CANNY_POOL_STRESS_SEED", 1);
     let stress = Arc::new_cyclic(|me| Stress {
         pool: OnceLock::new(),
         me: Weak::clone(me),

@@ -11,24 +11,48 @@ use canny_spesh::graph::check_text;
 use canny_spesh::graph::{EntryPoint, Graph};
 use canny_spesh::planner::{Plan, Selection};
 use canny_spesh::snapshot::{CodeSource, CodeWord, Profile};
-use canny_spesh::switches::turn_off;
+use canny_spesh::switches::{PASSES, turn_off};
 use canny_spesh::types::Type;
 use canny_spesh::verify::verify;
 
 use super::worker::{Compile, Outcome};
 use super::{CandidateId, InstallError, Refusal, Specializer};
 
-/// Names passes to be turned off, separated by commas.
-pub const DISABLE_VARIABLE: &str = "CANNY_SPESH_DISABLE";
-
-/// Names the variable that has graphs verified in a release build too.
-pub const VERIFY_VARIABLE: &str = "CANNY_SPESH_VERIFY";
-
 /// Candidates of a code that may be given up before what was never seen is compiled too.
 const COLD_RETRACTIONS_MAX: u32 = 3;
 
 /// How often a plan waits for snapshots of what the code calls, or for room for its machine code.
 const WAITS_MAX: u32 = 2;
+
+/// Switches of the compiler.
+#[derive(Clone, Debug)]
+pub struct CompilerOptions {
+    /// The passes that run.
+    passes: Options,
+    /// Check every graph before it is compiled; debug builds always do.
+    pub verifies: bool,
+}
+
+impl Default for CompilerOptions {
+    fn default() -> CompilerOptions {
+        CompilerOptions {
+            passes: Options::default(),
+            verifies: cfg!(debug_assertions),
+        }
+    }
+}
+
+impl CompilerOptions {
+    /// The names of the passes that can be turned off.
+    pub fn passes() -> Vec<&'static str> {
+        PASSES.iter().map(|pass| pass.name).collect()
+    }
+
+    /// Turns a pass off; the error says that there is none of this name.
+    pub fn turn_off(&mut self, pass: &str) -> Result<(), String> {
+        turn_off(&mut self.passes, pass)
+    }
+}
 
 /// Builds, compiles and installs plans; remembers what it installed, to tell the planner what was given up.
 pub struct Compiler {
@@ -45,22 +69,17 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// The compiler of a machine's specializer, with the passes of [`DISABLE_VARIABLE`] turned off; an error if
-    /// there is no such pass.
-    pub fn from_environment(specializer: Arc<Specializer>) -> Result<Compiler, String> {
-        let mut options = Options::default();
-        let names = std::env::var(DISABLE_VARIABLE).unwrap_or_default();
-        turn_off(&mut options, &names).map_err(|error| format!("{DISABLE_VARIABLE}: {error}"))?;
-        Ok(Compiler {
+    /// The compiler of a machine's specializer.
+    pub fn new(specializer: Arc<Specializer>, options: CompilerOptions) -> Compiler {
+        Compiler {
             specializer,
-            options,
-            verifies: cfg!(debug_assertions)
-                || std::env::var_os(VERIFY_VARIABLE).is_some_and(|value| value == "1"),
+            options: options.passes,
+            verifies: options.verifies,
             installed: Vec::new(),
             waits: HashMap::new(),
             waits_for_room: HashMap::new(),
             retractions: HashMap::new(),
-        })
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use super::registry::Publication;
 use super::retired::FORCED_SHARE;
 use crate::leaf::LeafFunction;
 
-use super::{CandidateId, Refusal, Specializer, View, compiled};
+use super::{CandidateId, Refusal, Specializer, SpecializerConfig, View, compiled};
 
 /// Why a graph did not come into use.
 #[derive(Debug)]
@@ -48,17 +48,13 @@ impl fmt::Display for InstallError {
 
 impl std::error::Error for InstallError {}
 
-/// Names the variable with the most bytes of machine code that there may be. Descriptors get half of that.
-pub const CODE_BYTES_VARIABLE: &str = "CANNY_SPESH_CODE_BYTES";
-
-/// How much memory there may be, as the environment says.
-fn memory_options() -> MemoryOptions {
+/// How much memory there may be.
+fn memory_options(config: &SpecializerConfig) -> MemoryOptions {
     let mut options = MemoryOptions {
-        writes_perf_map: std::env::var_os("CANNY_PERF_MAP").is_some(),
+        writes_perf_map: config.writes_perf_map,
         ..MemoryOptions::default()
     };
-    let text = std::env::var(CODE_BYTES_VARIABLE).unwrap_or_default();
-    if let Ok(bytes) = text.parse::<usize>() {
+    if let Some(bytes) = config.code_bytes_max {
         options.code_bytes_max = bytes.clamp(CODE_BYTES_MIN, options.code_bytes_max);
         options.data_bytes_max = options.code_bytes_max / 2;
     }
@@ -69,16 +65,23 @@ fn memory_options() -> MemoryOptions {
 const CODE_BYTES_MIN: usize = 16 << 10;
 
 /// The memory for machine code, made at its first use.
-#[derive(Default)]
 pub(super) struct MachineCode {
+    config: SpecializerConfig,
     memory: OnceLock<Result<CodeMemory, String>>,
 }
 
 impl MachineCode {
+    pub(super) fn new(config: SpecializerConfig) -> MachineCode {
+        MachineCode {
+            config,
+            memory: OnceLock::new(),
+        }
+    }
+
     fn memory(&self) -> Result<&CodeMemory, JitError> {
-        let memory = self
-            .memory
-            .get_or_init(|| CodeMemory::new(&memory_options()).map_err(|error| error.to_string()));
+        let memory = self.memory.get_or_init(|| {
+            CodeMemory::new(&memory_options(&self.config)).map_err(|error| error.to_string())
+        });
         memory
             .as_ref()
             .map_err(|error| JitError::CodeGenerator(error.clone()))

@@ -47,7 +47,7 @@ use canny_spesh::types::Type;
 
 use crate::leaf::LeafFunction;
 
-pub use install::{CODE_BYTES_VARIABLE, InstallError};
+pub use install::InstallError;
 pub use registry::CodeUsage;
 use registry::Registry;
 pub use snapshot::type_of;
@@ -91,6 +91,17 @@ pub struct ExitReport {
     pub retired_by: Option<RetiredBy>,
 }
 
+/// Settings of the specializer's part of a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpecializerConfig {
+    /// Compiled code leaves without a reason, once in so many chances on the average; always for 1, never for 0.
+    pub stress: u64,
+    /// Most bytes of machine code, unless 256 MB. Descriptors get half of that.
+    pub code_bytes_max: Option<usize>,
+    /// Whether code is listed in a file for the `perf` profiler.
+    pub writes_perf_map: bool,
+}
+
 /// The specializer's part of a machine.
 pub struct Specializer {
     heap: Arc<Heap>,
@@ -123,6 +134,7 @@ impl Specializer {
         heap: Arc<Heap>,
         leaves: &'static [LeafFunction],
         is_enabled: bool,
+        config: SpecializerConfig,
     ) -> Specializer {
         Specializer {
             heap,
@@ -132,12 +144,9 @@ impl Specializer {
             wants_collection: AtomicBool::new(false),
             next_candidate: AtomicU64::new(1),
             is_full: AtomicBool::new(false),
-            machine_code: install::MachineCode::default(),
+            machine_code: install::MachineCode::new(config),
             leaves,
-            stress: std::env::var("CANNY_SPESH_STRESS")
-                .ok()
-                .and_then(|text| text.parse().ok())
-                .filter(|stress| *stress > 0),
+            stress: Some(config.stress).filter(|stress| *stress > 0),
             ledger: ledger::Ledger::default(),
         }
     }

@@ -26,9 +26,6 @@ use canny_vm::{Raise, Thread};
 use super::{flag, id_of};
 use crate::host::{Host, external, sweep_dead};
 
-/// With this variable in the environment, ports that were left open are told of.
-const DEBUG_VARIABLE: &str = "CANNY_DEBUG_PORTS";
-
 /// A textual input with what `read` remembers of it.
 pub(crate) struct TextSource {
     pub(crate) text: TextInput,
@@ -363,12 +360,12 @@ fn loan_of_none() -> Value {
 
 /// Closes the ports with these ids, whose objects are dead. Nobody is left to hear of an error.
 pub(crate) fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
+    let tells = Host::of(thread).tells_of_open_ports();
     let ports: Vec<Arc<HostPort>> = {
         let table = &Host::of(thread).ports;
         ids.iter().filter_map(|id| table.remove(*id)).collect()
     };
     thread.outside_heap(|| {
-        let tells = std::env::var_os(DEBUG_VARIABLE).is_some();
         for port in ports {
             if tells
                 && port.is_open()

@@ -7,14 +7,6 @@
 //!
 //! What goes wrong here never takes the program down: a plan whose compilation panics is turned off, a panic anywhere
 //! else turns the worker off; both say so in the specializer's log.
-//!
-//! | variable | effect |
-//! |---|---|
-//! | `CANNY_SPESH_LOG=FILE` | statistics, plans and what became of them, as text |
-//! | `CANNY_SPESH_BLOCKING=1` | a thread waits for the worker when it hands a log over: runs can be repeated |
-//! | `CANNY_SPESH_LIMIT=N` | nothing is compiled after N plans |
-//! | `CANNY_SPESH_CODE_BYTES=N` | N bytes of machine code at most |
-//! | `CANNY_SPESH_EAGER=1` | everything that ran twice is compiled, whatever it costs |
 
 pub(super) mod account;
 #[cfg(test)]
@@ -180,22 +172,6 @@ pub struct WorkerOptions {
     pub limit: Option<usize>,
     /// Compile what ran twice.
     pub is_eager: bool,
-}
-
-impl WorkerOptions {
-    /// What the environment asks for.
-    pub fn from_environment() -> WorkerOptions {
-        WorkerOptions {
-            log: std::env::var_os("CANNY_SPESH_LOG")
-                .filter(|name| !name.is_empty())
-                .map(PathBuf::from),
-            is_blocking: std::env::var_os("CANNY_SPESH_BLOCKING").is_some_and(|value| value == "1"),
-            limit: std::env::var("CANNY_SPESH_LIMIT")
-                .ok()
-                .and_then(|text| text.parse().ok()),
-            is_eager: std::env::var_os("CANNY_SPESH_EAGER").is_some_and(|value| value == "1"),
-        }
-    }
 }
 
 /// A log on its way to the worker.

@@ -1,0 +1,218 @@
+//! The environment variables of Canny: one table, parsed once when the process starts.
+//!
+//! Owns every `CANNY_…` variable that a process of `canny` reads. [`set_up`] checks them all against [`table::ROWS`] before
+//! anything else happens: a malformed value ends the process, a name without a row gives a warning. The values are an
+//! [`Environment`], whose parts are the settings of the crates below: those are handed down, and no other crate reads a
+//! `CANNY_…` variable itself. Libraries in Scheme read a few of them as any program does; their rows only check the value.
+//!
+//! The variables of others (`NO_COLOR`, `TERM`, `HOME` and so on) are not checked, so each is read where it is needed.
+
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use canny_compiler::optimize::Switches;
+use canny_heap::HeapConfig;
+use canny_syntax::library::similar_name;
+use canny_syntax::name::Name;
+use canny_vm::TasksConfig;
+use canny_vm::specializer::SpecializerConfig;
+use canny_vm::specializer::compiler::CompilerOptions;
+use canny_vm::specializer::worker::WorkerOptions;
+
+use table::{ROWS, Takes, Variable};
+
+/// With this prefix a name is one of ours.
+const PREFIX: &[u8] = b"CANNY_";
+
+/// Says to a process that it serves one version of a program, at the socket that is its standard input.
+pub const SERVE_WORKER: &str = "CANNY_SERVE_WORKER";
+
+/// Says to `compile-r7rs` that it was called by the program that it was to run instead of itself.
+pub const FORWARDED: &str = "CANNY_COMPILE_R7RS_FORWARDED";
+
+/// Names the file to which a suite that `canny test` has started reports.
+const TEST_REPORT: &str = "CANNY_TEST_REPORT";
+
+/// Set for processes that another process of Canny starts, which has written the warnings.
+const INHERITED: [&str; 3] = [SERVE_WORKER, FORWARDED, TEST_REPORT];
+
+/// What the variables say.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// Directories to search for libraries.
+    pub library_path: Vec<PathBuf>,
+    /// Where compiled libraries and packages are kept.
+    pub cache_directory: Option<PathBuf>,
+    /// The file of the prompt's history; an empty path for none.
+    pub history: Option<PathBuf>,
+    /// Where the heap's statistics are written at the end.
+    pub statistics: Option<PathBuf>,
+    /// Report ports that were left open.
+    pub reports_open_ports: bool,
+    /// Compile code that runs often.
+    pub compiles: bool,
+    pub specializer: SpecializerConfig,
+    pub worker: WorkerOptions,
+    pub compiler: CompilerOptions,
+    pub tasks: TasksConfig,
+    pub heap: HeapConfig,
+    pub optimizer: Switches,
+    /// This process serves one version of a program.
+    pub is_serve_worker: bool,
+    /// `compile-r7rs` was called by the program that it was to run instead of itself.
+    pub is_forwarded: bool,
+}
+
+impl Default for Environment {
+    fn default() -> Environment {
+        Environment {
+            library_path: Vec::new(),
+            cache_directory: None,
+            history: None,
+            statistics: None,
+            reports_open_ports: false,
+            compiles: true,
+            specializer: SpecializerConfig::default(),
+            worker: WorkerOptions::default(),
+            compiler: CompilerOptions::default(),
+            tasks: TasksConfig::default(),
+            heap: HeapConfig::default(),
+            optimizer: Switches::default(),
+            is_serve_worker: false,
+            is_forwarded: false,
+        }
+    }
+}
+
+/// What was found in the environment.
+#[derive(Clone, Debug, Default)]
+struct Parsed {
+    environment: Environment,
+    /// Malformed values, a sentence for each.
+    errors: Vec<String>,
+    /// Names without a row, a sentence for each.
+    warnings: Vec<String>,
+}
+
+static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
+
+/// The environment of this process as [`set_up`] has found it; the defaults in unit tests, which do not set it up.
+pub fn get() -> &'static Environment {
+    ENVIRONMENT.get_or_init(Environment::default)
+}
+
+/// Parses the environment of this process, once, for [`get`]. Writes what is wrong with it to standard error, on lines that
+/// begin with the program's name; false if a value is malformed.
+pub fn set_up(program: &str) -> bool {
+    let parsed = parse(std::env::vars_os());
+    for warning in &parsed.warnings {
+        eprintln!("{program}: warning: {warning}");
+    }
+    for error in &parsed.errors {
+        eprintln!("{program}: {error}");
+    }
+    let _ = ENVIRONMENT.set(parsed.environment);
+    parsed.errors.is_empty()
+}
+
+/// Parses those of some variables that are ours.
+fn parse(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Parsed {
+    let mut parsed = Parsed::default();
+    let mut ours: Vec<(OsString, OsString)> = variables
+        .into_iter()
+        .filter(|(name, _)| name.as_bytes().starts_with(PREFIX))
+        .collect();
+    // The system gives them in any order.
+    ours.sort();
+    for (name, value) in &ours {
+        match ROWS.iter().find(|row| name == row.name) {
+            Some(row) => {
+                if let Err(error) = take(row, value, &mut parsed.environment) {
+                    parsed.errors.push(error);
+                }
+            }
+            None => parsed.warnings.push(unknown(name)),
+        }
+    }
+    if ours
+        .iter()
+        .any(|(name, _)| INHERITED.iter().any(|known| name == known))
+    {
+        parsed.warnings.clear();
+    }
+    parsed
+}
+
+/// Takes the value of a variable. An empty one is the same as none, except where the row says otherwise.
+fn take(row: &Variable, value: &OsStr, environment: &mut Environment) -> Result<(), String> {
+    let name = row.name;
+    if value.is_empty() && !matches!(row.takes, Takes::FileOrNone(_)) {
+        return Ok(());
+    }
+    let wrong = |wanted: &str| Err(format!("{name} wants {wanted}, not '{}'", value.display()));
+    match (row.takes, value.to_str()) {
+        (Takes::Flag(set), Some("0")) => set(environment, false),
+        (Takes::Flag(set), Some("1")) => set(environment, true),
+        (Takes::Flag(_), _) => return wrong("0 or 1"),
+        (Takes::Number(set), text) => match text.and_then(|text| text.parse().ok()) {
+            Some(number) => set(environment, number),
+            None => return wrong("a whole number"),
+        },
+        (Takes::Integer, text) => {
+            let digits = text.map(|text| text.strip_prefix('-').unwrap_or(text));
+            let is_integer = |digits: &str| {
+                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            };
+            if !digits.is_some_and(is_integer) {
+                return wrong("an integer");
+            }
+        }
+        (Takes::File(set) | Takes::FileOrNone(set), _) => set(environment, value.into()),
+        (Takes::Directories(set), _) => {
+            let directories = std::env::split_paths(value);
+            let directories = directories.filter(|path| !path.as_os_str().is_empty());
+            set(environment, directories.collect());
+        }
+        (Takes::Passes(known, turn_off), _) => {
+            let text = value.to_string_lossy();
+            for pass in text.split(',').map(str::trim) {
+                if known().contains(&pass) {
+                    turn_off(environment, pass);
+                } else if !pass.is_empty() {
+                    return Err(format!("{name}: {}", no_pass(pass, &known())));
+                }
+            }
+        }
+        (Takes::Word(word), text) => {
+            if text != Some(word) {
+                return wrong(&format!("'{word}'"));
+            }
+        }
+        (Takes::Text(set), _) => set(environment),
+    }
+    Ok(())
+}
+
+fn no_pass(pass: &str, known: &[&str]) -> String {
+    let names = known.iter().map(|name| Name::new(name));
+    let hint = match similar_name(Name::new(pass), names) {
+        Some(similar) => format!("did you mean '{similar}'? The passes are"),
+        None => "the passes are".to_owned(),
+    };
+    format!("there is no pass '{pass}'; {hint} {}", known.join(", "))
+}
+
+fn unknown(name: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    let names = ROWS.iter().map(|row| Name::new(row.name));
+    match similar_name(Name::new(&name), names) {
+        Some(similar) => format!("there is no variable '{name}'; did you mean '{similar}'?"),
+        None => format!("there is no variable '{name}'; 'canny man' lists those there are"),
+    }
+}
