@@ -23,6 +23,7 @@ mod leaf;
 mod objects;
 mod polymorphic;
 mod primitives;
+mod steps;
 #[cfg(test)]
 mod tests;
 

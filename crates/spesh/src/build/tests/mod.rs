@@ -39,7 +39,7 @@ impl Assembly {
 
     /// A branch to an absolute word index.
     fn branch(&mut self, opcode: Opcode, a: usize, second: i16, target: usize) -> &mut Self {
-        let word = if opcode.row().operands[1] == canny_tables::opcodes::Operand::Signed16 {
+        let word = if opcode.row().operands[1].is_wide() {
             encode_wide(opcode, a as u8, second as u16)
         } else {
             encode_abc(opcode, a as u8, second as u8, 0)
