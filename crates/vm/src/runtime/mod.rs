@@ -16,7 +16,7 @@ use canny_compiler::unit::{Written, find_written};
 use canny_llint::RuntimeEntry;
 use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{
-    LOG_FULL_ENTRY, Opcode, TABLE_ENTRIES, field_a, field_b, field_c, field_wide,
+    LOG_FULL_ENTRY, Opcode, OpcodeFlags, TABLE_ENTRIES, field_a, field_b, field_c, field_wide,
 };
 use canny_value::Value;
 
@@ -79,6 +79,11 @@ impl Site<'_> {
 
     pub(crate) fn set_a(&mut self, value: Value) {
         self.set_register(self.a_index(), value);
+    }
+
+    /// The opcode's name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.opcode().row().name
     }
 
     pub(crate) fn opcode(&self) -> Opcode {
@@ -152,7 +157,10 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
     let mut site = Site { thread, word };
     let next = match work(&mut site) {
         Ok(next) => next,
-        Err(raise) => site.thread.begin_raise(raise),
+        Err(raise) => {
+            debug_assert!(site.opcode().has(OpcodeFlags::RAISES), "{}", site.name());
+            site.thread.begin_raise(raise)
+        }
     };
     // A request for a safepoint may come from who gave up code that this thread runs, while it was in here.
     let is_asked = site.thread.limit.load(Ordering::Relaxed) == 0;
