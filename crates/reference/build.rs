@@ -37,6 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = postcard::to_stdvec(&documents)?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("documents"), bytes)?;
+    let names: Vec<&str> = found.iter().map(|page| page.name.as_str()).collect();
+    fs::write(out.join("pages.rs"), format!("&{names:?}"))?;
     Ok(())
 }
 

@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
         let start = self.words.instructions.len();
         let mut first = opcode as u32;
         for (index, operand) in opcode.row().operands.iter().enumerate() {
-            first |= self.operand(opcode, *operand, start)? << (8 + 8 * index);
+            first |= self.operand(*operand, start)? << (8 + 8 * index);
         }
         self.words.instructions.push(first);
         for extension in opcode.row().extensions {
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A field of the first word, shifted to its place by the caller.
-    fn operand(&mut self, opcode: Opcode, operand: Operand, start: usize) -> Parsed<u32> {
+    fn operand(&mut self, operand: Operand, start: usize) -> Parsed<u32> {
         let ranged = |value: i64, bits: u32| {
             let fits = value >= -(1 << (bits - 1)) && value < 1 << bits;
             let mask = (1i64 << bits) - 1;
@@ -183,19 +183,16 @@ impl<'a> Reader<'a> {
         };
         match operand {
             Operand::None | Operand::Offset24 => Ok(0),
-            Operand::Def | Operand::Use | Operand::UseDef => {
+            operand if operand.is_read() || operand.is_written() => {
                 let register = self.register()?;
                 ranged(i64::from(register), 8)
             }
-            Operand::Count | Operand::Unsigned8 | Operand::Signed8 => ranged(self.number()?, 8),
-            Operand::Unsigned16 => ranged(self.number()?, 16),
-            Operand::Signed16 => match opcode {
-                Opcode::LoadImmediate | Opcode::JumpEqImmediate | Opcode::JumpNotEqImmediate => {
-                    self.immediate()
-                }
-                _ => ranged(self.number()?, 16),
-            },
-            Operand::Pool16 => ranged(self.pool_distance(start + 1)? as i64, 16),
+            operand if operand.slot().is_some() => {
+                ranged(self.pool_distance(start + 1)? as i64, 16)
+            }
+            Operand::Word16 => self.immediate(),
+            operand if operand.is_wide() => ranged(self.number()?, 16),
+            _ => ranged(self.number()?, 8),
         }
     }
 
@@ -236,7 +233,9 @@ impl<'a> Reader<'a> {
     fn extension(&mut self, extension: Extension, first: u32, at: usize) -> Parsed<u32> {
         match extension {
             Extension::Offset => Ok(0),
-            Extension::Pool => Ok(self.pool_distance(at + 1)? as u32),
+            Extension::Constant | Extension::Code | Extension::Keywords | Extension::Name => {
+                Ok(self.pool_distance(at + 1)? as u32)
+            }
             Extension::Number => u32::try_from(self.number()?).map_err(|error| error.to_string()),
             Extension::Primitive => {
                 let name = self.word()?;

@@ -9,7 +9,9 @@
 use std::collections::HashMap;
 
 use canny_tables::layout::frame::WIDE_MAP;
-use canny_tables::opcodes::{Extension, Flow, Opcode, encode_abc, encode_far, encode_wide};
+use canny_tables::opcodes::{
+    Extension, Flow, Opcode, Operand, encode_abc, encode_far, encode_wide,
+};
 
 use crate::instruction::Instruction;
 use crate::liveness::{LivenessTable, encode_live_map};
@@ -197,7 +199,7 @@ impl Assembler {
         }
         debug_assert_eq!(words.len(), opcode.words());
         self.words.extend_from_slice(words);
-        self.unreachable = matches!(opcode.row().flow, Flow::Stop | Flow::Jump);
+        self.unreachable = matches!(opcode.row().flow, Flow::Stop | Flow::Jump | Flow::Loop);
     }
 
     /// An instruction with byte fields and without extension words.
@@ -436,13 +438,13 @@ impl Assembler {
     fn relocate(&mut self, old: &Instruction, start: usize, moved: &[usize]) {
         let end = start + old.next_pc() - old.pc;
         if let Some(target) = old.branch_target() {
-            let narrow = matches!(old.opcode, Opcode::Jump | Opcode::Loop);
+            let narrow = old.row().operands[0] == Operand::Offset24;
             let at = if narrow { start } else { end - 1 };
             self.patch(at, end, narrow, moved[target as usize]);
         }
         if let Some((distance, _)) = old.pool_reference() {
             let distance = distance as usize - (old.pc - start);
-            match old.extension_pc(Extension::Pool) {
+            match old.pool_extension_pc() {
                 Some(at) => self.words[start + at - old.pc] = distance as u32,
                 None => self.words[start] = encode_wide(old.opcode, old.a() as u8, distance as u16),
             }

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use canny_tables::layout;
-use canny_tables::opcodes::{Extension, Opcode, Operand};
+use canny_tables::opcodes::{Extension, Operand};
 use canny_tables::primitives;
 
 use crate::instruction::{Instruction, instructions};
@@ -153,19 +153,32 @@ fn show_instruction(
     for (operand, field) in row.operands.iter().zip(fields) {
         let _ = match operand {
             Operand::None | Operand::Offset24 => Ok(()),
-            Operand::Def | Operand::Use | Operand::UseDef => write!(line, " r{field}"),
-            Operand::Count | Operand::Unsigned8 => write!(line, " {field}"),
+            Operand::Def | Operand::DefBox | Operand::UseDef => write!(line, " r{field}"),
+            Operand::Use | Operand::UseBox | Operand::UseCell | Operand::UseClosure => {
+                write!(line, " r{field}")
+            }
+            Operand::Count | Operand::Positive | Operand::Flag | Operand::Unsigned8 => {
+                write!(line, " {field}")
+            }
             Operand::Signed8 => write!(line, " {}", field as u8 as i8),
-            Operand::Signed16 => write!(line, " {}", signed_operand(instruction)),
-            Operand::Unsigned16 => write!(line, " {}", instruction.wide()),
-            Operand::Pool16 => write!(line, " {}", pool_operand(unit, code, instruction)),
+            Operand::Signed16 => write!(line, " {}", instruction.wide() as i16),
+            Operand::Word16 => {
+                let word = i64::from(instruction.wide() as i16) as u64;
+                write!(line, " {}", show_word(word))
+            }
+            Operand::Unsigned16 | Operand::Captured16 => write!(line, " {}", instruction.wide()),
+            Operand::Constant16 | Operand::Cell16 | Operand::Name16 => {
+                write!(line, " {}", pool_operand(unit, code, instruction))
+            }
         };
     }
     for extension in row.extensions {
         let word = instruction.extension(*extension).unwrap_or(0);
         let _ = match extension {
             Extension::Offset => Ok(()),
-            Extension::Pool => write!(line, " {}", pool_operand(unit, code, instruction)),
+            Extension::Constant | Extension::Code | Extension::Keywords | Extension::Name => {
+                write!(line, " {}", pool_operand(unit, code, instruction))
+            }
             Extension::Primitive => write!(line, " {}", primitive_name(word)),
             Extension::Number => write!(line, " {word}"),
             Extension::LiveMap => {
@@ -194,20 +207,6 @@ fn primitive_name(number: u32) -> &'static str {
     match primitives::all().get(number as usize) {
         Some(row) => row.name,
         None => "unknown-primitive",
-    }
-}
-
-/// The 16-bit signed operand: a word for loads and identity tests, else a number.
-fn signed_operand(instruction: &Instruction) -> String {
-    let value = i64::from(instruction.wide() as i16);
-    let is_word = matches!(
-        instruction.opcode,
-        Opcode::LoadImmediate | Opcode::JumpEqImmediate | Opcode::JumpNotEqImmediate
-    );
-    if is_word {
-        show_word(value as u64)
-    } else {
-        value.to_string()
     }
 }
 

@@ -5,8 +5,8 @@
 //! It reads words only; it knows nothing of pools, units or of the machine.
 
 use canny_tables::opcodes::{
-    Extension, Flow, Opcode, OpcodeRow, Operand, Window, field_a, field_b, field_c, field_far,
-    field_wide, opcode_byte,
+    Extension, Flow, Opcode, OpcodeFlags, OpcodeRow, Operand, Slot, Window, field_a, field_b,
+    field_c, field_far, field_wide, opcode_byte,
 };
 
 /// Greatest number of words of a frame. Operands reach the first 256 registers.
@@ -108,12 +108,40 @@ impl<'a> Instruction<'a> {
     /// The distance to the pool slot that the instruction refers to, and the word index from which
     /// the distance counts back.
     pub fn pool_reference(&self) -> Option<(u32, usize)> {
-        if self.row().operands.contains(&Operand::Pool16) {
+        if self.row().operands.iter().any(|it| it.slot().is_some()) {
             return Some((u32::from(self.wide()), self.pc + 1));
         }
-        let distance = self.extension(Extension::Pool)?;
-        let at = self.extension_pc(Extension::Pool)?;
-        Some((distance, at + 1))
+        let at = self.pool_extension_pc()?;
+        Some((self.words[at - self.pc], at + 1))
+    }
+
+    /// Word index of the extension word with the distance to a pool slot.
+    pub fn pool_extension_pc(&self) -> Option<usize> {
+        let extensions = self.row().extensions;
+        let at = extensions.iter().position(|it| it.slot().is_some())?;
+        Some(self.pc + 1 + at)
+    }
+
+    /// What the pool slot has to hold that the instruction refers to.
+    pub fn pool_slot(&self) -> Option<Slot> {
+        let row = self.row();
+        let near = row.operands.iter().find_map(|it| it.slot());
+        near.or_else(|| row.extensions.iter().find_map(|it| it.slot()))
+    }
+
+    /// The primitive that the instruction calls, by number, and the registers of the operands.
+    pub fn primitive_call(&self) -> Option<(u32, Vec<usize>)> {
+        if !self.opcode.has(OpcodeFlags::CALLS_PRIMITIVE) {
+            return None;
+        }
+        Some((self.extension(Extension::Primitive)?, self.uses()))
+    }
+
+    /// The registers read, in the order of the operands.
+    pub fn uses(&self) -> Vec<usize> {
+        let mut registers = Vec::new();
+        self.each_use(|register| registers.push(register));
+        registers
     }
 
     /// Index of the pool slot that the instruction refers to, given the pool's length; `None` when
@@ -135,9 +163,8 @@ impl<'a> Instruction<'a> {
             .iter()
             .zip([self.a(), self.b(), self.c()])
         {
-            match operand {
-                Operand::Use | Operand::UseDef => visit(field),
-                _ => {}
+            if operand.is_read() {
+                visit(field);
             }
         }
         match self.row().window {
@@ -159,9 +186,8 @@ impl<'a> Instruction<'a> {
             .iter()
             .zip([self.a(), self.b(), self.c()])
         {
-            match operand {
-                Operand::Def | Operand::UseDef => visit(field),
-                _ => {}
+            if operand.is_written() {
+                visit(field);
             }
         }
         match self.row().window {

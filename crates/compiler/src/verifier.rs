@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, code::VARIADIC};
-use canny_tables::opcodes::{Extension, Flow, Opcode, Operand};
+use canny_tables::opcodes::{Extension, Flow, Opcode, OpcodeFlags, Operand, Slot};
 use canny_tables::primitives::{self, Flags};
 
 use crate::instruction::{Instruction, REGISTER_COUNT_MAX, instructions};
@@ -217,7 +217,7 @@ impl Verifier<'_> {
                     .filter(|at| starts.get(*at) == Some(&true));
                 let target = target.ok_or((Some(pc), Problem::BadTarget))?;
                 let forward = target >= instruction.next_pc();
-                if forward == (instruction.opcode == Opcode::Loop) {
+                if forward == (instruction.row().flow == Flow::Loop) {
                     return Err((Some(pc), Problem::BadTarget));
                 }
                 leaders[target] = true;
@@ -329,90 +329,90 @@ impl Verifier<'_> {
         let row = instruction.row();
         let frame = self.code.frame_words as usize;
         let fields = [instruction.a(), instruction.b(), instruction.c()];
-        let wide_at = row.operands.iter().position(|operand| is_wide(*operand));
+        if row.flags.has(OpcodeFlags::MACHINE) {
+            return Err(Problem::ForbiddenOpcode(instruction.opcode));
+        }
+        let wide_at = row.operands.iter().position(|operand| operand.is_wide());
         for (index, (operand, field)) in row.operands.iter().zip(fields).enumerate() {
             let covered = wide_at.is_some_and(|at| index > at);
-            if *operand == Operand::None && !covered && field != 0 {
-                return Err(Problem::BadOperand);
+            if !covered {
+                self.check_operand(instruction, *operand, field)?;
             }
         }
         if instruction.registers_needed() > frame {
             return Err(Problem::OutsideFrame);
         }
-        if instruction.pool_reference().is_some() {
-            let entry = self.pool_entry(instruction)?;
-            if !pool_entry_fits(instruction.opcode, entry, &self.unit.constants) {
-                return Err(Problem::BadPoolSlot);
-            }
+        if let Some(slot) = instruction.pool_slot() {
+            self.check_slot(instruction, slot)?;
         }
-        if let Some(number) = instruction.extension(Extension::Primitive) {
+        if instruction.extension(Extension::Primitive).is_some() {
+            let (number, operands) = instruction.primitive_call().ok_or(Problem::BadPrimitive)?;
             let row = primitives::all()
                 .get(number as usize)
                 .ok_or(Problem::BadPrimitive)?;
-            let count = match instruction.opcode {
-                Opcode::CallPrimitive1 => 1,
-                Opcode::CallPrimitive2 => 2,
-                _ => instruction.b(),
-            };
-            if !row.accepts(count) || row.flags.has(Flags::FRAME) {
+            if !row.accepts(operands.len()) || row.flags.has(Flags::FRAME) {
                 return Err(Problem::BadPrimitive);
             }
         }
-        self.check_special(instruction)
+        Ok(())
     }
 
-    /// Rules of single opcodes.
-    fn check_special(&self, instruction: &Instruction) -> Result<(), Problem> {
-        match instruction.opcode {
-            Opcode::Halt
-            | Opcode::ReturnUnderflow
-            | Opcode::ReturnBarrier
-            | Opcode::ReturnTrap
-            | Opcode::ReturnExit
-            | Opcode::Native
-            | Opcode::Retired
-            | Opcode::Leave
-            | Opcode::LoopNative
-            | Opcode::ApplyStub
-            | Opcode::CaptureStub
-            | Opcode::ContinueStub
-            | Opcode::EscapeStub
-            | Opcode::ThrowStub
-            | Opcode::MakeEscape
-            | Opcode::PrimitiveStub => Err(Problem::ForbiddenOpcode(instruction.opcode)),
-            Opcode::LoadImmediate if !is_safe_word(instruction.wide() as i16) => {
-                Err(Problem::BadOperand)
+    /// Checks what a field may be; registers are checked together.
+    fn check_operand(
+        &self,
+        instruction: &Instruction,
+        operand: Operand,
+        field: usize,
+    ) -> Result<(), Problem> {
+        let defines = instruction.row().operands[0].is_written();
+        let fits = match operand {
+            Operand::None => field == 0,
+            Operand::Positive => field > 0,
+            Operand::Flag => field <= 1,
+            // What is only compared gets into no register.
+            Operand::Word16 => !defines || is_safe_word(instruction.wide() as i16),
+            Operand::Captured16 if u32::from(instruction.wide()) >= self.code.captured => {
+                return Err(Problem::BadIndex("captured value"));
             }
-            Opcode::Free if u32::from(instruction.wide()) >= self.code.captured => {
-                Err(Problem::BadIndex("captured value"))
+            Operand::Def | Operand::DefBox | Operand::UseDef => true,
+            Operand::Use | Operand::UseBox | Operand::UseCell | Operand::UseClosure => true,
+            Operand::Count | Operand::Signed8 | Operand::Unsigned8 => true,
+            Operand::Signed16 | Operand::Unsigned16 | Operand::Captured16 => true,
+            Operand::Constant16 | Operand::Cell16 | Operand::Name16 | Operand::Offset24 => true,
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(Problem::BadOperand)
+        }
+    }
+
+    /// Checks that the pool slot holds what the row says.
+    fn check_slot(&self, instruction: &Instruction, slot: Slot) -> Result<(), Problem> {
+        use canny_syntax::datum::Datum;
+        let entry = self.pool_entry(instruction)?;
+        let fits = match (slot, entry) {
+            (Slot::Value, PoolEntry::Code(_) | PoolEntry::Keywords(_)) => false,
+            (Slot::Value, _) => true,
+            (Slot::Cell, entry) => matches!(entry, PoolEntry::Global(_)),
+            (Slot::Code, PoolEntry::Code(index)) => self
+                .unit
+                .codes
+                .get(*index as usize)
+                .is_some_and(|code| code.captured as usize == instruction.b()),
+            (Slot::Keywords, PoolEntry::Keywords(description)) => {
+                description.optional_count as usize + description.names.len() == instruction.b()
             }
-            Opcode::Entry | Opcode::KeywordEntry | Opcode::Unpack if instruction.c() > 1 => {
-                Err(Problem::BadOperand)
+            (Slot::Name, PoolEntry::Constant(index)) => {
+                let constant = self.unit.constants.get(*index as usize);
+                matches!(constant, Some(Datum::Symbol(_)))
             }
-            Opcode::CaseEntry if instruction.b() > 1 => Err(Problem::BadOperand),
-            Opcode::MakeRecord if instruction.b() == 0 => Err(Problem::BadOperand),
-            Opcode::KeywordEntry => match self.pool_entry(instruction)? {
-                PoolEntry::Keywords(description)
-                    if description.optional_count as usize + description.names.len()
-                        == instruction.b() =>
-                {
-                    Ok(())
-                }
-                _ => Err(Problem::BadPoolSlot),
-            },
-            Opcode::MakeClosure => match self.pool_entry(instruction)? {
-                PoolEntry::Code(index)
-                    if self
-                        .unit
-                        .codes
-                        .get(*index as usize)
-                        .is_some_and(|code| code.captured as usize == instruction.b()) =>
-                {
-                    Ok(())
-                }
-                _ => Err(Problem::BadPoolSlot),
-            },
-            _ => Ok(()),
+            (Slot::Code | Slot::Keywords | Slot::Name, _) => false,
+        };
+        if fits {
+            Ok(())
+        } else {
+            Err(Problem::BadPoolSlot)
         }
     }
 
@@ -489,11 +489,7 @@ impl Verifier<'_> {
         unfinished: &mut Vec<Unfinished>,
     ) -> Result<(), Problem> {
         let opcode = instruction.opcode;
-        let is_entry = matches!(
-            opcode,
-            Opcode::Entry | Opcode::KeywordEntry | Opcode::CaseEntry | Opcode::ArityError
-        );
-        if is_entry == state.entered {
+        if opcode.has(OpcodeFlags::BEFORE_ENTRY) == state.entered {
             return Err(Problem::BadEntry);
         }
         let mut unwritten = None;
@@ -513,13 +509,15 @@ impl Verifier<'_> {
                 Err(Problem::WrongType(register))
             }
         };
-        match opcode {
-            Opcode::BoxRef => needs(instruction.b(), RegisterType::Box)?,
-            Opcode::BoxSet => needs(instruction.a(), RegisterType::Box)?,
-            Opcode::CellRef => needs(instruction.b(), RegisterType::Cell)?,
-            Opcode::CellSet | Opcode::CellDefine => needs(instruction.a(), RegisterType::Cell)?,
-            Opcode::ClosureSet => self.fill_slot(instruction, state, unfinished)?,
-            _ => {}
+        let row = opcode.row();
+        let fields = [instruction.a(), instruction.b(), instruction.c()];
+        for (operand, register) in row.operands.iter().zip(fields) {
+            match operand {
+                Operand::UseBox => needs(register, RegisterType::Box)?,
+                Operand::UseCell => needs(register, RegisterType::Cell)?,
+                Operand::UseClosure => self.fill_slot(instruction, register, state, unfinished)?,
+                _ => {}
+            }
         }
         if !unfinished.is_empty() && !may_stand_among_closures(instruction) {
             return Err(Problem::UnfinishedClosure);
@@ -538,10 +536,10 @@ impl Verifier<'_> {
         if overwritten {
             return Err(Problem::UnfinishedClosure);
         }
-        if opcode == Opcode::MakeClosure {
+        if instruction.pool_slot() == Some(Slot::Code) {
             self.open_closure(instruction, unfinished)?;
         }
-        state.entered |= matches!(opcode, Opcode::Entry | Opcode::KeywordEntry);
+        state.entered |= row.window.is_entry();
         Ok(())
     }
 
@@ -550,8 +548,18 @@ impl Verifier<'_> {
         instruction: &Instruction,
         state: &State,
     ) -> Result<RegisterType, Problem> {
+        if instruction.row().operands[0] == Operand::DefBox {
+            return Ok(RegisterType::Box);
+        }
+        if instruction.pool_slot() == Some(Slot::Value) {
+            let is_cell = matches!(self.pool_entry(instruction)?, PoolEntry::Global(_));
+            return Ok(if is_cell {
+                RegisterType::Cell
+            } else {
+                RegisterType::Value
+            });
+        }
         Ok(match instruction.opcode {
-            Opcode::MakeBox => RegisterType::Box,
             Opcode::Move => state.registers[instruction.b()],
             Opcode::Free => {
                 let slot = u32::from(instruction.wide());
@@ -562,10 +570,6 @@ impl Verifier<'_> {
                     RegisterType::Value
                 }
             }
-            Opcode::LoadConstant | Opcode::LoadConstantFar => match self.pool_entry(instruction)? {
-                PoolEntry::Global(_) => RegisterType::Cell,
-                _ => RegisterType::Value,
-            },
             _ => RegisterType::Value,
         })
     }
@@ -591,13 +595,14 @@ impl Verifier<'_> {
     fn fill_slot(
         &self,
         instruction: &Instruction,
+        register: usize,
         state: &State,
         unfinished: &mut Vec<Unfinished>,
     ) -> Result<(), Problem> {
         let at = unfinished
             .iter()
-            .position(|closure| closure.register == instruction.a())
-            .ok_or(Problem::WrongType(instruction.a()))?;
+            .position(|closure| closure.register == register)
+            .ok_or(Problem::WrongType(register))?;
         let closure = &mut unfinished[at];
         let slot = instruction.c() as u32;
         let missing = closure.missing.iter().position(|missing| *missing == slot);
@@ -635,36 +640,15 @@ impl Verifier<'_> {
     }
 }
 
-fn is_wide(operand: Operand) -> bool {
-    matches!(
-        operand,
-        Operand::Signed16 | Operand::Unsigned16 | Operand::Pool16 | Operand::Offset24
-    )
-}
-
-/// Whether the instruction can stand between making a closure and filling it: it runs no Scheme
-/// code and lets no register escape.
+/// Whether the instruction can stand between making a closure and filling it.
 fn may_stand_among_closures(instruction: &Instruction) -> bool {
-    match instruction.opcode {
-        Opcode::MakeClosure
-        | Opcode::ClosureSet
-        | Opcode::Free
-        | Opcode::SelfRef
-        | Opcode::Move
-        | Opcode::LoadImmediate
-        | Opcode::LoadConstant
-        | Opcode::LoadConstantFar
-        | Opcode::VectorRef => true,
-        Opcode::CallPrimitive => {
-            let number = instruction
-                .extension(Extension::Primitive)
-                .unwrap_or(u32::MAX);
-            primitives::all()
-                .get(number as usize)
-                .is_some_and(|row| row.name == "vector")
-        }
-        _ => false,
-    }
+    let makes_vector = || {
+        let (number, _) = instruction.primitive_call()?;
+        Some(primitives::all().get(number as usize)?.name == "vector")
+    };
+    let opcode = instruction.opcode;
+    opcode.has(OpcodeFlags::FILLS_CLOSURES)
+        || opcode == Opcode::CallPrimitive && makes_vector() == Some(true)
 }
 
 /// Whether falling through this branch proves that R[a] is a box.
@@ -681,28 +665,6 @@ fn is_safe_word(word: i16) -> bool {
         layout::CHARACTER_LOW_BYTE => payload <= 0x7f,
         low if low == layout::FALSE & 0xff => payload <= layout::DEFAULT >> 8,
         _ => false,
-    }
-}
-
-fn pool_entry_fits(
-    opcode: Opcode,
-    entry: &PoolEntry,
-    constants: &[canny_syntax::datum::Datum],
-) -> bool {
-    use canny_syntax::datum::Datum;
-    match opcode {
-        Opcode::GlobalRef | Opcode::GlobalSet | Opcode::GlobalDefine => {
-            matches!(entry, PoolEntry::Global(_))
-        }
-        Opcode::MakeClosure => matches!(entry, PoolEntry::Code(_)),
-        Opcode::KeywordEntry => matches!(entry, PoolEntry::Keywords(_)),
-        Opcode::CheckDefined | Opcode::RecordRef | Opcode::RecordSet => match entry {
-            PoolEntry::Constant(index) => {
-                matches!(constants.get(*index as usize), Some(Datum::Symbol(_)))
-            }
-            _ => false,
-        },
-        _ => !matches!(entry, PoolEntry::Code(_) | PoolEntry::Keywords(_)),
     }
 }
 

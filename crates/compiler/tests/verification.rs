@@ -8,7 +8,9 @@ use canny_compiler::image::{decode_unit, encode_unit};
 use canny_compiler::optimize;
 use canny_compiler::unit::{CompiledUnit, PoolEntry};
 use canny_compiler::verifier::{Problem, verify_unit};
-use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
+use canny_tables::opcodes::{
+    Opcode, OpcodeFlags, Operand, Slot, encode_abc, encode_far, encode_wide,
+};
 use support::compile;
 
 const PROGRAM: &str = "
@@ -93,17 +95,116 @@ fn damaged_encodings_never_panic() {
     }
 }
 
+/// An instruction of the opcode whose fields are as small as its row allows, in front of a return. Pool distances lead to
+/// the only slot.
+fn least(opcode: Opcode) -> Vec<u32> {
+    let row = opcode.row();
+    let mut first = opcode as u32;
+    for (index, operand) in row.operands.iter().enumerate() {
+        let field = match operand {
+            Operand::Positive => 1,
+            // The distance counts from the end of the first word, and a slot is two words.
+            _ if operand.slot().is_some() => 3,
+            _ => 0,
+        };
+        first |= field << (8 + 8 * index);
+    }
+    let mut words = vec![first];
+    for (index, extension) in row.extensions.iter().enumerate() {
+        words.push(match extension.slot() {
+            Some(_) => index as u32 + 4,
+            None => 0,
+        });
+    }
+    words.push(encode_abc(Opcode::Return, 0, 0, 0));
+    words
+}
+
+#[test]
+fn what_only_the_machine_writes_is_refused() {
+    let mut refused = 0;
+    for &opcode in Opcode::ALL {
+        let verdict = verdict(&least(opcode));
+        let is_refused = verdict == Err(Problem::ForbiddenOpcode(opcode));
+        assert_eq!(
+            is_refused,
+            opcode.has(OpcodeFlags::MACHINE),
+            "{}: {verdict:?}",
+            opcode.row().name
+        );
+        refused += usize::from(is_refused);
+    }
+    assert!(refused > 0);
+}
+
+#[test]
+fn what_no_row_allows_is_refused() {
+    for &opcode in Opcode::ALL {
+        let row = opcode.row();
+        if opcode.has(OpcodeFlags::MACHINE) {
+            continue;
+        }
+        let words = least(opcode);
+        for (index, operand) in row.operands.iter().enumerate() {
+            let shift = 8 + 8 * index;
+            let put = |field: u32| {
+                let mut words = words.clone();
+                words[0] = words[0] & !(0xff << shift) | field << shift;
+                verdict(&words)
+            };
+            let name = row.name;
+            let is_covered = row.operands[..index].iter().any(|it| it.is_wide());
+            match operand {
+                Operand::None if !is_covered => {
+                    assert_eq!(put(1), Err(Problem::BadOperand), "{name}");
+                }
+                Operand::Positive => assert_eq!(put(0), Err(Problem::BadOperand), "{name}"),
+                Operand::Flag => assert_eq!(put(2), Err(Problem::BadOperand), "{name}"),
+                Operand::Captured16 => {
+                    assert_eq!(put(0), Err(Problem::BadIndex("captured value")), "{name}");
+                }
+                // An object reference, in a word that a register would hold.
+                Operand::Word16 if row.operands[0].is_written() => {
+                    assert_eq!(put(5), Err(Problem::BadOperand), "{name}");
+                }
+                // Of a captured value the number is looked at first, and there are none.
+                _ if operand.is_read() || operand.is_written() => {
+                    let captures = row.operands.contains(&Operand::Captured16);
+                    let is_outside = put(200) == Err(Problem::OutsideFrame);
+                    assert!(is_outside != captures, "{name}: {:?}", put(200));
+                }
+                _ => {}
+            }
+            // All registers hold the argument or nothing.
+            if let Operand::UseBox | Operand::UseCell | Operand::UseClosure = operand {
+                assert_eq!(verdict(&words), Err(Problem::WrongType(0)), "{name}");
+            }
+        }
+        let slots = row.operands.iter().filter_map(|it| it.slot());
+        let mut slots = slots.chain(row.extensions.iter().filter_map(|it| it.slot()));
+        // The only slot holds a closure, which is a value and nothing else.
+        if slots.any(|slot| slot != Slot::Value) {
+            assert_eq!(verdict(&words), Err(Problem::BadPoolSlot), "{}", row.name);
+        }
+    }
+}
+
 /// Replaces the first instruction of a procedure without captured values and checks the verdict.
 #[track_caller]
 fn refuses(words: &[u32], expected: fn(&Problem) -> bool) {
+    let problem = verdict(words).expect_err("the code is wrong");
+    assert!(expected(&problem), "{problem:?}");
+}
+
+/// What the verifier says of a procedure of one argument that captures nothing.
+fn verdict(words: &[u32]) -> Result<(), Problem> {
     let mut unit = compile("(define (f x) x) (display f)", optimize::Options::none()).unit;
     let index = unit.codes.iter().position(|code| code.arity == 1).unwrap();
     let code = &mut unit.codes[index];
     code.instructions = words.to_vec();
     code.pool = vec![PoolEntry::Closure(index as u32)];
     code.frame_words = 8;
-    let error = verify_unit(&unit).expect_err("the code is wrong");
-    assert!(expected(&error.problem), "{error}");
+    verify_unit(&unit).map_err(|error| error.problem)
 }
 
 #[test]

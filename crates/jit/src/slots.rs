@@ -12,7 +12,7 @@ use canny_compiler::instruction::Instruction;
 use canny_spesh::graph::{BlockId, Edge, Graph, NodeId, Op, SlotContent, StateId, Terminator};
 use canny_tables::layout::frame;
 use canny_tables::leaves::{self, LeafId};
-use canny_tables::opcodes::{Extension, Opcode, Window};
+use canny_tables::opcodes::{OpcodeFlags, Window};
 use canny_tables::primitives::PrimitiveId;
 
 use crate::JitError;
@@ -288,12 +288,10 @@ pub(crate) fn defines_a(instruction: &Instruction) -> bool {
 /// ran.
 pub(crate) fn operands_tried(graph: &Graph, id: StateId) -> Option<Vec<NodeId>> {
     let instruction = instruction(graph, id).ok()?;
-    let registers = match instruction.opcode {
-        Opcode::ReadCharacter | Opcode::PeekCharacter => vec![instruction.b()],
-        Opcode::WriteCharacter => vec![instruction.a(), instruction.b()],
-        _ if leaf_of(&instruction).is_some() => registers_of_primitive(&instruction),
-        _ => return None,
-    };
+    if !instruction.opcode.has(OpcodeFlags::PORT) && leaf_of(&instruction).is_none() {
+        return None;
+    }
+    let registers = instruction.uses();
     let there = &graph.state(id).registers;
     let node = |register: usize| {
         let found = there
@@ -306,23 +304,8 @@ pub(crate) fn operands_tried(graph: &Graph, id: StateId) -> Option<Vec<NodeId>> 
 
 /// The leaf function of the primitive that an instruction calls.
 pub(crate) fn leaf_of(instruction: &Instruction) -> Option<LeafId> {
-    let is_call = matches!(
-        instruction.opcode,
-        Opcode::CallPrimitive | Opcode::CallPrimitive1 | Opcode::CallPrimitive2
-    );
-    let number = instruction
-        .extension(Extension::Primitive)
-        .filter(|_| is_call)?;
-    let name = PrimitiveId(number as u16).row().name;
-    leaves::lookup(name, registers_of_primitive(instruction).len())
-}
-
-fn registers_of_primitive(instruction: &Instruction) -> Vec<usize> {
-    match instruction.opcode {
-        Opcode::CallPrimitive1 => vec![instruction.b()],
-        Opcode::CallPrimitive2 => vec![instruction.b(), instruction.c()],
-        _ => (instruction.a()..instruction.a() + instruction.b()).collect(),
-    }
+    let (number, operands) = instruction.primitive_call()?;
+    leaves::lookup(PrimitiveId(number as u16).row().name, operands.len())
 }
 
 fn state_slots(graph: &Graph, values: &Values, id: StateId) -> Vec<SlotStore> {

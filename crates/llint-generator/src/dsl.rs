@@ -33,6 +33,7 @@ pub struct Handler<'a, 'b> {
     fallback_block: Option<Block>,
     entry: [Value; 5],
     keeps_instruction: bool,
+    leaves: bool,
 }
 
 impl<'a, 'b> Handler<'a, 'b> {
@@ -57,7 +58,13 @@ impl<'a, 'b> Handler<'a, 'b> {
             fallback_block: None,
             entry: registers,
             keeps_instruction: true,
+            leaves: false,
         }
+    }
+
+    /// Whether anything written so far goes to the fallback.
+    pub fn leaves_to_fallback(&self) -> bool {
+        self.leaves
     }
 
     /// Names the stub that hands a full log over, for handlers that log; their fallback is the plain handler.
@@ -75,6 +82,7 @@ impl<'a, 'b> Handler<'a, 'b> {
 
     /// Goes to the fallback, the machine's registers being as they are now.
     pub fn go_on_plainly(&mut self) {
+        self.leaves = true;
         let registers = [self.pc, self.fp, self.thread, self.table, self.word];
         self.builder.ins().return_call(self.fallback, &registers);
     }
@@ -125,10 +133,12 @@ impl<'a, 'b> Handler<'a, 'b> {
 
     /// Leaves to the fallback here, the instruction having done nothing.
     pub fn leave(&mut self) {
+        self.leaves = true;
         self.builder.ins().return_call(self.fallback, &self.entry);
     }
 
     fn fallback_block(&mut self) -> Block {
+        self.leaves = true;
         if let Some(block) = self.fallback_block {
             return block;
         }

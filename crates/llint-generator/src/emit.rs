@@ -47,15 +47,25 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     let isa = isa(target)?;
     let strips = target.starts_with("x86_64");
     let builder = ObjectBuilder::new(isa, "canny-llint", default_libcall_names()).map_err(error)?;
+    let mut module = ObjectModule::new(builder);
+    // What no instruction of verified code leads to: bytes that are no opcode, stubs of opcodes without a runtime entry.
+    let invalid = module
+        .declare_function("op_invalid", Linkage::Local, &handler_signature())
+        .map_err(error)?;
     let mut emitter = Emitter {
-        module: ObjectModule::new(builder),
+        module,
         builder_context: FunctionBuilderContext::new(),
         strips,
+        invalid,
     };
+    emitter.define_invalid()?;
     let mut handlers = Vec::new();
     let mut stubs = Vec::new();
     for &opcode in Opcode::ALL {
-        let stub = emitter.slow_stub(opcode)?;
+        let stub = match opcode.has_runtime_entry() {
+            true => emitter.slow_stub(opcode)?,
+            false => invalid,
+        };
         stubs.push(stub);
         let handler = emitter.opcode(opcode, stub)?;
         handlers.push(handler);
@@ -65,8 +75,6 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     for (&opcode, &plain) in Opcode::ALL.iter().zip(&handlers) {
         logging_handlers.push(emitter.logging(opcode, plain, log_full)?);
     }
-    // Bytes that are no opcode: verified code never gets there.
-    let invalid = emitter.invalid()?;
     for table in [&mut handlers, &mut stubs, &mut logging_handlers] {
         table.resize(TABLE_ENTRIES, invalid);
     }
@@ -76,7 +84,7 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     emitter.table("canny_llint_logging_table", &logging_handlers)?;
     emitter.table("canny_llint_slow", &stubs)?;
     emitter.entry()?;
-    emitter.native_to_bytecode(stubs[0])?;
+    emitter.native_to_bytecode()?;
     emitter.module.finish().emit().map_err(error)
 }
 
@@ -111,13 +119,19 @@ struct Emitter {
     module: ObjectModule,
     builder_context: FunctionBuilderContext,
     strips: bool,
+    invalid: FuncId,
 }
 
 impl Emitter {
     /// The handler (or handlers) of an opcode; gives what goes into the table.
     fn opcode(&mut self, opcode: Opcode, stub: FuncId) -> Result<FuncId, GenerateError> {
         let name = opcode.row().name;
-        match implementation(opcode) {
+        let implementation = implementation(opcode).ok_or_else(|| {
+            error(format!(
+                "{name}: needs a handler, or RUNTIME_ONLY in its row, and not both"
+            ))
+        })?;
+        match implementation {
             Implementation::Stub => Ok(stub),
             Implementation::Fast(writer) => {
                 self.handler(&format!("op_{name}"), opcode, writer, stub)
@@ -176,8 +190,9 @@ impl Emitter {
 
     /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc; goes on as the
     /// table in force says.
-    fn native_to_bytecode(&mut self, fallback: FuncId) -> Result<FuncId, GenerateError> {
+    fn native_to_bytecode(&mut self) -> Result<FuncId, GenerateError> {
         let name = "canny_llint_native_to_bytecode";
+        let fallback = self.invalid;
         self.frameless(name, Linkage::Export, [fallback, fallback], |handler, _| {
             // Compiled code does not keep the table in its register.
             handler.reload_table();
@@ -219,16 +234,24 @@ impl Emitter {
         let mut context = self.module.make_context();
         context.set_disasm(true);
         context.func.signature = signature.clone();
+        let has_fallback = fallback != self.invalid;
         let fallback = self
             .module
             .declare_func_in_func(fallback, &mut context.func);
         let other = self.module.declare_func_in_func(other, &mut context.func);
+        let mut leaves = false;
         self.build(&mut context, |builder, registers, _| {
             let signature = builder.import_signature(signature);
             let mut handler = Handler::new(builder, registers, signature, fallback);
             write(&mut handler, other);
             handler.finish();
+            leaves = handler.leaves_to_fallback();
         });
+        if leaves && !has_fallback {
+            return Err(error(format!(
+                "{name}: leaves rare cases to the runtime, which has no entry by the opcode's row"
+            )));
+        }
         context
             .compile(self.module.isa(), &mut Default::default())
             .map_err(|e| error(format!("{name}: {:?}", e.inner)))?;
@@ -350,23 +373,16 @@ impl Emitter {
         Ok(id)
     }
 
-    fn invalid(&mut self) -> Result<FuncId, GenerateError> {
-        let signature = handler_signature();
-        let id = self
-            .module
-            .declare_function("op_invalid", Linkage::Local, &signature)
-            .map_err(error)?;
+    fn define_invalid(&mut self) -> Result<(), GenerateError> {
         let mut context = self.module.make_context();
-        context.func.signature = signature;
+        context.func.signature = handler_signature();
         self.build(&mut context, |builder, _, _| {
             builder
                 .ins()
                 .trap(cranelift_codegen::ir::TrapCode::unwrap_user(1));
         });
-        self.module
-            .define_function(id, &mut context)
-            .map_err(error)?;
-        Ok(id)
+        let id = self.invalid;
+        self.module.define_function(id, &mut context).map_err(error)
     }
 
     fn table(&mut self, name: &str, entries: &[FuncId]) -> Result<(), GenerateError> {

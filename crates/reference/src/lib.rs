@@ -27,76 +27,13 @@ pub fn document(name: &str) -> Option<&'static Arc<Document>> {
     documents().iter().find(|document| document.name == name)
 }
 
-/// Whether a standard library is there for others only: people have no reason to import it.
+/// Whether a standard library is there for others only: people have no reason to import a `(canny …)` library without a page.
 pub fn is_internal(name: &str) -> bool {
-    name.starts_with("(canny ") && !PUBLIC.contains(&name)
+    name.starts_with("(canny ") && !WITH_PAGE.contains(&name)
 }
 
-/// The `(canny …)` libraries that are for people.
-const PUBLIC: &[&str] = &[
-    "(canny applicable)",
-    "(canny atom)",
-    "(canny atomic)",
-    "(canny base)",
-    "(canny base64)",
-    "(canny channels)",
-    "(canny compression)",
-    "(canny concurrent)",
-    "(canny contract)",
-    "(canny crypto)",
-    "(canny csv)",
-    "(canny files)",
-    "(canny fs)",
-    "(canny generic)",
-    "(canny html)",
-    "(canny io)",
-    "(canny json)",
-    "(canny loop)",
-    "(canny match)",
-    "(canny metrics)",
-    "(canny net)",
-    "(canny parallel)",
-    "(canny postgresql)",
-    "(canny pretty-print)",
-    "(canny process async)",
-    "(canny process)",
-    "(canny prompts)",
-    "(canny regexp)",
-    "(canny signals)",
-    "(canny sqlite)",
-    "(canny string-interpolation)",
-    "(canny supplies)",
-    "(canny sxml)",
-    "(canny sync)",
-    "(canny syntax-case)",
-    "(canny systemd)",
-    "(canny tasks monitor)",
-    "(canny tasks)",
-    "(canny test differences)",
-    "(canny test properties)",
-    "(canny test)",
-    "(canny text)",
-    "(canny timers)",
-    "(canny trace)",
-    "(canny web bodies)",
-    "(canny web client)",
-    "(canny web cookies)",
-    "(canny web diagnostics)",
-    "(canny web events)",
-    "(canny web headers)",
-    "(canny web message)",
-    "(canny web metrics)",
-    "(canny web middleware)",
-    "(canny web multipart)",
-    "(canny web password)",
-    "(canny web router)",
-    "(canny web server)",
-    "(canny web sessions)",
-    "(canny web static)",
-    "(canny web structured-fields)",
-    "(canny web uri)",
-    "(canny web websocket)",
-];
+/// The libraries that have a page of their own below `docs/reference`.
+const WITH_PAGE: &[&str] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// Words and numbers in a name, so that numbers are in their order.
 fn sorting_key(name: &str) -> Vec<(u64, String)> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use canny_compiler::liveness::LivenessTable;
 use canny_tables::layout::code;
-use canny_tables::opcodes::{Opcode, Window};
+use canny_tables::opcodes::{Opcode, OpcodeFlags};
 
 use crate::types::Type;
 
@@ -137,22 +137,14 @@ impl CodeSnapshot {
     }
 }
 
-/// Frame operations and stubs, which compiled code leaves to the interpreter: an exit there is no wrong guess.
+/// Whether compiled code leaves an instruction to the interpreter: an exit there is no wrong guess.
 pub fn is_left_to_interpreter(opcode: Opcode) -> bool {
-    use Opcode::*;
-    matches!(
-        opcode,
-        ArityError | TailApply | TailCallValues | Halt | Native | Retired | Leave
-    ) || opcode.row().window == Window::Stub
+    opcode.has(OpcodeFlags::INTERPRETER)
 }
 
 /// Whether an instruction calls a procedure or primitive.
 pub fn is_call(opcode: Opcode) -> bool {
-    use Opcode::*;
-    matches!(
-        opcode,
-        Call | TailCall | CallPrimitive | CallPrimitive1 | CallPrimitive2
-    )
+    opcode.has(OpcodeFlags::CALLS.or(OpcodeFlags::CALLS_PRIMITIVE))
 }
 
 /// Where the specializer finds the code that logs speak of.

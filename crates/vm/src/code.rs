@@ -11,7 +11,7 @@ use canny_compiler::unit::{
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::code;
-use canny_tables::opcodes::{Opcode, Window, encode_far, field_far};
+use canny_tables::opcodes::{Opcode, OpcodeFlags, encode_far, field_far};
 use canny_value::Value;
 
 use crate::Vm;
@@ -195,8 +195,7 @@ impl CodeRef {
         let word = self.instructions().get(at.wrapping_sub(1));
         let opcode = word.and_then(|word| Opcode::from_byte(*word as u8));
         opcode.is_some_and(|opcode| {
-            opcode == Opcode::ArityError
-                || matches!(opcode.row().window, Window::Entry | Window::KeywordEntry)
+            opcode.has(OpcodeFlags::BEFORE_ENTRY) && opcode.row().window.reads_arguments()
         })
     }
 
@@ -210,10 +209,7 @@ impl CodeRef {
             return Live::First(0);
         };
         if let Some(opcode) = Opcode::from_byte(word as u8)
-            && matches!(
-                opcode.row().window,
-                Window::Entry | Window::KeywordEntry | Window::Stub
-            )
+            && opcode.row().window.reads_arguments()
         {
             return Live::First(arguments);
         }

@@ -9,7 +9,7 @@ use canny_syntax::library_name::LibraryKey;
 use canny_syntax::name::Name;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{code, frame};
-use canny_tables::opcodes::{Opcode, Window, opcode_byte};
+use canny_tables::opcodes::{Opcode, opcode_byte};
 use canny_value::Value;
 
 use crate::code::CodeRef;
@@ -146,12 +146,8 @@ impl Thread {
         let words = CodeRef::of_closure(closure).map_or(0, CodeRef::frame_words);
         // SAFETY: slow stubs save pc behind the first word of the instruction.
         let word = unsafe { *self.pc.sub(1) };
-        let takes_arguments = Opcode::from_byte(opcode_byte(word)).is_some_and(|opcode| {
-            matches!(
-                opcode.row().window,
-                Window::Entry | Window::KeywordEntry | Window::Stub
-            )
-        });
+        let takes_arguments = Opcode::from_byte(opcode_byte(word))
+            .is_some_and(|opcode| opcode.row().window.reads_arguments());
         if takes_arguments {
             words.max(self.argument_count as usize)
         } else {

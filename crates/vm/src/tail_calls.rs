@@ -8,7 +8,7 @@
 //! taken for what it is now. Running code pays nothing.
 
 use canny_tables::kinds::Kind;
-use canny_tables::opcodes::{Opcode, Operand, field_a, field_b, field_wide};
+use canny_tables::opcodes::{Flow, Opcode, OpcodeFlags, Window, field_a, field_b, field_wide};
 use canny_value::Value;
 
 use crate::code::CodeRef;
@@ -154,13 +154,14 @@ fn called_at(caller: Value, return_pc: *const u32) -> Option<Value> {
 fn tail_calls(closure: Value, code: CodeRef) -> Vec<(usize, Option<Value>)> {
     let mut calls = Vec::new();
     each_instruction(code, &mut |at, opcode, word| {
-        if opcode == Opcode::TailCall {
-            calls.push((at + 1, operator(closure, code, at, field_a(word))));
+        let row = opcode.row();
+        if !row.flags.has(OpcodeFlags::CALLS) || row.flow != Flow::Stop {
+            return;
         }
-        // Whom these call is in a register only; where other instructions lead is a procedure's own affair.
-        if matches!(opcode, Opcode::TailApply | Opcode::TailCallValues) {
-            calls.push((at + 1, None));
-        }
+        // The others have whom they call in a register only.
+        let is_plain = row.window == Window::TailCall;
+        let called = is_plain.then(|| operator(closure, code, at, field_a(word)));
+        calls.push((at + 1, called.flatten()));
     });
     calls
 }
@@ -217,10 +218,9 @@ fn pool_slot(code: CodeRef, at: usize, distance: u16) -> Option<Value> {
 /// Whether an instruction writes a register.
 fn defines(opcode: Opcode, word: u32, register: u8) -> bool {
     let row = opcode.row();
-    let written = matches!(row.operands[0], Operand::Def | Operand::UseDef);
-    match opcode {
+    match row.window {
         // A call writes its result, and everything above is lost.
-        Opcode::Call | Opcode::Unpack => register >= field_a(word),
-        _ => written && field_a(word) == register,
+        Window::Call | Window::Unpack => register >= field_a(word),
+        _ => row.operands[0].is_written() && field_a(word) == register,
     }
 }

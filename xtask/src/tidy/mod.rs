@@ -10,6 +10,7 @@ mod forbidden;
 mod layers;
 mod missing;
 mod module_files;
+mod places;
 mod ratchet;
 mod rust_source;
 mod scheme_layout;
@@ -26,7 +27,8 @@ usage: cargo xtask tidy [--update]
 
 Checks the crate order, dead files, where modules are declared and their folders, links in documents, sizes of files and functions, where unsafe
 code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that
-only docs/missing.md says what is missing, and that the Scheme sources are laid out by `canny fmt`.
+only docs/missing.md says what is missing, that the how-tos list the places to touch, and that the Scheme sources are laid
+out by `canny fmt`.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 
@@ -90,6 +92,7 @@ pub fn check(update: bool) -> Result<(), String> {
     complaints.extend(srfi_table(&root)?);
     complaints.extend(scheme_layout::check(&root)?);
     complaints.extend(missing::check(&root)?);
+    complaints.extend(places::check(&root, &files)?);
     for complaint in &complaints {
         let place = complaint.path.display();
         match complaint.line {

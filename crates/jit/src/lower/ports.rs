@@ -29,7 +29,12 @@ impl Segment<'_, '_> {
             [character, port] => (port, Some(character)),
             _ => return Err(JitError::Invalid("a loan with other operands".into())),
         };
-        let takes = instruction(self.procedure.graph, state)?.opcode == Opcode::ReadCharacter;
+        let opcode = instruction(self.procedure.graph, state)?.opcode;
+        let advances = match opcode {
+            Opcode::ReadCharacter | Opcode::WriteCharacter => true,
+            Opcode::PeekCharacter => false,
+            _ => return Err(JitError::Invalid("a loan for another opcode".into())),
+        };
         let (is_port, is_owner, is_usable) = (self.new_block(), self.new_block(), self.new_block());
         let (slow, give_up, done) = (self.cold_block(), self.cold_block(), self.new_block());
 
@@ -63,7 +68,7 @@ impl Segment<'_, '_> {
             Some(character) => self.put(character, cursor),
             None => self.take(cursor),
         };
-        if takes || character.is_some() {
+        if advances {
             let next = self.builder.ins().iadd_imm_s(cursor, 1);
             self.store(next, lent, loan::CURSOR);
         }

@@ -9,7 +9,7 @@
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, CAR, CDR, FIELD0, code, frame, log, thread};
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::{Opcode, OpcodeFlags};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
@@ -19,23 +19,21 @@ use crate::dsl::Handler;
 
 const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
-/// The logging handler of an opcode that has one.
+/// The logging handler of an opcode that is logged before its plain handler runs: its row says what is written.
 pub fn logging(opcode: Opcode) -> Option<Writer> {
-    use Opcode::*;
-    Some(match opcode {
-        Call | TailCall => write_enter,
-        Return => write_return,
-        Loop => write_loop,
-        Car | Cdr | Cadr | Cddr | VectorRef | RecordRef | GlobalRef | CellRef | Free | BoxRef
-        | Unpack => write_load,
-        _ => return None,
-    })
+    const WRITERS: [(OpcodeFlags, Writer); 4] = [
+        (OpcodeFlags::LOGS_CALL, write_enter),
+        (OpcodeFlags::LOGS_RETURN, write_return),
+        (OpcodeFlags::LOGS_LOOP, write_loop),
+        (OpcodeFlags::LOGS_RESULT, write_load),
+    ];
+    let known = WRITERS.iter().find(|(flag, _)| opcode.has(*flag));
+    known.map(|(_, writer)| *writer)
 }
 
-/// Opcodes that leave everything to the runtime and whose result is logged after it is there.
+/// Whether an opcode leaves everything to the runtime, and its result is logged after it is there.
 pub fn logs_after(opcode: Opcode) -> bool {
-    use Opcode::*;
-    matches!(opcode, CallPrimitive | CallPrimitive1 | CallPrimitive2)
+    opcode.has(OpcodeFlags::LOGS_RESULT) && opcode.has(OpcodeFlags::RUNTIME_ONLY)
 }
 
 /// Where the next entry goes; leaves if there is no room for it and a continuation.

@@ -13,7 +13,7 @@ mod objects;
 mod ports;
 mod variables;
 
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::{Opcode, OpcodeFlags};
 
 use crate::dsl::Handler;
 
@@ -32,11 +32,20 @@ pub enum Implementation {
     Staged(Writer, Writer),
 }
 
-/// The implementation of an opcode. The match is exhaustive: a new opcode does not build without one.
-pub fn implementation(opcode: Opcode) -> Implementation {
-    use Implementation::{Fast, Forgetful, Staged, Stub};
+/// How an opcode is implemented; `None` if neither its row nor [`handler`] says so.
+pub fn implementation(opcode: Opcode) -> Option<Implementation> {
+    match (handler(opcode), opcode.has(OpcodeFlags::RUNTIME_ONLY)) {
+        (Some(handler), false) => Some(handler),
+        (None, true) => Some(Implementation::Stub),
+        _ => None,
+    }
+}
+
+/// The handlers of an opcode that the runtime does not do alone.
+fn handler(opcode: Opcode) -> Option<Implementation> {
+    use Implementation::{Fast, Forgetful, Staged};
     use Opcode::*;
-    match opcode {
+    Some(match opcode {
         Nop | Halt | Return | Jump | Loop | JumpFalse | JumpTrue | JumpEq | JumpNotEq
         | JumpEqImmediate | JumpNotEqImmediate | JumpPair | JumpNotPair | JumpFixnum
         | JumpNotFixnum | JumpCharacter | JumpNotCharacter | JumpKind | JumpNotKind
@@ -87,8 +96,6 @@ pub fn implementation(opcode: Opcode) -> Implementation {
         Call => Staged(calls::write_call, calls::write_variadic_call),
         TailCall => Staged(calls::write_tail_call, calls::write_variadic_tail_call),
         Entry | Unpack => Fast(calls::write_entry),
-        MakeRecord | KeywordEntry | ArityError | CallPrimitive | CallPrimitive1
-        | CallPrimitive2 | TailApply | TailCallValues | ApplyStub | EscapeStub | ThrowStub
-        | PrimitiveStub | ReturnBarrier | ReturnTrap | ReturnExit | Leave | LoopNative => Stub,
-    }
+        _ => return None,
+    })
 }

@@ -285,7 +285,8 @@ pub fn write_character_comparison(opcode: Opcode, h: &mut Handler) {
         Opcode::JumpCharacterEqual => IntCC::Equal,
         Opcode::JumpNotCharacterEqual => IntCC::NotEqual,
         Opcode::JumpCharacterLess => IntCC::UnsignedLessThan,
-        _ => IntCC::UnsignedGreaterThanOrEqual,
+        Opcode::JumpNotCharacterLess => IntCC::UnsignedGreaterThanOrEqual,
+        other => unreachable!("{} does not compare characters", other.row().name),
     };
     let holds = h.compare(condition, x, y);
     h.branch(holds);

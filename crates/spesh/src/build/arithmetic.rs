@@ -337,28 +337,3 @@ fn float_operation(opcode: Opcode) -> Option<FloatOperation> {
         _ => return None,
     })
 }
-
-/// The comparison of a branching opcode, whether it branches on failure, and whether its second operand is
-/// immediate.
-pub(super) fn comparison_of(opcode: Opcode) -> Option<(Comparison, bool, bool)> {
-    use Opcode::*;
-    Some(match opcode {
-        JumpLess => (Comparison::Less, false, false),
-        JumpNotLess => (Comparison::Less, true, false),
-        JumpLessEqual => (Comparison::LessEqual, false, false),
-        JumpNotLessEqual => (Comparison::LessEqual, true, false),
-        JumpNumberEqual => (Comparison::Equal, false, false),
-        JumpNotNumberEqual => (Comparison::Equal, true, false),
-        JumpLessImmediate => (Comparison::Less, false, true),
-        JumpNotLessImmediate => (Comparison::Less, true, true),
-        JumpLessEqualImmediate => (Comparison::LessEqual, false, true),
-        JumpNotLessEqualImmediate => (Comparison::LessEqual, true, true),
-        JumpGreaterImmediate => (Comparison::Greater, false, true),
-        JumpNotGreaterImmediate => (Comparison::Greater, true, true),
-        JumpGreaterEqualImmediate => (Comparison::GreaterEqual, false, true),
-        JumpNotGreaterEqualImmediate => (Comparison::GreaterEqual, true, true),
-        JumpNumberEqualImmediate => (Comparison::Equal, false, true),
-        JumpNotNumberEqualImmediate => (Comparison::Equal, true, true),
-        _ => return None,
-    })
-}

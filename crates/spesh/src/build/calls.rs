@@ -7,7 +7,7 @@ use canny_compiler::instruction::Instruction;
 use canny_tables::layout;
 use canny_tables::layout::code::VARIADIC;
 use canny_tables::layout::frame::{LINK_WORDS, SMALL_FRAME_WORDS};
-use canny_tables::opcodes::{Extension, Opcode};
+use canny_tables::opcodes::{Extension, Opcode, OpcodeFlags};
 use canny_tables::primitives::PrimitiveId;
 
 use super::environment::{Arrival, Environment};
@@ -425,22 +425,7 @@ fn primitive_of_stub(code: &CodeSnapshot) -> Option<&'static str> {
 /// Whether the code has nothing that needs a frame of its own.
 fn can_inline(code: &CodeSnapshot) -> bool {
     canny_compiler::instruction::instructions(&code.instructions).all(|instruction| {
-        instruction.is_ok_and(|instruction| {
-            use Opcode::*;
-            !matches!(
-                instruction.opcode,
-                ArityError
-                    | TailApply
-                    | TailCallValues
-                    | ApplyStub
-                    | CaptureStub
-                    | ContinueStub
-                    | EscapeStub
-                    | ThrowStub
-                    | MakeEscape
-                    | PrimitiveStub
-                    | Halt
-            )
-        })
+        let own_frame = OpcodeFlags::OWN_FRAME.or(OpcodeFlags::INTERPRETER);
+        instruction.is_ok_and(|instruction| !instruction.opcode.has(own_frame))
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use canny_compiler::instruction::Instruction;
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::Flow;
 
 use super::environment::{Arrival, Environment};
 use super::instructions::TypeQuestion;
@@ -618,7 +618,7 @@ pub(super) fn to(target: BlockId) -> Edge {
 fn loop_heads(words: &[u32]) -> BTreeMap<usize, usize> {
     let mut heads = BTreeMap::new();
     for instruction in canny_compiler::instruction::instructions(words).flatten() {
-        if instruction.opcode == Opcode::Loop
+        if instruction.row().flow == Flow::Loop
             && let Some(target) = instruction.branch_target()
         {
             heads.insert(target as usize, instruction.pc);

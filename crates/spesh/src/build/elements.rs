@@ -30,7 +30,7 @@ impl Builder<'_> {
             return Ok(None);
         }
         let mut operands = Vec::new();
-        for register in Builder::operands_of_primitive(instruction) {
+        for register in instruction.uses() {
             operands.push(self.register(activation, register)?);
         }
         let value = match (name, &operands[..]) {

@@ -3,13 +3,13 @@
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0};
-use canny_tables::opcodes::{Extension, Opcode, field_c, field_wide};
+use canny_tables::opcodes::{Extension, Opcode, Operand, Window, field_c, field_wide};
 
-use super::arithmetic::comparison_of;
 use super::control::{Facts, test_for};
+use super::steps::{Asked, Step, step};
 use super::{Activation, BuildError, Builder, KnownType};
 use crate::graph::{Comparison, Condition, Memory, NodeId, Op, Terminator, Test};
-use crate::snapshot::{PoolItem, is_call, is_left_to_interpreter};
+use crate::snapshot::{PoolItem, is_call};
 use crate::types::Type;
 
 /// Where to go on if not at the next instruction.
@@ -22,147 +22,145 @@ impl Builder<'_> {
         activation: &mut Activation,
         instruction: &Instruction,
     ) -> Result<Skipped, BuildError> {
-        use Opcode::*;
         let opcode = instruction.opcode;
         if is_call(opcode) && self.is_cold(activation) {
             self.exit(activation);
             return Ok(None);
         }
-        if comparison_of(opcode).is_some() {
-            self.numeric_comparison(activation, instruction)?;
-            return Ok(None);
-        }
-        match opcode {
-            Nop => {}
-            Return => {
+        match step(opcode) {
+            Step::Nothing => {}
+            Step::Return => {
                 let value = self.register(activation, instruction.a())?;
                 self.return_value(activation, value);
             }
-            Jump => self.jump(activation, target(instruction)),
-            Loop => self.go_back(activation, target(instruction)),
-            JumpFalse | JumpTrue | JumpEqImmediate | JumpNotEqImmediate | JumpPair
-            | JumpNotPair | JumpFixnum | JumpNotFixnum | JumpFlonum | JumpNotFlonum
-            | JumpCharacter | JumpNotCharacter | JumpKind | JumpNotKind => {
-                self.type_test(activation, instruction)?;
-            }
-            JumpEq | JumpNotEq => self.same_test(activation, instruction)?,
-            JumpRecord | JumpNotRecord => self.record_test(activation, instruction)?,
-            JumpCharacterEqual
-            | JumpNotCharacterEqual
-            | JumpCharacterLess
-            | JumpNotCharacterLess => self.character_comparison(activation, instruction)?,
-            Entry => return self.entry(activation, instruction),
-            CaseEntry => self.case_entry(activation, instruction),
-            KeywordEntry if let Some(count) = activation.argument_count => {
-                self.keyword_entry(activation, instruction, count)?;
-            }
-            KeywordEntry | Unpack => self.runtime_many(activation, instruction),
-            Move => {
-                let value = self.register(activation, instruction.b())?;
-                activation.environment.set(instruction.a(), value);
-            }
-            LoadImmediate => {
-                let value = self.word(i64::from(instruction.wide() as i16) as u64);
-                activation.environment.set(instruction.a(), value);
-            }
-            LoadConstant | LoadConstantFar => {
-                let value = self.pool_constant(activation, instruction)?;
-                activation.environment.set(instruction.a(), value);
-            }
-            GlobalRef | SelfRef | Free | MakeBox | BoxRef | BoxSet | CheckDefined | ClosureSet => {
-                self.variable(activation, instruction)?;
-            }
-            MakeClosure => return self.make_closure(activation, instruction),
-            Cons => self.new_pair(activation, instruction)?,
-            Car | Cdr | Cadr | Cddr => self.list_access(activation, instruction)?,
-            SetCar | SetCdr => self.set_pair(activation, instruction)?,
-            Add | Subtract | Multiply | Divide | AddImmediate | Quotient | Remainder | Modulo
-            | BitAnd | BitOr | BitXor | ShiftLeft => {
-                let x = self.register(activation, instruction.b())?;
-                let y = if opcode == AddImmediate {
-                    self.fixnum(i64::from(field_c(instruction.first_word()) as i8))
+            Step::Jump => self.jump(activation, target(instruction)),
+            Step::Loop => self.go_back(activation, target(instruction)),
+            Step::TypeTest { .. } => self.type_test(activation, instruction)?,
+            Step::SameTest => self.same_test(activation, instruction)?,
+            Step::RecordTest => self.record_test(activation, instruction)?,
+            Step::Comparison {
+                comparison,
+                is_negated,
+                is_immediate,
+            } => {
+                let x = self.register(activation, instruction.a())?;
+                let y = if is_immediate {
+                    self.fixnum(i64::from(instruction.wide() as i16))
                 } else {
-                    self.register(activation, instruction.c())?
+                    self.register(activation, instruction.b())?
                 };
-                match self.arithmetic(activation, opcode, x, y) {
-                    Some(value) => activation.environment.set(instruction.a(), value),
-                    None => self.runtime(activation, instruction, Type::NUMBER),
-                }
+                self.comparison(activation, instruction, comparison, is_negated, x, y);
             }
-            VectorRef | VectorSet | VectorLength | StringRef | StringLength | BytevectorRef
-            | BytevectorSet | BytevectorLength | CharacterToInteger | IntegerToCharacter
-            | RecordRef | RecordSet => self.object_access(activation, instruction)?,
-            ClassKey => self.class_key(activation, instruction)?,
-            // Compiled to the use of a loan, with the runtime for the rest.
-            ReadCharacter | PeekCharacter | WriteCharacter => {
+            Step::CharacterComparison {
+                comparison,
+                is_negated,
+            } => self.character_comparison(activation, instruction, comparison, is_negated)?,
+            Step::Entry => return self.entry(activation, instruction),
+            Step::CaseEntry => self.case_entry(activation, instruction),
+            Step::KeywordEntry => match activation.argument_count {
+                Some(count) => self.keyword_entry(activation, instruction, count)?,
+                None => self.runtime_many(activation, instruction),
+            },
+            Step::MakeClosure => return self.make_closure(activation, instruction),
+            Step::Cons => self.new_pair(activation, instruction)?,
+            Step::ListRef(path) => self.list_access(activation, instruction, path)?,
+            Step::SetPair(offset, memory) => {
+                self.set_pair(activation, instruction, offset, memory)?;
+            }
+            Step::Arithmetic => self.arithmetic_instruction(activation, instruction)?,
+            step @ (Step::ElementRef(_)
+            | Step::ElementSet(_)
+            | Step::Length(_)
+            | Step::CharacterToInteger
+            | Step::IntegerToCharacter
+            | Step::RecordRef
+            | Step::RecordSet) => self.object_access(activation, instruction, step)?,
+            Step::ClassKey => self.class_key(activation, instruction)?,
+            Step::MakeRecord => self.make_record(activation, instruction)?,
+            Step::Call => self.call(activation, instruction)?,
+            Step::Primitive => self.primitive(activation, instruction)?,
+            Step::GlobalSet => self.global_set(activation, instruction)?,
+            step @ (Step::Move
+            | Step::LoadImmediate
+            | Step::LoadConstant
+            | Step::GlobalRef
+            | Step::SelfRef
+            | Step::Free
+            | Step::ClosureSet
+            | Step::MakeBox
+            | Step::BoxRef
+            | Step::BoxSet
+            | Step::CheckDefined) => self.variable(activation, instruction, step)?,
+            Step::Runtime if instruction.row().window == Window::None => {
                 self.runtime(activation, instruction, Type::ANY);
             }
-            MakeEscape => self.runtime(activation, instruction, Type::ANY),
-            Call | TailCall => self.call(activation, instruction)?,
-            CallPrimitive | CallPrimitive1 | CallPrimitive2 => {
-                self.primitive(activation, instruction)?;
-            }
-            MakeRecord => self.make_record(activation, instruction)?,
-            GlobalSet => self.global_set(activation, instruction)?,
-            GlobalDefine | CellRef | CellSet | CellDefine => {
-                self.runtime(activation, instruction, Type::ANY);
-            }
-            _ => {
-                debug_assert!(is_left_to_interpreter(opcode));
-                self.exit(activation);
-            }
+            Step::Runtime => self.runtime_many(activation, instruction),
+            Step::Interpreter => self.exit(activation),
         }
         Ok(None)
     }
 
-    fn numeric_comparison(
+    fn arithmetic_instruction(
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,
     ) -> Result<(), BuildError> {
-        if let Some((comparison, negated, immediate)) = comparison_of(instruction.opcode) {
-            let x = self.register(activation, instruction.a())?;
-            let y = if immediate {
-                self.fixnum(i64::from(instruction.wide() as i16))
-            } else {
-                self.register(activation, instruction.b())?
-            };
-            self.comparison(activation, instruction, comparison, negated, x, y);
+        let x = self.register(activation, instruction.b())?;
+        let y = if instruction.row().operands[2] == Operand::Signed8 {
+            self.fixnum(i64::from(field_c(instruction.first_word()) as i8))
+        } else {
+            self.register(activation, instruction.c())?
+        };
+        match self.arithmetic(activation, instruction.opcode, x, y) {
+            Some(value) => activation.environment.set(instruction.a(), value),
+            None => self.runtime(activation, instruction, Type::NUMBER),
         }
         Ok(())
     }
 
-    /// Global and captured variables, and boxes.
+    /// Registers, global and captured variables, and boxes.
     fn variable(
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,
+        step: Step,
     ) -> Result<(), BuildError> {
-        use Opcode::*;
-        match instruction.opcode {
-            GlobalRef => self.global_ref(activation, instruction)?,
-            SelfRef => {
+        match step {
+            Step::Move => {
+                let value = self.register(activation, instruction.b())?;
+                activation.environment.set(instruction.a(), value);
+            }
+            Step::LoadImmediate => {
+                let value = self.word(i64::from(instruction.wide() as i16) as u64);
+                activation.environment.set(instruction.a(), value);
+            }
+            Step::LoadConstant => {
+                let value = self.pool_constant(activation, instruction)?;
+                activation.environment.set(instruction.a(), value);
+            }
+            Step::GlobalRef => self.global_ref(activation, instruction)?,
+            Step::SelfRef => {
                 let closure = self.graph.frame(activation.frame).closure;
                 activation.environment.set(instruction.a(), closure);
             }
-            Free => {
+            Step::Free => {
                 let closure = self.graph.frame(activation.frame).closure;
                 let offset = FIELD0 + 8 + 8 * i32::from(field_wide(instruction.first_word()));
                 let value = self.load(activation, closure, offset, Memory::Constant);
                 activation.environment.set(instruction.a(), value);
             }
-            ClosureSet => {
+            Step::ClosureSet => {
                 let closure = self.register(activation, instruction.a())?;
                 let value = self.register(activation, instruction.b())?;
                 let offset = FIELD0 + 8 + 8 * i32::from(field_c(instruction.first_word()));
                 self.store(closure, offset, value, Memory::Constant);
             }
-            MakeBox => {
+            Step::MakeBox => {
                 let value = self.register(activation, instruction.b())?;
                 let object = self.make_box(activation, value);
                 activation.environment.set(instruction.a(), object);
             }
-            BoxRef => {
+            Step::BoxRef => {
                 let object = self.register(activation, instruction.b())?;
                 let value = match self.content_of(object) {
                     Some(content) => {
@@ -173,14 +171,14 @@ impl Builder<'_> {
                 };
                 activation.environment.set(instruction.a(), value);
             }
-            BoxSet => {
+            Step::BoxSet => {
                 let object = self.register(activation, instruction.a())?;
                 let value = self.register(activation, instruction.b())?;
                 if !self.set_content(object, value) {
                     self.store(object, FIELD0, value, Memory::Box);
                 }
             }
-            CheckDefined => {
+            Step::CheckDefined => {
                 let value = self.register(activation, instruction.a())?;
                 if self.ty(value).may_be(Type::OTHER_IMMEDIATE) {
                     self.leave_if(
@@ -189,7 +187,7 @@ impl Builder<'_> {
                     );
                 }
             }
-            _ => {}
+            _ => return Err(BuildError::Unsupported("a step that is no variable's")),
         }
         Ok(())
     }
@@ -506,6 +504,8 @@ impl Builder<'_> {
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,
+        comparison: Comparison,
+        negated: bool,
     ) -> Result<(), BuildError> {
         let x = self.register(activation, instruction.a())?;
         let y = self.register(activation, instruction.b())?;
@@ -518,12 +518,6 @@ impl Builder<'_> {
         if self.block.is_none() {
             return Ok(());
         }
-        let (comparison, negated) = match instruction.opcode {
-            Opcode::JumpCharacterEqual => (Comparison::Equal, false),
-            Opcode::JumpNotCharacterEqual => (Comparison::Equal, true),
-            Opcode::JumpCharacterLess => (Comparison::Less, false),
-            _ => (Comparison::Less, true),
-        };
         let (target, next) = (target(instruction), instruction.next_pc());
         let (holds, fails) = if negated {
             (next, target)
@@ -638,30 +632,19 @@ pub(super) struct TypeQuestion {
 impl TypeQuestion {
     /// What an instruction asks; none if it is no such branch.
     pub(super) fn of(instruction: &Instruction) -> Option<TypeQuestion> {
-        use Opcode::*;
-        let kind = || Kind::from_byte(instruction.b() as u8).map(Test::Kind);
-        let (test, on_test) = match instruction.opcode {
-            JumpFalse => (Test::Word(layout::FALSE), true),
-            JumpTrue => (Test::Word(layout::FALSE), false),
-            JumpEqImmediate => (Test::Word(immediate(instruction)), true),
-            JumpNotEqImmediate => (Test::Word(immediate(instruction)), false),
-            JumpPair => (Test::Pair, true),
-            JumpNotPair => (Test::Pair, false),
-            JumpFixnum => (Test::Fixnum, true),
-            JumpNotFixnum => (Test::Fixnum, false),
-            JumpFlonum => (Test::Flonum, true),
-            JumpNotFlonum => (Test::Flonum, false),
-            JumpCharacter => (Test::Character, true),
-            JumpNotCharacter => (Test::Character, false),
-            JumpKind => (kind()?, true),
-            JumpNotKind => (kind()?, false),
-            _ => return None,
+        let Step::TypeTest { test, is_negated } = step(instruction.opcode) else {
+            return None;
+        };
+        let test = match test {
+            Asked::Test(test) => test,
+            Asked::Word => Test::Word(immediate(instruction)),
+            Asked::Kind => Test::Kind(Kind::from_byte(instruction.b() as u8)?),
         };
         let (target, next) = (target(instruction), instruction.next_pc());
-        let (holds, fails) = if on_test {
-            (target, next)
-        } else {
+        let (holds, fails) = if is_negated {
             (next, target)
+        } else {
+            (target, next)
         };
         Some(TypeQuestion {
             register: instruction.a(),

@@ -2,22 +2,12 @@
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::leaves::{self, Gives};
-use canny_tables::opcodes::Opcode;
 
 use super::{Activation, BuildError, Builder};
 use crate::graph::Op;
 use crate::types::Type;
 
 impl Builder<'_> {
-    /// The registers of the operands of a call of a primitive.
-    pub(super) fn operands_of_primitive(instruction: &Instruction) -> Vec<usize> {
-        match instruction.opcode {
-            Opcode::CallPrimitive1 => vec![instruction.b()],
-            Opcode::CallPrimitive2 => vec![instruction.b(), instruction.c()],
-            _ => (instruction.a()..instruction.a() + instruction.b()).collect(),
-        }
-    }
-
     /// Calls the primitive as a leaf function, if it has one that did not decline here before and declines only for its
     /// operands' sake. Others are tried where the runtime is called.
     pub(super) fn leaf(
@@ -26,7 +16,7 @@ impl Builder<'_> {
         instruction: &Instruction,
         name: &str,
     ) -> Result<bool, BuildError> {
-        let registers = Builder::operands_of_primitive(instruction);
+        let registers = instruction.uses();
         let Some(id) = leaves::lookup(name, registers.len()) else {
             return Ok(false);
         };

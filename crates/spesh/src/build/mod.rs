@@ -23,6 +23,7 @@ mod leaf;
 mod objects;
 mod polymorphic;
 mod primitives;
+mod steps;
 
 use crate::code_map::{FastMap, FastSet};
 use std::sync::Arc;

@@ -5,6 +5,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, CAR, CDR, FIELD0, record_type};
 use canny_tables::opcodes::Opcode;
 
+use super::steps::Step;
 use super::{Activation, BuildError, Builder};
 use crate::graph::{Condition, Memory, NodeId, Op, Test};
 use crate::types::Type;
@@ -24,17 +25,12 @@ impl Builder<'_> {
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,
+        path: &[(i32, Memory)],
     ) -> Result<(), BuildError> {
         if !self.is_stable(activation) {
             self.runtime(activation, instruction, Type::ANY);
             return Ok(());
         }
-        let path: &[(i32, Memory)] = match instruction.opcode {
-            Opcode::Car => &[(CAR, Memory::Car)],
-            Opcode::Cdr => &[(CDR, Memory::Cdr)],
-            Opcode::Cadr => &[(CDR, Memory::Cdr), (CAR, Memory::Car)],
-            _ => &[(CDR, Memory::Cdr), (CDR, Memory::Cdr)],
-        };
         let mut value = self.register(activation, instruction.b())?;
         value = self.tagged(value);
         for (offset, memory) in path {
@@ -154,6 +150,8 @@ impl Builder<'_> {
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,
+        offset: i32,
+        memory: Memory,
     ) -> Result<(), BuildError> {
         if !self.is_stable(activation) {
             self.runtime(activation, instruction, Type::ANY);
@@ -166,11 +164,6 @@ impl Builder<'_> {
         if self.block.is_none() {
             return Ok(());
         }
-        let (offset, memory) = if instruction.opcode == Opcode::SetCar {
-            (CAR, Memory::Car)
-        } else {
-            (CDR, Memory::Cdr)
-        };
         self.store(pair, offset, value, memory);
         Ok(())
     }
@@ -179,33 +172,34 @@ impl Builder<'_> {
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,
+        step: Step,
     ) -> Result<(), BuildError> {
         if !self.is_stable(activation) {
             self.runtime(activation, instruction, Type::ANY);
             return Ok(());
         }
-        match instruction.opcode {
-            Opcode::VectorRef | Opcode::BytevectorRef | Opcode::StringRef => {
+        match step {
+            Step::ElementRef(kind) => {
                 let object = self.register(activation, instruction.b())?;
                 let index = self.register(activation, instruction.c())?;
-                if let Some(value) = self.element(activation, instruction.opcode, object, index) {
+                if let Some(value) = self.element(activation, kind, object, index) {
                     self.expect(activation, value);
                     activation.environment.set(instruction.a(), value);
                 }
             }
-            Opcode::VectorSet | Opcode::BytevectorSet => {
+            Step::ElementSet(kind) => {
                 let object = self.register(activation, instruction.a())?;
                 let index = self.register(activation, instruction.b())?;
                 let value = self.register(activation, instruction.c())?;
-                self.set_element(activation, instruction.opcode, object, index, value);
+                self.set_element(activation, kind, object, index, value);
             }
-            Opcode::VectorLength | Opcode::BytevectorLength | Opcode::StringLength => {
+            Step::Length(kind) => {
                 let object = self.register(activation, instruction.b())?;
-                if let Some((_, length)) = self.sized(activation, instruction.opcode, object) {
+                if let Some((_, length)) = self.sized(activation, kind, object) {
                     activation.environment.set(instruction.a(), length);
                 }
             }
-            Opcode::CharacterToInteger => {
+            Step::CharacterToInteger => {
                 let x = self.register(activation, instruction.b())?;
                 let x = self.guard(activation, Test::Character, x);
                 if self.block.is_some() {
@@ -213,7 +207,7 @@ impl Builder<'_> {
                     activation.environment.set(instruction.a(), value);
                 }
             }
-            Opcode::IntegerToCharacter => {
+            Step::IntegerToCharacter => {
                 let x = self.register(activation, instruction.b())?;
                 let x = self.guard(activation, Test::Fixnum, x);
                 if self.block.is_some() {
@@ -222,23 +216,20 @@ impl Builder<'_> {
                     activation.environment.set(instruction.a(), value);
                 }
             }
-            _ => self.record_access(activation, instruction)?,
+            Step::RecordRef => self.record_access(activation, instruction, true)?,
+            Step::RecordSet => self.record_access(activation, instruction, false)?,
+            _ => return Err(BuildError::Unsupported("a step that is no object's")),
         }
         Ok(())
     }
 
-    /// The object, checked to be of the opcode's kind, and its length.
+    /// The object, checked to be of the kind, and its length.
     fn sized(
         &mut self,
         activation: &mut Activation,
-        opcode: Opcode,
+        kind: Kind,
         object: NodeId,
     ) -> Option<(NodeId, NodeId)> {
-        let kind = match opcode {
-            Opcode::VectorRef | Opcode::VectorSet | Opcode::VectorLength => Kind::Vector,
-            Opcode::StringRef | Opcode::StringLength => Kind::String,
-            _ => Kind::Bytevector,
-        };
         let object = self.tagged(object);
         let object = self.guard(activation, Test::Kind(kind), object);
         self.block?;
@@ -275,15 +266,15 @@ impl Builder<'_> {
     fn element(
         &mut self,
         activation: &mut Activation,
-        opcode: Opcode,
+        kind: Kind,
         object: NodeId,
         index: NodeId,
     ) -> Option<NodeId> {
-        let (object, length) = self.sized(activation, opcode, object)?;
+        let (object, length) = self.sized(activation, kind, object)?;
         let index = self.inside(activation, index, length)?;
-        Some(match opcode {
-            Opcode::VectorRef => self.pure(Op::LoadElement(object, index), Type::ANY),
-            Opcode::BytevectorRef => self.push(Op::LoadByte(object, index), Type::FIXNUM),
+        Some(match kind {
+            Kind::Vector => self.pure(Op::LoadElement(object, index), Type::ANY),
+            Kind::Bytevector => self.push(Op::LoadByte(object, index), Type::FIXNUM),
             _ => {
                 let state = self.state(activation);
                 self.push(Op::StringRef(object, index, state), Type::CHARACTER)
@@ -303,15 +294,15 @@ impl Builder<'_> {
     fn set_element(
         &mut self,
         activation: &mut Activation,
-        opcode: Opcode,
+        kind: Kind,
         object: NodeId,
         index: NodeId,
         value: NodeId,
     ) -> Option<()> {
-        let (object, length) = self.sized(activation, opcode, object)?;
+        let (object, length) = self.sized(activation, kind, object)?;
         self.require_mutable(activation, object);
         let index = self.inside(activation, index, length)?;
-        if opcode == Opcode::VectorSet {
+        if kind == Kind::Vector {
             let value = self.tagged(value);
             self.push(Op::StoreElement(object, index, value), Type::NONE);
             self.numbering.store(Memory::Vector);
@@ -351,8 +342,8 @@ impl Builder<'_> {
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,
+        reads: bool,
     ) -> Result<(), BuildError> {
-        let reads = instruction.opcode == Opcode::RecordRef;
         let (record, wanted) = if reads {
             (instruction.b(), instruction.c())
         } else {

@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use canny_compiler::instruction::{Instruction, instructions};
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::OpcodeFlags;
 
 use super::calls::Site;
 use super::{Activation, BuildError, Builder};
@@ -133,7 +133,6 @@ impl Builder<'_> {
 }
 
 fn calls_nobody(code: &CodeSnapshot) -> bool {
-    instructions(&code.instructions).all(|instruction| {
-        instruction.is_ok_and(|it| !matches!(it.opcode, Opcode::Call | Opcode::TailCall))
-    })
+    instructions(&code.instructions)
+        .all(|instruction| instruction.is_ok_and(|it| !it.opcode.has(OpcodeFlags::CALLS)))
 }

@@ -3,7 +3,7 @@
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0, record_type};
-use canny_tables::opcodes::{Extension, Opcode};
+use canny_tables::opcodes::Opcode;
 use canny_tables::primitives::PrimitiveId;
 
 use super::control::test_for;
@@ -49,16 +49,11 @@ impl Builder<'_> {
         activation: &mut Activation,
         instruction: &Instruction,
     ) -> Result<(), BuildError> {
-        let id = instruction
-            .extension(Extension::Primitive)
+        let (id, operands) = instruction
+            .primitive_call()
             .ok_or(BuildError::Unsupported("a call of no primitive"))?;
         let name = PrimitiveId(id as u16).row().name;
-        let operand = match instruction.opcode {
-            Opcode::CallPrimitive1 => Some(instruction.b()),
-            Opcode::CallPrimitive if instruction.b() == 1 => Some(instruction.a()),
-            _ => None,
-        };
-        if let Some(register) = operand
+        if let [register] = operands[..]
             && !self
                 .profile
                 .is_unstable(activation.code.word, activation.pc)
@@ -119,7 +114,7 @@ impl Builder<'_> {
         if !matches!(name, "list" | "vector" | "cons*") {
             return Ok(None);
         }
-        let registers = Builder::operands_of_primitive(instruction);
+        let registers = instruction.uses();
         if registers.len() > ELEMENTS_MAX {
             return Ok(None);
         }

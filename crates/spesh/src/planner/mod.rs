@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use canny_compiler::instruction::Instruction;
 use canny_compiler::liveness::RegisterSet;
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::Flow;
 
 use crate::code_map::{CodeMap, CodeSet};
 use crate::graph::EntryPoint;
@@ -583,7 +583,7 @@ fn register_type(types: Option<&Histogram<Type>>, live: &RegisterSet, register: 
 /// Where the loop instruction at `pc` goes.
 fn loop_head(snapshot: &CodeSnapshot, pc: usize) -> Option<usize> {
     let instruction = Instruction::decode(&snapshot.instructions, pc).ok()?;
-    if !matches!(instruction.opcode, Opcode::Loop | Opcode::LoopNative) {
+    if instruction.row().flow != Flow::Loop {
         return None;
     }
     let head = usize::try_from(instruction.branch_target()?).ok()?;

@@ -1,4 +1,4 @@
-use canny_tables::opcodes::{encode_abc, encode_far};
+use canny_tables::opcodes::{Opcode, encode_abc, encode_far};
 
 use super::*;
 use crate::log::LogWriter;

@@ -1,7 +1,6 @@
 //! Arithmetic and comparison beyond what handlers do with fixnums and flonums in words.
 
 use canny_tables::kinds::Kind;
-use canny_tables::opcodes::Opcode;
 use canny_value::Value;
 
 use super::{Next, Site};
@@ -9,23 +8,12 @@ use crate::numbers::{Numeric, numeric};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
-pub(crate) fn binary(site: &mut Site) -> Next {
+/// What the runtime does with two numbers.
+type Operation = fn(&mut Thread, Value, Value) -> Result<Value, Raise>;
+
+pub(crate) fn binary(site: &mut Site, operation: Operation) -> Next {
     let (x, y) = (site.rb(), site.rc());
-    let opcode = site.opcode();
-    let thread = &mut *site.thread;
-    let result = match opcode {
-        Opcode::Add => thread.add(x, y),
-        Opcode::Subtract => thread.subtract(x, y),
-        Opcode::Multiply => thread.multiply(x, y),
-        Opcode::Divide => thread.divide(x, y),
-        Opcode::Quotient => thread.quotient(x, y),
-        Opcode::Remainder => thread.remainder(x, y),
-        Opcode::Modulo => thread.modulo(x, y),
-        Opcode::BitAnd => thread.bitwise_and(x, y),
-        Opcode::BitOr => thread.bitwise_or(x, y),
-        Opcode::BitXor => thread.bitwise_xor(x, y),
-        _ => thread.arithmetic_shift(x, y),
-    }?;
+    let result = operation(site.thread, x, y)?;
     site.set_a(result);
     Ok(site.next())
 }
@@ -51,37 +39,14 @@ pub(crate) fn add_immediate(site: &mut Site) -> Next {
     Ok(site.next())
 }
 
-pub(crate) fn comparison(site: &mut Site) -> Next {
-    use Opcode::*;
-    let opcode = site.opcode();
-    let immediate = opcode as u8 >= JumpLessImmediate as u8;
+pub(crate) fn comparison(site: &mut Site, relation: Relation, negated: bool) -> Next {
     let x = site.ra();
-    let y = if immediate {
-        Value::fixnum(site.wide_signed())
-    } else {
+    let y = if site.opcode().row().operands[1].is_read() {
         site.rb()
+    } else {
+        Value::fixnum(site.wide_signed())
     };
     let fails = !is_real(x) || !is_real(y);
-    let relation = match opcode {
-        JumpLess | JumpLessImmediate | JumpNotLess | JumpNotLessImmediate => Relation::Less,
-        JumpLessEqual | JumpLessEqualImmediate | JumpNotLessEqual | JumpNotLessEqualImmediate => {
-            Relation::LessEqual
-        }
-        JumpGreaterImmediate | JumpNotGreaterImmediate => Relation::Greater,
-        JumpGreaterEqualImmediate | JumpNotGreaterEqualImmediate => Relation::GreaterEqual,
-        _ => Relation::Equal,
-    };
-    let negated = matches!(
-        opcode,
-        JumpNotLess
-            | JumpNotLessImmediate
-            | JumpNotLessEqual
-            | JumpNotLessEqualImmediate
-            | JumpNotGreaterImmediate
-            | JumpNotGreaterEqualImmediate
-            | JumpNotNumberEqual
-            | JumpNotNumberEqualImmediate
-    );
     let holds = match fails && site.written().is_exchanged {
         // The message is about the call as it is written.
         true => relation.turned().holds(site.thread, y, x),
@@ -98,8 +63,9 @@ fn is_real(value: Value) -> bool {
     }
 }
 
+/// How two numbers are compared.
 #[derive(Clone, Copy)]
-enum Relation {
+pub(crate) enum Relation {
     Less,
     LessEqual,
     Greater,

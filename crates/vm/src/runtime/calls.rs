@@ -82,38 +82,38 @@ pub(crate) fn call_primitive_2(site: &mut Site) -> Next {
     Ok(site.next())
 }
 
-/// The primitive that has an opcode's name.
-fn namesake(opcode: Opcode) -> PrimitiveId {
-    const OPCODES: [Opcode; 3] = [
-        Opcode::ReadCharacter,
-        Opcode::PeekCharacter,
-        Opcode::WriteCharacter,
-    ];
-    static IDS: LazyLock<[PrimitiveId; 3]> = LazyLock::new(|| {
-        OPCODES.map(|opcode| lookup(opcode.row().name).expect("such opcodes have a primitive"))
+/// The first primitive that an opcode stands for by its row.
+fn primitive_of(opcode: Opcode) -> PrimitiveId {
+    static IDS: LazyLock<Vec<Option<PrimitiveId>>> = LazyLock::new(|| {
+        let names = Opcode::ALL.iter().map(|it| it.row().primitives.first());
+        names.map(|name| lookup(name?)).collect()
     });
-    let place = OPCODES.iter().position(|known| *known == opcode);
-    IDS[place.expect("only these opcodes are done by a primitive")]
+    IDS[opcode as usize].expect("a test finds the primitives of all rows")
 }
 
-/// `R[a] = op R[b]` of a port that is not lent to the thread, or whose loan is used up.
-pub(crate) fn of_port(site: &mut Site) -> Next {
-    // SAFETY: the register is an operand of this instruction, hence live and a precise root.
-    let arguments = unsafe { Arguments::new(site.thread.fp.add(site.b_index()), 1) };
+/// The most registers that an instruction reads by its fields.
+const OPERANDS_MAX: usize = 3;
+
+/// What the primitive does that the opcode stands for: the operands are the registers that the fields name.
+pub(crate) fn row_primitive(site: &mut Site) -> Next {
+    let opcode = site.opcode();
+    let fields = [site.a_index(), site.b_index(), site.c_index()];
+    let mut operands = [Value::FALSE; OPERANDS_MAX];
+    let mut count = 0;
+    for (operand, register) in opcode.row().operands.iter().zip(fields) {
+        if operand.is_read() {
+            operands[count] = site.register(register);
+            count += 1;
+        }
+    }
+    // SAFETY: as for `call_primitive_2`.
+    let arguments = unsafe { Arguments::new(operands.as_ptr(), count) };
     let value = site
         .thread
-        .enter_primitive(namesake(site.opcode()), arguments)?;
-    site.set_a(value);
-    Ok(site.next())
-}
-
-/// `op R[a] R[b]`, likewise.
-pub(crate) fn to_port(site: &mut Site) -> Next {
-    let operands = [site.ra(), site.rb()];
-    // SAFETY: as for `call_primitive_2`.
-    let arguments = unsafe { Arguments::new(operands.as_ptr(), 2) };
-    site.thread
-        .enter_primitive(namesake(site.opcode()), arguments)?;
+        .enter_primitive(primitive_of(opcode), arguments)?;
+    if opcode.row().operands[0].is_written() {
+        site.set_a(value);
+    }
     Ok(site.next())
 }
 

@@ -2,9 +2,9 @@
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation;
-use canny_tables::opcodes::Opcode;
 
 use super::{Next, Site};
+use crate::primitive::Raise;
 use crate::thread::Thread;
 use crate::values::{is_instance, record_type_of};
 
@@ -16,13 +16,13 @@ pub(crate) fn safepoint(site: &mut Site) -> Next {
     })
 }
 
-pub(crate) fn record_test(site: &mut Site) -> Next {
+pub(crate) fn record_test(site: &mut Site, wants: bool) -> Next {
     let wanted = site.rb();
     if record_type_of(wanted).is_none() {
         return Err(site.thread.raise_type("%record?", 2, "record type", wanted));
     }
     let holds = is_instance(site.ra(), wanted);
-    Ok(site.branch(holds == (site.opcode() == Opcode::JumpRecord)))
+    Ok(site.branch(holds == wants))
 }
 
 /// `case-entry` of compiled code; the interpreter's handler never comes here.
@@ -33,41 +33,43 @@ pub(crate) fn case_entry(site: &mut Site) -> Next {
     Ok(site.branch(!fits))
 }
 
-pub(crate) fn flonum_test(site: &mut Site) -> Next {
+pub(crate) fn flonum_test(site: &mut Site, wants: bool) -> Next {
     let holds = site.ra().as_flonum().is_some();
-    Ok(site.branch(holds == (site.opcode() == Opcode::JumpFlonum)))
+    Ok(site.branch(holds == wants))
 }
 
-pub(crate) fn character_comparison(site: &mut Site) -> Next {
-    let (x, y) = (site.ra(), site.rb());
-    if let (Some(x), Some(y)) = (x.as_character(), y.as_character()) {
-        let holds = match site.opcode() {
-            Opcode::JumpCharacterEqual => x == y,
-            Opcode::JumpNotCharacterEqual => x != y,
-            Opcode::JumpCharacterLess => x < y,
-            _ => x >= y,
-        };
-        return Ok(site.branch(holds));
+pub(crate) fn same_character(site: &mut Site, wants: bool) -> Next {
+    if let (Some(x), Some(y)) = (site.ra().as_character(), site.rb().as_character()) {
+        return Ok(site.branch((x == y) == wants));
     }
-    let equality = matches!(
-        site.opcode(),
-        Opcode::JumpCharacterEqual | Opcode::JumpNotCharacterEqual
-    );
+    let is_exchanged = site.written().is_exchanged;
+    Err(raise_no_character(site, "char=?", is_exchanged))
+}
+
+pub(crate) fn character_before(site: &mut Site, wants: bool) -> Next {
+    if let (Some(x), Some(y)) = (site.ra().as_character(), site.rb().as_character()) {
+        return Ok(site.branch((x < y) == wants));
+    }
     let written = site.written();
-    let who = match (equality, written.is_opposite, written.is_exchanged) {
-        (true, ..) => "char=?",
-        (false, false, false) => "char<?",
-        (false, false, true) => "char>?",
-        (false, true, true) => "char<=?",
-        (false, true, false) => "char>=?",
+    let who = match (written.is_opposite, written.is_exchanged) {
+        (false, false) => "char<?",
+        (false, true) => "char>?",
+        (true, true) => "char<=?",
+        (true, false) => "char>=?",
     };
-    let (x, y) = match written.is_exchanged {
+    Err(raise_no_character(site, who, written.is_exchanged))
+}
+
+/// Raises: one of two operands, which may stand in the other order in the program, is no character.
+fn raise_no_character(site: &mut Site, who: &str, is_exchanged: bool) -> Raise {
+    let (x, y) = (site.ra(), site.rb());
+    let (x, y) = match is_exchanged {
         true => (y, x),
         false => (x, y),
     };
     let (position, wrong) = if x.is_character() { (2, y) } else { (1, x) };
     debug_assert!(!wrong.is_character());
-    Err(site.thread.raise_type(who, position, "character", wrong))
+    site.thread.raise_type(who, position, "character", wrong)
 }
 
 pub(crate) fn capture(site: &mut Site) -> Next {

@@ -2,7 +2,6 @@
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{FIELD0, FLAG_IMMUTABLE};
-use canny_tables::opcodes::Opcode;
 use canny_value::{ObjectRef, Value};
 
 use super::{Next, Site};
@@ -10,6 +9,7 @@ use crate::condition::ConditionKind;
 use crate::globals;
 use crate::primitive::Raise;
 use crate::strings::{string_character, string_length};
+use crate::thread::Thread;
 use crate::values::{is_instance, record_type, record_type_of};
 
 fn raise_no_value(site: &mut Site, cell: Value) -> Raise {
@@ -17,12 +17,7 @@ fn raise_no_value(site: &mut Site, cell: Value) -> Raise {
     site.thread.raise_unbound("the variable has no value", name)
 }
 
-pub(crate) fn global(site: &mut Site) -> Next {
-    let cell = if site.opcode() == Opcode::GlobalRef {
-        site.pool_wide()
-    } else {
-        site.rb()
-    };
+pub(crate) fn global(site: &mut Site, cell: Value) -> Next {
     let value = globals::cell_value(cell);
     if value == Value::UNBOUND {
         return Err(raise_no_value(site, cell));
@@ -31,17 +26,16 @@ pub(crate) fn global(site: &mut Site) -> Next {
     Ok(site.next())
 }
 
-/// Assignment and definition: of an unbound variable, or of one on whose value compiled code relies.
-pub(crate) fn global_set(site: &mut Site) -> Next {
-    let opcode = site.opcode();
-    let (cell, value) = match opcode {
-        Opcode::GlobalSet | Opcode::GlobalDefine => (site.pool_wide(), site.ra()),
-        _ => (site.ra(), site.rb()),
-    };
-    let assigns = matches!(opcode, Opcode::GlobalSet | Opcode::CellSet);
-    if assigns && globals::cell_value(cell) == Value::UNBOUND {
+/// Assignment of an unbound variable, or of one on whose value compiled code relies.
+pub(crate) fn assign(site: &mut Site, cell: Value, value: Value) -> Next {
+    if globals::cell_value(cell) == Value::UNBOUND {
         return Err(raise_no_value(site, cell));
     }
+    define(site, cell, value)
+}
+
+/// Definition of a variable on whose value compiled code relies.
+pub(crate) fn define(site: &mut Site, cell: Value, value: Value) -> Next {
     site.thread.set_cell(cell, value);
     Ok(site.next())
 }
@@ -88,45 +82,20 @@ pub(crate) fn cons(site: &mut Site) -> Next {
     Ok(site.next())
 }
 
-/// The value that `car` and the like give, if the operand has one.
-fn pair_value(opcode: Opcode, object: Value) -> Option<Value> {
-    match opcode {
-        Opcode::Car => object.car(),
-        Opcode::Cdr => object.cdr(),
-        Opcode::Cadr => object.cdr()?.car(),
-        _ => object.cdr()?.cdr(),
-    }
+/// The primitive that the instruction stands for, for messages.
+fn who(site: &Site) -> &'static str {
+    let names = site.opcode().row().primitives;
+    names.first().copied().unwrap_or("")
 }
 
 /// `car` and the like; handlers come here with what is no pair.
-pub(crate) fn pair_access(site: &mut Site) -> Next {
-    match site.opcode() {
-        Opcode::SetCar if site.ra().is_pair() => {
-            let (pair, value) = (site.ra(), site.rb());
-            site.thread.set_car(pair, value);
-            return Ok(site.next());
-        }
-        Opcode::SetCdr if site.ra().is_pair() => {
-            let (pair, value) = (site.ra(), site.rb());
-            site.thread.set_cdr(pair, value);
-            return Ok(site.next());
-        }
-        Opcode::SetCar | Opcode::SetCdr => {}
-        opcode => {
-            if let Some(value) = pair_value(opcode, site.rb()) {
-                site.set_a(value);
-                return Ok(site.next());
-            }
-        }
+pub(crate) fn pair_ref(site: &mut Site, part: fn(Value) -> Option<Value>) -> Next {
+    let object = site.rb();
+    if let Some(value) = part(object) {
+        site.set_a(value);
+        return Ok(site.next());
     }
-    let (who, object) = match site.opcode() {
-        Opcode::Car => ("car", site.rb()),
-        Opcode::Cdr => ("cdr", site.rb()),
-        Opcode::Cadr => ("cadr", site.rb()),
-        Opcode::Cddr => ("cddr", site.rb()),
-        Opcode::SetCar => ("set-car!", site.ra()),
-        _ => ("set-cdr!", site.ra()),
-    };
+    let who = who(site);
     let expected = match who {
         "cadr" | "cddr" => "list of at least two pairs",
         _ => "pair",
@@ -134,18 +103,14 @@ pub(crate) fn pair_access(site: &mut Site) -> Next {
     Err(site.thread.raise_type(who, 1, expected, object))
 }
 
-/// Name, kind and noun of an indexed operation.
-fn indexed_row(opcode: Opcode) -> (&'static str, Kind, &'static str) {
-    match opcode {
-        Opcode::VectorRef => ("vector-ref", Kind::Vector, "vector"),
-        Opcode::VectorSet => ("vector-set!", Kind::Vector, "vector"),
-        Opcode::VectorLength => ("vector-length", Kind::Vector, "vector"),
-        Opcode::StringRef => ("string-ref", Kind::String, "string"),
-        Opcode::StringLength => ("string-length", Kind::String, "string"),
-        Opcode::BytevectorRef => ("bytevector-u8-ref", Kind::Bytevector, "bytevector"),
-        Opcode::BytevectorSet => ("bytevector-u8-set!", Kind::Bytevector, "bytevector"),
-        _ => ("bytevector-length", Kind::Bytevector, "bytevector"),
+pub(crate) fn pair_set(site: &mut Site, set: fn(&mut Thread, Value, Value)) -> Next {
+    let (pair, value) = (site.ra(), site.rb());
+    if pair.is_pair() {
+        set(site.thread, pair, value);
+        return Ok(site.next());
     }
+    let who = who(site);
+    Err(site.thread.raise_type(who, 1, "pair", pair))
 }
 
 fn element_count(object: ObjectRef) -> usize {
@@ -156,32 +121,41 @@ fn element_count(object: ObjectRef) -> usize {
     }
 }
 
-pub(crate) fn indexed(site: &mut Site) -> Next {
-    let opcode = site.opcode();
-    let (who, kind, noun) = indexed_row(opcode);
-    let sets = matches!(opcode, Opcode::VectorSet | Opcode::BytevectorSet);
-    let (object, index) = if sets {
-        (site.ra(), site.rb())
-    } else {
-        (site.rb(), site.rc())
-    };
+/// The object, checked to be of the kind, and the index, checked to be inside.
+fn checked(
+    site: &mut Site,
+    kind: Kind,
+    [object, index]: [Value; 2],
+) -> Result<(ObjectRef, usize), Raise> {
+    let who = who(site);
     let Some(container) = object.as_kind(kind) else {
-        return Err(site.thread.raise_type(who, 1, noun, object));
+        return Err(site.thread.raise_type(who, 1, kind.row().name, object));
     };
     let count = element_count(container);
-    let Some(at) = index.as_index().filter(|at| *at < count) else {
-        return Err(site.thread.raise_index(who, 2, index, count));
-    };
-    if !sets {
-        // The fast path does all of these; kept whole for modes that always come here.
-        let value = match kind {
-            Kind::Vector => container.field(at),
-            Kind::String => Value::character(string_character(container, at)),
-            _ => container.with_bytes(|bytes| Value::fixnum(i64::from(bytes[at]))),
-        };
-        site.set_a(value);
-        return Ok(site.next());
+    match index.as_index().filter(|at| *at < count) {
+        Some(at) => Ok((container, at)),
+        None => Err(site.thread.raise_index(who, 2, index, count)),
     }
+}
+
+/// The fast path does all of these; kept whole for modes that always come here.
+pub(crate) fn element(site: &mut Site, kind: Kind) -> Next {
+    let operands = [site.rb(), site.rc()];
+    let (container, at) = checked(site, kind, operands)?;
+    let value = match kind {
+        Kind::Vector => container.field(at),
+        Kind::String => Value::character(string_character(container, at)),
+        _ => container.with_bytes(|bytes| Value::fixnum(i64::from(bytes[at]))),
+    };
+    site.set_a(value);
+    Ok(site.next())
+}
+
+pub(crate) fn set_element(site: &mut Site, kind: Kind) -> Next {
+    let object = site.ra();
+    let operands = [object, site.rb()];
+    let (container, at) = checked(site, kind, operands)?;
+    let who = who(site);
     if container.has_flag(FLAG_IMMUTABLE) {
         return Err(site.thread.raise_immutable(who, object));
     }
@@ -222,11 +196,11 @@ impl crate::Thread {
     }
 }
 
-pub(crate) fn length(site: &mut Site) -> Next {
-    let (who, kind, noun) = indexed_row(site.opcode());
+pub(crate) fn length(site: &mut Site, kind: Kind) -> Next {
     let object = site.rb();
     let Some(container) = object.as_kind(kind) else {
-        return Err(site.thread.raise_type(who, 1, noun, object));
+        let who = who(site);
+        return Err(site.thread.raise_type(who, 1, kind.row().name, object));
     };
     site.set_a(Value::fixnum(element_count(container) as i64));
     Ok(site.next())

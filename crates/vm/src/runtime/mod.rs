@@ -14,14 +14,16 @@ use std::sync::atomic::Ordering;
 
 use canny_compiler::unit::{Written, find_written};
 use canny_llint::RuntimeEntry;
+use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{
-    LOG_FULL_ENTRY, Opcode, TABLE_ENTRIES, field_a, field_b, field_c, field_wide,
+    LOG_FULL_ENTRY, Opcode, OpcodeFlags, TABLE_ENTRIES, field_a, field_b, field_c, field_wide,
 };
 use canny_value::Value;
 
 use crate::code::CodeRef;
 use crate::primitive::Raise;
 use crate::thread::Thread;
+use arithmetic::Relation;
 
 /// An instruction whose slow path is being taken.
 pub(crate) struct Site<'t> {
@@ -77,6 +79,11 @@ impl Site<'_> {
 
     pub(crate) fn set_a(&mut self, value: Value) {
         self.set_register(self.a_index(), value);
+    }
+
+    /// The opcode's name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.opcode().row().name
     }
 
     pub(crate) fn opcode(&self) -> Opcode {
@@ -150,7 +157,10 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
     let mut site = Site { thread, word };
     let next = match work(&mut site) {
         Ok(next) => next,
-        Err(raise) => site.thread.begin_raise(raise),
+        Err(raise) => {
+            debug_assert!(site.opcode().has(OpcodeFlags::RAISES), "{}", site.name());
+            site.thread.begin_raise(raise)
+        }
     };
     // A request for a safepoint may come from who gave up code that this thread runs, while it was in here.
     let is_asked = site.thread.limit.load(Ordering::Relaxed) == 0;
@@ -160,8 +170,10 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
     next
 }
 
+/// The entries of opcodes. What a row says has an entry, and is neither listed here nor done by a primitive of its row, does
+/// not build; neither does what is listed although the row says that it has none.
 macro_rules! entries {
-    ($($opcode:ident => $module:ident :: $work:ident;)*) => {
+    ($($opcode:ident => $work:expr;)*) => {
         mod wrapped {
             use super::*;
             $(
@@ -169,94 +181,92 @@ macro_rules! entries {
                 pub(super) unsafe extern "C" fn $opcode(
                     thread: *mut u8, _fp: *mut u64, _pc: *const u32, word: u32,
                 ) -> *const u32 {
-                    run(thread, word, $module::$work)
+                    run(thread, word, $work)
                 }
             )*
         }
 
-        const fn table() -> [RuntimeEntry; TABLE_ENTRIES] {
-            let mut table = [unexpected as RuntimeEntry; TABLE_ENTRIES];
-            $(table[Opcode::$opcode as usize] = wrapped::$opcode;)*
-            table[LOG_FULL_ENTRY] = log_full;
-            table
+        const fn entry(opcode: Opcode) -> Option<RuntimeEntry> {
+            match opcode {
+                $(Opcode::$opcode => Some(wrapped::$opcode),)*
+                _ if !opcode.row().primitives.is_empty() => Some(by_primitive),
+                _ => None,
+            }
         }
     };
 }
 
 entries! {
     Loop => control::safepoint;
-    JumpRecord => control::record_test;
-    JumpNotRecord => control::record_test;
-    JumpFlonum => control::flonum_test;
-    JumpNotFlonum => control::flonum_test;
-    JumpLess => arithmetic::comparison;
-    JumpNotLess => arithmetic::comparison;
-    JumpLessEqual => arithmetic::comparison;
-    JumpNotLessEqual => arithmetic::comparison;
-    JumpNumberEqual => arithmetic::comparison;
-    JumpNotNumberEqual => arithmetic::comparison;
-    JumpLessImmediate => arithmetic::comparison;
-    JumpNotLessImmediate => arithmetic::comparison;
-    JumpLessEqualImmediate => arithmetic::comparison;
-    JumpNotLessEqualImmediate => arithmetic::comparison;
-    JumpGreaterImmediate => arithmetic::comparison;
-    JumpNotGreaterImmediate => arithmetic::comparison;
-    JumpGreaterEqualImmediate => arithmetic::comparison;
-    JumpNotGreaterEqualImmediate => arithmetic::comparison;
-    JumpNumberEqualImmediate => arithmetic::comparison;
-    JumpNotNumberEqualImmediate => arithmetic::comparison;
-    JumpCharacterEqual => control::character_comparison;
-    JumpNotCharacterEqual => control::character_comparison;
-    JumpCharacterLess => control::character_comparison;
-    JumpNotCharacterLess => control::character_comparison;
+    JumpRecord => |site| control::record_test(site, true);
+    JumpNotRecord => |site| control::record_test(site, false);
+    JumpFlonum => |site| control::flonum_test(site, true);
+    JumpNotFlonum => |site| control::flonum_test(site, false);
+    JumpLess => |site| arithmetic::comparison(site, Relation::Less, false);
+    JumpNotLess => |site| arithmetic::comparison(site, Relation::Less, true);
+    JumpLessEqual => |site| arithmetic::comparison(site, Relation::LessEqual, false);
+    JumpNotLessEqual => |site| arithmetic::comparison(site, Relation::LessEqual, true);
+    JumpNumberEqual => |site| arithmetic::comparison(site, Relation::Equal, false);
+    JumpNotNumberEqual => |site| arithmetic::comparison(site, Relation::Equal, true);
+    JumpLessImmediate => |site| arithmetic::comparison(site, Relation::Less, false);
+    JumpNotLessImmediate => |site| arithmetic::comparison(site, Relation::Less, true);
+    JumpLessEqualImmediate => |site| arithmetic::comparison(site, Relation::LessEqual, false);
+    JumpNotLessEqualImmediate => |site| arithmetic::comparison(site, Relation::LessEqual, true);
+    JumpGreaterImmediate => |site| arithmetic::comparison(site, Relation::Greater, false);
+    JumpNotGreaterImmediate => |site| arithmetic::comparison(site, Relation::Greater, true);
+    JumpGreaterEqualImmediate => |site| arithmetic::comparison(site, Relation::GreaterEqual, false);
+    JumpNotGreaterEqualImmediate => |site| arithmetic::comparison(site, Relation::GreaterEqual, true);
+    JumpNumberEqualImmediate => |site| arithmetic::comparison(site, Relation::Equal, false);
+    JumpNotNumberEqualImmediate => |site| arithmetic::comparison(site, Relation::Equal, true);
+    JumpCharacterEqual => |site| control::same_character(site, true);
+    JumpNotCharacterEqual => |site| control::same_character(site, false);
+    JumpCharacterLess => |site| control::character_before(site, true);
+    JumpNotCharacterLess => |site| control::character_before(site, false);
     Entry => entry::entry;
     KeywordEntry => entry::keyword_entry;
     ArityError => entry::arity_error;
-    GlobalRef => data::global;
-    GlobalSet => data::global_set;
-    GlobalDefine => data::global_set;
-    CellRef => data::global;
-    CellSet => data::global_set;
-    CellDefine => data::global_set;
+    GlobalRef => |site| { let cell = site.pool_wide(); data::global(site, cell) };
+    GlobalSet => |site| { let (cell, value) = (site.pool_wide(), site.ra()); data::assign(site, cell, value) };
+    GlobalDefine => |site| { let (cell, value) = (site.pool_wide(), site.ra()); data::define(site, cell, value) };
+    CellRef => |site| { let cell = site.rb(); data::global(site, cell) };
+    CellSet => |site| { let (cell, value) = (site.ra(), site.rb()); data::assign(site, cell, value) };
+    CellDefine => |site| { let (cell, value) = (site.ra(), site.rb()); data::define(site, cell, value) };
     MakeClosure => data::make_closure;
     MakeBox => data::make_box;
     CheckDefined => data::check_defined;
     Cons => data::cons;
-    Car => data::pair_access;
-    Cdr => data::pair_access;
-    Cadr => data::pair_access;
-    Cddr => data::pair_access;
-    SetCar => data::pair_access;
-    SetCdr => data::pair_access;
-    Add => arithmetic::binary;
-    Subtract => arithmetic::binary;
-    Multiply => arithmetic::binary;
-    Divide => arithmetic::binary;
+    Car => |site| data::pair_ref(site, Value::car);
+    Cdr => |site| data::pair_ref(site, Value::cdr);
+    Cadr => |site| data::pair_ref(site, |x| x.cdr()?.car());
+    Cddr => |site| data::pair_ref(site, |x| x.cdr()?.cdr());
+    SetCar => |site| data::pair_set(site, Thread::set_car);
+    SetCdr => |site| data::pair_set(site, Thread::set_cdr);
+    Add => |site| arithmetic::binary(site, Thread::add);
+    Subtract => |site| arithmetic::binary(site, Thread::subtract);
+    Multiply => |site| arithmetic::binary(site, Thread::multiply);
+    Divide => |site| arithmetic::binary(site, Thread::divide);
     AddImmediate => arithmetic::add_immediate;
-    Quotient => arithmetic::binary;
-    Remainder => arithmetic::binary;
-    Modulo => arithmetic::binary;
-    BitAnd => arithmetic::binary;
-    BitOr => arithmetic::binary;
-    BitXor => arithmetic::binary;
-    ShiftLeft => arithmetic::binary;
-    VectorRef => data::indexed;
-    VectorSet => data::indexed;
-    VectorLength => data::length;
-    StringRef => data::indexed;
-    StringLength => data::length;
-    BytevectorRef => data::indexed;
-    BytevectorSet => data::indexed;
-    BytevectorLength => data::length;
+    Quotient => |site| arithmetic::binary(site, Thread::quotient);
+    Remainder => |site| arithmetic::binary(site, Thread::remainder);
+    Modulo => |site| arithmetic::binary(site, Thread::modulo);
+    BitAnd => |site| arithmetic::binary(site, Thread::bitwise_and);
+    BitOr => |site| arithmetic::binary(site, Thread::bitwise_or);
+    BitXor => |site| arithmetic::binary(site, Thread::bitwise_xor);
+    ShiftLeft => |site| arithmetic::binary(site, Thread::arithmetic_shift);
+    VectorRef => |site| data::element(site, Kind::Vector);
+    VectorSet => |site| data::set_element(site, Kind::Vector);
+    VectorLength => |site| data::length(site, Kind::Vector);
+    StringRef => |site| data::element(site, Kind::String);
+    StringLength => |site| data::length(site, Kind::String);
+    BytevectorRef => |site| data::element(site, Kind::Bytevector);
+    BytevectorSet => |site| data::set_element(site, Kind::Bytevector);
+    BytevectorLength => |site| data::length(site, Kind::Bytevector);
     CharacterToInteger => data::character_to_integer;
     IntegerToCharacter => data::integer_to_character;
     RecordRef => data::record_ref;
     RecordSet => data::record_set;
     ClassKey => data::class_key;
     MakeRecord => data::make_record;
-    ReadCharacter => calls::of_port;
-    PeekCharacter => calls::of_port;
-    WriteCharacter => calls::to_port;
     Call => calls::call;
     TailCall => calls::tail_call;
     CallPrimitive => calls::call_primitive;
@@ -281,8 +291,32 @@ entries! {
     LoopNative => compiled::loop_native;
 }
 
-/// The runtime entries by opcode.
-pub(crate) static ENTRIES: [RuntimeEntry; TABLE_ENTRIES] = table();
+/// The runtime entries by opcode. The panic is the build's, for an opcode whose row and entry do not agree.
+pub(crate) static ENTRIES: [RuntimeEntry; TABLE_ENTRIES] = {
+    let mut table = [no_entry as RuntimeEntry; TABLE_ENTRIES];
+    let mut number = 0;
+    while number < Opcode::ALL.len() {
+        let opcode = Opcode::ALL[number];
+        match (entry(opcode), opcode.has_runtime_entry()) {
+            (Some(entry), true) => table[number] = entry,
+            (None, false) => {}
+            _ => panic!("{}", opcode.row().name),
+        }
+        number += 1;
+    }
+    table[LOG_FULL_ENTRY] = log_full;
+    table
+};
+
+/// Does what the first primitive does that the opcode stands for, with the registers that the instruction reads.
+unsafe extern "C" fn by_primitive(
+    thread: *mut u8,
+    _fp: *mut u64,
+    _pc: *const u32,
+    word: u32,
+) -> *const u32 {
+    run(thread, word, calls::row_primitive)
+}
 
 /// The specializer's log is full; the instruction begins again.
 unsafe extern "C" fn log_full(
@@ -297,8 +331,8 @@ unsafe extern "C" fn log_full(
     })
 }
 
-/// A handler without a slow path took one.
-unsafe extern "C" fn unexpected(_: *mut u8, _: *mut u64, _: *const u32, _: u32) -> *const u32 {
+/// In the places of opcodes that have no entry: no stub leads here, since the generator makes none for them.
+unsafe extern "C" fn no_entry(_: *mut u8, _: *mut u64, _: *const u32, _: u32) -> *const u32 {
     eprintln!("canny: internal error: an instruction without a slow path took one");
     std::process::abort()
 }

@@ -25,7 +25,7 @@ use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
 use canny_spesh::types::Type;
 use canny_tables::layout::code;
-use canny_tables::opcodes::{Opcode, encode_far, field_far, opcode_byte};
+use canny_tables::opcodes::{Flow, Opcode, encode_far, field_far, opcode_byte};
 use canny_value::Value;
 
 use super::retired::RetiredCode;
@@ -671,7 +671,7 @@ fn patch_loops(code_object: CodeRef, head: usize, opcode: Opcode) {
             return;
         };
         let target = at as i64 + 1 + i64::from(field_far(word));
-        if matches!(old, Opcode::Loop | Opcode::LoopNative) && target == head as i64 {
+        if old.row().flow == Flow::Loop && target == head as i64 {
             let patched = encode_far(opcode, field_far(word));
             publication::patch(code_object.shared_instruction(at), patched);
         }

@@ -1,7 +1,7 @@
 //! What a thread does about compiled code: entering loops, counting exits, giving up.
 
 use canny_spesh::types::Type;
-use canny_tables::opcodes::{Opcode, Operand, encode_abc, field_a, field_b, field_c};
+use canny_tables::opcodes::{Opcode, encode_abc, field_a, field_b, field_c};
 use canny_value::Value;
 
 use super::CandidateId;
@@ -124,7 +124,7 @@ fn operand_types(word: u32, fp: *const Value) -> Type {
         .operands
         .iter()
         .zip(fields)
-        .filter(|(operand, _)| matches!(operand, Operand::Use | Operand::UseDef))
+        .filter(|(operand, _)| operand.is_read())
         .map(|(_, register)| {
             // SAFETY: the frame is about to execute the instruction, so the registers that it reads are live.
             type_of(unsafe { *fp.add(register as usize) })
