@@ -10,6 +10,7 @@ use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 
 use super::support::World;
 use crate::machine::Target;
+use crate::trampoline;
 use crate::{Compiled, Environment, Processor, compile};
 
 const DASHES: &str = "\n-----\n";
@@ -100,6 +101,13 @@ fn listing(compiled: &Compiled) -> String {
             }
             let mut text = String::new();
             formatter.format(instruction, &mut text);
+            // Trampolines are where the system put this process.
+            for (address, name) in [
+                (trampoline::making(), "trampoline-making"),
+                (trampoline::runtime(), "trampoline-runtime"),
+            ] {
+                text = text.replace(&format!("0x{address:X}"), name);
+            }
             let mnemonic = text.split(' ').next().unwrap_or_default().to_owned();
             let label = labels
                 .get(&instruction.near_branch_target())

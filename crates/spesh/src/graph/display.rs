@@ -140,7 +140,7 @@ impl Graph {
         let opcode = instruction.as_ref().map_or("?", |known| known.row().name);
         f.write_str("  [")?;
         if state.frame != FrameId(0) {
-            write!(f, "f{} ", state.frame.0)?;
+            write!(f, "f{}: ", state.frame.0)?;
         }
         let name = self.label(self.frame(state.frame).code);
         write!(f, "{name} {} {opcode}", state.pc)?;

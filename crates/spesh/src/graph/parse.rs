@@ -253,16 +253,17 @@ impl Parser {
         Ok(())
     }
 
-    /// `[name pc opcode; r0=n1 …]`, with the number of the frame before the name if it is not the outermost.
+    /// `[name pc opcode; r0=n1 …]`, with the frame before the name, `f1:`, if it is not the outermost.
     fn state(&mut self, reader: &mut Reader<'_>) -> Result<StateId, Wrong> {
         reader.expect("[")?;
-        let rest = reader.rest();
-        let digits = rest.strip_prefix('f').unwrap_or_default();
-        let is_frame = digits
-            .split_once(' ')
-            .is_some_and(|(digits, _)| digits.parse::<u32>().is_ok());
-        let frame = match is_frame {
-            true => FrameId(reader.numbered("f")?),
+        // A procedure may be called like a frame, but no name has a colon.
+        let word = reader.rest().split(' ').next().unwrap_or_default();
+        let frame = match word.ends_with(':') {
+            true => {
+                let number = reader.numbered("f")?;
+                reader.expect(":")?;
+                FrameId(number)
+            }
             false => FrameId(0),
         };
         if frame.index() >= self.graph.frames.len() {
