@@ -57,6 +57,7 @@ fn passed(world: &World, pass: impl FnOnce(&mut Graph)) -> Result<String, String
     let mut graph = world.graph()?;
     pass(&mut graph);
     verify(&graph).map_err(|problem| format!("{problem}\n{graph}"))?;
+    check_text(&graph).map_err(|problem| format!("{problem}\n{graph}"))?;
     Ok(graph.to_string())
 }
 

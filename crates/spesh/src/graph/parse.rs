@@ -223,17 +223,8 @@ impl Parser {
     }
 
     fn define(&mut self, id: NodeId, op: Op, ty: Type, reader: &Reader<'_>) -> Result<(), Wrong> {
-        const MOST: u32 = 1 << 20;
-        if id.0 >= MOST {
-            return Err(reader.wrong("the number of the node is too large"));
-        }
         let nodes = self.graph.nodes.len().max(id.index() + 1);
-        // A number that nothing defines stands for the closure, which every frame may name.
-        let closure = Node {
-            op: Op::Closure,
-            ty: Type::CLOSURE,
-        };
-        self.graph.nodes.resize(nodes, closure);
+        self.graph.nodes.resize(nodes, gone());
         self.defined.resize(nodes, false);
         if std::mem::replace(&mut self.defined[id.index()], true) {
             return Err(reader.wrong(format!("n{} is defined twice", id.0)));
@@ -310,7 +301,7 @@ impl Parser {
         }
         let mut unknown = None;
         let mut look = |id: NodeId| {
-            if id.index() >= nodes {
+            if self.defined.get(id.index()) != Some(&true) {
                 unknown = Some(id);
             }
         };
@@ -320,19 +311,28 @@ impl Parser {
         for node in &self.graph.nodes {
             node.op.each_input(&mut look);
         }
-        for state in &self.graph.states {
-            state.registers.iter().for_each(|(_, id)| look(*id));
-        }
-        for frame in &self.graph.frames {
-            look(frame.closure);
-        }
         if let Some(id) = unknown {
             return Err(format!("nothing defines n{}", id.0));
         }
+        // A frame that no node's state is in any more may name nodes that are gone.
+        let in_states = self.graph.states.iter().flat_map(|state| &state.registers);
+        let in_states = in_states.map(|(_, id)| *id);
+        let in_frames = self.graph.frames.iter().map(|frame| frame.closure);
+        let named = in_states.chain(in_frames).map(|id| id.index() + 1);
+        let nodes = named.max().unwrap_or(0).max(nodes);
+        self.graph.nodes.resize(nodes, gone());
         if !self.graph.sunk.is_empty() {
             self.graph.sunk.resize(nodes, false);
         }
         Ok(self.graph)
+    }
+}
+
+/// What stands for a node that no block has: the closure, which the outermost frame names.
+fn gone() -> Node {
+    Node {
+        op: Op::Closure,
+        ty: Type::CLOSURE,
     }
 }
 

@@ -255,7 +255,12 @@ impl Text for NodeId {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<NodeId, Wrong> {
-        reader.numbered("n").map(NodeId)
+        const MOST: u32 = 1 << 20;
+        let number = reader.numbered("n")?;
+        match number < MOST {
+            true => Ok(NodeId(number)),
+            false => Err(reader.wrong("the number of the node is too large")),
+        }
     }
 }
 
