@@ -129,3 +129,36 @@ fn files_give_what_they_say() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     assert!(count > 0);
 }
+
+/// A text with one place changed, by a number.
+fn mutated(text: &str, number: usize) -> String {
+    let mut characters: Vec<char> = text.chars().collect();
+    let at = number.wrapping_mul(2_654_435_761) % characters.len();
+    match number % 4 {
+        0 => drop(characters.remove(at)),
+        1 => characters.insert(at, characters[(at * 7 + number) % characters.len()]),
+        2 => characters[at] = ['9', '(', ')', 'n', ' ', '[', '\n', 'f'][number / 4 % 8],
+        _ => characters.truncate(at),
+    }
+    characters.into_iter().collect()
+}
+
+#[test]
+fn texts_with_mistakes_are_refused_or_read() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests");
+    let mut refused = 0;
+    for what in ["hoist", "clean", "sink", "parse"] {
+        for path in files(&root.join(what)) {
+            let text = std::fs::read_to_string(path).unwrap();
+            let input = text.split(DASHES).next().unwrap();
+            for number in 0..300 {
+                let graph = World::read(&mutated(input, number)).and_then(|world| world.graph());
+                match graph {
+                    Ok(graph) => drop(graph.to_string()),
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+    }
+    assert!(refused > 0);
+}
