@@ -28,6 +28,20 @@ fn connect(address: &str) -> TcpStream {
     stream
 }
 
+/// Waits until the server, however busy it is, has sent what fits the connection's buffers, and then for longer than its time limit of
+/// one second: whoever reads sooner lets it go on.
+fn wait_until_full(stream: &TcpStream) {
+    let start = Instant::now();
+    let (mut unread, mut since) = (None, start);
+    while since.elapsed() < Duration::from_secs(5) && start.elapsed() < PATIENCE {
+        std::thread::sleep(PAUSE);
+        let now = rustix::io::ioctl_fionread(stream).expect("a socket tells what is unread");
+        if unread.replace(now) != Some(now) {
+            since = Instant::now();
+        }
+    }
+}
+
 /// What the server sends until it ends the connection; a note in the place of that where it does not.
 fn exchange(address: &str, attack: &Attack) -> Vec<u8> {
     let mut stream = connect(address);
@@ -35,8 +49,7 @@ fn exchange(address: &str, attack: &Attack) -> Vec<u8> {
     let mut is_open = stream.write_all(&attack.bytes).is_ok();
     let start = Instant::now();
     if attack.never_reads {
-        // The server gives up after its time limit of one second; what was on the way until then can be read.
-        std::thread::sleep(Duration::from_secs(4));
+        wait_until_full(&stream);
     }
     let mut answer = Vec::new();
     let mut buffer = vec![0; 1 << 16];
