@@ -110,10 +110,9 @@ fn names_are_completed() {
 #[test]
 fn keys_edit() {
     let mut terminal = window().open();
-    // Ctrl-A, Ctrl-E, Ctrl-W and Ctrl-Y; Alt-B; Ctrl-K; undo.
+    // Ctrl-A, Ctrl-E, Left, Ctrl-W, Alt-B and Ctrl-Y.
     terminal.keys("bar foo)\x01(list 'x '\x05\x1b[D\x17\x1bb\x19 '\x05\r");
     terminal.wait_for("(x foo");
-    terminal.keys(CONTROL_D);
     terminal.keys(CONTROL_D);
     assert_eq!(terminal.end(), Some(0));
 }
