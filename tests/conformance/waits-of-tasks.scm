@@ -1,9 +1,9 @@
 ;;; Waits of tasks that are put off: connections, look-ups of names, locks of files, named pipes, changes of files. While they
 ;;; wait another task goes on, and there are few system threads.
 
-(import (scheme base) (scheme file) (scheme read) (only (canny base) condition-kind) (canny files)
+(import (scheme base) (scheme file) (scheme read) (only (canny base) collect-garbage condition-kind) (canny files)
         (canny fs) (canny io) (canny net) (canny tasks)
-        (canny test) (only (srfi 1) count every iota))
+        (canny test) (only (srfi 1) count every iota list-tabulate))
 
 (define-syntax failure
   (syntax-rules ()
@@ -14,6 +14,12 @@
                ((error-object? e) (condition-kind e)))
        expression
        'none))))
+
+;; What a procedure gives, or the symbol for why it fails.
+(define (failure-or thunk)
+  (let* ((result #f)
+         (outcome (failure (set! result (thunk)))))
+    (if (eq? outcome 'none) result outcome)))
 
 (define (thread-count)
   (call-with-input-file "/proc/self/status"
@@ -190,6 +196,74 @@
                            '("one" "two" "three"))
                  (close-port port)
                  (await reader))))))))
+
+(test-group "ports whose other side takes nothing are closed all the same"
+  (call-with-temporary-directory
+    (lambda (directory)
+      (define name (path-join directory "socket"))
+      (define listener (unix-listen name))
+      (define others '())
+      ;; A port that holds bytes for which there is no room on the way.
+      (define (full-port seconds)
+        (let* ((accepted (start (accept-connection listener)))
+               (port (connection-output (unix-connect name))))
+          (set! others (cons (connection-input (await accepted)) others))
+          (set-port-timeout! port 0.02)
+          (let loop ()
+            (if (eq? 'none (failure (write-bytevector (make-bytevector 65536 1) port)))
+                (loop)))
+          (set-port-timeout! port seconds)
+          port))
+      (define (outcome port)
+        (list (failure (close-port port)) (output-port-open? port)))
+      (define (outcome-of-a-task port)
+        (await (start (outcome port))))
+      (define (outcome-when-cancelled port)
+        (let ((task (start (close-port port))))
+          (sleep 0.02)
+          (cancel! task)
+          (list (failure (await task)) (output-port-open? port))))
+      (test '(timeout #f) (outcome (full-port 0.05)))
+      (test '(timeout #f) (outcome-of-a-task (full-port 0.05)))
+      (test '(cancelled #f) (outcome-when-cancelled (full-port #f)))
+      (test '(cancelled #f) (outcome-when-cancelled (full-port 100)))
+      ;; The other side learns of the end.
+      (test #t (every (lambda (port)
+                        (let loop ()
+                          (or (eof-object? (read-bytevector 65536 port)) (loop))))
+                      others))
+      ;; Those that wait for it need no threads, and whoever takes something gets all.
+      (set! others '())
+      (define closing (map (lambda (port) (start (outcome port)))
+                           (list-tabulate 30 (lambda (i) (full-port #f)))))
+      (test #t (beside-ticks (lambda ()
+                               (for-each (lambda (port)
+                                           (start (let loop ()
+                                                    (if (not (eof-object?
+                                                              (read-bytevector 65536 port)))
+                                                        (loop)))))
+                                         others)
+                               (every (lambda (outcome) (equal? outcome '(none #f)))
+                                      (map await closing)))))
+      ;; A collection waits for nobody either: these are not closed, and nobody can any more.
+      (define (forget count)
+        (if (> count 0)
+            (begin
+              (full-port #f)
+              (forget (- count 1)))))
+      (set! others '())
+      (forget 3)
+      (collect-garbage)
+      (collect-garbage)
+      ;; What they hold is written when there is room, by a later collection or at the end.
+      (for-each (lambda (port)
+                  (set-port-timeout! port 0.02)
+                  (let loop ()
+                    (if (bytevector? (failure-or (lambda () (read-bytevector 65536 port))))
+                        (loop))))
+                others)
+      (collect-garbage)
+      (test-assert "a collection ends" #t))))
 
 (test-group "changes of files"
   (call-with-temporary-directory

@@ -3,6 +3,9 @@
 //! An output that is shared is registered by that, weakly: dropping its last reference flushes and
 //! forgets it. Whoever ends the process calls [`finish_all`] first, which also closes outputs whose data only that
 //! completes, such as compressed ones.
+//!
+//! Files, pipes and terminals are waited for as long as it takes. The other side of a connection may be anybody, or this very
+//! process, and take nothing for ever: connections are not waited for, or for a short time when the process ends.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -16,28 +19,48 @@ use crate::wait::Wait;
 /// How long [`flush_all`] waits for an output that another thread is just using.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
+/// How long [`finish_all`] waits for all connections together.
+const CONNECTION_PATIENCE: Duration = Duration::from_secs(5);
+
 /// What can hold back bytes.
 trait Output: Send {
     /// Writes out what is pending, if the output is open.
-    fn write_pending(&mut self, wait: Wait<'_>) -> Result<(), IoError>;
+    fn write_pending(&mut self, patience: Patience<'_>) -> Result<(), IoError>;
 
     /// Closes the output, if it is open and its data are complete only then.
-    fn complete(&mut self, wait: Wait<'_>) -> Result<(), IoError>;
+    fn complete(&mut self, patience: Patience<'_>) -> Result<(), IoError>;
+}
+
+/// How long outputs are waited for, and until when those that are connections; `None` if not at all.
+#[derive(Clone, Copy)]
+struct Patience<'a> {
+    wait: Wait<'a>,
+    connections_until: Option<Instant>,
+}
+
+impl<'a> Patience<'a> {
+    fn with(self, handle: Option<&Arc<Handle>>) -> Wait<'a> {
+        match (handle, self.connections_until) {
+            (Some(handle), Some(until)) if handle.is_connection() => self.wait.with_deadline(until),
+            (Some(handle), None) if handle.is_connection() => Wait::NonBlocking,
+            _ => self.wait,
+        }
+    }
 }
 
 impl Output for TextOutput {
-    fn write_pending(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+    fn write_pending(&mut self, patience: Patience<'_>) -> Result<(), IoError> {
         if self.is_open() && self.pending() > 0 {
-            self.flush(wait)
+            self.flush(patience.with(self.handle()))
         } else {
             Ok(())
         }
     }
 
-    fn complete(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+    fn complete(&mut self, patience: Patience<'_>) -> Result<(), IoError> {
         let completes = |handle: &Arc<Handle>| handle.completes_when_closed();
         if self.is_open() && self.handle().is_some_and(completes) {
-            self.close(wait)
+            self.close(patience.with(self.handle()))
         } else {
             Ok(())
         }
@@ -45,18 +68,18 @@ impl Output for TextOutput {
 }
 
 impl Output for BinaryOutput {
-    fn write_pending(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+    fn write_pending(&mut self, patience: Patience<'_>) -> Result<(), IoError> {
         if self.is_open() && self.pending() > 0 {
-            self.flush(wait)
+            self.flush(patience.with(self.handle()))
         } else {
             Ok(())
         }
     }
 
-    fn complete(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
+    fn complete(&mut self, patience: Patience<'_>) -> Result<(), IoError> {
         let completes = |handle: &Arc<Handle>| handle.completes_when_closed();
         if self.is_open() && self.handle().is_some_and(completes) {
-            self.close(wait)
+            self.close(patience.with(self.handle()))
         } else {
             Ok(())
         }
@@ -66,19 +89,19 @@ impl Output for BinaryOutput {
 /// A shared output of any kind.
 trait SharedOutput: Send + Sync {
     /// Writes out what is pending; `None` if somebody else holds the output.
-    fn try_write_pending(&self, wait: Wait<'_>) -> Option<Result<(), IoError>>;
+    fn try_write_pending(&self, patience: Patience<'_>) -> Option<Result<(), IoError>>;
 
     /// Completes the output likewise.
-    fn try_complete(&self, wait: Wait<'_>) -> Option<Result<(), IoError>>;
+    fn try_complete(&self, patience: Patience<'_>) -> Option<Result<(), IoError>>;
 }
 
 impl<P: Output + Lender> SharedOutput for SharedPort<P> {
-    fn try_write_pending(&self, wait: Wait<'_>) -> Option<Result<(), IoError>> {
-        Some(self.try_lock()?.write_pending(wait))
+    fn try_write_pending(&self, patience: Patience<'_>) -> Option<Result<(), IoError>> {
+        Some(self.try_lock()?.write_pending(patience))
     }
 
-    fn try_complete(&self, wait: Wait<'_>) -> Option<Result<(), IoError>> {
-        Some(self.try_lock()?.complete(wait))
+    fn try_complete(&self, patience: Patience<'_>) -> Option<Result<(), IoError>> {
+        Some(self.try_lock()?.complete(patience))
     }
 }
 
@@ -131,26 +154,43 @@ fn register(output: &Arc<dyn SharedOutput>) {
 }
 
 /// Flushes every shared output that is still open, in the order in which they were shared, and returns
-/// what went wrong. An output whose lock another thread does not give up is reported as `WouldBlock`.
+/// what went wrong. An output whose lock another thread does not give up is reported as `WouldBlock`; that a connection has no
+/// room is nothing to report, since what it is to send is sent later.
 /// The caller must not hold the lock of an output.
 pub fn flush_all(wait: Wait<'_>) -> Vec<IoError> {
-    let outputs = open_outputs();
-    let outcomes = outputs
-        .iter()
-        .map(|output| patiently(|| output.try_write_pending(wait)));
+    let patience = Patience {
+        wait,
+        connections_until: None,
+    };
+    let outcomes = open_outputs().into_iter().map(|output| {
+        patiently(|| {
+            let outcome = output.try_write_pending(patience)?;
+            Some(match outcome {
+                Err(IoError::WouldBlock) => Ok(()),
+                outcome => outcome,
+            })
+        })
+    });
     outcomes.filter_map(Result::err).collect()
 }
 
 /// The same when the process ends: closes outputs whose data are complete only then, the last ones first, since they may
-/// write to earlier ones.
+/// write to earlier ones. What a connection has not taken by the end of a short time is lost, and reported.
 pub fn finish_all(wait: Wait<'_>) -> Vec<IoError> {
+    let patience = Patience {
+        wait,
+        connections_until: Instant::now().checked_add(CONNECTION_PATIENCE),
+    };
     let outputs = open_outputs();
-    let outcomes = outputs
+    let completed = outputs
         .iter()
         .rev()
-        .map(|output| patiently(|| output.try_complete(wait)));
-    let mut errors: Vec<IoError> = outcomes.filter_map(Result::err).collect();
-    errors.extend(flush_all(wait));
+        .map(|output| patiently(|| output.try_complete(patience)));
+    let mut errors: Vec<IoError> = completed.filter_map(Result::err).collect();
+    let flushed = outputs
+        .iter()
+        .map(|output| patiently(|| output.try_write_pending(patience)));
+    errors.extend(flushed.filter_map(Result::err));
     errors
 }
 

@@ -275,7 +275,7 @@ pub(crate) mod external {
 /// Lets go of what belonged to Scheme objects that the collector found dead.
 pub(crate) fn sweep_dead(thread: &mut Thread) {
     let dead = thread.vm().heap().take_dead_externals();
-    if dead.is_empty() {
+    if dead.is_empty() && !Host::of(thread).ports.has_late() {
         return;
     }
     let mut ports = Vec::new();

@@ -105,12 +105,14 @@ pub(super) fn writer(connection: &Arc<Connection>, serial: u32, patience: Durati
     limited(handle, patience)
 }
 
-/// Both directions of a connection that was detached.
-pub(super) fn whole(connection: Arc<Connection>) -> (Arc<Handle>, Arc<Handle>) {
+/// Both directions of a connection that was detached. Who has it may wait for the other side to say something, but that side has
+/// to take what it is sent in time.
+pub(super) fn whole(connection: Arc<Connection>, patience: Duration) -> (Arc<Handle>, Arc<Handle>) {
     let reader = BodyReader(Side::Whole(connection.clone()));
     let writer = BodyWriter(Side::Whole(connection));
+    let writer = Handle::from_device(Box::new(writer), "a connection", Access::Write);
     (
         Handle::from_device(Box::new(reader), "a connection", Access::Read),
-        Handle::from_device(Box::new(writer), "a connection", Access::Write),
+        limited(writer, patience),
     )
 }

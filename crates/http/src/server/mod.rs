@@ -699,7 +699,7 @@ impl Server {
         }
         lock(&self.slots).remove(id);
         self.connections.fetch_sub(1, Ordering::SeqCst);
-        Some(body::whole(connection))
+        Some(body::whole(connection, self.common.options.body_time))
     }
 
     /// Ends a connection whose response cannot be completed.

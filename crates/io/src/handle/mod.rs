@@ -446,6 +446,20 @@ impl Handle {
         drop(backend);
     }
 
+    /// Whether what is written goes to another program, or to this one, by a connection. The standard descriptors do not, whatever
+    /// they are.
+    pub(crate) fn is_connection(&self) -> bool {
+        let awaited = self.lock().awaited(Operation::Write);
+        match awaited {
+            Some(Source::Descriptor(descriptor, _)) => {
+                !matches!(*descriptor, Descriptor::Standard(_))
+                    && rustix::net::sockopt::socket_type(&*descriptor).is_ok()
+            }
+            Some(Source::Notice(..)) => true,
+            None => false,
+        }
+    }
+
     /// Whether what was written is complete only when the handle is closed.
     pub fn completes_when_closed(&self) -> bool {
         matches!(&*self.lock(), Backend::Device(device) if device.completes_when_closed())

@@ -189,8 +189,9 @@ impl OutputBuffer {
             .map_or(Ok(()), |handle| handle.flush(wait))
     }
 
-    /// Flushes and closes. If flushing is only interrupted, the port stays open; after any other error
-    /// it is closed nevertheless, and the error is returned.
+    /// Flushes and closes. If flushing is interrupted or put off, the port stays open. After any other error, that the time
+    /// is over among them, it is closed nevertheless, and the error is returned: nobody closes a port a second time, so that
+    /// it would stay open for as long as the other side likes.
     pub(super) fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         if self.closed {
             return Ok(());
@@ -202,9 +203,16 @@ impl OutputBuffer {
         };
         if let Err(error) = &flushed
             && error.is_retryable()
+            && !matches!(error, IoError::TimedOut(_))
         {
             return flushed;
         }
+        let closed = self.discard();
+        flushed.and(closed)
+    }
+
+    /// Closes without writing what is left.
+    pub(super) fn discard(&mut self) -> Result<(), IoError> {
         self.closed = true;
         self.push_limit = 0;
         let Some(handle) = &self.handle else {
@@ -212,8 +220,7 @@ impl OutputBuffer {
         };
         self.bytes = Vec::new();
         self.written = 0;
-        let closed = handle.close();
-        flushed.and(closed)
+        handle.close()
     }
 
     /// Closes the buffer, but leaves what it holds, and its handle, to another one.

@@ -324,10 +324,15 @@ impl TextOutput {
         self.buffer.flush(wait)
     }
 
-    /// Flushes and closes the port and its handle. Closing twice is no error. Interrupted, the port stays
-    /// open; after any other error it is closed.
+    /// Flushes and closes the port and its handle. Closing twice is no error. Interrupted or put off, the port stays
+    /// open; after any other error, that the time is over among them, it is closed.
     pub fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.close(wait)
+    }
+
+    /// Closes the port and its handle without writing what is left.
+    pub fn discard(&mut self) -> Result<(), IoError> {
+        self.buffer.discard()
     }
 
     /// Encodes all of `text` behind what is there. On an error the buffer ends at `start` again.

@@ -86,7 +86,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%disarm-ticket!" => |thread, call: Call| {
         let ticket = call.index(thread, 0)?;
         thread.disarm_ticket(ticket as u64);
-        forget(thread, ticket as u64);
+        if let Some(given_up) = forget(thread, ticket as u64).and_then(|it| it.given_up) {
+            given_up(thread);
+        }
         Ok(Value::UNSPECIFIED)
     };
     "%ticket-over!" => ticket_over;
@@ -161,7 +163,11 @@ fn compare_and_swap(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 pub(crate) struct Suspended {
     who: &'static str,
     then: Then,
+    /// What is done if it is not done again, since the time is over or the task is cancelled.
+    given_up: Option<GivenUp>,
 }
+
+pub(crate) type GivenUp = Box<dyn FnOnce(&mut Thread) + Send>;
 
 /// What becomes of such an operation when the ticket is over.
 pub(crate) enum Then {
@@ -173,7 +179,22 @@ pub(crate) enum Then {
 
 /// Has a primitive called again once a ticket is over.
 pub(crate) fn suspend(thread: &mut Thread, who: &'static str, ticket: u64, then: Then) -> Raise {
-    let suspended = Suspended { who, then };
+    suspend_or(thread, who, ticket, then, None)
+}
+
+/// The same, with what is done in the place of calling it again.
+pub(crate) fn suspend_or(
+    thread: &mut Thread,
+    who: &'static str,
+    ticket: u64,
+    then: Then,
+    given_up: Option<GivenUp>,
+) -> Raise {
+    let suspended = Suspended {
+        who,
+        then,
+        given_up,
+    };
     Host::of(thread).suspended().insert(ticket, suspended);
     thread.repeat_after_ticket(ticket)
 }
@@ -208,7 +229,13 @@ fn ticket_over(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Some(Suspended {
             who,
             then: Then::Repeat(Some(error)),
-        }) if is_timed_out => Err(failed(thread, who, None, &error)),
+            given_up,
+        }) if is_timed_out => {
+            if let Some(given_up) = given_up {
+                given_up(thread);
+            }
+            Err(failed(thread, who, None, &error))
+        }
         _ => Ok(Value::UNSPECIFIED),
     }
 }

@@ -8,8 +8,9 @@ use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use super::sides::{for_direction, sides};
 use super::table::{is_open as is_open_one, with_port};
-use super::{flag, flags_of, id_of, name_of, on_text_input, port_failure, required_port};
+use super::{flag, flags_of, id_of, name_of, on_text_input, port_failure, put_off, required_port};
 use crate::arguments::{Call, implementations};
+use crate::primitives::tasks::{GivenUp, Then, suspend_or};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%current-port" => current_port;
@@ -69,9 +70,9 @@ fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
         Some(sides) => {
             let [input, output] =
                 [port_sides::INPUT, port_sides::OUTPUT].map(|side| sides.field(side));
-            let closed = close_one(thread, call, output);
+            let closed = close_one(thread, call, output, Some(input));
             if closed.is_ok() {
-                return close_one(thread, call, input);
+                return close_one(thread, call, input, None);
             }
             if !is_open_one(thread, output) {
                 // It failed and will not be asked again; what the input has to say is not as interesting.
@@ -79,27 +80,58 @@ fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
             }
             closed
         }
-        None => close_one(thread, call, port),
+        None => close_one(thread, call, port, None),
     }
 }
 
-fn close_one(thread: &mut Thread, call: Call, port: Value) -> Result<Value, Raise> {
+/// Closes a port of one direction. A task that has to wait for who takes what the port holds does so without its thread; if that
+/// ends by its time or by who cancels the task, the port is closed without what it holds, and so is `other`.
+fn close_one(
+    thread: &mut Thread,
+    call: Call,
+    port: Value,
+    other: Option<Value>,
+) -> Result<Value, Raise> {
     let id = id_of(thread, port);
     let outcome = with_port(thread, id, |thread, host_port| {
         let interrupts = thread.interrupts();
-        thread.outside_heap(|| {
+        let at_once = thread.outside_heap(|| {
             if host_port
                 .handle()
                 .is_some_and(|handle| handle.wants_close())
             {
                 return Err(IoError::Unserved(Service::Close));
             }
-            host_port.close(Wait::Interruptible(interrupts.interrupt_waiting()))
-        })
+            host_port.close(Wait::NonBlocking)
+        });
+        match at_once {
+            Err(IoError::WouldBlock) => put_off(thread, || {
+                host_port.close(Wait::Interruptible(interrupts.interrupt_waiting()))
+            }),
+            outcome => outcome,
+        }
     });
     match outcome {
         Ok(()) => Ok(Value::UNSPECIFIED),
+        Err(error @ IoError::Parked(_)) => {
+            let ticket = thread.take_ticket().unwrap_or_default();
+            let other = other.and_then(|other| id_of(thread, other));
+            let given_up: GivenUp = Box::new(move |thread| {
+                discard(thread, id);
+                discard(thread, other);
+            });
+            let then = Then::Repeat(error.timed_out_later());
+            Err(suspend_or(thread, call.who, ticket, then, Some(given_up)))
+        }
         Err(error) => Err(port_failure(thread, call, port, &error)),
+    }
+}
+
+fn discard(thread: &mut Thread, id: Option<u64>) {
+    if id.is_some() {
+        let _ = with_port(thread, id, |thread, host_port| {
+            thread.outside_heap(|| host_port.discard())
+        });
     }
 }
 

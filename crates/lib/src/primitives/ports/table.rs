@@ -10,6 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use canny_io::error::SystemFailure;
 use canny_io::lending::Borrower;
@@ -94,16 +95,30 @@ impl HostPort {
         }
     }
 
-    /// What becomes of the port when its object died: closed, unless an output has other users.
+    /// Closes the port, without what it holds.
+    pub(crate) fn discard(&self) -> Result<(), IoError> {
+        match self {
+            HostPort::TextInput(port) => port.lock().text.close(),
+            HostPort::TextOutput(port) => port.lock().discard(),
+            HostPort::BinaryInput(port) => port.lock().close(),
+            HostPort::BinaryOutput(port) => port.lock().discard(),
+        }
+    }
+
+    /// What becomes of the port when its object died: closed, unless an output has other users. It does not wait for who
+    /// reads what it holds.
     fn abandon(&self) -> Result<(), IoError> {
         match self {
+            // Who else has it writes the rest.
             HostPort::TextOutput(port) if Arc::strong_count(port) > 1 => {
-                port.lock().flush(Wait::NonBlocking)
+                let _ = port.lock().flush(Wait::NonBlocking);
+                Ok(())
             }
             HostPort::BinaryOutput(port) if Arc::strong_count(port) > 1 => {
-                port.lock().flush(Wait::NonBlocking)
+                let _ = port.lock().flush(Wait::NonBlocking);
+                Ok(())
             }
-            _ => self.close(Wait::Blocking),
+            _ => self.close(Wait::NonBlocking),
         }
     }
 
@@ -143,6 +158,14 @@ pub(crate) struct PortTable {
     ports: Mutex<PortsById>,
     /// With so many ports a collection looks for dead ones: what is behind a port is no part of the heap's budget.
     collect_at: AtomicUsize,
+    /// Ports whose objects are dead, and whose other side has not taken yet what they hold.
+    late: Mutex<Vec<LatePort>>,
+}
+
+/// A port that waits to be closed, but not for longer than the time that its operations have.
+struct LatePort {
+    port: Arc<HostPort>,
+    until: Option<Instant>,
 }
 
 type PortsById = HashMap<u64, Arc<HostPort>, BuildHasherDefault<IdHasher>>;
@@ -191,6 +214,15 @@ impl PortTable {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         self.lock().insert(id, Arc::new(port));
         id
+    }
+
+    fn late(&self) -> MutexGuard<'_, Vec<LatePort>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether dead ports wait for who reads what they hold.
+    pub(crate) fn has_late(&self) -> bool {
+        !self.late().is_empty()
     }
 
     fn is_crowded(&self) -> bool {
@@ -358,29 +390,59 @@ fn loan_of_none() -> Value {
     Value::from_aligned_address(Loan::never().address())
 }
 
-/// Closes the ports with these ids, whose objects are dead. Nobody is left to hear of an error.
+/// Closes the ports with these ids, whose objects are dead, and those that could not be closed before. Nobody is left to hear
+/// of an error. A collection waits for nobody: a port whose other side does not take what it holds is tried again later, for as
+/// long as its time limit allows. What is left when the program ends is written then, as by all open ports.
 pub(crate) fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
     let tells = Host::of(thread).tells_of_open_ports();
-    let ports: Vec<Arc<HostPort>> = {
+    let (ports, late) = {
         let table = &Host::of(thread).ports;
-        ids.iter().filter_map(|id| table.remove(*id)).collect()
+        let ports = ids.iter().filter_map(|id| table.remove(*id));
+        (
+            ports.collect::<Vec<Arc<HostPort>>>(),
+            std::mem::take(&mut *table.late()),
+        )
     };
+    let mut waiting = Vec::new();
     thread.outside_heap(|| {
         for port in ports {
+            let handle = port.handle();
             if tells
                 && port.is_open()
-                && let Some(handle) = port.handle()
+                && let Some(handle) = &handle
             {
                 eprintln!(
                     "canny: a port was left open and is closed now: {}",
                     handle.name()
                 );
             }
-            if let Err(error) = port.abandon()
-                && tells
-            {
-                eprintln!("canny: {error}");
-            }
+            let patience = handle.and_then(|handle| handle.timeout());
+            let until = patience.and_then(|patience| Instant::now().checked_add(patience));
+            waiting.extend(LatePort { port, until }.close(tells));
+        }
+        for port in late {
+            waiting.extend(port.close(tells));
         }
     });
+    if !waiting.is_empty() {
+        Host::of(thread).ports.late().extend(waiting);
+    }
+}
+
+impl LatePort {
+    /// Closes the port unless it has to be tried again.
+    fn close(self, tells: bool) -> Option<LatePort> {
+        let is_over = self.until.is_some_and(|until| until <= Instant::now());
+        let outcome = match self.port.abandon() {
+            Err(IoError::WouldBlock) if !is_over => return Some(self),
+            Err(IoError::WouldBlock) => self.port.discard(),
+            outcome => outcome,
+        };
+        if let Err(error) = outcome
+            && tells
+        {
+            eprintln!("canny: {error}");
+        }
+        None
+    }
 }
