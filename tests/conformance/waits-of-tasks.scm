@@ -1,7 +1,8 @@
 ;;; Waits of tasks that are put off: connections, look-ups of names, locks of files, named pipes, changes of files. While they
 ;;; wait another task goes on, and there are few system threads.
 
-(import (scheme base) (scheme file) (scheme read) (only (canny base) collect-garbage condition-kind) (canny files)
+(import (scheme base) (scheme file) (scheme read) (only (canny base) collect-garbage condition-kind)
+        (canny files)
         (canny fs) (canny io) (canny net) (canny tasks)
         (canny test) (only (srfi 1) count every iota list-tabulate))
 
