@@ -120,14 +120,22 @@ impl Expander<'_> {
         } else {
             self.scopes.foreign(&name.library)
         };
-        let exported = Binding::Macro(name.clone());
-        let is_hidden = !own
-            && self
-                .libraries
-                .interface_by_key(&name.library)?
-                .exports
-                .get(&name.name)
-                != Some(&exported);
+        // Those who import the library know the macro by the name under which it is exported, if it is.
+        let public_name = match own {
+            true => Some(name.name),
+            false => {
+                let exports = &self.libraries.interface_by_key(&name.library)?.exports;
+                let exported = Binding::Macro(name.clone());
+                if exports.get(&name.name) == Some(&exported) {
+                    Some(name.name)
+                } else {
+                    let names = exports.iter().filter(|(_, binding)| **binding == exported);
+                    names.map(|(name, _)| *name).min()
+                }
+            }
+        };
+        let is_hidden = public_name.is_none();
+        let shown_name = public_name.unwrap_or(name.name);
         let definition = if own {
             self.environment.macros.get(&name.name)?.clone()
         } else {
@@ -142,7 +150,7 @@ impl Expander<'_> {
             MacroDefinition::Procedure(code) => {
                 let made = self.load_transformer(name, &code)?;
                 let opened = Arc::new(Macro {
-                    name: name.name,
+                    name: shown_name,
                     scope,
                     transformer: Transformer::Procedure(made),
                     is_hidden,
@@ -176,7 +184,7 @@ impl Expander<'_> {
             }
         }
         let opened = Arc::new(Macro {
-            name: name.name,
+            name: shown_name,
             scope,
             transformer: Transformer::Rules(rules),
             is_hidden,

@@ -306,6 +306,12 @@ impl Scopes {
         alias
     }
 
+    /// Whether a macro of another library inserted the identifier.
+    pub fn is_of_another_library(&self, identifier: Identifier) -> bool {
+        self.alias(identifier)
+            .is_some_and(|alias| matches!(self.kind(alias.scope), ScopeKind::Foreign(_)))
+    }
+
     /// What an alias stands for; `None` for plain identifiers.
     pub fn alias(&self, identifier: Identifier) -> Option<Alias> {
         (identifier.alias != AliasId::NONE).then(|| self.aliases[identifier.alias.0 as usize])

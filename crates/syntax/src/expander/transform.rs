@@ -32,8 +32,11 @@ impl Expander<'_> {
             return None;
         }
         let length = self.steps[self.step.0 as usize].length + 1;
+        // As the program writes it, which may have imported it under another name.
+        let keyword = form.as_pair().and_then(|pair| pair.car.as_identifier());
+        let written = keyword.filter(|keyword| keyword.alias == AliasId::NONE);
         self.steps.push(Step {
-            name: used.name,
+            name: written.map_or(used.name, |keyword| keyword.name),
             span: form.span,
             parent: self.step,
             length,
@@ -195,7 +198,8 @@ impl Expander<'_> {
             }
             match meaning {
                 Some(Denotation::Core(CoreForm::SyntaxRules)) => {
-                    return self.rules(keyword, &spec, scope);
+                    let is_foreign = head.is_some_and(|head| self.scopes.is_of_another_library(head));
+                    return self.rules(keyword, &spec, scope, is_foreign);
                 }
                 Some(Denotation::Macro(used)) => spec = self.expand_macro(&used, &spec, scope)?,
                 _ => return self.procedural_transformer(keyword, &spec, scope),
@@ -203,13 +207,30 @@ impl Expander<'_> {
         }
     }
 
-    fn rules(&mut self, keyword: Name, spec: &Syntax, scope: ScopeId) -> Option<Denotation> {
+    /// A macro by `syntax-rules`. That a macro of another library wrote these rules is an affair of that library: its users are told
+    /// of the macro that they know.
+    fn rules(
+        &mut self,
+        keyword: Name,
+        spec: &Syntax,
+        scope: ScopeId,
+        is_foreign: bool,
+    ) -> Option<Denotation> {
         let mut errors = Vec::new();
         let mut context = ScopeContext {
             expander: self,
             scope,
         };
         let rules = compile_rules(spec, &mut context, &mut errors);
+        if is_foreign {
+            // What the macro put into its rules does not fit there.
+            errors.truncate(1);
+            for error in &mut errors {
+                let name = self.blamed_macro();
+                error.code = "no-matching-rule";
+                error.message = format!("no rule of the macro `{name}` matches this use");
+            }
+        }
         for error in errors {
             self.report(error);
         }
@@ -223,7 +244,7 @@ impl Expander<'_> {
             name: keyword,
             scope,
             transformer,
-            is_hidden: false,
+            is_hidden: is_foreign,
         })))
     }
 
