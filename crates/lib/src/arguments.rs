@@ -5,9 +5,11 @@
 //! missing, absent or `#!default`.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, PairRef, Value};
+use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::strings::string_length;
 use canny_vm::{Arguments, ConditionKind, Raise, Thread};
 
@@ -62,6 +64,29 @@ impl Call {
     #[inline(always)]
     pub(crate) fn at(self, position: usize) -> Value {
         self.arguments.at(position)
+    }
+
+    /// When an operation ends at the latest, by its timeout in seconds; `None` for `#f`.
+    pub(crate) fn deadline(
+        self,
+        thread: &mut Thread,
+        position: usize,
+    ) -> Result<Option<Instant>, Raise> {
+        let timeout = self.at(position);
+        if timeout == Value::FALSE {
+            return Ok(None);
+        }
+        let seconds = match timeout.as_fixnum() {
+            Some(seconds) => Some(seconds as f64),
+            None => timeout.as_flonum().or_else(|| short_ratio_to_f64(timeout)),
+        };
+        match seconds {
+            // A timeout that is longer than a clock can tell is no limit.
+            Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds)
+                .ok()
+                .and_then(|timeout| Instant::now().checked_add(timeout))),
+            _ => Err(self.type_error(thread, position, "number of seconds")),
+        }
     }
 
     /// Has another system thread do what takes long: [`Thread::compute_aside`].
