@@ -21,6 +21,26 @@ pub(crate) struct Call {
     arguments: Arguments,
 }
 
+/// How long a computation takes, and so who has to be able to do something else meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// As long as any primitive.
+    Short,
+    /// Longer than a collection should wait for it.
+    OutsideHeap,
+    /// Longer than other tasks of the thread should wait for it.
+    Blocking,
+    /// So long that it has to end with an interrupt: another system thread computes it.
+    Aside,
+}
+
+impl Effort {
+    /// This effort, unless it is known to take long.
+    pub(crate) fn or_aside(self, is_long: bool) -> Effort {
+        if is_long { Effort::Aside } else { self }
+    }
+}
+
 /// Rows of a topic: the name of each row and its function, which takes the thread and a [`Call`].
 macro_rules! implementations {
     ($($name:literal => $function:expr;)*) => {
@@ -86,6 +106,22 @@ impl Call {
                 .ok()
                 .and_then(|timeout| Instant::now().checked_add(timeout))),
             _ => Err(self.type_error(thread, position, "number of seconds")),
+        }
+    }
+
+    /// Computes what does not touch the Scheme heap, in a way that fits its effort.
+    #[inline]
+    pub(crate) fn compute<R: Send + 'static>(
+        self,
+        thread: &mut Thread,
+        effort: Effort,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Raise> {
+        match effort {
+            Effort::Short => Ok(work()),
+            Effort::OutsideHeap => Ok(thread.outside_heap(work)),
+            Effort::Blocking => Ok(thread.block_outside_heap(work)),
+            Effort::Aside => self.compute_aside(thread, work),
         }
     }
 
