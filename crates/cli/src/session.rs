@@ -99,14 +99,14 @@ impl Session {
         let thread = vm
             .attach()
             .map_err(|error| format!("cannot start: {error}"))?;
-        let sources = evaluation_of(&vm).sources().clone();
+        let sources = Evaluation::of(&vm).sources().clone();
         canny_lib::host::set_report(
             &vm,
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
         crate::repl::handle_interrupts(&vm, thread.interrupts());
         let mut session = Session { vm, thread };
-        let prepared = evaluation_of(&session.vm).prepare_machine();
+        let prepared = Evaluation::of(&session.vm).prepare_machine();
         match session.run(prepared) {
             Ok(_) => Ok(session),
             Err(_) => Err("the standard library does not start".to_owned()),
@@ -160,13 +160,13 @@ impl Session {
 
     /// The compiler's side of the machine.
     pub fn evaluation(&self) -> &Evaluation {
-        evaluation_of(&self.vm)
+        Evaluation::of(&self.vm)
     }
 
     /// Runs what was prepared; gives the value of the last form.
     pub fn run(&mut self, prepared: Result<Prepared, Vec<Diagnostic>>) -> Result<Value, Failure> {
         let vm = self.vm.clone();
-        let evaluation = evaluation_of(&vm);
+        let evaluation = Evaluation::of(&vm);
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(diagnostics) => {
@@ -190,10 +190,6 @@ impl Session {
         }
         Ok(value)
     }
-}
-
-pub(crate) fn evaluation_of(vm: &Vm) -> &Evaluation {
-    vm.host(|| Evaluation::new(&EvaluationConfig::default()))
 }
 
 /// Runs a program to its end; gives the exit code.

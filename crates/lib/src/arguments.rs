@@ -5,9 +5,11 @@
 //! missing, absent or `#!default`.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, PairRef, Value};
+use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::strings::string_length;
 use canny_vm::{Arguments, ConditionKind, Raise, Thread};
 
@@ -17,6 +19,26 @@ pub(crate) struct Call {
     /// The row's name. The machine shows what users know instead of the name of an internal row.
     pub(crate) who: &'static str,
     arguments: Arguments,
+}
+
+/// How long a computation takes, and so who has to be able to do something else meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// As long as any primitive.
+    Short,
+    /// Longer than a collection should wait for it.
+    OutsideHeap,
+    /// Longer than other tasks of the thread should wait for it.
+    Blocking,
+    /// So long that it has to end with an interrupt: another system thread computes it.
+    Aside,
+}
+
+impl Effort {
+    /// This effort, unless it is known to take long.
+    pub(crate) fn or_aside(self, is_long: bool) -> Effort {
+        if is_long { Effort::Aside } else { self }
+    }
 }
 
 /// Rows of a topic: the name of each row and its function, which takes the thread and a [`Call`].
@@ -62,6 +84,45 @@ impl Call {
     #[inline(always)]
     pub(crate) fn at(self, position: usize) -> Value {
         self.arguments.at(position)
+    }
+
+    /// When an operation ends at the latest, by its timeout in seconds; `None` for `#f`.
+    pub(crate) fn deadline(
+        self,
+        thread: &mut Thread,
+        position: usize,
+    ) -> Result<Option<Instant>, Raise> {
+        let timeout = self.at(position);
+        if timeout == Value::FALSE {
+            return Ok(None);
+        }
+        let seconds = match timeout.as_fixnum() {
+            Some(seconds) => Some(seconds as f64),
+            None => timeout.as_flonum().or_else(|| short_ratio_to_f64(timeout)),
+        };
+        match seconds {
+            // A timeout that is longer than a clock can tell is no limit.
+            Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds)
+                .ok()
+                .and_then(|timeout| Instant::now().checked_add(timeout))),
+            _ => Err(self.type_error(thread, position, "number of seconds")),
+        }
+    }
+
+    /// Computes what does not touch the Scheme heap, in a way that fits its effort.
+    #[inline]
+    pub(crate) fn compute<R: Send + 'static>(
+        self,
+        thread: &mut Thread,
+        effort: Effort,
+        work: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, Raise> {
+        match effort {
+            Effort::Short => Ok(work()),
+            Effort::OutsideHeap => Ok(thread.outside_heap(work)),
+            Effort::Blocking => Ok(thread.block_outside_heap(work)),
+            Effort::Aside => self.compute_aside(thread, work),
+        }
     }
 
     /// Has another system thread do what takes long: [`Thread::compute_aside`].

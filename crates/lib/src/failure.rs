@@ -10,7 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use canny_value::Value;
 use canny_vm::{KeptFrame, Thread, Vm};
 
-use crate::host::{Host, Uncaught};
+use crate::host;
+use crate::uncaught::Uncaught;
 
 /// The root with the values.
 const ROOT: &str = "kept failures";
@@ -28,7 +29,7 @@ pub struct Failure {
     pub frames: Vec<KeptFrame>,
 }
 
-/// The failures of a machine.
+/// What a machine keeps of failures.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     is_on: AtomicBool,
@@ -41,26 +42,30 @@ impl Failures {
     }
 }
 
+/// The failures of a machine.
+fn failures(vm: &Vm) -> &Failures {
+    host::state(vm)
+}
+
 /// Keeps failures from now on.
 pub fn keep_failures(vm: &Vm) {
-    let failures = &Host::of_machine(vm).failures;
-    failures.is_on.store(true, Ordering::Relaxed);
+    failures(vm).is_on.store(true, Ordering::Relaxed);
 }
 
 /// How many failures are kept.
 pub fn failure_count(vm: &Vm) -> usize {
-    Host::of_machine(vm).failures.lock().len()
+    failures(vm).lock().len()
 }
 
 /// The newest failure.
 pub fn newest_failure(vm: &Vm) -> Option<Failure> {
-    Host::of_machine(vm).failures.lock().last().cloned()
+    failures(vm).lock().last().cloned()
 }
 
 /// Forgets the newest failures, but for the first `count`.
 pub fn forget_failures(vm: &Vm, count: usize) {
     let dropped = {
-        let mut kept = Host::of_machine(vm).failures.lock();
+        let mut kept = failures(vm).lock();
         let dropped = kept.len().saturating_sub(count);
         kept.truncate(count);
         dropped
@@ -94,7 +99,7 @@ fn element(vm: &Vm, index: usize) -> Option<Value> {
 
 /// Keeps a failure whose frames still exist, if that is wanted. What the heap has no room for is not kept.
 pub(crate) fn keep(thread: &mut Thread, uncaught: &Uncaught, object: Value) {
-    if !Host::of(thread).failures.is_on.load(Ordering::Relaxed) {
+    if !failures(thread.vm()).is_on.load(Ordering::Relaxed) {
         return;
     }
     let (mut frames, mut values) = match thread.keep_frames(FRAMES_MAX) {
@@ -116,7 +121,7 @@ pub(crate) fn keep(thread: &mut Thread, uncaught: &Uncaught, object: Value) {
     };
     thread.vm().set_root(ROOT, list);
     let count = {
-        let mut kept = Host::of(thread).failures.lock();
+        let mut kept = failures(thread.vm()).lock();
         if kept.len() >= FAILURES_MAX {
             kept.remove(0);
         }

@@ -31,11 +31,13 @@ pub(crate) mod public_names;
 #[cfg(test)]
 mod testing;
 mod text;
+mod uncaught;
 mod unicode;
 
 pub use canny_compiler::optimize::Switches;
 pub use evaluation::{Evaluation, EvaluationConfig};
-pub use host::{Report, Uncaught, finish_output, open_standard_ports};
+pub use host::{finish_output, open_standard_ports};
 pub use leaves::leaf_table;
 pub use primitives::evaluation::bytecode_text;
 pub use primitives::primitive_table;
+pub use uncaught::{Report, Uncaught};

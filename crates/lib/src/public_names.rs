@@ -1,11 +1,18 @@
 //! The names of the standard library that users know: what the libraries export that people import. Conditions blame no
 //! other procedure of the library.
 
+use canny_vm::Vm;
+
 /// One on each line, in the order of their bytes.
 static NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/public-names"));
 
+/// Has conditions blame the procedures that users know.
+pub fn blame_public_procedures(vm: &Vm) {
+    vm.set_public_names(is_public);
+}
+
 /// Whether a name is one of them.
-pub(crate) fn is_public(name: &str) -> bool {
+fn is_public(name: &str) -> bool {
     let bytes = NAMES.as_bytes();
     let (mut low, mut high) = (0, bytes.len());
     while low < high {

@@ -10,7 +10,7 @@ mod programs;
 
 use std::sync::Arc;
 
-use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
+use canny_lib::evaluation::{Evaluation, Prepared};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
 use canny_vm::specializer::SpecializerConfig;
@@ -52,10 +52,6 @@ const MODES: [Mode; 3] = [
 /// The root that holds the thunks.
 const THUNKS: &str = "thunks";
 
-fn evaluation_of(vm: &Vm) -> &Evaluation {
-    vm.host(|| Evaluation::new(&EvaluationConfig::default()))
-}
-
 /// A machine that is ready to run programs, and its first thread.
 fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
     let config = VmConfig {
@@ -83,7 +79,7 @@ fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
         Box::new(|uncaught| eprintln!("uncaught: {uncaught:?}")),
     );
     let mut thread = vm.attach().expect("a thread");
-    let prepared = evaluation_of(&vm).prepare_machine();
+    let prepared = Evaluation::of(&vm).prepare_machine();
     run(&vm, &mut thread, prepared);
     (vm, thread)
 }
@@ -92,12 +88,12 @@ fn run(vm: &Vm, thread: &mut Thread, prepared: Result<Prepared, Vec<Diagnostic>>
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(diagnostics) => {
-            let sources = evaluation_of(vm).sources();
+            let sources = Evaluation::of(vm).sources();
             let texts = diagnostics.iter().map(|one| one.render(sources, false));
             panic!("{}", texts.collect::<String>());
         }
     };
-    let Ok(mut thunks) = evaluation_of(vm).load(thread, &prepared) else {
+    let Ok(mut thunks) = Evaluation::of(vm).load(thread, &prepared) else {
         panic!("does not load");
     };
     let mut value = Value::UNSPECIFIED;
@@ -111,7 +107,7 @@ fn run(vm: &Vm, thread: &mut Thread, prepared: Result<Prepared, Vec<Diagnostic>>
 /// Makes the thunks of a program on a machine of their own.
 fn thunks_of(mode: Mode, text: &str) -> (Arc<Vm>, Box<Thread>, usize) {
     let (vm, mut thread) = machine(mode);
-    let prepared = evaluation_of(&vm).prepare_program("parallel.scm", text.as_bytes());
+    let prepared = Evaluation::of(&vm).prepare_program("parallel.scm", text.as_bytes());
     let thunks = run(&vm, &mut thread, prepared);
     let count = thunks.as_object().expect("a vector").length();
     vm.set_root(THUNKS, thunks);

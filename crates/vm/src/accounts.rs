@@ -39,10 +39,10 @@ impl Thread {
 
     /// Changes it, for the current task.
     pub fn set_account(&mut self, number: i64) {
-        if let Some(record) = self.task.as_kind(Kind::Record)
+        if let Some(record) = self.tasks.current.as_kind(Kind::Record)
             && record.length() >= task::WORDS
         {
-            let task = self.task;
+            let task = self.tasks.current;
             self.store(task, task::ACCOUNT, Value::fixnum(number));
         }
         self.use_account(account_of_number(Some(number)));
@@ -76,12 +76,12 @@ impl Thread {
     #[cold]
     #[inline(never)]
     fn meet_heap_limit_now(&mut self) -> Result<(), Raise> {
-        if self.critical > 0 {
+        if self.tasks.critical > 0 {
             // Who raises there leaves what is locked.
-            self.deferred |= HEAP;
+            self.tasks.deferred |= HEAP;
             return Ok(());
         }
-        let is_between_tasks = self.worker.is_some() && !self.task.is_true();
+        let is_between_tasks = self.tasks.worker.is_some() && !self.tasks.current.is_true();
         if is_between_tasks || !self.mutator().take_exhausted() {
             return Ok(());
         }

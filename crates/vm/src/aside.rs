@@ -201,7 +201,7 @@ impl Thread {
     }
 
     fn task_number(&self) -> Option<i64> {
-        let record = self.task.as_kind(Kind::Record)?;
+        let record = self.tasks.current.as_kind(Kind::Record)?;
         let number = (record.length() > task::NUMBER).then(|| record.field(task::NUMBER))?;
         number.as_fixnum()
     }
@@ -280,7 +280,7 @@ impl Thread {
     /// Whether the current task is forced to end, or what it computes is.
     fn is_to_end(&mut self) -> bool {
         let forced = self.symbol("forced");
-        let record = self.task.as_kind(Kind::Record);
+        let record = self.tasks.current.as_kind(Kind::Record);
         record.is_some_and(|record| {
             record.length() > task::INTERRUPTIONS
                 && (record.field(task::INTERRUPTIONS).as_pair().is_some()

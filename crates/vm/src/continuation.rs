@@ -192,10 +192,10 @@ impl Thread {
     pub(crate) fn check_depth(&mut self, words: usize) -> Result<(), Raise> {
         let excess_words = words.saturating_sub(self.stack.frame_words());
         // A handler that captures takes what it has of the reserve along.
-        self.sealed_reserve_words = self.sealed_reserve_words.max(self.reserve_words);
+        self.reserve.sealed_words = self.reserve.sealed_words.max(self.reserve.words);
         if excess_words == 0 {
-            self.sealed_reserve_words = 0;
-        } else if excess_words > self.sealed_reserve_words {
+            self.reserve.sealed_words = 0;
+        } else if excess_words > self.reserve.sealed_words {
             return Err(self.raise_sealed_overflow(excess_words));
         }
         self.reset_capture_limit();

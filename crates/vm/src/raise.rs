@@ -73,7 +73,7 @@ impl Thread {
         if self.exit.is_some() {
             return std::ptr::null();
         }
-        if let Some(pc) = self.switch.take() {
+        if let Some(pc) = self.tasks.switch.take() {
             return pc;
         }
         if let Some(argument) = self.repeat.take() {

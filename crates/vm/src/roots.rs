@@ -101,7 +101,7 @@ impl Roots for Thread {
         for value in &mut dynamic.default_ports {
             visitor.visit(value);
         }
-        visitor.visit(&mut self.task);
+        visitor.visit(&mut self.tasks.current);
         visitor.visit(&mut self.pending);
         visitor.visit(&mut self.sealed.continuation);
         visitor.visit(&mut self.continuation_code);

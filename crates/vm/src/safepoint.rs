@@ -49,14 +49,14 @@ impl Thread {
                 false => bits,
             };
             let deferred = bits & (INTERRUPT | PREEMPT);
-            if self.critical > 0 {
-                self.deferred |= deferred;
+            if self.tasks.critical > 0 {
+                self.tasks.deferred |= deferred;
             } else if bits & PREEMPT != 0
                 && bits & INTERRUPT == 0
-                && self.task.is_true()
+                && self.tasks.current.is_true()
                 && let Some(handler) = self.machine_procedure("%preempt-handler")
             {
-                self.preempted_in_library = self.is_in_library();
+                self.tasks.preempted_in_library = self.is_in_library();
                 // SAFETY: slow stubs save pc behind the first word of the instruction.
                 let resume = unsafe { self.pc.sub(1) };
                 return Ok(Some(self.trap_call(resume, handler, &[])));
@@ -85,12 +85,12 @@ impl Thread {
     /// Whether the preempt procedure was called in the middle of a procedure of the standard library. Asked once: other calls of
     /// that procedure are no interruptions.
     pub fn take_preempted_in_library(&mut self) -> bool {
-        std::mem::take(&mut self.preempted_in_library)
+        std::mem::take(&mut self.tasks.preempted_in_library)
     }
 
     /// Whether a frame of so many words does not fit above fp.
     pub(crate) fn stack_is_full(&self, words: usize) -> bool {
-        let limit = self.stack.frame_words() + self.reserve_words;
+        let limit = self.stack.frame_words() + self.reserve.words;
         // SAFETY: fp lies on this stack.
         let used = unsafe { self.fp.offset_from(self.stack.base()) } as usize;
         used + words > limit
@@ -99,12 +99,12 @@ impl Thread {
     /// Opens a piece of the stack's reserve for a critical section, which is short, without a word: who raises there leaves what
     /// is locked. Whether that was possible.
     pub(crate) fn borrows_reserve(&mut self) -> bool {
-        let reserve_words = self.reserve_words + crate::VmStack::HANDLER_WORDS;
-        if self.critical == 0 || reserve_words > self.stack.reserve_words() {
+        let reserve_words = self.reserve.words + crate::VmStack::HANDLER_WORDS;
+        if self.tasks.critical == 0 || reserve_words > self.stack.reserve_words() {
             return false;
         }
-        self.borrowed_words += crate::VmStack::HANDLER_WORDS;
-        self.reserve_words = reserve_words;
+        self.reserve.borrowed_words += crate::VmStack::HANDLER_WORDS;
+        self.reserve.words = reserve_words;
         self.reset_limit();
         self.reset_capture_limit();
         true
@@ -112,9 +112,9 @@ impl Thread {
 
     /// Gives back what critical sections have opened of the reserve. Who is still above the limit raises at the next call.
     pub(crate) fn return_borrowed_reserve(&mut self) {
-        let borrowed = std::mem::take(&mut self.borrowed_words);
-        if borrowed > 0 && self.reserve_words > 0 {
-            self.reserve_words = self.reserve_words.saturating_sub(borrowed);
+        let borrowed = std::mem::take(&mut self.reserve.borrowed_words);
+        if borrowed > 0 && self.reserve.words > 0 {
+            self.reserve.words = self.reserve.words.saturating_sub(borrowed);
             self.reset_limit();
             self.reset_capture_limit();
         }
@@ -123,11 +123,11 @@ impl Thread {
     /// Opens a piece of the stack's reserve for the handler and raises. A handler that overflows its piece
     /// raises in turn, with another piece; a program that uses up all of them ends.
     pub(crate) fn raise_stack_overflow(&mut self) -> Raise {
-        let reserve_words = self.reserve_words + crate::VmStack::HANDLER_WORDS;
+        let reserve_words = self.reserve.words + crate::VmStack::HANDLER_WORDS;
         if reserve_words > self.stack.reserve_words() {
             return self.give_up();
         }
-        self.reserve_words = reserve_words;
+        self.reserve.words = reserve_words;
         self.reset_limit();
         self.reset_capture_limit();
         self.raise_too_deep()
@@ -139,7 +139,7 @@ impl Thread {
         if reserve_words > self.stack.reserve_words() {
             return self.give_up();
         }
-        self.sealed_reserve_words = reserve_words;
+        self.reserve.sealed_words = reserve_words;
         self.reset_capture_limit();
         self.raise_too_deep()
     }
@@ -162,8 +162,8 @@ impl Thread {
 
     /// The stack was unwound below its limit: closes the reserve.
     pub(crate) fn close_reserve(&mut self) {
-        if self.reserve_words > 0 {
-            (self.reserve_words, self.borrowed_words) = (0, 0);
+        if self.reserve.words > 0 {
+            (self.reserve.words, self.reserve.borrowed_words) = (0, 0);
             self.reset_limit();
             self.reset_capture_limit();
         }
@@ -171,7 +171,7 @@ impl Thread {
 
     /// Lets captures look at the limits while a reserve is in use, and near the limit.
     pub(crate) fn reset_capture_limit(&mut self) {
-        let is_plain = self.reserve_words == 0 && self.sealed_reserve_words == 0;
+        let is_plain = self.reserve.words == 0 && self.reserve.sealed_words == 0;
         self.capture_limit = if is_plain {
             8 * self.stack.frame_words()
         } else {

@@ -5,6 +5,17 @@ use std::io;
 use canny_tables::layout::frame::RED_ZONE_WORDS;
 use canny_value::Value;
 
+/// What is open of a stack's reserve. Not 0 while a stack condition was raised and not yet left.
+#[derive(Debug, Default)]
+pub(crate) struct StackReserve {
+    /// Words above the limit that frames may use.
+    pub(crate) words: usize,
+    /// Words of them that were opened for a critical section.
+    pub(crate) borrowed_words: usize,
+    /// Words that sealed frames may have beyond the limit, for the handlers of a stack condition.
+    pub(crate) sealed_words: usize,
+}
+
 /// A stack of frames that grows up.
 #[derive(Debug)]
 pub struct VmStack {

@@ -19,28 +19,28 @@ use crate::thread::Thread;
 impl Thread {
     /// The task that runs; `#f` while there is none.
     pub fn current_task(&self) -> Value {
-        self.task
+        self.tasks.current
     }
 
     /// Changes it.
     pub fn set_current_task(&mut self, task: Value) {
-        self.task = task;
+        self.tasks.current = task;
         self.use_account_of(task);
     }
 
     /// Begins a critical section.
     pub fn enter_critical(&mut self) {
-        self.critical += 1;
+        self.tasks.critical += 1;
     }
 
     /// Ends one, and asks again for what was asked for meanwhile.
     pub fn leave_critical(&mut self) {
-        self.critical = self.critical.saturating_sub(1);
-        if self.critical == 0 {
-            if self.borrowed_words > 0 {
+        self.tasks.critical = self.tasks.critical.saturating_sub(1);
+        if self.tasks.critical == 0 {
+            if self.reserve.borrowed_words > 0 {
                 self.return_borrowed_reserve();
             }
-            let deferred = std::mem::take(&mut self.deferred);
+            let deferred = std::mem::take(&mut self.tasks.deferred);
             if deferred != 0 {
                 self.interrupts.notify(deferred);
             }
@@ -50,10 +50,10 @@ impl Thread {
     /// Ends them all, since another task begins: who wanted that has got it, and who has used up the heap is told again if it
     /// goes on.
     fn end_critical(&mut self) {
-        self.critical = 0;
+        self.tasks.critical = 0;
         self.return_borrowed_reserve();
         self.interrupts.forget(PREEMPT);
-        let deferred = std::mem::take(&mut self.deferred) & !(PREEMPT | HEAP);
+        let deferred = std::mem::take(&mut self.tasks.deferred) & !(PREEMPT | HEAP);
         if deferred != 0 {
             self.interrupts.notify(deferred);
         }
@@ -61,7 +61,7 @@ impl Thread {
 
     /// Whether the thread is in a critical section.
     pub fn is_critical(&self) -> bool {
-        self.critical > 0
+        self.tasks.critical > 0
     }
 
     /// In place of a primitive's result: drops every frame and goes on with a continuation, to which the value is
@@ -78,7 +78,7 @@ impl Thread {
         self.dynamic.parameters = object.field(PARAMETERS);
         self.end_critical();
         let pc = self.return_to(sealed, value);
-        self.switch = Some(pc);
+        self.tasks.switch = Some(pc);
         Raise(())
     }
 
@@ -101,7 +101,7 @@ impl Thread {
             self.fp = base.add(frame::LINK_WORDS);
         }
         self.argument_count = 0;
-        self.switch = Some(target.entry());
+        self.tasks.switch = Some(target.entry());
         Raise(())
     }
 }

@@ -10,6 +10,7 @@
 //! | `has_others` | the heap, to 1 while all threads stand at safepoints | generated code and whoever needs locks only then |
 //! | `log_cursor` | generated code that logs; this thread, the collector while it is stopped | generated code that logs |
 //! | `sealed`, `watermark`, handlers and parameters | this thread, generated captures and continuations | the same, the collector while it is stopped |
+//! | `tasks`, `reserve`, `specializer`: the states of [`tasks`](crate::tasks), [`stack`](crate::stack) and [`specializer`](crate::specializer) | these modules, on this thread | the same, the collector while it is stopped |
 //! | the rest | this thread | this thread, the collector while it is stopped |
 //!
 //! The block does not move while its thread lives: it is boxed, and generated code holds its address.
@@ -27,9 +28,9 @@ use crate::Vm;
 use crate::interrupt::InterruptState;
 use crate::primitive::PrimitiveFunction;
 use crate::specializer::log::ThreadLog;
-use crate::specializer::thread::Detour;
-use crate::stack::VmStack;
-use crate::tasks::Tasks;
+use crate::specializer::thread::ThreadSpecializer;
+use crate::stack::{StackReserve, VmStack};
+use crate::tasks::ThreadTasks;
 
 /// A mutator of the machine.
 #[repr(C)]
@@ -78,44 +79,18 @@ pub struct Thread {
     /// Why the interpreter is being left, once it is.
     pub(crate) exit: Option<Exit>,
     pub(crate) interrupts: Arc<InterruptState>,
-    pub(crate) log: ThreadLog,
     /// Values that Rust code holds across allocations, precisely.
     pub(crate) scratch: Vec<Value>,
     /// Where results of arithmetic on bignums are made.
     pub(crate) integers: canny_number::integers::Workspace,
     /// Objects that code being compiled contains.
     pub(crate) embedded: crate::embedded::Embedded,
-    /// Words of the stack's reserve in use; not 0 while a stack condition was raised and not yet left.
-    pub(crate) reserve_words: usize,
-    /// Words of them that were opened for a critical section.
-    pub(crate) borrowed_words: usize,
-    /// Words that sealed frames may have beyond the limit, for the handlers of a stack condition.
-    pub(crate) sealed_reserve_words: usize,
-    /// The task that runs, or `#f`: then there is none that could give way.
-    pub(crate) task: Value,
-    /// Nothing else may run on this thread, whatever is asked, while this is not 0.
-    pub(crate) critical: u32,
-    /// The machine's tasks, once the thread has to do with them.
-    pub(crate) tasks: Option<Arc<Tasks>>,
-    /// The worker that the thread serves as.
-    pub(crate) worker: Option<canny_sched::WorkerId>,
-    /// What the operation that has just given up would have waited for.
-    pub(crate) ticket: Option<u64>,
-    /// The ticket, now over, of the operation that is about to be done again, if it had begun something.
-    pub(crate) resumption: Option<u64>,
-    /// The preempt procedure was called in the middle of a procedure of the standard library.
-    pub(crate) preempted_in_library: bool,
-    /// The worker is about to end.
-    pub(crate) retires: bool,
-    /// Requests that came while it was not.
-    pub(crate) deferred: u32,
-    /// Where the thread goes on in place of the operation that failed; see `switch`.
-    pub(crate) switch: Option<*const u32>,
-    /// Compiled code was given up since the runtime was entered.
-    pub(crate) code_was_retired: bool,
-    /// From which the next number of chances is made.
-    pub(crate) stress_state: u64,
-    pub(crate) detour: Detour,
+    /// What is open of the stack's reserve.
+    pub(crate) reserve: StackReserve,
+    /// The thread's part of the scheduling of tasks.
+    pub(crate) tasks: ThreadTasks,
+    /// The thread's part of the specializer.
+    pub(crate) specializer: ThreadSpecializer,
     /// 1 while generated code uses the loan of a port. Who lent a port keeps the flag alive.
     loan_flag: Arc<AtomicU64>,
 }
@@ -246,26 +221,12 @@ impl Thread {
             exit: None,
             repeat: None,
             interrupts: Arc::new(InterruptState::default()),
-            log: ThreadLog::default(),
             scratch: Vec::new(),
             integers: Default::default(),
             embedded: crate::embedded::Embedded::default(),
-            reserve_words: 0,
-            borrowed_words: 0,
-            task: Value::FALSE,
-            critical: 0,
-            deferred: 0,
-            tasks: None,
-            worker: None,
-            preempted_in_library: false,
-            retires: false,
-            resumption: None,
-            ticket: None,
-            switch: None,
-            code_was_retired: false,
-            stress_state: 1,
-            detour: Detour::NOWHERE,
-            sealed_reserve_words: 0,
+            reserve: StackReserve::default(),
+            tasks: ThreadTasks::default(),
+            specializer: ThreadSpecializer::default(),
             loan_flag,
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);
@@ -312,13 +273,15 @@ impl Thread {
 
     /// Puts the true stack limit and the `loop` handler of the table in force back.
     pub(crate) fn reset_limit(&mut self) {
-        let words = self.stack.frame_words() + self.reserve_words;
+        let words = self.stack.frame_words() + self.reserve.words;
         let limit = self.stack.base() as u64 + 8 * words as u64;
         self.limit.store(limit, Ordering::Relaxed);
         let entry = &raw mut self.dispatch[Opcode::Loop as usize];
         // SAFETY: the entry is a valid word of this thread's table; other threads write it atomically too.
-        unsafe { AtomicUsize::from_ptr(entry) }
-            .store(self.log.table()[Opcode::Loop as usize], Ordering::Relaxed);
+        unsafe { AtomicUsize::from_ptr(entry) }.store(
+            self.specializer.log.table()[Opcode::Loop as usize],
+            Ordering::Relaxed,
+        );
     }
 
     /// The closure of the frame at `fp`.

@@ -1,4 +1,4 @@
-//! The how-tos about opcodes, primitives, libraries and commands list the places to touch, and nothing is missing there.
+//! The how-tos about opcodes, primitives, libraries, commands and host objects list the places to touch, and nothing is missing there.
 //!
 //! A page has a table under `## Places`: a place is `` `NAME` in `PATH` `` or a path, then when it is needed, then what fails
 //! without it. Each place exists, each name stands in its file, and few places are always needed. Where ordinary examples of
@@ -38,6 +38,11 @@ const PAGES: &[Page] = &[
     Page {
         path: "docs/howto/add-a-command.md",
         examples: &["lsp::TOOL", "completions::TOOL"],
+        others: &[],
+    },
+    Page {
+        path: "docs/howto/add-a-host-object.md",
+        examples: &["WebSocketCodec", "EventReader", "SyntaxErrors"],
         others: &[],
     },
 ];

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use canny_lib::Evaluation;
 use canny_lib::evaluation::{EnvironmentId, NameKind};
-use canny_lib::{Evaluation, EvaluationConfig};
 use canny_vm::Vm;
 
 use super::commands;
@@ -36,8 +36,7 @@ impl Helper {
     }
 
     fn evaluation(&self) -> &Evaluation {
-        self.vm
-            .host(|| Evaluation::new(&EvaluationConfig::default()))
+        Evaluation::of(&self.vm)
     }
 
     fn is_form(&self, name: &str) -> bool {
@@ -274,6 +273,7 @@ fn files(start: usize, typed: &str) -> Completions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use canny_lib::EvaluationConfig;
     use canny_lib::evaluation::INTERACTION;
 
     fn complete(text: &str) -> Vec<String> {

@@ -48,7 +48,7 @@ pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
     let interrupt = move || {
         interrupts.interrupt();
         if let Some(vm) = machine.upgrade() {
-            crate::session::evaluation_of(&vm).interrupt_macros();
+            canny_lib::Evaluation::of(&vm).interrupt_macros();
         }
     };
     canny_lib::host::handle_interrupts(vm, Box::new(interrupt));

@@ -28,7 +28,7 @@ use canny_syntax::reader::read_source;
 use canny_syntax::span::{SourceId, SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
-use canny_vm::{InterruptState, Raise, Thread};
+use canny_vm::{InterruptState, Raise, Thread, Vm};
 
 pub use analysis::{Analysis, OpenDocuments};
 pub use modules::LibraryWords;
@@ -144,6 +144,11 @@ struct Inner {
 }
 
 impl Evaluation {
+    /// The compiler's side of a machine; one with the usual settings, if the machine has none yet.
+    pub fn of(vm: &Vm) -> &Evaluation {
+        vm.host(|| Evaluation::new(&EvaluationConfig::default()))
+    }
+
     /// An evaluation with the standard library and nothing instantiated.
     pub fn new(config: &EvaluationConfig) -> Evaluation {
         let sources = Arc::new(SourceMap::new());

@@ -12,7 +12,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
-use crate::host::Host;
+use crate::host;
 
 /// Payload words of identifiers.
 pub(crate) mod field {
@@ -39,7 +39,7 @@ impl Identifiers {
     }
 
     /// The number of an identifier.
-    pub(crate) fn number(&self, identifier: &MacroIdentifier) -> usize {
+    fn number(&self, identifier: &MacroIdentifier) -> usize {
         let mut inner = self.lock();
         if let Some(number) = inner.numbers.get(identifier) {
             return *number;
@@ -51,16 +51,26 @@ impl Identifiers {
     }
 
     /// What a number stands for.
-    pub(crate) fn get(&self, number: usize) -> Option<MacroIdentifier> {
+    fn get(&self, number: usize) -> Option<MacroIdentifier> {
         self.lock().all.get(number).cloned()
     }
 
     /// A number that no other temporary has.
-    pub(crate) fn fresh(&self) -> u64 {
+    fn fresh(&self) -> u64 {
         let mut inner = self.lock();
         inner.fresh += 1;
         inner.fresh
     }
+}
+
+/// The identifiers of the thread's machine.
+fn identifiers(thread: &Thread) -> &Identifiers {
+    host::state(thread.vm())
+}
+
+/// A number that no other temporary of the thread's machine has.
+pub(crate) fn fresh_number(thread: &Thread) -> u64 {
+    identifiers(thread).fresh()
 }
 
 /// An object for an identifier.
@@ -68,7 +78,7 @@ pub(crate) fn identifier_object(
     thread: &mut Thread,
     identifier: &MacroIdentifier,
 ) -> Result<Value, Raise> {
-    let number = Host::of(thread).identifiers.number(identifier);
+    let number = identifiers(thread).number(identifier);
     let name = thread.symbol(identifier.name().as_str());
     let fields = Kind::Identifier.row().fields.len();
     let object = thread.try_object(Kind::Identifier, 0, fields, Value::FALSE)?;
@@ -83,5 +93,5 @@ pub(crate) fn identifier_of(thread: &Thread, object: Value) -> Option<MacroIdent
         .as_kind(Kind::Identifier)?
         .field(field::NUMBER)
         .as_index()?;
-    Host::of(thread).identifiers.get(number)
+    identifiers(thread).get(number)
 }

@@ -5,7 +5,7 @@
 //! the answer. An error in a transformer ends that step, not the machine.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use canny_compiler::unit::CompiledUnit;
 use canny_syntax::core::LibraryKey;
@@ -18,7 +18,8 @@ use canny_vm::{Exit, InterruptState, Raise, Thread, Vm, VmConfig};
 use super::DRIVER;
 use super::convert::{Places, RawResult, Symbols, heap_object, result_syntax};
 use crate::evaluation::{Evaluation, EvaluationConfig, FormPosition, Prepared};
-use crate::host::{Host, Uncaught, evaluation, set_report};
+use crate::host;
+use crate::uncaught::{Uncaught, set_report};
 
 /// Stack for the expander inside of the machine: transformers may call `eval`.
 const STACK_BYTES: usize = 256 << 20;
@@ -76,7 +77,16 @@ pub(super) enum Reply {
     Stepped(Result<RawResult, MacroFailure>),
 }
 
-/// The machine's side of the talk, kept with the host's data.
+/// The talk with the expander, if the machine is one that runs transformers for an expander elsewhere.
+#[derive(Default)]
+pub(crate) struct ConversationCell(OnceLock<Conversation>);
+
+/// The talk of a machine with the expander that it runs transformers for.
+pub(crate) fn conversation(vm: &Vm) -> Option<&Conversation> {
+    host::state::<ConversationCell>(vm).0.get()
+}
+
+/// The machine's side of the talk.
 pub(crate) struct Conversation {
     requests: Mutex<Receiver<Request>>,
     replies: Sender<Reply>,
@@ -218,16 +228,17 @@ impl Machine {
         let vm = Vm::new(settings, crate::primitive_table(), crate::leaf_table()).map_err(error)?;
         crate::host::blame_public_procedures(&vm);
         vm.host(|| Evaluation::new(config));
-        Host::of_machine(&vm).begin_conversation(Conversation {
+        let begun = Conversation {
             requests: Mutex::new(requests),
             replies,
             step: Mutex::default(),
-        });
+        };
+        let _ = host::state::<ConversationCell>(&vm).0.set(begun);
         let thread = vm.attach().map_err(error)?;
         let listener = Arc::downgrade(&vm);
         let report = move |uncaught: &Uncaught| {
             if let Some(vm) = listener.upgrade()
-                && let Some(conversation) = Host::of_machine(&vm).conversation()
+                && let Some(conversation) = conversation(&vm)
             {
                 conversation.step().uncaught = Some(uncaught.clone());
             }
@@ -242,7 +253,7 @@ impl Machine {
 
     fn start(&mut self) -> Result<(), ()> {
         let vm = self.vm.clone();
-        let evaluation = evaluation(&vm);
+        let evaluation = Evaluation::of(&vm);
         let prepared = evaluation.prepare_machine().map_err(|_| ())?;
         self.run(&prepared).map_err(|_| ())?;
         let library = Syntax::list(
@@ -268,7 +279,7 @@ impl Machine {
     /// Runs what was prepared; gives the value of the last form.
     fn run(&mut self, prepared: &Prepared) -> Result<Value, MacroFailure> {
         let vm = self.vm.clone();
-        let thunks = evaluation(&vm).load(&mut self.thread, prepared);
+        let thunks = Evaluation::of(&vm).load(&mut self.thread, prepared);
         let mut thunks = thunks.map_err(|_| failure("the code does not fit the heap limit"))?;
         let mut value = Value::UNSPECIFIED;
         // The list stays on the native stack, which keeps it alive.
@@ -287,7 +298,7 @@ impl Machine {
     }
 
     fn conversation(&self) -> Option<&Conversation> {
-        Host::of_machine(&self.vm).conversation()
+        conversation(&self.vm)
     }
 
     fn failure_of(&self, exit: &Exit) -> MacroFailure {
@@ -369,12 +380,11 @@ impl Machine {
         registers: bool,
     ) -> Result<Option<Registered>, MacroFailure> {
         let vm = self.vm.clone();
-        let prepared =
-            evaluation(&vm)
-                .prepare_compiled(libraries, unit)
-                .map_err(|diagnostics| {
-                    failure(diagnostics.first().map_or("", |first| &first.message))
-                })?;
+        let prepared = Evaluation::of(&vm)
+            .prepare_compiled(libraries, unit)
+            .map_err(|diagnostics| {
+                failure(diagnostics.first().map_or("", |first| &first.message))
+            })?;
         let value = self.run(&prepared)?;
         if !registers {
             return Ok(None);

@@ -13,7 +13,7 @@ pub(crate) mod identifiers;
 mod machine;
 
 pub(crate) use bridge::MacroBridge;
-pub(crate) use machine::{Conversation, IdentifierEquality, macro_value};
+pub(crate) use machine::{ConversationCell, IdentifierEquality, conversation, macro_value};
 
 /// The library that drives transformers in their machine.
 const DRIVER: [&str; 2] = ["canny", "syntax-runtime"];

@@ -11,7 +11,7 @@ use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
 
-use crate::arguments::{Call, implementations};
+use crate::arguments::{Call, Effort, implementations};
 use crate::primitives::ports::table::{HostPort, make_port, unknown_port, with_port};
 use crate::primitives::ports::{failed, flag, id_of, on_binary_input, required_port};
 
@@ -97,26 +97,12 @@ const COMPRESSED_LONG: usize = 1 << 18;
 /// The same for bytes that may become a thousand times as many.
 const DECOMPRESSED_LONG: usize = 1 << 16;
 
-fn perhaps_aside<R: Send + 'static>(
-    thread: &mut Thread,
-    call: Call,
-    is_long: bool,
-    work: impl FnOnce() -> R + Send + 'static,
-) -> Result<R, Raise> {
-    if is_long {
-        call.compute_aside(thread, work)
-    } else {
-        Ok(thread.outside_heap(work))
-    }
-}
-
 fn compress_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);
     let format = format(thread, call, 1)?;
     let level = level(thread, call, 2, format)?;
-    let length = bytes.len();
-    let work = move || compress(&bytes, format, level);
-    match perhaps_aside(thread, call, length >= COMPRESSED_LONG, work)? {
+    let effort = Effort::OutsideHeap.or_aside(bytes.len() >= COMPRESSED_LONG);
+    match call.compute(thread, effort, move || compress(&bytes, format, level))? {
         Ok(bytes) => thread.bytevector(&bytes),
         Err(error) => Err(refused(thread, call, &error.to_string())),
     }
@@ -131,9 +117,9 @@ fn decompress_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Value::FALSE => heap_bytes,
         _ => call.index(thread, 2)?.min(heap_bytes),
     };
-    let length = bytes.len();
+    let effort = Effort::OutsideHeap.or_aside(bytes.len() >= DECOMPRESSED_LONG);
     let work = move || decompress(&bytes, format, bytes_max);
-    match perhaps_aside(thread, call, length >= DECOMPRESSED_LONG, work)? {
+    match call.compute(thread, effort, work)? {
         Ok(bytes) => thread.bytevector(&bytes),
         Err(message) => Err(refused(thread, call, &message)),
     }

@@ -9,7 +9,7 @@ use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
 
-use crate::arguments::{Call, implementations};
+use crate::arguments::{Call, Effort, implementations};
 use crate::text::with_units;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -35,17 +35,12 @@ const VERY_LONG: usize = 1 << 24;
 /// So many passes over memory, in KiB, or so many iterations take a tenth of a second and more.
 const COSTLY: u64 = 1 << 17;
 
-/// Does what takes as long as a number of bytes says.
-fn work_on<R: Send + 'static>(
-    thread: &mut Thread,
-    call: Call,
-    length: usize,
-    work: impl FnOnce() -> R + Send + 'static,
-) -> Result<R, Raise> {
+/// The effort of one pass over so many bytes.
+fn effort_of_bytes(length: usize) -> Effort {
     match length {
-        ..LONG => Ok(work()),
-        LONG..VERY_LONG => Ok(thread.block_outside_heap(work)),
-        _ => call.compute_aside(thread, work),
+        ..LONG => Effort::Short,
+        LONG..VERY_LONG => Effort::Blocking,
+        _ => Effort::Aside,
     }
 }
 
@@ -72,10 +67,8 @@ fn algorithm(thread: &mut Thread, call: Call, is_for_keys: bool) -> Result<Algor
 fn digest(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let algorithm = algorithm(thread, call, false)?;
     let bytes = bytes(thread, call, 1)?;
-    let length = bytes.len();
-    let digest = work_on(thread, call, length, move || {
-        codes::digest(algorithm, &bytes)
-    })?;
+    let effort = effort_of_bytes(bytes.len());
+    let digest = call.compute(thread, effort, move || codes::digest(algorithm, &bytes))?;
     thread.bytevector(&digest)
 }
 
@@ -83,10 +76,9 @@ fn hmac(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let algorithm = algorithm(thread, call, true)?;
     let key = bytes(thread, call, 1)?;
     let bytes = bytes(thread, call, 2)?;
-    let length = bytes.len();
-    let code = work_on(thread, call, length, move || {
-        codes::hmac(algorithm, &key, &bytes)
-    })?;
+    let effort = effort_of_bytes(bytes.len());
+    let work = move || codes::hmac(algorithm, &key, &bytes);
+    let code = call.compute(thread, effort, work)?;
     thread.bytevector(&code.unwrap_or_default())
 }
 
@@ -103,11 +95,8 @@ fn pbkdf2(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Err(call.range_error(thread, 4, "at most 65536"));
     }
     let work = move || codes::pbkdf2(algorithm, &password, &salt, iterations, length);
-    let key = if u64::from(iterations.get()) < COSTLY {
-        thread.block_outside_heap(work)
-    } else {
-        call.compute_aside(thread, work)?
-    };
+    let effort = Effort::Blocking.or_aside(u64::from(iterations.get()) >= COSTLY);
+    let key = call.compute(thread, effort, work)?;
     thread.bytevector(&key.unwrap_or_default())
 }
 
@@ -150,12 +139,7 @@ fn hash(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     };
     let is_costly = u64::from(cost.memory_kib) * u64::from(cost.passes) >= COSTLY;
     let work = move || hash_password(&password, cost);
-    let text = if is_costly {
-        call.compute_aside(thread, work)?
-    } else {
-        thread.block_outside_heap(work)
-    };
-    match text {
+    match call.compute(thread, Effort::Blocking.or_aside(is_costly), work)? {
         Ok(text) => thread.string_from_latin1(text.as_bytes()),
         Err(fault) => Err(failed(thread, call, fault)),
     }

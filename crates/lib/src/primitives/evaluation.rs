@@ -3,9 +3,9 @@
 //! Compilation does not touch the Scheme heap, so it runs outside of it. A datum is handed to the
 //! expander as syntax without positions; cycles in it become labels.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_compiler::disassemble::disassemble_code;
 use canny_syntax::datum::Datum;
@@ -21,10 +21,14 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::evaluation::{EnvironmentId, FormPosition, INTERACTION, LibraryWords, Prepared};
+use crate::evaluation::{
+    EnvironmentId, Evaluation, FormPosition, INTERACTION, LibraryWords, Prepared,
+};
 use crate::features::FEATURES;
-use crate::host::{Host, evaluation, external, sweep_dead};
-use crate::primitives::host_objects::{field, host_object, number_of_object};
+use crate::host::{
+    HostKind, bare_object, find, keep, kept_in_table, number_of_object, object_with_number,
+    sweep_dead, take,
+};
 use crate::primitives::numeric_vectors::element_type;
 use crate::printer::labels::{Labels, Visit};
 
@@ -50,6 +54,22 @@ fn features(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     Ok(list)
 }
 
+/// Environments, which the machine's [`Evaluation`] has.
+pub(crate) enum Environments {}
+
+impl HostKind for Environments {
+    const KIND: Kind = Kind::Environment;
+
+    type Table = ();
+
+    fn sweep(thread: &mut Thread, dead: &[u64]) {
+        let evaluation = Evaluation::of(thread.vm());
+        for number in dead {
+            evaluation.drop_environment(EnvironmentId(*number));
+        }
+    }
+}
+
 /// The environment that argument `position` is.
 fn environment_at(
     thread: &mut Thread,
@@ -72,19 +92,13 @@ fn environment(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
     thread.forget_embedded();
     let vm = thread.vm().clone();
-    let made = thread.outside_heap(|| evaluation(&vm).make_environment(&sets));
+    let made = thread.outside_heap(|| Evaluation::of(&vm).make_environment(&sets));
     let (id, prepared) = match made {
         Ok(made) => made,
         Err(diagnostics) => return Err(syntax_condition(thread, call, &diagnostics)),
     };
-    let thunks = evaluation(&vm).load(thread, &prepared)?;
-    let object = host_object(
-        thread,
-        Kind::Environment,
-        external::ENVIRONMENT,
-        id.0,
-        "imported",
-    )?;
+    let thunks = Evaluation::of(&vm).load(thread, &prepared)?;
+    let object = object_with_number::<Environments>(thread, id.0, "imported")?;
     Ok(thread.cons(object, thunks))
 }
 
@@ -95,20 +109,16 @@ fn library_environment(thread: &mut Thread, call: Call) -> Result<Value, Raise> 
     let vm = thread.vm().clone();
     let entered: Result<_, Vec<Diagnostic>> = thread.outside_heap(|| {
         let words = LibraryWords::of(&form).map_err(|diagnostic| vec![*diagnostic])?;
-        let (id, prepared) = evaluation(&vm).enter_library(&words, Span::NONE)?;
+        let (id, prepared) = Evaluation::of(&vm).enter_library(&words, Span::NONE)?;
         Ok((id, prepared, words.to_string()))
     });
     let (id, prepared, name): (EnvironmentId, Prepared, String) = match entered {
         Ok(entered) => entered,
         Err(diagnostics) => return Err(syntax_condition(thread, call, &diagnostics)),
     };
-    let thunks = evaluation(&vm).load(thread, &prepared)?;
+    let thunks = Evaluation::of(&vm).load(thread, &prepared)?;
     // The library's environment stays: others may be inside of it too.
-    let name = thread.literal_string(&name);
-    let kind = Kind::Environment;
-    let object = thread.try_object(kind, 0, kind.row().fields.len(), Value::FALSE)?;
-    thread.store(object, field::ID, Value::fixnum(id.0 as i64));
-    thread.store(object, field::NAME, name);
+    let object = bare_object::<Environments>(thread, id.0, &name)?;
     thread.try_cons(object, thunks)
 }
 
@@ -118,13 +128,7 @@ fn interaction_environment(thread: &mut Thread, _call: Call) -> Result<Value, Ra
         return Ok(object);
     }
     let EnvironmentId(number) = INTERACTION;
-    let object = host_object(
-        thread,
-        Kind::Environment,
-        external::ENVIRONMENT,
-        number,
-        "interaction",
-    )?;
+    let object = object_with_number::<Environments>(thread, number, "interaction")?;
     thread.vm().set_root(ROOT, object);
     Ok(object)
 }
@@ -143,12 +147,12 @@ fn thunks_of(
     form: Syntax,
 ) -> Result<Value, Raise> {
     let vm = thread.vm().clone();
-    let prepared: Result<Prepared, Vec<Diagnostic>> =
-        thread.outside_heap(move || evaluation(&vm).prepare_forms(id, &[form], FormPosition::Tail));
+    let prepared: Result<Prepared, Vec<Diagnostic>> = thread
+        .outside_heap(move || Evaluation::of(&vm).prepare_forms(id, &[form], FormPosition::Tail));
     let thunks = match prepared {
         Ok(prepared) => {
             let vm = thread.vm().clone();
-            evaluation(&vm).load(thread, &prepared)
+            Evaluation::of(&vm).load(thread, &prepared)
         }
         Err(diagnostics) => Err(syntax_condition(thread, call, &diagnostics)),
     };
@@ -156,13 +160,18 @@ fn thunks_of(
     thunks
 }
 
+/// The errors that a condition of kind `syntax` is about.
+pub(crate) struct SyntaxErrors(pub(crate) Arc<Vec<Diagnostic>>);
+
+kept_in_table!(SyntaxErrors);
+
 /// A condition of kind `syntax` whose message has all the errors, one on each line. Those that stand in a source go with it.
 fn syntax_condition(thread: &mut Thread, call: Call, diagnostics: &[Diagnostic]) -> Raise {
     let errors = diagnostics
         .iter()
         .filter(|diagnostic| diagnostic.is_error());
     let (text, stands_in_source) = {
-        let sources = evaluation(thread.vm()).sources();
+        let sources = Evaluation::of(thread.vm()).sources();
         let lines: Vec<String> = errors
             .clone()
             .map(|error| described(error, sources))
@@ -174,17 +183,8 @@ fn syntax_condition(thread: &mut Thread, call: Call, diagnostics: &[Diagnostic])
     let condition = thread.condition(kind, &text, &[], Some(call.who));
     let kept = thread.protect(condition);
     if stands_in_source {
-        let number = Host::of(thread)
-            .syntax_errors
-            .insert(errors.cloned().collect());
-        let object = host_object(
-            thread,
-            Kind::External,
-            external::SYNTAX_ERRORS,
-            number,
-            "syntax errors",
-        );
-        match object {
+        let errors = SyntaxErrors(Arc::new(errors.cloned().collect()));
+        match keep(thread, errors, "syntax errors") {
             Ok(object) => {
                 let list = thread.cons(object, Value::NIL);
                 thread.store(thread.protected(kept), ORIGIN, list);
@@ -208,48 +208,18 @@ fn described(error: &Diagnostic, sources: &SourceMap) -> String {
     }
 }
 
-/// Source files that are being loaded, by number.
-#[derive(Default)]
-pub(crate) struct Loaders {
-    inner: Mutex<LoadersInner>,
-}
-
-#[derive(Default)]
-struct LoadersInner {
-    next: u64,
-    loaders: HashMap<u64, Loader>,
-}
-
 /// A file that is being loaded.
-struct Loader {
-    forms: VecDeque<Syntax>,
+pub(crate) struct Loader {
+    forms: Mutex<VecDeque<Syntax>>,
     environment: EnvironmentId,
 }
 
-impl Loaders {
-    fn lock(&self) -> MutexGuard<'_, LoadersInner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+kept_in_table!(Loader);
 
-    fn insert(&self, loader: Loader) -> u64 {
-        let mut inner = self.lock();
-        inner.next += 1;
-        let number = inner.next;
-        inner.loaders.insert(number, loader);
-        number
-    }
-
-    fn next_form(&self, number: u64) -> Option<(EnvironmentId, Syntax)> {
-        let mut inner = self.lock();
-        let loader = inner.loaders.get_mut(&number)?;
-        let form = loader.forms.pop_front()?;
-        Some((loader.environment, form))
-    }
-
-    /// Forgets a loader.
-    pub(crate) fn remove(&self, number: u64) {
-        let loader = self.lock().loaders.remove(&number);
-        drop(loader);
+impl Loader {
+    fn next_form(&self) -> Option<Syntax> {
+        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        forms.pop_front()
     }
 }
 
@@ -267,27 +237,27 @@ fn open_source(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     };
     let vm = thread.vm().clone();
     let forms = thread.outside_heap(|| {
-        let (_, forms) = read_source(evaluation(&vm).sources(), &name, &bytes, false);
+        let (_, forms) = read_source(Evaluation::of(&vm).sources(), &name, &bytes, false);
         forms
     });
     if forms.has_errors() {
         return Err(syntax_condition(thread, call, &forms.diagnostics));
     }
     let loader = Loader {
-        forms: forms.forms.into(),
+        forms: Mutex::new(forms.forms.into()),
         environment,
     };
-    let number = Host::of(thread).loaders.insert(loader);
-    host_object(thread, Kind::External, external::LOADER, number, &name)
+    keep(thread, loader, &name)
 }
 
 fn compile_next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let loader = call.object(thread, 0, Kind::External, "loader")?;
-    let number = number_of_object(loader);
-    match Host::of(thread).loaders.next_form(number) {
+    call.object(thread, 0, Kind::External, "loader")?;
+    let loader = find::<Loader>(thread, call.at(0));
+    let form = loader.and_then(|loader| Some((loader.environment, loader.next_form()?)));
+    match form {
         Some((environment, form)) => thunks_of(thread, call, environment, form),
         None => {
-            Host::of(thread).loaders.remove(number);
+            take::<Loader>(thread, call.at(0));
             Ok(Value::EOF)
         }
     }
@@ -298,7 +268,7 @@ fn expand(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let form = syntax_of(thread, call.at(0));
     thread.forget_embedded();
     let vm = thread.vm().clone();
-    let expanded = thread.outside_heap(|| evaluation(&vm).expand_forms_text(id, &[form]));
+    let expanded = thread.outside_heap(|| Evaluation::of(&vm).expand_forms_text(id, &[form]));
     match expanded {
         Ok(text) => Ok(thread.string(&text)),
         Err(diagnostics) => Err(syntax_condition(thread, call, &diagnostics)),

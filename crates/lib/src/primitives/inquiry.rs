@@ -10,8 +10,8 @@ use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use super::evaluation::syntax_of;
 use crate::arguments::{Call, implementations};
+use crate::evaluation::Evaluation;
 use crate::evaluation::{INTERACTION, LibraryWords, NameInfo, NameKind};
-use crate::host::evaluation;
 use crate::printer::pretty_written;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -50,13 +50,13 @@ fn strings(thread: &mut Thread, texts: &[String]) -> Result<Value, Raise> {
 
 fn bound_names(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     let vm = thread.vm().clone();
-    let names = thread.outside_heap(|| evaluation(&vm).bound_names(INTERACTION));
+    let names = thread.outside_heap(|| Evaluation::of(&vm).bound_names(INTERACTION));
     strings(thread, &names)
 }
 
 fn library_names(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     let vm = thread.vm().clone();
-    let names = thread.outside_heap(|| evaluation(&vm).library_names());
+    let names = thread.outside_heap(|| Evaluation::of(&vm).library_names());
     strings(thread, &names)
 }
 
@@ -75,7 +75,7 @@ fn library_exports(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let vm = thread.vm().clone();
     let exports: Option<Vec<NameInfo>> = thread.outside_heap(|| {
         let words = LibraryWords::of(&form).ok()?;
-        evaluation(&vm).library_exports(&words)
+        Evaluation::of(&vm).library_exports(&words)
     });
     let Some(exports) = exports else {
         return Ok(Value::FALSE);
@@ -92,7 +92,7 @@ fn name_information(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let name = call.symbol(thread, 0)?;
     let name = symbol_name(name.value()).unwrap_or_default();
     let vm = thread.vm().clone();
-    let info = thread.outside_heap(|| evaluation(&vm).name_info(INTERACTION, &name));
+    let info = thread.outside_heap(|| Evaluation::of(&vm).name_info(INTERACTION, &name));
     let Some(info) = info else {
         return Ok(Value::FALSE);
     };

@@ -13,7 +13,6 @@ pub(crate) mod evaluation;
 pub(crate) mod file_names;
 pub(crate) mod file_system;
 pub(crate) mod hash_tables;
-pub(crate) mod host_objects;
 pub(crate) mod http;
 mod inquiry;
 pub(crate) mod json;

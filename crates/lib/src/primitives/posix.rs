@@ -19,7 +19,6 @@ use super::ports::sides::port_of_both;
 use super::ports::table::{port_over, with_port};
 use super::ports::{failed, flag, id_of};
 use crate::arguments::{Call, implementations};
-use crate::host::Host;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%clock-nanoseconds" => clock_nanoseconds;
@@ -218,7 +217,7 @@ fn system_names(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
 }
 
 fn script_file(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    match Host::of(thread).script_file().map(str::to_owned) {
+    match super::system::script_file(thread.vm()).map(str::to_owned) {
         Some(name) => Ok(thread.string(&name)),
         None => Ok(Value::FALSE),
     }
@@ -239,7 +238,7 @@ fn set_environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Ra
         }
         Some(value)
     };
-    Host::of(thread).set_environment_variable(name, value);
+    super::system::set_environment_variable(thread, name, value);
     Ok(Value::UNSPECIFIED)
 }
 

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use canny_io::exchange::{Exchanged, exchange};
 use canny_io::process::{
-    Ending, Group, Process, Start, Started, Stream, end_with_program, name_of_signal,
-    signal_of_name, start,
+    Ending, Group, Start, Started, Stream, end_with_program, name_of_signal, signal_of_name, start,
 };
 use canny_io::{Handle, IoError, Operation};
 use canny_tables::kinds::Kind;
@@ -18,7 +17,6 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use super::file_names::name_of_text;
-use super::host_objects::{deadline, make_object, number_of};
 use super::ports::open::{is_out_of_descriptors, with_descriptors};
 use super::ports::standard::flush_standard_output;
 use super::ports::{failed, flag, flags_of, on_binary_output, on_text_output};
@@ -26,7 +24,11 @@ use super::posix::{handle_of_port, port_of_kind};
 use super::system::variables;
 use super::tasks::resumable;
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, external, sweep_dead};
+use crate::host::{find, keep, kept_in_table, sweep_dead};
+
+pub(crate) use canny_io::process::Process;
+
+kept_in_table!(Process);
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%spawn" => start_process;
@@ -217,8 +219,7 @@ fn start_process(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     } = started;
     let ends = [(input, true), (output, false), (error, false)];
     let name = format!("process {}", process.id());
-    let number = Host::of(thread).processes.insert(process);
-    let process = make_object(thread, external::PROCESS, number, "process")?;
+    let process = keep(thread, process, "process")?;
     let mut list = Value::NIL;
     for (index, (end, writes)) in ends.into_iter().enumerate().rev() {
         let port = match (end, kinds[index]) {
@@ -235,11 +236,7 @@ fn start_process(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn process(thread: &mut Thread, call: Call) -> Result<Arc<Process>, Raise> {
-    let number = number_of(thread, call, 0, "process")?;
-    match Host::of(thread).processes.find(number) {
-        Some(process) => Ok(process),
-        None => Err(call.type_error(thread, 0, "process")),
-    }
+    find(thread, call.at(0)).ok_or_else(|| call.type_error(thread, 0, "process"))
 }
 
 fn id(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -279,7 +276,7 @@ fn ending(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn wait(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let process = process(thread, call)?;
-    let deadline = deadline(thread, call, 1)?;
+    let deadline = call.deadline(thread, 1)?;
     let outcome = resumable(
         thread,
         call,
@@ -373,7 +370,7 @@ fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     });
     let output = handle_at(thread, call, 3)?;
     let error = handle_at(thread, call, 4)?;
-    let deadline = deadline(thread, call, 5)?;
+    let deadline = call.deadline(thread, 5)?;
     let outcome = resumable(
         thread,
         call,

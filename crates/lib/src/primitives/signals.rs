@@ -34,7 +34,7 @@ use signal_hook::iterator;
 
 use super::posix::{port_of_kind, refused};
 use crate::arguments::{Call, implementations};
-use crate::host::Host;
+use crate::host;
 
 /// Name of the root with the procedure that is called at the end of the program.
 const SHUTDOWN: &str = "shutdown procedure";
@@ -208,7 +208,7 @@ fn bit(number: i32) -> u64 {
 /// Has a procedure called, on the thread for signals, for each SIGINT that the program does not watch. Only the first
 /// call has an effect.
 pub fn handle_interrupts(vm: &Vm, on_interrupt: OnInterrupt) {
-    let signals = &Host::of_machine(vm).signals;
+    let signals: &Signals = host::state(vm);
     if signals.shared.on_interrupt.set(on_interrupt).is_ok() {
         // Without the thread Ctrl-C is lost, which is no reason not to run.
         let _ = signals.take(Signal::INT.as_raw());
@@ -225,7 +225,8 @@ pub fn take_shutdown_procedure(vm: &Vm) -> Option<Value> {
 fn open(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match io::pipe() {
         Ok((reader, writer)) => {
-            *Host::of(thread).signals.shared.writer() = Some(writer);
+            let signals: &Signals = host::state(thread.vm());
+            *signals.shared.writer() = Some(writer);
             let handle = Handle::from_descriptor(OwnedFd::from(reader), "signals");
             port_of_kind(thread, call, 0, handle)
         }
@@ -245,7 +246,7 @@ fn watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if signal_hook::consts::FORBIDDEN.contains(&number) {
         return Err(call.range_error(thread, 0, "a signal that a program can take"));
     }
-    let signals = &Host::of(thread).signals;
+    let signals: &Signals = host::state(thread.vm());
     // Before the first one can come.
     signals
         .shared
@@ -268,7 +269,7 @@ fn number_of_signal(thread: &mut Thread, call: Call) -> Result<i32, Raise> {
 
 fn unwatch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let number = number_of_signal(thread, call)?;
-    let signals = &Host::of(thread).signals;
+    let signals: &Signals = host::state(thread.vm());
     signals
         .shared
         .watched

@@ -9,28 +9,30 @@ use std::time::Instant;
 
 use canny_io::socket::{
     Address, Connecting, DATAGRAM_BYTES_MAX, Family, ListenOptions, OptionName, OptionValue,
-    Resolving, Shutdown, Socket, inherited_listener, send_notice, standard_input_listener,
+    Resolving, Shutdown, inherited_listener, send_notice, standard_input_listener,
 };
 use canny_io::{Handle, IoError, Wait};
-use canny_tables::kinds::Kind;
-use canny_tls::{ClientOptions, ContextError, Handshake, Identity, TlsContext, Trust};
+use canny_tls::{ClientOptions, ContextError, Handshake, Identity, Trust};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
-use super::host_objects::{deadline, host_object, number_of_value};
 use super::ports::open::with_descriptors;
 use super::ports::table::{is_open as is_open_port, port_over};
 use super::ports::{failed, flag, on_binary_input, on_binary_output, required_port};
 use super::tasks::resumable;
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, external, sweep_dead};
+use crate::host::{find, keep, kept_in_table};
+
+pub(crate) use canny_io::socket::Socket;
+pub(crate) use canny_tls::TlsContext;
+
+kept_in_table!(Socket);
+kept_in_table!(TlsContext);
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%socket?" => |thread, call: Call| {
-        let number = number_of_value(call.at(0));
-        let socket = number.and_then(|number| Host::of(thread).sockets.find(number));
-        Ok(Value::boolean(socket.is_some()))
+        Ok(Value::boolean(find::<Socket>(thread, call.at(0)).is_some()))
     };
     "%address?" => |_, call: Call| Ok(Value::boolean(address_of(call.at(0)).is_some()));
     "%resolve-host" => resolve_host;
@@ -94,20 +96,12 @@ fn address_of(value: Value) -> Option<Address> {
 }
 
 fn socket(thread: &mut Thread, call: Call) -> Result<Arc<Socket>, Raise> {
-    number_of_value(call.at(0))
-        .and_then(|number| Host::of(thread).sockets.find(number))
-        .ok_or_else(|| call.type_error(thread, 0, "socket"))
+    find(thread, call.at(0)).ok_or_else(|| call.type_error(thread, 0, "socket"))
 }
 
 fn socket_object(thread: &mut Thread, socket: Socket) -> Result<Value, Raise> {
-    sweep_dead(thread);
     let name = format!("socket {}", socket.name());
-    let number = Host::of(thread).sockets.insert(socket);
-    let made = host_object(thread, Kind::External, external::SOCKET, number, &name);
-    if made.is_err() {
-        Host::of(thread).sockets.remove(number);
-    }
-    made
+    keep(thread, socket, &name)
 }
 
 fn address(thread: &mut Thread, call: Call, position: usize) -> Result<Address, Raise> {
@@ -196,7 +190,7 @@ fn resolve_host(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let host = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let port = port_number(thread, call, 1)?;
     let family = family(thread, call, 2)?;
-    let deadline = deadline(thread, call, 3)?;
+    let deadline = call.deadline(thread, 3)?;
     let found = resumable(
         thread,
         call,
@@ -227,7 +221,7 @@ fn connect(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Err(call.type_error(thread, 0, "list of addresses"));
     }
     let local = optional_address(thread, call, 1)?;
-    let deadline = deadline(thread, call, 2)?;
+    let deadline = call.deadline(thread, 2)?;
     let socket = resumable(
         thread,
         call,
@@ -253,7 +247,7 @@ fn listen(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn accept(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let listener = socket(thread, call)?;
-    let deadline = deadline(thread, call, 1)?;
+    let deadline = call.deadline(thread, 1)?;
     let socket = waiting(thread, call, deadline, |wait| listener.accept(wait))?;
     socket_object(thread, socket)
 }
@@ -302,16 +296,8 @@ fn context_object(
     name: &str,
     make: impl FnOnce() -> Result<TlsContext, ContextError>,
 ) -> Result<Value, Raise> {
-    sweep_dead(thread);
     match thread.outside_heap(make) {
-        Ok(context) => {
-            let number = Host::of(thread).tls_contexts.insert(context);
-            let made = host_object(thread, Kind::External, external::TLS_CONTEXT, number, name);
-            if made.is_err() {
-                Host::of(thread).tls_contexts.remove(number);
-            }
-            made
-        }
+        Ok(context) => keep(thread, context, name),
         Err(error) => {
             let file = thread.string(&error.file);
             Err(thread.raise(
@@ -361,11 +347,10 @@ fn tls_server_context(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let socket = socket(thread, call)?;
-    let context = number_of_value(call.at(1))
-        .and_then(|number| Host::of(thread).tls_contexts.find(number))
+    let context = find::<TlsContext>(thread, call.at(1))
         .ok_or_else(|| call.type_error(thread, 1, "context of TLS"))?;
     let server_name = optional_text(thread, call, 2)?.unwrap_or_default();
-    let deadline = deadline(thread, call, 3)?;
+    let deadline = call.deadline(thread, 3)?;
     let session = resumable(
         thread,
         call,
@@ -446,7 +431,7 @@ fn send(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let socket = socket(thread, call)?;
     let (bytevector, range) = call.bytevector_range(thread, 1, 2)?;
     let target = optional_address(thread, call, 4)?;
-    let deadline = deadline(thread, call, 5)?;
+    let deadline = call.deadline(thread, 5)?;
     let bytes = bytevector.with_bytes(|bytes| bytes[range].to_vec());
     let count = waiting(thread, call, deadline, |wait| {
         socket.send(&bytes, target.as_ref(), wait)
@@ -457,7 +442,7 @@ fn send(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn receive(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let socket = socket(thread, call)?;
     let bytes_max = call.index(thread, 1)?.min(DATAGRAM_BYTES_MAX);
-    let deadline = deadline(thread, call, 2)?;
+    let deadline = call.deadline(thread, 2)?;
     let datagram = waiting(thread, call, deadline, |wait| {
         socket.receive(bytes_max, wait)
     })?;

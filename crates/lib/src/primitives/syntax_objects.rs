@@ -10,9 +10,8 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::host::Host;
-use crate::macros::identifiers::{field, identifier_object, identifier_of};
-use crate::macros::{IdentifierEquality, macro_value};
+use crate::macros::identifiers::{field, fresh_number, identifier_object, identifier_of};
+use crate::macros::{IdentifierEquality, conversation, macro_value};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%identifier?" => |_, call: Call| Ok(Value::boolean(call.at(0).is_kind(Kind::Identifier)));
@@ -50,9 +49,7 @@ fn identifier_at(
 }
 
 fn plain(thread: &Thread, name: Name) -> MacroIdentifier {
-    let epoch = Host::of(thread)
-        .conversation()
-        .map_or(0, |conversation| conversation.epoch());
+    let epoch = conversation(thread.vm()).map_or(0, |conversation| conversation.epoch());
     MacroIdentifier::Known {
         epoch,
         identifier: Identifier::plain(name),
@@ -118,7 +115,7 @@ fn identifier_like(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn fresh_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let name = symbol_at(thread, call, 0)?;
-    let number = Host::of(thread).identifiers.fresh();
+    let number = fresh_number(thread);
     identifier_object(thread, &MacroIdentifier::Fresh(name, number))
 }
 
@@ -140,7 +137,7 @@ fn ask(
     right: MacroIdentifier,
 ) -> Value {
     let vm = thread.vm().clone();
-    let same = thread.outside_heap(|| match Host::of_machine(&vm).conversation() {
+    let same = thread.outside_heap(|| match conversation(&vm) {
         Some(conversation) => conversation.compare(equality, left, right),
         None => false,
     });
@@ -157,14 +154,13 @@ fn free_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn macro_transformer(thread: &mut Thread, _: Call) -> Result<Value, Raise> {
-    let conversation = Host::of(thread).conversation();
-    let number = conversation.map_or(0, |conversation| conversation.transformer());
+    let number = conversation(thread.vm()).map_or(0, |conversation| conversation.transformer());
     Ok(Value::fixnum(number as i64))
 }
 
 fn note_violation(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let message = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
-    if let Some(conversation) = Host::of(thread).conversation() {
+    if let Some(conversation) = conversation(thread.vm()) {
         conversation.note_violation(thread, message, call.at(1));
     }
     Ok(Value::UNSPECIFIED)

@@ -1,7 +1,7 @@
 //! Time, the process and its environment.
 
-use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use canny_tables::kinds::Kind;
@@ -10,7 +10,7 @@ use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, Vm, string_text};
 
 use super::file_names::text_of_name;
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, finish_output};
+use crate::host::{self, finish_output};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "current-jiffy" => current_jiffy;
@@ -98,8 +98,40 @@ fn list_of_strings(thread: &mut Thread, texts: &[String]) -> Value {
     list
 }
 
+/// The command line of a machine.
+#[derive(Default)]
+pub(crate) struct CommandLine {
+    words: OnceLock<Vec<String>>,
+    script_file: OnceLock<Option<String>>,
+}
+
+/// Sets what `(command-line)` gives: the program and its arguments. Only the first call has an effect.
+pub fn set_command_line(vm: &Vm, words: Vec<String>) {
+    let command_line: &CommandLine = host::state(vm);
+    let _ = command_line.script_file.set(script_file_of(&words));
+    let _ = command_line.words.set(words);
+}
+
+/// The absolute name of the program of a command line. The command's own name and `-` are no programs.
+/// It is found before the program runs, which may change the current directory.
+fn script_file_of(words: &[String]) -> Option<String> {
+    let first = words.first()?;
+    if first == "canny" || first == "-" {
+        return None;
+    }
+    let path = std::path::absolute(first).ok()?;
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// The absolute name of the program file, if the command line has one.
+pub(super) fn script_file(vm: &Vm) -> Option<&str> {
+    let command_line: &CommandLine = host::state(vm);
+    command_line.script_file.get()?.as_deref()
+}
+
 fn command_line(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let words = Host::of(thread).command_line().to_vec();
+    let command_line: &CommandLine = host::state(thread.vm());
+    let words = command_line.words.get().cloned().unwrap_or_default();
     Ok(list_of_strings(thread, &words))
 }
 
@@ -146,13 +178,29 @@ fn exit(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Err(thread.leave(Exit::Code(code)))
 }
 
+/// What the program has done to its environment variables: new values, and `None` for a variable that it
+/// took away.
+#[derive(Default)]
+pub(crate) struct ChangedVariables(Mutex<HashMap<String, Option<String>>>);
+
+/// Those of the thread's machine. Not to be held across an allocation.
+fn changed_variables(thread: &Thread) -> MutexGuard<'_, HashMap<String, Option<String>>> {
+    let changed: &ChangedVariables = host::state(thread.vm());
+    changed.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Changes what the program sees as an environment variable.
+pub(super) fn set_environment_variable(thread: &Thread, name: String, value: Option<String>) {
+    changed_variables(thread).insert(name, value);
+}
+
 fn environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let name = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     // The system knows no such names, and asking for them is an error in some.
     if name.is_empty() || name.contains(['=', '\0']) {
         return Ok(Value::FALSE);
     }
-    let changed = Host::of(thread).environment().get(&name).cloned();
+    let changed = changed_variables(thread).get(&name).cloned();
     if let Some(changed) = changed {
         return Ok(changed.map_or(Value::FALSE, |value| thread.string(&value)));
     }
@@ -167,7 +215,7 @@ pub(crate) fn variables(thread: &Thread) -> BTreeMap<String, String> {
     let mut variables: BTreeMap<String, String> = std::env::vars_os()
         .map(|(name, value)| (text_of_name(&name), text_of_name(&value)))
         .collect();
-    for (name, value) in Host::of(thread).environment().iter() {
+    for (name, value) in changed_variables(thread).iter() {
         match value {
             Some(value) => variables.insert(name.clone(), value.clone()),
             None => variables.remove(name),

@@ -1,6 +1,8 @@
 //! Tasks: the machine's side of `(canny tasks)`.
 
 use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use canny_io::{IoError, Wait};
@@ -11,7 +13,7 @@ use canny_vm::{PrimitiveFunction, Raise, Thread, Vm};
 use super::ports::failed;
 use super::ports::open::free_descriptors;
 use crate::arguments::{Call, implementations};
-use crate::host::Host;
+use crate::host;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%begin-tasks!" => |thread, call: Call| {
@@ -159,8 +161,18 @@ fn compare_and_swap(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(thread.compare_and_swap(record.value(), index + 1, call.at(2), call.at(3)))
 }
 
+/// Operations of tasks that wait for tickets, by the tickets.
+#[derive(Default)]
+pub(crate) struct SuspendedOperations(Mutex<HashMap<u64, Suspended>>);
+
+/// Those of the thread's machine. Not to be held across an allocation.
+fn suspended(thread: &Thread) -> MutexGuard<'_, HashMap<u64, Suspended>> {
+    let operations: &SuspendedOperations = host::state(thread.vm());
+    operations.0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// An operation that gave up for a ticket.
-pub(crate) struct Suspended {
+struct Suspended {
     who: &'static str,
     then: Then,
     /// What is done if it is not done again, since the time is over or the task is cancelled.
@@ -190,12 +202,12 @@ pub(crate) fn suspend_or(
     then: Then,
     given_up: Option<GivenUp>,
 ) -> Raise {
-    let suspended = Suspended {
+    let operation = Suspended {
         who,
         then,
         given_up,
     };
-    Host::of(thread).suspended().insert(ticket, suspended);
+    suspended(thread).insert(ticket, operation);
     thread.repeat_after_ticket(ticket)
 }
 
@@ -211,14 +223,13 @@ pub(crate) fn resume<S: 'static>(thread: &mut Thread, who: &'static str) -> Opti
 
 /// Takes the operation that a ticket was for, whose end may be the end of what it had begun.
 fn forget(thread: &mut Thread, ticket: u64) -> Option<Suspended> {
-    Host::of(thread).suspended().remove(&ticket)
+    suspended(thread).remove(&ticket)
 }
 
 fn ticket_over(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let ticket = call.index(thread, 0)? as u64;
     let is_timed_out = call.at(1) == Value::fixnum(TIMED_OUT);
-    let then_resumes = Host::of(thread)
-        .suspended()
+    let then_resumes = suspended(thread)
         .get(&ticket)
         .is_some_and(|suspended| matches!(suspended.then, Then::Resume(_)));
     thread.set_resumption(then_resumes.then_some(ticket));

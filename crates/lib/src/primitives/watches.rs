@@ -5,6 +5,10 @@ pub(crate) use linux::{IMPLEMENTATIONS, Watch};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::{IMPLEMENTATIONS, Watch};
 
+use crate::host::kept_in_table;
+
+kept_in_table!(Watch);
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::io;
@@ -21,9 +25,8 @@ mod linux {
     use rustix::io::Errno;
 
     use crate::arguments::{Call, implementations};
-    use crate::host::{Host, external};
+    use crate::host::{find, keep};
     use crate::primitives::file_names::text_of_name;
-    use crate::primitives::host_objects::{deadline, make_object, number_of};
     use crate::primitives::posix::refused;
     use crate::primitives::tasks::resumable;
 
@@ -58,16 +61,11 @@ mod linux {
             queue: Mutex::new(Some(Arc::new(queue))),
             closed: Notice::new(),
         };
-        let number = Host::of(thread).watches.insert(watch);
-        make_object(thread, external::WATCH, number, "watch")
+        keep(thread, watch, "watch")
     }
 
     fn watch(thread: &mut Thread, call: Call) -> Result<Arc<Watch>, Raise> {
-        let number = number_of(thread, call, 0, "watch")?;
-        match Host::of(thread).watches.find(number) {
-            Some(watch) => Ok(watch),
-            None => Err(call.range_error(thread, 0, "an open watch")),
-        }
+        find(thread, call.at(0)).ok_or_else(|| call.type_error(thread, 0, "watch"))
     }
 
     /// The queue of the watch that argument 0 is.
@@ -130,7 +128,7 @@ mod linux {
         let watch = watch(thread, call)?;
         let seen = watch.closed.look();
         let queue = queue(thread, call)?;
-        let deadline = deadline(thread, call, 1)?;
+        let deadline = call.deadline(thread, 1)?;
         let outcome = resumable(
             thread,
             call,
@@ -166,9 +164,9 @@ mod linux {
     }
 
     fn close(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-        let number = number_of(thread, call, 0, "watch")?;
-        if let Some(watch) = Host::of(thread).watches.remove(number) {
-            watch.lock().take();
+        let watch = watch(thread, call)?;
+        let queue = watch.lock().take();
+        if queue.is_some() {
             watch.closed.give();
         }
         Ok(Value::UNSPECIFIED)

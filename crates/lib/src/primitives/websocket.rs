@@ -13,10 +13,9 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
-use super::host_objects::{make_object, number_of_value};
 use super::ports::{flag, on_binary_input, required_port};
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, external};
+use crate::host::{find, keep, kept_in_table};
 use crate::text::with_units;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -56,6 +55,8 @@ pub(crate) struct WebSocketCodec {
     /// for a lock inside of it holds up collections.
     deflater: Mutex<Option<MessageDeflater>>,
 }
+
+kept_in_table!(WebSocketCodec);
 
 impl WebSocketCodec {
     fn receiver(&self) -> MutexGuard<'_, Option<Receiver>> {
@@ -110,20 +111,17 @@ fn make_codec(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             )
         }
     };
-    let number = Host::of(thread).websockets.insert(WebSocketCodec {
+    let codec = WebSocketCodec {
         is_client,
         receiver: Mutex::new(Some(Receiver::new(is_client, bytes_max, inflater))),
         deflater: Mutex::new(deflater),
-    });
-    make_object(thread, external::WEBSOCKET, number, NAME)
+    };
+    keep(thread, codec, NAME)
 }
 
 /// The codec that argument 0 is.
 fn codec(thread: &mut Thread, call: Call) -> Result<Arc<WebSocketCodec>, Raise> {
-    // Numbers of other things are not in this table.
-    let codec =
-        number_of_value(call.at(0)).and_then(|number| Host::of(thread).websockets.find(number));
-    codec.ok_or_else(|| call.type_error(thread, 0, NAME))
+    find(thread, call.at(0)).ok_or_else(|| call.type_error(thread, 0, NAME))
 }
 
 fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -164,7 +164,9 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
     };
     // A request for a safepoint may come from who gave up code that this thread runs, while it was in here.
     let is_asked = site.thread.limit.load(Ordering::Relaxed) == 0;
-    if (std::mem::take(&mut site.thread.code_was_retired) || is_asked) && !next.is_null() {
+    if (std::mem::take(&mut site.thread.specializer.code_was_retired) || is_asked)
+        && !next.is_null()
+    {
         return site.thread.detour(next);
     }
     next

@@ -215,16 +215,16 @@ impl Thread {
         if !self.vm.log_worker.is_wanted() {
             return;
         }
-        if self.log.quota.is_none() {
+        if self.specializer.log.quota.is_none() {
             let thread = self.vm.log_worker.new_thread_number();
             let quota = LogQuota::new(thread, self.interrupts.clone());
-            self.log.quota = Some(Arc::new(quota));
+            self.specializer.log.quota = Some(Arc::new(quota));
             self.resume_log();
             return;
         }
-        if self.log.buffer.is_empty() && self.log.bonuses < BONUS_MAX {
-            self.log.bonuses += 1;
-            if let Some(quota) = &self.log.quota {
+        if self.specializer.log.buffer.is_empty() && self.specializer.log.bonuses < BONUS_MAX {
+            self.specializer.log.bonuses += 1;
+            if let Some(quota) = &self.specializer.log.quota {
                 quota.grant_bonus();
             }
             self.resume_log();
@@ -233,29 +233,29 @@ impl Thread {
 
     /// Begins a new buffer if the quota allows, else stops logging.
     pub(crate) fn resume_log(&mut self) {
-        if !self.log.buffer.is_empty() {
+        if !self.specializer.log.buffer.is_empty() {
             return;
         }
-        let Some(quota) = &self.log.quota else {
+        let Some(quota) = &self.specializer.log.quota else {
             return;
         };
         match quota.take() {
             Some(buffer) => {
-                self.log.buffer = buffer;
+                self.specializer.log.buffer = buffer;
                 self.empty_log();
             }
             None => {
-                self.log.is_continued = false;
+                self.specializer.log.is_continued = false;
                 (self.log_cursor, self.log_limit) = ThreadLog::NOWHERE;
             }
         }
-        self.use_table(self.log.table());
+        self.use_table(self.specializer.log.table());
     }
 
     fn empty_log(&mut self) {
-        let start = self.log.buffer.as_mut_ptr() as usize;
+        let start = self.specializer.log.buffer.as_mut_ptr() as usize;
         self.log_cursor = start;
-        let entries = if self.log.has_handed_over {
+        let entries = if self.specializer.log.has_handed_over {
             BUFFER_ENTRIES
         } else {
             FIRST_ENTRIES
@@ -265,19 +265,20 @@ impl Thread {
 
     /// The code words in the log may be dead from now on.
     pub(crate) fn discard_log(&mut self) {
-        if !self.log.buffer.is_empty() {
+        if !self.specializer.log.buffer.is_empty() {
             self.empty_log();
-            self.log.is_continued = false;
+            self.specializer.log.is_continued = false;
         }
     }
 
     /// The log is full: hands it over and goes on logging if there is quota left.
     pub(crate) fn hand_log_over(&mut self) {
         let Some(quota) = self
+            .specializer
             .log
             .quota
             .clone()
-            .filter(|_| !self.log.buffer.is_empty())
+            .filter(|_| !self.specializer.log.buffer.is_empty())
         else {
             // Nothing logs without a buffer.
             (self.log_cursor, self.log_limit) = ThreadLog::NOWHERE;
@@ -286,12 +287,12 @@ impl Thread {
         };
         let ledger_is_on = self.vm.specializer.ledger().is_on();
         let began = ledger_is_on.then(|| Began::now(Errand::HandLogOver));
-        let buffer = std::mem::take(&mut self.log.buffer);
+        let buffer = std::mem::take(&mut self.specializer.log.buffer);
         let used_words = (self.log_cursor - buffer.as_ptr() as usize) / 8;
         debug_assert!(used_words <= buffer.len());
         quota.spend();
-        let is_continued = std::mem::replace(&mut self.log.is_continued, true);
-        let is_first = !std::mem::replace(&mut self.log.has_handed_over, true);
+        let is_continued = std::mem::replace(&mut self.specializer.log.is_continued, true);
+        let is_first = !std::mem::replace(&mut self.specializer.log.has_handed_over, true);
         let waits = self.vm.log_worker.is_blocking();
         if waits {
             quota.give_turn_to_worker();
@@ -356,7 +357,7 @@ impl Thread {
 
     /// The thread ends: its last buffer is of no use any more.
     pub(crate) fn end_log(&mut self) {
-        if let Some(quota) = self.log.quota.take() {
+        if let Some(quota) = self.specializer.log.quota.take() {
             self.vm.log_worker.end_thread(quota.thread);
         }
     }

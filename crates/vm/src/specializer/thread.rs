@@ -6,6 +6,7 @@ use canny_value::Value;
 
 use super::CandidateId;
 use super::ledger::Errand;
+use super::log::ThreadLog;
 use super::snapshot::type_of;
 use crate::globals;
 use crate::thread::Thread;
@@ -13,7 +14,7 @@ use crate::thread::Thread;
 /// A retired descriptor of a thread; see [`Thread::detour`].
 #[derive(Debug)]
 #[repr(C, align(16))]
-pub(crate) struct Detour {
+struct Detour {
     word: u32,
     unused: [u32; 3],
     bytecode: *const u32,
@@ -25,19 +26,40 @@ const _: () = {
 };
 
 impl Detour {
-    pub(crate) const NOWHERE: Detour = Detour {
+    const NOWHERE: Detour = Detour {
         word: encode_abc(Opcode::Retired, 0, 0, 0),
         unused: [0; 3],
         bytecode: std::ptr::null(),
     };
 }
 
+/// What the specializer keeps for a thread, beside the registers of generated code.
+pub(crate) struct ThreadSpecializer {
+    pub(crate) log: ThreadLog,
+    detour: Detour,
+    /// Compiled code was retired since the runtime was entered.
+    pub(crate) code_was_retired: bool,
+    /// From which the next number of chances is made.
+    stress_state: u64,
+}
+
+impl Default for ThreadSpecializer {
+    fn default() -> ThreadSpecializer {
+        ThreadSpecializer {
+            log: ThreadLog::default(),
+            detour: Detour::NOWHERE,
+            code_was_retired: false,
+            stress_state: 1,
+        }
+    }
+}
+
 impl Thread {
     /// An address that stands for an address of the bytecode and differs from it, so that compiled code which expects
     /// to go on leaves. Whoever gets it executes what is there before anything else asks for a detour.
     pub(crate) fn detour(&mut self, next: *const u32) -> *const u32 {
-        self.detour.bytecode = next;
-        (&raw const self.detour).cast()
+        self.specializer.detour.bytecode = next;
+        (&raw const self.specializer.detour).cast()
     }
 
     /// Where a loop goes on: in compiled code if some fits the registers of the current frame, else at the head.
@@ -63,11 +85,12 @@ impl Thread {
             return false;
         }
         // A linear congruential generator: always the same numbers, so that a run can be repeated.
-        self.stress_state = self
+        self.specializer.stress_state = self
+            .specializer
             .stress_state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        self.chances = 1 + (self.stress_state >> 33) % (2 * stress - 1);
+        self.chances = 1 + (self.specializer.stress_state >> 33) % (2 * stress - 1);
         true
     }
 
@@ -79,7 +102,7 @@ impl Thread {
         let gave_up = specializer.ledger().time(Errand::CountExit, || {
             specializer.lock().count_exit(id, exit, operand_types)
         });
-        self.code_was_retired |= gave_up;
+        self.specializer.code_was_retired |= gave_up;
     }
 
     /// Changes a watched cell: gives up the compiled code that relies on it, and stores the value, while all other threads stand
@@ -106,7 +129,7 @@ impl Thread {
         self.release(place);
         globals::note_change(self.mutator(), cell);
         if gave_up {
-            self.code_was_retired = true;
+            self.specializer.code_was_retired = true;
             // What others do in the runtime ends in a safepoint, not in compiled code that was given up.
             specializer.heap.request_safepoints();
         }

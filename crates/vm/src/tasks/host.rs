@@ -99,7 +99,7 @@ fn serve(vm: &Arc<Vm>, worker: WorkerId) {
         tasks.pool.leave(worker);
         return;
     };
-    thread.worker = Some(worker);
+    thread.tasks.worker = Some(worker);
     for (key, name) in DEFAULT_PORTS.iter().enumerate() {
         let port = vm.root(name).unwrap_or(Value::FALSE);
         thread.set_default_port(key, port);
@@ -107,7 +107,7 @@ fn serve(vm: &Arc<Vm>, worker: WorkerId) {
     tasks.host.enter(worker, thread.interrupts());
     let server = vm.root(SERVER).unwrap_or(Value::FALSE);
     let outcome = thread.run(server);
-    if !thread.retires {
+    if !thread.tasks.retires {
         // It returns if a task has gone on with the continuation of the program, and the program has come to its end there.
         let exit = outcome.err().unwrap_or(Exit::Code(0));
         tasks.host.ask_for_exit(exit);

@@ -16,6 +16,7 @@
 
 mod host;
 mod parking;
+mod thread;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -32,6 +33,8 @@ use crate::aside::ParkedComputations;
 use crate::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::{Exit, Thread};
+
+pub(crate) use self::thread::ThreadTasks;
 
 /// Fields of a waiter, behind its type.
 pub mod waiter {
@@ -101,7 +104,7 @@ pub struct Tasks {
 impl Tasks {
     /// Whether anybody else could run while the current task of a thread waits.
     fn are_there_others(&self, thread: &Thread) -> bool {
-        thread.worker != Some(WorkerId::MAIN) || self.count.load(Ordering::SeqCst) > 0
+        thread.tasks.worker != Some(WorkerId::MAIN) || self.count.load(Ordering::SeqCst) > 0
     }
 }
 
@@ -125,10 +128,10 @@ impl Thread {
     /// The machine's tasks. The thread has a reference of its own to them, since one that all share would be counted by all
     /// at every switch.
     fn tasks(&mut self) -> &Tasks {
-        if self.tasks.is_none() {
-            self.tasks = Some(self.find_tasks());
+        if self.tasks.shared.is_none() {
+            self.tasks.shared = Some(self.find_tasks());
         }
-        self.tasks.as_ref().expect("it is there now")
+        self.tasks.shared.as_ref().expect("it is there now")
     }
 
     /// The machine's tasks; the thread that asks first is the main worker.
@@ -171,8 +174,8 @@ impl Thread {
                 computations: ParkedComputations::default(),
             })
         });
-        if self.worker.is_none() {
-            self.worker = Some(WorkerId::MAIN);
+        if self.tasks.worker.is_none() {
+            self.tasks.worker = Some(WorkerId::MAIN);
         }
         tasks.clone()
     }
@@ -207,7 +210,7 @@ impl Thread {
 
     /// The number of the worker that this thread is.
     pub fn worker(&self) -> usize {
-        self.worker.map_or(0, |worker| worker.index())
+        self.tasks.worker.map_or(0, |worker| worker.index())
     }
 
     /// Counts tasks that begin or, if negative, end; gives how many there are.
@@ -228,7 +231,8 @@ impl Thread {
     /// The lane of the current task; `free` if it may run anywhere.
     pub(crate) fn lane_of_task(&self, free: Lane) -> Lane {
         let lane = self
-            .task
+            .tasks
+            .current
             .as_kind(Kind::Record)
             .filter(|task| task.length() >= task::WORDS)
             .and_then(|task| task.field(task::LANE).as_index());
@@ -238,7 +242,7 @@ impl Thread {
     /// Hands a waiter that was claimed to the workers, behind all others or where it is soon found.
     pub fn make_ready(&mut self, waiter: Value, behind: bool) -> Result<(), Raise> {
         let lane = self.lane_of(waiter)?;
-        let worker = self.worker;
+        let worker = self.tasks.worker;
         let pool = &self.tasks().pool;
         if behind {
             pool.yield_word(worker.unwrap_or(WorkerId::MAIN), lane, waiter.bits());
@@ -252,7 +256,7 @@ impl Thread {
     /// ready. If that does not happen for long others have it.
     pub fn hand_over(&mut self, waiter: Value) -> Result<(), Raise> {
         let lane = self.lane_of(waiter)?;
-        let worker = self.worker;
+        let worker = self.tasks.worker;
         let pool = &self.tasks().pool;
         match worker {
             Some(worker) if lane == Lane::General => pool.hand_over(worker, waiter.bits()),
@@ -264,7 +268,7 @@ impl Thread {
     /// What runs here begins with the next of several things that it does one after the other, and that many wait to be begun.
     /// Gives a number for [`Thread::shall_step_aside`].
     pub fn begin_step(&mut self, behind: usize) -> i64 {
-        let worker = self.worker.unwrap_or(WorkerId::MAIN);
+        let worker = self.tasks.worker.unwrap_or(WorkerId::MAIN);
         let item = self.tasks().pool.begin_step(worker, behind);
         step_number(worker, item)
     }
@@ -272,7 +276,7 @@ impl Thread {
     /// Whether a task that ends such a step had better make way for others: it was away since the step began, so that others do the
     /// same meanwhile, or somebody waits.
     pub fn shall_step_aside(&mut self, step: i64) -> bool {
-        let worker = self.worker.unwrap_or(WorkerId::MAIN);
+        let worker = self.tasks.worker.unwrap_or(WorkerId::MAIN);
         let item = step >> WORKER_BITS;
         step != step_number(worker, item as u64)
             || self.tasks().pool.shall_step_aside(worker, item as u64)
@@ -297,18 +301,18 @@ impl Thread {
 
     /// Drops what the thread runs and takes up what waits for a worker; sleeps while there is nothing.
     pub fn serve(&mut self) -> Raise {
-        let tasks = match self.tasks.take() {
+        let tasks = match self.tasks.shared.take() {
             Some(tasks) => tasks,
             None => self.find_tasks(),
         };
         let raise = self.serve_tasks(&tasks);
-        self.tasks = Some(tasks);
+        self.tasks.shared = Some(tasks);
         raise
     }
 
     fn serve_tasks(&mut self, tasks: &Tasks) -> Raise {
-        let worker = self.worker.unwrap_or(WorkerId::MAIN);
-        self.task = Value::FALSE;
+        let worker = self.tasks.worker.unwrap_or(WorkerId::MAIN);
+        self.tasks.current = Value::FALSE;
         self.mutator().set_account(Account::EXEMPT);
         loop {
             if let Some(next) = tasks.pool.try_next(worker) {
@@ -328,7 +332,7 @@ impl Thread {
                 Idle::Quiet => return self.tell_main(STANDSTILL),
                 Idle::Retire => {
                     tasks.pool.leave(worker);
-                    self.retires = true;
+                    self.tasks.retires = true;
                     return self.leave(Exit::Uncaught);
                 }
                 Idle::Interrupted => {
@@ -425,8 +429,8 @@ impl Thread {
     /// Whether the current task runs on the main thread without being bound to it: what it blocks holds up the main program,
     /// which can go on nowhere else.
     pub fn is_guest_of_main(&self) -> bool {
-        self.worker == Some(WorkerId::MAIN)
-            && self.task.is_true()
+        self.tasks.worker == Some(WorkerId::MAIN)
+            && self.tasks.current.is_true()
             && self.lane_of_task(Lane::General) == Lane::General
     }
 

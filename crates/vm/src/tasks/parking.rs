@@ -77,7 +77,7 @@ impl Thread {
     /// [`Thread::block_outside_heap`]. Telling the pool beforehand would cost more than what is short, if others have to be
     /// woken for what waits.
     pub fn perhaps_block_outside_heap<R>(&mut self, work: impl FnOnce(&mut dyn FnMut()) -> R) -> R {
-        let worker = self.worker.filter(|_| self.has_other_tasks());
+        let worker = self.tasks.worker.filter(|_| self.has_other_tasks());
         let pool = self.vm.tasks.get().map(|tasks| tasks.pool.clone());
         let mut waiting = pool.zip(worker);
         let mut blocking = None;
@@ -99,11 +99,11 @@ impl Thread {
     /// Whether there are tasks that could run while the one of this thread waits.
     pub fn has_other_tasks(&self) -> bool {
         let tasks = self.vm.tasks.get();
-        self.worker.is_some() && tasks.is_some_and(|tasks| tasks.are_there_others(self))
+        self.tasks.worker.is_some() && tasks.is_some_and(|tasks| tasks.are_there_others(self))
     }
 
     fn begin_blocking(&self) -> Option<Blocking> {
-        let worker = self.worker.filter(|_| self.has_other_tasks())?;
+        let worker = self.tasks.worker.filter(|_| self.has_other_tasks())?;
         let tasks = self.vm.tasks.get()?;
         let pool = tasks.pool.clone();
         pool.begin_blocking(worker);
@@ -111,7 +111,7 @@ impl Thread {
     }
 
     fn task_parking(&self) -> Option<Rc<TaskParking>> {
-        if !self.task.is_true() || self.is_critical() || !self.has_other_tasks() {
+        if !self.tasks.current.is_true() || self.is_critical() || !self.has_other_tasks() {
             return None;
         }
         let tasks = self.vm.tasks.get()?;
@@ -125,21 +125,21 @@ impl Thread {
 
     /// Keeps the ticket of an operation that gave up for whoever makes its failure known.
     pub fn set_ticket(&mut self, ticket: Option<u64>) {
-        self.ticket = ticket;
+        self.tasks.ticket = ticket;
     }
 
     /// That ticket.
     pub fn take_ticket(&mut self) -> Option<u64> {
-        self.ticket.take()
+        self.tasks.ticket.take()
     }
 
     /// Notes that the operation which gave up for a ticket is about to be done again, and goes on with what it had begun.
     pub fn set_resumption(&mut self, ticket: Option<u64>) {
-        self.resumption = ticket;
+        self.tasks.resumption = ticket;
     }
 
     /// That ticket; it is asked for once.
     pub fn take_resumption(&mut self) -> Option<u64> {
-        self.resumption.take()
+        self.tasks.resumption.take()
     }
 }

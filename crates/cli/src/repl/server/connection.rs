@@ -7,8 +7,8 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use canny_lib::Evaluation;
 use canny_lib::evaluation::{INTERACTION, NameKind};
-use canny_lib::{Evaluation, EvaluationConfig};
 
 use super::bencode::{Bencode, Problem};
 use super::evaluation::{Operation, Request};
@@ -281,7 +281,7 @@ impl Connection {
             .find_map(|key| message.text_of(key))
             .unwrap_or_default();
         let vm = self.shared.vm.clone();
-        let evaluation = vm.host(|| Evaluation::new(&EvaluationConfig::default()));
+        let evaluation = Evaluation::of(&vm);
         let names = names_starting_with(evaluation, INTERACTION, &prefix);
         let candidates = names.iter().take(CANDIDATES_MAX).map(|name| {
             let info = evaluation.name_info(INTERACTION, name);

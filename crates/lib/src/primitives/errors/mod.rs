@@ -16,9 +16,11 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{Exit, FrameDescription, Position, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::host::{BlamedProcedure, Host, Uncaught, evaluation};
-use crate::primitives::host_objects::number_of_value;
+use crate::evaluation::Evaluation;
+use crate::host::find;
+use crate::primitives::evaluation::SyntaxErrors;
 use crate::printer::{Style, brief_text_of};
+use crate::uncaught::{BlamedProcedure, Uncaught};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%make-condition" => make_condition;
@@ -296,10 +298,9 @@ fn syntax_errors_of(thread: &Thread, object: Value) -> Arc<Vec<Diagnostic>> {
     let list = object
         .as_kind(Kind::Condition)
         .map_or(Value::NIL, |condition| condition.field(field::ORIGIN));
-    let numbers = elements(list, LOOKED_AT_MAX).into_iter();
-    let mut numbers = numbers.filter_map(number_of_value);
-    let errors = numbers.find_map(|number| Host::of(thread).syntax_errors.find(number));
-    errors.unwrap_or_default()
+    let mut origins = elements(list, LOOKED_AT_MAX).into_iter();
+    let errors = origins.find_map(|origin| find::<SyntaxErrors>(thread, origin));
+    errors.map_or_else(Arc::default, |errors| Arc::clone(&errors.0))
 }
 
 /// Longest text of a value in a backtrace.
@@ -310,7 +311,7 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut report = report_of(thread, object);
     report.frames = frames_with_values(thread);
     report.is_continuable = call.at(1).is_true();
-    Host::of(thread).report(&report);
+    crate::uncaught::report(thread, &report);
     crate::failure::keep(thread, &report, object);
     Err(thread.leave(Exit::Uncaught))
 }
@@ -320,7 +321,7 @@ fn report_raised(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut report = report_of(thread, call.at(0));
     report.frames = frames_with_values(thread);
     report.notes.extend(string_text(call.at(1)));
-    Host::of(thread).report(&report);
+    crate::uncaught::report(thread, &report);
     Ok(Value::UNSPECIFIED)
 }
 
@@ -373,7 +374,7 @@ fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
 pub(crate) fn report_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut report = report_of(thread, call.at(0));
     report.notes.push("nobody waited for the task".to_owned());
-    Host::of(thread).report(&report);
+    crate::uncaught::report(thread, &report);
     Ok(Value::UNSPECIFIED)
 }
 
@@ -481,7 +482,7 @@ fn hints_of(thread: &Thread, object: Value) -> Option<(Option<String>, Option<St
     let condition = object.as_kind(Kind::Condition)?;
     let first = condition.field(field::IRRITANTS).car()?;
     match kind_of(condition)?.as_str() {
-        "unbound" => Some(evaluation(thread.vm()).hints(&symbol_name(first)?)),
+        "unbound" => Some(Evaluation::of(thread.vm()).hints(&symbol_name(first)?)),
         "arity" => {
             let keyword = symbol_name(first.as_kind(Kind::Keyword)?.field(0))?;
             let known = thread.vm().procedure_keywords(blamed(condition)?);

@@ -24,14 +24,16 @@ use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::values::record_type;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
-use super::host_objects::{make_object, number_of_value};
 use super::ports::table::port_over;
 use super::ports::{failed, flag};
 use super::tasks::{Then, resume, suspend};
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, external};
+use crate::host::{find, keep, kept_in_table, number_of_value, table};
+use crate::primitives::sockets::Socket;
 
 pub(crate) use canny_http::server::Server as HttpServer;
+
+kept_in_table!(HttpServer);
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%http-server" => make_server;
@@ -186,7 +188,7 @@ fn server(thread: &mut Thread, call: Call, value: Value) -> Result<Arc<Server>, 
     if let Some(server) = last {
         return Ok(server);
     }
-    let Some(server) = Host::of(thread).http_servers.find(number) else {
+    let Some(server) = table::<HttpServer>(thread).find(number) else {
         return Err(call.type_error_of(thread, 0, "HTTP server", value));
     };
     LAST_SERVER.set(Some((number, server.clone())));
@@ -281,10 +283,7 @@ fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         },
     };
     match Server::new(options) {
-        Ok(server) => {
-            let number = Host::of(thread).http_servers.insert(server);
-            make_object(thread, external::HTTP_SERVER, number, "HTTP server")
-        }
+        Ok(server) => keep(thread, server, "HTTP server"),
         Err(error) => {
             let error = IoError::from_system(Operation::Listen, "HTTP server", error);
             Err(failed(thread, call.who, None, &error))
@@ -294,20 +293,15 @@ fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn listen(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let server = server(thread, call, call.at(0))?;
-    let socket = number_of_value(call.at(1)).and_then(|it| Host::of(thread).sockets.find(it));
-    let Some(socket) = socket else {
+    let Some(socket) = find::<Socket>(thread, call.at(1)) else {
         return Err(call.type_error(thread, 1, "socket"));
     };
     let tls = match call.at(2) {
         Value::FALSE => None,
-        context => {
-            let number = number_of_value(context);
-            let found = number.and_then(|number| Host::of(thread).tls_contexts.find(number));
-            match found {
-                Some(found) if matches!(&*found, TlsContext::Server(_)) => Some(found),
-                _ => return Err(call.type_error(thread, 2, "server's context of TLS")),
-            }
-        }
+        context => match find::<TlsContext>(thread, context) {
+            Some(found) if matches!(&*found, TlsContext::Server(_)) => Some(found),
+            _ => return Err(call.type_error(thread, 2, "server's context of TLS")),
+        },
     };
     let listening = socket.duplicate().and_then(|descriptor| {
         let listened = server.listen(descriptor, tls);

@@ -16,9 +16,8 @@ use canny_vm::{PrimitiveFunction, Protected, Raise, TextBuilder, Thread};
 
 use crate::arguments::{Call, implementations};
 use crate::hash_table::{Equivalence, Table, Weakness};
-use crate::host::{Host, external, sweep_dead};
+use crate::host::{find, keep, kept_in_table};
 use crate::misplaced::raise_misplaced;
-use crate::primitives::host_objects::{host_object, number_of_object};
 use crate::primitives::ports::{flag, on_text_input, required_port};
 use crate::text::with_units;
 
@@ -192,31 +191,25 @@ fn read_from_string(thread: &mut Thread, call: Call, text: &str) -> Result<Value
     }
 }
 
-/// A reader whose events are given out one after the other.
+/// A reader whose events are given out one after the other. It is taken out while it is used.
+pub(crate) struct EventReader(Mutex<Option<Box<Reader>>>);
+
+kept_in_table!(EventReader);
+
 fn make_reader(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    sweep_dead(thread);
     let mut reader = reader_of(thread, call, 0)?;
     reader.notes_starts = true;
-    let number = Host::of(thread)
-        .json_readers
-        .insert(Mutex::new(Some(Box::new(reader))));
-    host_object(
-        thread,
-        Kind::External,
-        external::JSON_READER,
-        number,
-        "json-reader",
-    )
+    let reader = EventReader(Mutex::new(Some(Box::new(reader))));
+    keep(thread, reader, "json-reader")
 }
 
 /// The next events in a list; none at the end of the value or of the text.
 fn events(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let object = call.object(thread, 0, Kind::External, "reader of JSON")?;
-    let number = number_of_object(object);
+    call.object(thread, 0, Kind::External, "reader of JSON")?;
     let port = required_port(thread, call, 1, flag::TEXTUAL | flag::INPUT)?;
-    let slot = Host::of(thread).json_readers.find(number);
-    let exchange = |slot: &Mutex<Option<Box<Reader>>>, reader: Option<Box<Reader>>| {
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    let slot = find::<EventReader>(thread, call.at(0));
+    let exchange = |slot: &EventReader, reader: Option<Box<Reader>>| {
+        let mut slot = slot.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *slot, reader)
     };
     let taken = slot.as_ref().and_then(|slot| exchange(slot, None));

@@ -5,7 +5,7 @@ use canny_number::{self as number, Division, Number, NumberError};
 use canny_value::Value;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
-use super::{binary, fold, fold_onto, number_at, perhaps_aside, refused, unary};
+use super::{binary, effort_of_arguments, fold, fold_onto, number_at, refused, unary};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -185,9 +185,10 @@ fn both_parts(thread: &mut Thread, call: Call, division: Division) -> Result<Val
     }
     let dividend = number_at(thread, call, 0)?;
     let divisor = number_at(thread, call, 1)?;
-    let parts: Result<(Number, Number), NumberError> = perhaps_aside(thread, call, move || {
-        number::divide(division, &dividend, &divisor)
-    })?;
+    let parts: Result<(Number, Number), NumberError> =
+        call.compute(thread, effort_of_arguments(call), move || {
+            number::divide(division, &dividend, &divisor)
+        })?;
     match parts {
         Ok((quotient, remainder)) => pair_of_values(thread, &quotient, &remainder),
         Err(error) => Err(refused(thread, call, &error)),

@@ -5,8 +5,8 @@ use canny_value::Value;
 use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric, string_text};
 
-use super::{number_at, perhaps_aside, unary};
-use crate::arguments::{Call, implementations};
+use super::{effort_of_arguments, number_at, unary};
+use crate::arguments::{Call, Effort, implementations};
 use crate::decimal::{DIGITS_MAX, digits};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -70,7 +70,9 @@ fn number_to_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
     let operand = number_at(thread, call, 0)?;
     let radix = radix(thread, call)?;
-    let text = perhaps_aside(thread, call, move || number::write_number(&operand, radix))?;
+    let text = call.compute(thread, effort_of_arguments(call), move || {
+        number::write_number(&operand, radix)
+    })?;
     thread.string_from_latin1(text.as_bytes())
 }
 
@@ -86,12 +88,8 @@ fn string_to_number(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let radix = radix(thread, call)?;
     // A text such as 1/0 has the form of a number but stands for none.
-    let parsed = if text.len() < LONG_TEXT {
-        number::parse_number(&text, radix)
-    } else {
-        call.compute_aside(thread, move || number::parse_number(&text, radix))?
-    };
-    match parsed {
+    let effort = Effort::Short.or_aside(text.len() >= LONG_TEXT);
+    match call.compute(thread, effort, move || number::parse_number(&text, radix))? {
         Ok(Some(number)) => thread.number(&number),
         Ok(None) | Err(_) => Ok(Value::FALSE),
     }

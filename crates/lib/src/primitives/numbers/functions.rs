@@ -8,8 +8,8 @@ use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
 use super::arithmetic::pair_of_values;
 use super::conversion::integral;
-use super::{binary, give, number_at, perhaps_aside, refused, unary};
-use crate::arguments::{Call, implementations};
+use super::{binary, effort_of_arguments, give, number_at, refused, unary};
+use crate::arguments::{Call, Effort, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "numerator" => |thread, call| unary(thread, call, number::numerator);
@@ -167,11 +167,8 @@ fn expt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                 _ => exponent_size(&exponent).saturating_mul(base.words()),
             };
             let work = move || number::expt(&base, &exponent);
-            let result = if words >= 64 * LONG_LIMBS {
-                call.compute_aside(thread, work)?
-            } else {
-                work()
-            };
+            let effort = Effort::Short.or_aside(words >= 64 * LONG_LIMBS);
+            let result = call.compute(thread, effort, work)?;
             give(thread, call, result)
         }
     }
@@ -201,7 +198,9 @@ fn exact_integer_sqrt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Ok(thread.two_values(root, rest));
     }
     let operand: Number = number_at(thread, call, 0)?;
-    let root = perhaps_aside(thread, call, move || number::exact_integer_sqrt(&operand))?;
+    let root = call.compute(thread, effort_of_arguments(call), move || {
+        number::exact_integer_sqrt(&operand)
+    })?;
     match root {
         Ok((root, rest)) => pair_of_values(thread, &root, &rest),
         Err(error) => Err(refused(thread, call, &error)),

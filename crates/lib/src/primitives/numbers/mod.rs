@@ -20,7 +20,7 @@ use canny_value::Value;
 use canny_vm::numbers::{LONG_LIMBS, limbs_of, number_of};
 use canny_vm::{ConditionKind, Raise, Thread};
 
-use crate::arguments::Call;
+use crate::arguments::{Call, Effort};
 
 type Unary = fn(&Number) -> Result<Number, NumberError>;
 type Binary = fn(&Number, &Number) -> Result<Number, NumberError>;
@@ -56,7 +56,9 @@ fn give(
 /// A function of one number.
 fn unary(thread: &mut Thread, call: Call, operation: Unary) -> Result<Value, Raise> {
     let operand = number_at(thread, call, 0)?;
-    let result = perhaps_aside(thread, call, move || operation(&operand))?;
+    let result = call.compute(thread, effort_of_arguments(call), move || {
+        operation(&operand)
+    })?;
     give(thread, call, result)
 }
 
@@ -64,7 +66,9 @@ fn unary(thread: &mut Thread, call: Call, operation: Unary) -> Result<Value, Rai
 fn binary(thread: &mut Thread, call: Call, operation: Binary) -> Result<Value, Raise> {
     let left = number_at(thread, call, 0)?;
     let right = number_at(thread, call, 1)?;
-    let result = perhaps_aside(thread, call, move || operation(&left, &right))?;
+    let result = call.compute(thread, effort_of_arguments(call), move || {
+        operation(&left, &right)
+    })?;
     give(thread, call, result)
 }
 
@@ -117,17 +121,9 @@ fn is_long(value: Value) -> bool {
     limbs_of(value) >= LONG_LIMBS
 }
 
-/// Computes what may take long if an argument is large.
-fn perhaps_aside<R: Send + 'static>(
-    thread: &mut Thread,
-    call: Call,
-    work: impl FnOnce() -> R + Send + 'static,
-) -> Result<R, Raise> {
-    if (0..call.count()).any(|position| is_long(call.at(position))) {
-        call.compute_aside(thread, work)
-    } else {
-        Ok(work())
-    }
+/// The effort of an operation, which may take long if an argument is large.
+fn effort_of_arguments(call: Call) -> Effort {
+    Effort::Short.or_aside((0..call.count()).any(|position| is_long(call.at(position))))
 }
 
 /// The condition for what the tower refused. Where the tower disliked the type of a number, the first

@@ -4,6 +4,7 @@
 //! of secrets.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use canny_number::{self as number, Number};
 use canny_value::Value;
@@ -11,7 +12,7 @@ use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use super::number_at;
 use crate::arguments::{Call, implementations};
-use crate::host::Host;
+use crate::host;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "random-integer" => random_integer;
@@ -21,13 +22,28 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 
 /// The state of a generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Generator {
+struct Generator {
     words: [u64; 4],
+}
+
+/// The generator of a machine.
+pub(crate) struct RandomSource(Mutex<Generator>);
+
+impl Default for RandomSource {
+    fn default() -> RandomSource {
+        RandomSource(Mutex::new(Generator::new()))
+    }
+}
+
+/// The generator of the thread's machine. Not to be held across an allocation.
+fn generator(thread: &Thread) -> MutexGuard<'_, Generator> {
+    let source: &RandomSource = host::state(thread.vm());
+    source.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Generator {
     /// A generator that nobody can foresee.
-    pub(crate) fn new() -> Generator {
+    fn new() -> Generator {
         Generator::seeded(RandomState::new().hash_one(std::process::id()))
     }
 
@@ -96,7 +112,7 @@ fn random_integer(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Err(call.range_error(thread, 0, "the bound is above zero"));
     }
     let result = {
-        let mut generator = Host::of(thread).generator();
+        let mut generator = generator(thread);
         match bound.to_i64() {
             Some(bound) => Number::from(generator.below(bound as u64)),
             None => below_big(&mut generator, &bound),
@@ -119,7 +135,7 @@ fn below_big(generator: &mut Generator, bound: &Number) -> Number {
 }
 
 fn random_real(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let real = Host::of(thread).generator().unit();
+    let real = generator(thread).unit();
     Ok(thread.flonum(real))
 }
 
@@ -129,7 +145,7 @@ fn random_seed(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Err(call.type_error(thread, 0, "exact integer"));
     }
     let seed = number::hash_by_eqv(&seed);
-    *Host::of(thread).generator() = Generator::seeded(seed);
+    *generator(thread) = Generator::seeded(seed);
     Ok(Value::UNSPECIFIED)
 }
 

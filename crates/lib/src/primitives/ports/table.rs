@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use canny_io::error::SystemFailure;
@@ -22,10 +22,10 @@ use canny_io::{
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{loan, port as field};
 use canny_value::Value;
-use canny_vm::{Raise, Thread};
+use canny_vm::{Raise, Thread, Vm};
 
 use super::{flag, id_of};
-use crate::host::{Host, external, sweep_dead};
+use crate::host::{self, HostKind, sweep_dead};
 
 /// A textual input with what `read` remembers of it.
 pub(crate) struct TextSource {
@@ -160,6 +160,29 @@ pub(crate) struct PortTable {
     collect_at: AtomicUsize,
     /// Ports whose objects are dead, and whose other side has not taken yet what they hold.
     late: Mutex<Vec<LatePort>>,
+    /// Set to report ports on standard error that were left open when nothing holds them any more.
+    open_port_notices: OnceLock<()>,
+}
+
+impl HostKind for HostPort {
+    const KIND: Kind = Kind::Port;
+
+    type Table = PortTable;
+
+    fn sweep(thread: &mut Thread, dead: &[u64]) {
+        close_dead_ports(thread, dead);
+    }
+
+    fn has_more_to_sweep(table: &PortTable) -> bool {
+        table.has_late()
+    }
+}
+
+/// Reports ports on standard error that are closed because nothing holds them any more.
+pub fn report_open_ports(vm: &Vm) {
+    let _ = host::table_of_machine::<HostPort>(vm)
+        .open_port_notices
+        .set(());
 }
 
 /// A port that waits to be closed, but not for longer than the time that its operations have.
@@ -221,7 +244,7 @@ impl PortTable {
     }
 
     /// Whether dead ports wait for who reads what they hold.
-    pub(crate) fn has_late(&self) -> bool {
+    fn has_late(&self) -> bool {
         !self.late().is_empty()
     }
 
@@ -294,7 +317,7 @@ pub(crate) fn with_recent_port<R>(id: u64, work: impl FnOnce(&HostPort) -> Optio
 #[cold]
 #[inline(never)]
 fn find_slowly(thread: &Thread, id: u64) -> Option<Arc<HostPort>> {
-    Host::of(thread).ports.find(id)
+    host::table::<HostPort>(thread).find(id)
 }
 
 /// The failure of an operation on a port object that has nothing behind it.
@@ -320,19 +343,19 @@ pub(crate) fn unsupported(operation: Operation) -> IoError {
 pub(crate) fn give_object(thread: &mut Thread, object: Value, port: HostPort) {
     make_room(thread);
     let loan = Value::from_aligned_address(port.loan().address());
-    let id = Host::of(thread).ports.insert(port);
+    let id = host::table::<HostPort>(thread).insert(port);
     thread.store(object, field::ID, Value::fixnum(id as i64));
     thread.store(object, field::LOAN, loan);
-    thread.register_external(object, external::PORT | id);
+    host::register::<HostPort>(thread, object, id);
 }
 
 /// Forgets dead ports; looks for them if there are many ports.
 fn make_room(thread: &mut Thread) {
     sweep_dead(thread);
-    if Host::of(thread).ports.is_crowded() {
+    if host::table::<HostPort>(thread).is_crowded() {
         thread.collect_garbage(false);
         sweep_dead(thread);
-        Host::of(thread).ports.expect_as_many_again();
+        host::table::<HostPort>(thread).expect_as_many_again();
     }
 }
 
@@ -393,16 +416,11 @@ fn loan_of_none() -> Value {
 /// Closes the ports with these ids, whose objects are dead, and those that could not be closed before. Nobody is left to hear
 /// of an error. A collection waits for nobody: a port whose other side does not take what it holds is tried again later, for as
 /// long as its time limit allows. What is left when the program ends is written then, as by all open ports.
-pub(crate) fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
-    let tells = Host::of(thread).tells_of_open_ports();
-    let (ports, late) = {
-        let table = &Host::of(thread).ports;
-        let ports = ids.iter().filter_map(|id| table.remove(*id));
-        (
-            ports.collect::<Vec<Arc<HostPort>>>(),
-            std::mem::take(&mut *table.late()),
-        )
-    };
+fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
+    let table = host::table::<HostPort>(thread);
+    let tells = table.open_port_notices.get().is_some();
+    let ports: Vec<Arc<HostPort>> = ids.iter().filter_map(|id| table.remove(*id)).collect();
+    let late = std::mem::take(&mut *table.late());
     let mut waiting = Vec::new();
     thread.outside_heap(|| {
         for port in ports {
@@ -425,7 +443,7 @@ pub(crate) fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
         }
     });
     if !waiting.is_empty() {
-        Host::of(thread).ports.late().extend(waiting);
+        host::table::<HostPort>(thread).late().extend(waiting);
     }
 }
 

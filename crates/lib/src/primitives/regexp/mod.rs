@@ -21,8 +21,7 @@ use regex_automata::util::captures::Captures;
 use regex_syntax::Error as SyntaxError;
 
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, external, sweep_dead};
-use crate::primitives::host_objects::{host_object, number_of_object};
+use crate::host::{keep, kept_in_table, number_of_object, table};
 use crate::primitives::ports::{failed, flag, on_text_input, required_port};
 use crate::text::{Units, with_units};
 
@@ -36,14 +35,12 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%regex-find-line" => find_line;
 };
 
+kept_in_table!(Expression);
+
 fn compile(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    sweep_dead(thread);
     let pattern = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     match Expression::new(&pattern) {
-        Ok(expression) => {
-            let number = Host::of(thread).regexes.insert(expression);
-            host_object(thread, Kind::External, external::REGEX, number, "regexp")
-        }
+        Ok(expression) => keep(thread, expression, "regexp"),
         Err(refused) => Ok(thread.string(&message(&pattern, &refused))),
     }
 }
@@ -89,8 +86,7 @@ fn with_regex<R>(
     KNOWN.with_borrow_mut(|known| {
         let slot = &mut known[number as usize % RECENT];
         if slot.as_ref().is_none_or(|known| known.number != number) {
-            let regexes = &Host::of(thread).regexes;
-            let Some(regex) = regexes.find(number) else {
+            let Some(regex) = table::<Expression>(thread).find(number) else {
                 return Err(call.type_error(thread, 0, "regular expression"));
             };
             let captures = regex.regex().create_captures();

@@ -23,9 +23,8 @@ use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use self::aside::Aside;
 use super::file_names::path;
-use super::host_objects::{host_object, number_of_value};
 use crate::arguments::{Call, implementations};
-use crate::host::{Host, external, sweep_dead};
+use crate::host::{find, keep, kept_in_table, sweep_dead, take};
 use crate::text::with_units;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -81,6 +80,9 @@ pub(crate) struct Cursor {
     number: CursorNumber,
     sql: String,
 }
+
+kept_in_table!(Database);
+kept_in_table!(Cursor);
 
 impl Drop for Cursor {
     fn drop(&mut self) {
@@ -250,9 +252,7 @@ fn condition(thread: &mut Thread, call: Call, failure: &Failure, sql: &str) -> V
 }
 
 fn database(thread: &mut Thread, call: Call, position: usize) -> Result<Arc<Database>, Raise> {
-    number_of_value(call.at(position))
-        .and_then(|number| Host::of(thread).databases.find(number))
-        .ok_or_else(|| call.type_error(thread, position, "database"))
+    find(thread, call.at(position)).ok_or_else(|| call.type_error(thread, position, "database"))
 }
 
 /// A copy of a text.
@@ -279,18 +279,13 @@ fn open(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     });
     let connection = opened.map_err(|failure: Failure| Refusal::from(named(failure, &path)))?;
     let interrupter = connection.interrupter();
-    let number = Host::of(thread).databases.insert(Database {
+    let database = Database {
         connection: Mutex::new(Some(connection)),
         interrupter,
         aside: Aside::default(),
         dead_cursors: Mutex::default(),
-    });
-    let space = external::DATABASE;
-    let made = host_object(thread, Kind::External, space, number, "database");
-    if made.is_err() {
-        Host::of(thread).databases.remove(number);
-    }
-    Ok(made?)
+    };
+    Ok(keep(thread, database, "database")?)
 }
 
 /// A failure to open a file, with its name.
@@ -394,23 +389,16 @@ fn open_cursor(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
         connection.open_cursor(&sql, &parameters)
     })
     .map_err(in_text(&sql))?;
-    let number = Host::of(thread).cursors.insert(Cursor {
+    let cursor = Cursor {
         database,
         number,
         sql,
-    });
-    let space = external::CURSOR;
-    let made = host_object(thread, Kind::External, space, number, "cursor");
-    if made.is_err() {
-        Host::of(thread).cursors.remove(number);
-    }
-    Ok(made?)
+    };
+    Ok(keep(thread, cursor, "cursor")?)
 }
 
 fn cursor(thread: &mut Thread, call: Call, position: usize) -> Result<Arc<Cursor>, Refusal> {
-    number_of_value(call.at(position))
-        .and_then(|number| Host::of(thread).cursors.find(number))
-        .ok_or_else(|| Failure::NoCursor.into())
+    find(thread, call.at(position)).ok_or_else(|| Failure::NoCursor.into())
 }
 
 fn fetch(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
@@ -443,14 +431,11 @@ fn fetch(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
 
 /// What it held is let go of when the connection is used next: somebody may use it now.
 fn close_cursor(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    if let Some(number) = number_of_value(call.at(0)) {
-        let cursor = Host::of(thread).cursors.remove(number);
-        if let Some(cursor) = cursor {
-            let database = Arc::clone(&cursor.database);
-            drop(cursor);
-            // At once, if nobody does.
-            let _ = outside(thread, &database, |_, _| Ok(()));
-        }
+    if let Some(cursor) = take::<Cursor>(thread, call.at(0)) {
+        let database = Arc::clone(&cursor.database);
+        drop(cursor);
+        // At once, if nobody does.
+        let _ = outside(thread, &database, |_, _| Ok(()));
     }
     Ok(Value::UNSPECIFIED)
 }
