@@ -234,7 +234,7 @@ fn plain(error: io::Error) -> io::Error {
     {
         Some(Error::InvalidCertificate(reason)) => match reason {
             CertificateError::UnknownIssuer => {
-                "nobody who is trusted vouches for the certificate".to_owned()
+                "no trusted authority has signed the certificate".to_owned()
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 "the certificate has expired".to_owned()

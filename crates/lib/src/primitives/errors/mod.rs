@@ -372,7 +372,7 @@ fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
 /// `%report-failure`: what a task raised, which goes on.
 pub(crate) fn report_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut report = report_of(thread, call.at(0));
-    report.notes.push("nobody waited for the task".to_owned());
+    report.notes.push("the task was never awaited".to_owned());
     Host::of(thread).report(&report);
     Ok(Value::UNSPECIFIED)
 }
