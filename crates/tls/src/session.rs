@@ -1,4 +1,8 @@
-//! A session: the handshake, and what both directions share.
+//! A TLS session: the handshake, and what both directions share.
+//!
+//! One `rustls` connection stands behind a lock; the input and the output device each take it for
+//! one step. No step waits: an operation that cannot continue fails with `WouldBlock`, and the
+//! caller waits for the descriptor.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,4 +1,8 @@
-//! Condition objects, their text, and the end of programs whose objects nobody takes.
+//! Condition objects, their text, and the report of an uncaught object.
+//!
+//! Owns the form `who: message: irritant …`, which tests and users know, and the limits of what a
+//! report shows. A report has the place in the source, notes, and frames of the backtrace; printing
+//! it is up to the command line.
 
 #[cfg(test)]
 mod tests;
