@@ -1,4 +1,7 @@
-//! The command line and the environment variables.
+//! The command line and the environment variables, parsed into `Options`.
+//!
+//! `Action` is what the command does, `Source` where a program's text comes from. The options of a
+//! command come from its row in `tools`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,8 @@
-//! Messages on standard error: diagnostics and uncaught objects with their place in the source, for people or as JSON.
+//! Messages on standard error: diagnostics and uncaught objects with their place in the source, as
+//! text or as JSON.
+//!
+//! The format, the choice of warnings and whether values are shown are global and set once, before
+//! the first message. A diagnostic that warnings options hide is dropped here.
 
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;

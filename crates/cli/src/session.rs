@@ -1,4 +1,8 @@
 //! A machine with its library, and running programs on it.
+//!
+//! A `Session` is one machine and its main thread, with the search path of the project around the
+//! program. Syntax errors and uncaught objects are printed here, once; callers get a `Failure` and
+//! turn it into an exit code.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

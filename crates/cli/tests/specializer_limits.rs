@@ -48,7 +48,7 @@ impl Report {
     }
 
     fn retired(&self) -> usize {
-        self.memory(" of that given up")
+        self.memory(" of that retired")
     }
 
     fn freed(&self) -> usize {

@@ -1,4 +1,9 @@
 //! From a core unit to a compiled unit: the order of the passes.
+//!
+//! Optimizer passes run from core to core, then lowering makes closures and boxes explicit, then
+//! the code generator emits bytecode. Compiling is deterministic: it depends on the unit and
+//! `Options` only, so that results can be cached. Warnings come from the unoptimized unit, in the
+//! order of the source.
 
 use std::sync::Arc;
 

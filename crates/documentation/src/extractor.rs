@@ -1,4 +1,8 @@
-//! From sources to documents.
+//! From sources to documents: the `Extractor`.
+//!
+//! It reads sources through a loader, without expanding or running them, and keeps the documents of
+//! libraries that it has read. Chains of includes, libraries and aliases are followed to a fixed
+//! depth, so it ends on any input. A library that cannot be found is remembered as missing.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

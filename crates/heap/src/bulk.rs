@@ -1,4 +1,9 @@
-//! Copying and filling payload words in bulk, with one barrier for each card.
+//! Copies and fills ranges of payload words, with one write barrier for each card instead of one
+//! for each store.
+//!
+//! A range is checked against its object before a word is written. Words that another thread may
+//! access at the same time are copied one by one as whole words, so that no reader sees half of
+//! one; `is_alone` allows the faster copy.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

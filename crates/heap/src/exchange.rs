@@ -1,4 +1,9 @@
-//! Stores that are single steps among threads, and what is told of stores made elsewhere.
+//! Atomic stores into fields (compare-and-swap, exchange), and write barriers for stores that are
+//! made elsewhere.
+//!
+//! The operations work on a word of a live object or pair and are sequentially consistent. Words
+//! are compared, as `eq?` does for anything but numbers. Each successful store runs the write
+//! barrier.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,10 @@
 //! The heap that mutators share: its settings, its lock and what the lock guards.
+//!
+//! `HeapState` is all state behind the lock: block lists, budgets, roots, statistics. A mutator
+//! takes the lock to get blocks, not to allocate inside of one; the collector works on it while
+//! every mutator is stopped. The atomics of `Heap` are mirrors that polls read without the lock,
+//! and hints: a reader that needs the truth takes the lock. Sizes are in blocks unless the name
+//! ends with `_bytes`.
 
 use std::fmt;
 use std::io;

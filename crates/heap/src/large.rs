@@ -1,4 +1,8 @@
-//! Objects above half a block: each has blocks of its own and never moves.
+//! Objects larger than half a block. Each has adjacent blocks of its own and never moves.
+//!
+//! It is promoted in place. Memory of objects above a limit is not committed when they are
+//! allocated, since a program may never touch most of it; the pages appear zeroed at the first
+//! access.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;

@@ -1,4 +1,9 @@
-//! Where references from outside the heap are: what hosts implement to show them.
+//! The interface through which hosts show the collector references outside of the heap.
+//!
+//! Roots are precise: the collector may move what they name, and updates them. They are visited on
+//! the collecting thread while every mutator is stopped, so an implementation must neither allocate
+//! nor call into the heap. An object that has survived a collection stays where it is, so a minor
+//! collection need not visit roots that have not changed since the last one.
 
 use std::ops::Range;
 

@@ -1,4 +1,7 @@
-//! Sizes and parts of objects, seen from their addresses.
+//! Sizes and parts of objects, seen from their addresses, for the collector.
+//!
+//! Everything derives from the rows of `tables::kinds`. The functions work on raw words at
+//! addresses of live objects. `FORWARDED` marks an evacuated pair in its car.
 
 use canny_tables::kinds::{KINDS, Kind, Trace};
 use canny_tables::layout::{self, GRANULE_BYTES, TAG_MASK, TAG_OBJECT, TAG_PAIR};

@@ -1,4 +1,8 @@
-//! Walking every live object, for heap snapshots and tests.
+//! Visits every live object, for heap snapshots and tests.
+//!
+//! The walk runs while the world is stopped, after a full collection, so that every object it meets
+//! is live. An object shows its kind, its bytes and its outgoing edges, weak references included;
+//! it must not be kept beyond the walk, since nothing roots it.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{GRANULE_BYTES, code};

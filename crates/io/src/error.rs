@@ -302,7 +302,7 @@ impl IoError {
             }
             IoError::Interrupted => "interrupted".to_owned(),
             IoError::WouldBlock => "operation would block".to_owned(),
-            IoError::Unserved(_) => "nobody serves the port".to_owned(),
+            IoError::Unserved(_) => "the port has no server".to_owned(),
             IoError::Parked(_) => "the wait was put off".to_owned(),
             IoError::TimedOut(refusal) => {
                 format!("cannot {}: timed out", refusal.operation.phrase())

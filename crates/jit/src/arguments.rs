@@ -14,7 +14,7 @@
 //!
 //! An argument that the candidate wants to be a flonum comes to the segment as a double, in a register for doubles, and a caller that
 //! knows an argument to be a flonum passes it that way. Where its link leads to code that does not take these very arguments as
-//! doubles, the link goes by way of the caller's *boxer*, which makes flonums of them and goes on where the link's second word says.
+//! doubles, the link goes by way of the caller's *boxing stub*, which makes flonums of them and goes on where the link's second word says.
 //!
 //! All ways take fp and the thread block in the registers of segments. What is in a register need not be in its slot: the
 //! segment stores it where somebody may look, like any other value, or at once if many of its ways out would.
@@ -303,9 +303,9 @@ pub(crate) fn adapter(count: usize) -> Vec<u8> {
     })
 }
 
-/// Writes the boxer of a link: makes words of the arguments that are doubles and goes where the link's second word says. `maker`
+/// Writes the boxing stub of a link: makes words of the arguments that are doubles and goes where the link's second word says. `maker`
 /// is [`crate::doubles::write_maker`]'s place.
-pub(crate) fn write_boxer(
+pub(crate) fn write_boxing_stub(
     to: &mut Assembler,
     (count, doubles): (usize, Doubles),
     link: u32,
@@ -380,11 +380,11 @@ mod tests {
     }
 
     #[test]
-    fn a_boxer_moves_words_behind_doubles() {
+    fn a_boxing_stub_moves_words_behind_doubles() {
         let mut doubles = Doubles::default();
         doubles.insert(0);
         let mut to = Assembler::default();
-        write_boxer(&mut to, (2, doubles), 5, 0);
+        write_boxing_stub(&mut to, (2, doubles), 5, 0);
         let (code, relocations) = to.finish();
         let lines = listing(&code);
         // The word leaves the first register before that gets the flonum.

@@ -33,8 +33,8 @@ pub struct Compiled {
     pub(crate) exits: Vec<ExitPlan>,
     pub(crate) resumptions: Vec<ResumptionPlan>,
     pub(crate) links: Vec<LinkPlan>,
-    /// Where the boxers of links stand that pass doubles.
-    pub(crate) boxers: Vec<Option<usize>>,
+    /// Where the boxing stubs of links stand that pass doubles.
+    pub(crate) boxing_stubs: Vec<Option<usize>>,
     /// Where the last steps of ways out begin.
     pub(crate) exit_tails: Vec<usize>,
     /// Places of the segments, for people.
@@ -176,12 +176,12 @@ impl Compiled {
         (entry, front_start)
     }
 
-    /// Appends what makes flonums of doubles that go to where words are wanted: the boxers of links, and the return to calls
+    /// Appends what makes flonums of doubles that go to where words are wanted: the boxing stubs of links, and the return to calls
     /// that take words. These have no place for doubles yet.
-    pub(crate) fn add_boxers(&mut self, box_flonum: usize) {
+    pub(crate) fn add_boxing_stubs(&mut self, box_flonum: usize) {
         let returns_words = |plan: &ReturnPlan| plan.float == NO_PLACE;
         let passes_doubles = |link: &LinkPlan| link.doubles().count() > 0;
-        self.boxers = vec![None; self.links.len()];
+        self.boxing_stubs = vec![None; self.links.len()];
         if !self.returns.iter().any(returns_words) && !self.links.iter().any(passes_doubles) {
             return;
         }
@@ -193,9 +193,9 @@ impl Compiled {
         }
         for (index, link) in self.links.iter().enumerate() {
             if passes_doubles(link) {
-                self.boxers[index] = Some(to.place());
+                self.boxing_stubs[index] = Some(to.place());
                 let arguments = (arguments::in_registers(link.types.len()), link.doubles());
-                arguments::write_boxer(&mut to, arguments, index as u32, maker);
+                arguments::write_boxing_stub(&mut to, arguments, index as u32, maker);
             }
         }
         self.put_back(to);

@@ -40,7 +40,7 @@ const NATIVE_STRIDE: usize = 64;
 const NATIVE_PREFIX: usize = 16;
 /// Bytes from one exit descriptor to the next.
 const EXIT_STRIDE: usize = 32;
-/// Bytes of a link: where calls go, and where they go on behind the boxer.
+/// Bytes of a link: where calls go, and where they go on behind the boxing stub.
 const LINK_BYTES: usize = 16;
 /// Offset of the second word.
 const LINK_OF_WORDS: usize = 8;
@@ -79,7 +79,7 @@ pub struct Link {
     address: usize,
     /// Which arguments it passes as doubles, and what makes words of them if it passes some.
     doubles: Doubles,
-    boxer: Option<usize>,
+    boxing_stub: Option<usize>,
 }
 
 /// Where calls of known code enter a candidate, with arguments in registers.
@@ -197,7 +197,7 @@ pub(crate) fn install(
     let mut bytes = data_bytes(compiled, &layout, candidate, code);
     for (index, plan) in compiled.links.iter().enumerate() {
         let adapter = region.adapter(arguments::in_registers(plan.types.len()));
-        let first = compiled.boxers[index].map_or(adapter, |boxer| code + boxer);
+        let first = compiled.boxing_stubs[index].map_or(adapter, |boxing_stub| code + boxing_stub);
         for (offset, native) in [(0, first), (LINK_OF_WORDS, adapter)] {
             let at = layout.link(index) + offset;
             bytes[at..at + 8].copy_from_slice(&(native as u64).to_le_bytes());
@@ -249,7 +249,7 @@ pub(crate) fn install(
                 types: plan.types.clone(),
                 address: data + layout.link(index),
                 doubles: plan.doubles(),
-                boxer: compiled.boxers[index].map(|boxer| code + boxer),
+                boxing_stub: compiled.boxing_stubs[index].map(|boxing_stub| code + boxing_stub),
             })
             .collect(),
         entry_descriptor: data + NATIVE_PREFIX,
@@ -368,12 +368,12 @@ impl Installed {
             LinkGoal::Checked(starts) => starts.checked,
             LinkGoal::Known(starts) => starts.known,
         };
-        let native = match (goal, link.boxer) {
+        let native = match (goal, link.boxing_stub) {
             (LinkGoal::Known(starts), _) if starts.doubles == link.doubles => starts.direct,
-            (_, Some(boxer)) => boxer,
+            (_, Some(boxing_stub)) => boxing_stub,
             (_, None) => with_words,
         };
-        // Who is on the way to the boxer finds a second word that is right.
+        // A call already on its way to the boxing stub finds the right second word.
         for (offset, native) in [(LINK_OF_WORDS, with_words), (0, native)] {
             // SAFETY: the word is this candidate's, aligned, and in data memory while the region lives.
             let word = unsafe { AtomicU64::from_ptr((link.address + offset) as *mut u64) };

@@ -1,4 +1,9 @@
-//! Machine code that all segments share: the ways into the interpreter and into the runtime.
+//! Machine code that all segments share: entries into the interpreter and into the runtime.
+//!
+//! Written once when code memory is made, and never freed. A stub takes pc, fp and the thread block
+//! in the registers of the segments' convention. The ones that enter the interpreter first clear
+//! the callee-saved registers: a stale reference there would keep objects and code alive, since
+//! native frames are scanned conservatively.
 
 use canny_tables::layout::{frame, thread};
 use cranelift_codegen::Context;

@@ -1,4 +1,7 @@
-//! Walking and building lists. Every walk ends, on circular lists too, and nothing recurses.
+//! Walking and building lists in Rust.
+//!
+//! Every walk ends, on circular lists too, and nothing recurses. A walk in progress must stay in a
+//! local variable, since the collector finds references on the native stack only.
 
 use canny_value::Value;
 use canny_vm::{Raise, Thread};

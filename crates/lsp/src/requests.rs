@@ -1,4 +1,8 @@
-//! Requests by their methods: what each one needs, and who answers it.
+//! Requests by their methods: what each one needs, and the function that answers it.
+//!
+//! `Needs` says whether a method needs no document, its text, or an analysis of some or of this
+//! version; the server waits for that before it calls the answer here. Searches of a workspace are
+//! limited in files and results.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,9 @@
-//! A version of a document with everything that is known about it. It does not change; requests read it.
+//! A version of a document with everything that is known about it: text, forms, expansion,
+//! occurrences of names.
+//!
+//! A snapshot is immutable and shared; requests read it while the worker makes the next one.
+//! Answers that take the whole text are computed when they are first asked for and kept. Positions
+//! are offsets into this version's text.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;

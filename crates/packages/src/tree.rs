@@ -1,4 +1,8 @@
-//! The files of a package: which they are, their checksum, copies of them, and the libraries among them.
+//! The files of a package: which they are, their checksum, copies of them, and the libraries among
+//! them.
+//!
+//! Files are visited in the order of their paths, with `/` between the parts, so that a checksum
+//! depends on names and contents only. Directories of version control are no part of a package.
 
 use std::collections::BTreeMap;
 use std::fs;

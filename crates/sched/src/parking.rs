@@ -1,4 +1,11 @@
-//! Parked words with all that can wake them: one lock around tickets, timers and who waits for descriptors.
+//! Parked words with all that can wake them: tickets, timers and waiters for descriptors, under one
+//! lock.
+//!
+//! The lock is the pool's parking lock. Everything in `Parking` changes only under it, so that of
+//! several events exactly one takes a ticket. It is held for short steps only: undoing
+//! registrations and putting a woken item into a queue happen after it is released (`Woken`).
+//! Parking takes two steps, arming and finishing, because an event may arrive while registrations
+//! are still being made. Times are `Moment`s in nanoseconds.
 
 use std::io;
 use std::os::fd::AsRawFd;

@@ -425,7 +425,7 @@ fn carry_out(pool: &Pool, seen: &Observation, decision: Decision) {
         start(
             pool,
             WorkerKind::Timer,
-            "timers are due and nobody is idle",
+            "timers are due and no worker is idle",
             seen,
         );
     }
@@ -435,7 +435,7 @@ fn carry_out(pool: &Pool, seen: &Observation, decision: Decision) {
             Reason::BelowCores => "work waits and cores are unused",
             Reason::Blocked => "work waits and workers are in blocking regions",
             Reason::NoProgress => "work waits, workers are stuck and the processor is not used",
-            Reason::Stuck => "nothing moves",
+            Reason::Stuck => "no progress at all",
         };
         if !start(pool, WorkerKind::General, why, seen) {
             break;
@@ -448,7 +448,7 @@ fn carry_out(pool: &Pool, seen: &Observation, decision: Decision) {
         if let Some((id, worker)) = newest.last() {
             worker.shall_leave.store(true, Ordering::SeqCst);
             pool.trace.tell(format_args!(
-                "worker {} goes: {} run on {} cores",
+                "worker {} stops: {} run on {} cores",
                 id.index(),
                 seen.running,
                 seen.cores
@@ -465,7 +465,7 @@ fn start(pool: &Pool, kind: WorkerKind, why: &str, seen: &Observation) -> bool {
         pool.workers.get(id).set_state(WorkerState::Free);
         count(&pool.counters.refused);
         pool.trace
-            .tell(format_args!("no worker comes although {why}: {error}"));
+            .tell(format_args!("no worker starts although {why}: {error}"));
         return false;
     }
     count(&pool.counters.started);
@@ -474,7 +474,7 @@ fn start(pool: &Pool, kind: WorkerKind, why: &str, seen: &Observation) -> bool {
         .workers_max
         .fetch_max(present, std::sync::atomic::Ordering::Relaxed);
     pool.trace.tell(format_args!(
-        "worker {} comes ({kind:?}): {why} ({} queued, {} running, {} blocked, {} cores)",
+        "worker {} starts ({kind:?}): {why} ({} queued, {} running, {} blocked, {} cores)",
         id.index(),
         seen.queued,
         seen.running,

@@ -1,4 +1,10 @@
-//! What is done to a finished graph.
+//! Cleaning passes over a finished graph: unreachable blocks, redundant parameters, jumps to jumps,
+//! unused nodes.
+//!
+//! Passes run after the builder and before lowering, and change the graph in place. After `settle`
+//! blocks are in reverse postorder, so that an edge to an earlier block is a back edge of a loop;
+//! hoisting and sinking rely on that. `clean` comes last: it removes the states that hoisting
+//! needs. Whether a node is unused follows from its row in `graph::ops`; states count as uses.
 
 use crate::graph::{BlockId, Graph, NodeId, Terminator};
 

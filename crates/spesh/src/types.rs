@@ -1,4 +1,10 @@
-//! What is known of a value's type: a set of the disjoint kinds that it may have.
+//! The type lattice of the specializer: a `Type` is a set of disjoint kinds of values, one bit
+//! each.
+//!
+//! The empty set is the type of a value that cannot exist, `Type::ANY` the union of all. Every
+//! value has exactly one kind, so union and intersection are bit operations. Types are what logs
+//! record, what plans select by and what guards test; they say nothing of lengths, ranges or
+//! identities.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout;

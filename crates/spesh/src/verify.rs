@@ -1,4 +1,10 @@
-//! Checks a graph, so that a mistake of the builder or a pass shows before it becomes machine code.
+//! Checks a graph, so that a mistake of the builder or of a pass shows before it becomes machine
+//! code.
+//!
+//! Debug builds check after building and passes, release builds with `CANNY_SPESH_VERIFY`. What is
+//! checked: edges match the parameters of their blocks, operands have the representation that the
+//! operation's row demands, and a value is available at each use, on every path. After a call or a
+//! runtime instruction a value counts as available only if it has a slot.
 
 use std::collections::HashSet;
 

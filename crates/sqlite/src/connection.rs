@@ -1,4 +1,8 @@
-//! A connection to a database: its statements and cursors.
+//! A connection to a database: its prepared statements and its cursors.
+//!
+//! A connection is used by one thread at a time; callers see to that. Field order matters:
+//! statements are finalized before the connection is closed. A request carries a token by which
+//! another thread can interrupt it. Cursors are named by numbers that are never used again.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -52,7 +52,7 @@ impl Failure {
             Failure::Nul(_) => "there is a NUL character in the text".to_owned(),
             Failure::Closed => "the database is closed".to_owned(),
             Failure::NoCursor => "the cursor is closed".to_owned(),
-            Failure::Elsewhere => "the statement was given up".to_owned(),
+            Failure::Elsewhere => "the statement was cancelled".to_owned(),
             Failure::BlobRange { size } => {
                 format!("the blob has {size} bytes, and its size cannot be changed so")
             }

@@ -1,4 +1,8 @@
-//! A session: the handshake, and what both directions share.
+//! A TLS session: the handshake, and what both directions share.
+//!
+//! One `rustls` connection stands behind a lock; the input and the output device each take it for
+//! one step. No step waits: an operation that cannot continue fails with `WouldBlock`, and the
+//! caller waits for the descriptor.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -234,7 +238,7 @@ fn plain(error: io::Error) -> io::Error {
     {
         Some(Error::InvalidCertificate(reason)) => match reason {
             CertificateError::UnknownIssuer => {
-                "nobody who is trusted vouches for the certificate".to_owned()
+                "no trusted authority has signed the certificate".to_owned()
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 "the certificate has expired".to_owned()

@@ -234,7 +234,7 @@ fn who_is_not_trusted_is_refused() {
     let (near, far) = handshake(&strict, &server, "localhost");
     assert_eq!(
         words(near),
-        "nobody who is trusted vouches for the certificate"
+        "no trusted authority has signed the certificate"
     );
     assert_eq!(words(far), "the other side refused: UnknownCA");
     let trusting = client(Trust::File(papers.authority.clone()));

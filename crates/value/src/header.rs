@@ -1,4 +1,8 @@
-//! The header word of an object.
+//! The header word of an object: kind, flags and length, in the layout of `tables::layout`.
+//!
+//! The length counts units of the kind, which the kind's row gives in bytes; `payload_bytes`
+//! converts. A header looks like an immediate, so that a walk over words can skip it; pairs have
+//! none.
 
 use canny_tables::kinds::{KINDS, Kind};
 use canny_tables::layout::{

@@ -1,4 +1,8 @@
-//! Reading pairs and objects through a tagged word.
+//! Typed access to pairs and objects through a tagged word.
+//!
+//! A `PairRef` or `ObjectRef` has passed the check of its tag, so reads need no further check but
+//! that of the field's index. Reading is all: stores that may create a reference from an old object
+//! to a young one belong to the heap, which has the write barrier.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

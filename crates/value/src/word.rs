@@ -1,4 +1,9 @@
-//! The tagged word.
+//! The tagged word, `Value`: fixnums, flonums, characters, other immediates, and references to
+//! pairs and objects.
+//!
+//! Tags and constants come from `tables::layout`. A `Value` that is a reference names a live object
+//! until the next safepoint; only a root or a native stack frame keeps it alive beyond that (see
+//! the crate's documentation). Equality of `Value`s is equality of words.
 
 use canny_tables::layout::{
     self, CHARACTER_LOW_BYTE, FIXNUM_MAX, FIXNUM_MIN, FIXNUM_SHIFT, FLONUM_MASK, TAG_MASK,

@@ -1,4 +1,9 @@
-//! Code objects in the heap and what the machine knows of them outside it.
+//! Code objects in the heap, and what the machine keeps about them outside of it.
+//!
+//! `CodeRef` reads a code object; it never moves, so its tagged word is its identity.
+//! `UnitMetadata` and `CodeMetadata` hold what running does not need: names, positions, variables
+//! for backtraces and the debugger. They are plain Rust data, made when a unit is loaded and not
+//! changed afterwards.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64};

@@ -1,4 +1,8 @@
 //! Condition objects: what primitives and instructions raise.
+//!
+//! `field` names the payload words of a condition: kind (a symbol), message, irritants, the
+//! procedure to blame, position and origin. Programs see the symbols of `ConditionKind::name`. A
+//! condition's text is made in `lib` when it is printed.
 
 use std::borrow::Cow;
 

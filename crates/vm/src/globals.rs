@@ -1,4 +1,9 @@
 //! Global variables: one cell for each name in each library, program and environment.
+//!
+//! The table is shared by all threads under one lock; the value is in the cell, a heap object that
+//! code refers to directly, so running code takes no lock. A cell is *watched* while compiled code
+//! relies on its value: its flag sends every assignment to the slow path, which retires that code
+//! before it stores.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,11 @@
-//! What a thread does when its limit was zeroed, its `loop` was patched or its stack is full.
+//! The slow path of calls and loops: safepoints, interrupts, preemption, log hand-over and growth
+//! of the stack.
+//!
+//! Another thread asks for attention by zeroing a thread's limit word or patching its `loop`
+//! handler, so that fast paths test nothing else. This module, on the thread itself, resets both,
+//! takes the bits of `interrupts` and serves them. At a safepoint all live values of Scheme are in
+//! frames, so a collection may run; a request that raises does so before the interrupted
+//! instruction, which is executed again.
 
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering;

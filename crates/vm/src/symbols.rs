@@ -1,4 +1,8 @@
 //! The symbol table: one symbol for each name, held weakly.
+//!
+//! Interning takes the table's lock. A symbol without references is removed by the collection that
+//! finds it dead; a minor collection looks only at those made since the last one (`recent`). Two
+//! symbols with the same name are never alive at once, so `eq?` on symbols is equality of words.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,8 @@
-//! What threads share.
+//! The machine that threads share: the heap, the tables of symbols, globals and units, the
+//! specializer, the pool of tasks.
+//!
+//! A `Vm` is made once and shared by reference count. Each table has its own lock and registers
+//! itself with the heap as roots or weak roots. State of one thread is in `Thread`, not here.
 
 use std::any::Any;
 use std::io;

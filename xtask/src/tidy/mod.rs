@@ -10,6 +10,7 @@ mod forbidden;
 mod layers;
 mod missing;
 mod module_files;
+mod module_headers;
 mod places;
 mod ratchet;
 mod rust_source;
@@ -27,9 +28,9 @@ usage: cargo xtask tidy [--update]
 
 Checks the crate order, dead files, where modules are declared and their folders, links in documents, sizes of files and functions, where unsafe
 code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that
-only docs/missing.md says what is missing, that the how-tos list the places to touch, and that the Scheme sources are laid
+only docs/missing.md says what is missing, that the how-tos list the places to touch, that long modules have headers, and that the Scheme sources are laid
 out by `canny fmt`.
-  --update    record in xtask/ratchet.txt what has become smaller
+  --update    record in xtask/ratchet.txt what has become smaller, and in xtask/module-headers.txt which headers were written
 ";
 
 /// One broken rule, with the place to go to.
@@ -85,6 +86,7 @@ pub fn check(update: bool) -> Result<(), String> {
     let mut complaints = layers::check(&root)?;
     complaints.extend(dead_files::check(&files));
     complaints.extend(module_files::check(&files));
+    complaints.extend(module_headers::check(&root, &files, update)?);
     complaints.extend(doc_links::check(&root)?);
     complaints.extend(ratchet::check(&root, &files, update)?);
     complaints.extend(forbidden::check(&root, &files)?);

@@ -83,7 +83,7 @@ mod tests {
     const REPORT: &str = "\
 Specializer report
 
-  compiled     1 procedure, 0 loops; 0 calls in them inlined; 0 given up again
+  compiled     1 procedure, 0 loops; 0 calls in them inlined; 0 retired
   waiting      9.50 ms in all, 5.11 ms the longest, of the program for the specializer
 
 The program waited for the specializer

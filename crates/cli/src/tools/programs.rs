@@ -18,7 +18,7 @@ const MACHINE_OPTIONS: &[Row] = &[
     ("--no-jit", "do not compile code that runs often"),
     (
         "--spesh-report",
-        "tell at the end what was compiled to machine code, what was not, and why",
+        "report at the end what was compiled to machine code, what was not, and why",
     ),
     (
         "--no-cache",

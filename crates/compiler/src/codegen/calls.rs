@@ -1,4 +1,8 @@
-//! Calls, jumps and labels.
+//! Calls, tail calls, jumps to labels and `apply`.
+//!
+//! A jump assigns a label's parameters all at once: arguments that read a parameter are computed
+//! before it is overwritten. Apart from that operands are evaluated as written. Every call and
+//! every jump back has a live map and a position.
 
 use canny_syntax::core::VarId;
 use canny_syntax::span::Span;

@@ -1,4 +1,9 @@
 //! Primitives in operator position: as opcodes where there is one, else by `call-primitive`.
+//!
+//! The row of a primitive says which opcode it has. Operands are evaluated in order into
+//! consecutive registers, unless they are variables or small constants that the opcode names
+//! directly. Redefined names never arrive here: the optimizer has resolved the reference to the
+//! primitive.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::span::Span;

@@ -1,4 +1,8 @@
-//! Direct application: a call of a `lambda` expression as a binding form.
+//! Turns a direct application of a `lambda` expression into binding forms.
+//!
+//! Order of evaluation, default expressions, rest lists and keywords mean the same afterwards. A
+//! call whose number of arguments or whose keywords do not fit is left as it is, so that it raises
+//! its error when it runs.
 
 use canny_syntax::core::{Expr, ExprKind, Lambda};
 use canny_syntax::datum::Datum;

@@ -1,4 +1,10 @@
-//! What can be said of an expression without running it.
+//! What can be said of an expression without running it: its effects, its number of values, whether
+//! it is boolean.
+//!
+//! Every pass that removes, moves or copies an expression asks here. Answers are conservative:
+//! *yes* is certain, *no* means unknown. Properties of primitives come from the rows of
+//! `tables::primitives`, those of variables from usage counts, which the caller has to keep up to
+//! date.
 
 use canny_syntax::core::{Expr, ExprKind, GlobalName, PrimitiveId, VarId, VarTable};
 use canny_syntax::datum::Datum;

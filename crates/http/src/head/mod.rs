@@ -76,8 +76,8 @@ faults! {
     OtherVersion 505 "this version of HTTP is not served";
     /// A carriage return or a line feed by itself.
     LineEnd 400 "a line does not end in CR LF";
-    /// A field goes on in the next line.
-    Folded 400 "a field goes on in the next line";
+    /// A field continues in the next line.
+    Folded 400 "a field continues in the next line";
     /// The name of a field is no token, or blanks are before the colon.
     FieldName 400 "malformed field name";
     /// A control character in a field.

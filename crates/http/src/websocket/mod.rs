@@ -202,7 +202,7 @@ impl Receiver {
                 return Err(malformed("a bit that no extension has asked for"));
             }
             if opcode.is_control() && (!is_last || usize::from(short) > CONTROL_BYTES_MAX) {
-                return Err(malformed("a control frame that is long or goes on"));
+                return Err(malformed("a control frame that is too long or fragmented"));
             }
             if is_masked == self.is_client {
                 return Err(malformed(if is_masked {

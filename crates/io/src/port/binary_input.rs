@@ -1,4 +1,8 @@
 //! Binary input: bytes from a handle through a buffer, or bytes in memory.
+//!
+//! `buffer[position..]` has been read and not delivered. An end of input is remembered until one
+//! operation has delivered it, so that a terminal can be read beyond it. When a textual port takes
+//! over, it gets the undelivered bytes (`Remains`).
 
 use std::io::SeekFrom;
 use std::ops::Range;

@@ -1,4 +1,8 @@
 //! Text input: a streaming decoder fed from a handle, or text in memory.
+//!
+//! The handle is absent where all text is in the decoder already. Positions count bytes of the
+//! source, not characters. An end of input is delivered once and reading may continue after it, as
+//! on a terminal. Before a wait an output port can be flushed, so that a prompt is seen.
 
 use std::io::SeekFrom;
 use std::ops::Range;

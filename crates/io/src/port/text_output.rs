@@ -1,4 +1,8 @@
 //! Text output: an encoder and a buffer before a handle, or text collected in memory.
+//!
+//! Keeps the column: the number of characters since the last line feed. Room of its buffer may be
+//! lent to a thread (`lending`), which then writes characters without a call; they are counted when
+//! the loan is taken back.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,10 @@
-//! Calls, tail calls, returns, and instructions that the runtime executes.
+//! Lowers calls, tail calls, returns, and instructions that the runtime executes.
+//!
+//! Each of them but a return ends its segment: machine code after it starts at a return descriptor,
+//! with an empty register file, and loads what it needs from frame slots. So before the jump every
+//! live register of the state is in its slot. Arguments of a known callee are passed in registers
+//! as words or doubles; those that do not fit, and all of an unknown callee, are words in slots of
+//! the callee's frame.
 
 use canny_spesh::graph::{BlockId, Callee, Edge, NodeId, SlotContent, StateId};
 use canny_spesh::types::Type;

@@ -118,7 +118,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         exits: Vec::new(),
         resumptions: Vec::new(),
         links: Vec::new(),
-        boxers: Vec::new(),
+        boxing_stubs: Vec::new(),
         exit_tails: Vec::new(),
         segments: Vec::new(),
         name: code.name.clone(),
@@ -171,7 +171,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
             bridge: place.bridge,
         });
     }
-    compiled.add_boxers(environment.box_flonum);
+    compiled.add_boxing_stubs(environment.box_flonum);
     for &address in &output.inlined {
         compiled.inlined.push(inlined_plan(graph, address)?);
     }

@@ -1,4 +1,8 @@
-//! Arithmetic on fixnums and floats, and the ways between them.
+//! Arithmetic on fixnums and doubles, and conversions between them.
+//!
+//! A fixnum is a word shifted by `SHIFT`, so sums need no conversion and overflow of the word is
+//! overflow of the fixnum. Operations that may overflow exit to their state before the result is
+//! used. A flonum is immediate or an object; unboxing handles both.
 
 use canny_spesh::graph::{FixnumOperation, FloatFunction, FloatOperation, NodeId, Op};
 use canny_tables::layout::{self, FIELD0, FIXNUM_SHIFT};

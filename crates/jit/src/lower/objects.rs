@@ -1,4 +1,8 @@
 //! Loads, stores and allocation.
+//!
+//! Addresses are a tagged reference plus an offset that contains the tag. A store of a word that
+//! may be a reference marks the card of the object (the write barrier); one that is certainly none
+//! does not. Allocation of compiled code never collects.
 
 use canny_spesh::graph::{NodeId, Op};
 use canny_spesh::types::Type;

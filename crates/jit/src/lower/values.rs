@@ -1,4 +1,10 @@
-//! Values of nodes, the frame, constants and memory, as a segment's instructions need them.
+//! Values of nodes as Cranelift values: variables, constants, frame slots and memory, in the scope
+//! of one segment.
+//!
+//! A node has at most one variable in a segment, in the node's own representation (a word, a double
+//! and so on); `tagged` boxes on demand. Constants that the collector may move are loaded from the
+//! pool (`Op::PoolSlot`). Values do not survive the end of a segment unless they are spilled to
+//! slots.
 
 use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::{NodeId, Op, SlotContent};

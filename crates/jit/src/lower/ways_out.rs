@@ -1,4 +1,11 @@
-//! How control leaves a segment: exits to the interpreter, jumps to stubs, other segments and code.
+//! How control leaves a segment: side exits to the interpreter, jumps to stubs, other segments and
+//! code.
+//!
+//! A side exit is a cold block at the end of the segment. It stores the values that its state lacks
+//! in frame slots and dispatches the bytecode address of the state. Every jump out is a tail call
+//! in the convention of segments: pc, fp and thread in fixed registers, nothing on the native
+//! stack. `mark_exit` gives these jumps source locations, by which their machine code is found
+//! afterwards.
 
 use canny_spesh::graph::{NodeId, Op, SlotContent, StateId};
 use canny_tables::layout::thread;

@@ -1,4 +1,8 @@
-//! The operating system: clocks, the file system, the process.
+//! Primitives of the operating system: clocks, the file system, the process.
+//!
+//! Times are nanoseconds as exact integers. A refusal of the system becomes a condition of the file
+//! system with the system's words and the names as irritants. Setting a variable of the environment
+//! changes what the program sees, not the process.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

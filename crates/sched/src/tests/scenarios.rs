@@ -217,7 +217,7 @@ fn refused_threads_are_told_and_the_main_worker_goes_on() {
     assert!(pool.statistics().refused > 0);
     machine.serve_until(&pool, WorkerId::MAIN, || left.is_done());
     assert_eq!(pool.statistics().started, 0);
-    assert!(lines.lock().unwrap()[0].contains("no worker comes"));
+    assert!(lines.lock().unwrap()[0].contains("no worker starts"));
     pool.shut_down();
 }
 

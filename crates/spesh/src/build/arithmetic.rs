@@ -1,4 +1,10 @@
 //! Numbers: which kind of arithmetic an instruction is compiled to.
+//!
+//! The types of the operands decide: fixnum arithmetic with an overflow check, float arithmetic on
+//! unboxed doubles, or a runtime instruction. Where types are open the profile chooses what to
+//! guard, and a guard that failed before is not chosen again. A failed guard or an overflow exits
+//! to the state before the instruction, so the interpreter repeats it. Results are those of
+//! `number`.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::opcodes::Opcode;

@@ -1,4 +1,10 @@
-//! Calls, and procedures inlined in their place.
+//! Calls: whether a callee is inlined, and the nodes of calls, tail calls and returns.
+//!
+//! A callee is known if its closure is a constant, was made in this graph, or is guarded by its
+//! code. Inlining follows the callee's bytecode in place of the call, in an activation of its own
+//! with its own frame slots, within the limits of `super::Options` on size, depth and recursion. A
+//! call that is not inlined ends the reach of loaded values: its state lists the registers that are
+//! live across it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

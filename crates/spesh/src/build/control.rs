@@ -1,4 +1,10 @@
-//! Following the bytecode: joins, branches, loops.
+//! Control flow while the graph is built: joins, branches and loops.
+//!
+//! The builder follows bytecode in the order of addresses, and only `loop` goes back. So every
+//! forward edge into an instruction is known when the builder reaches it, and a join makes
+//! parameters only for registers that differ. A loop's head is opened before its body is known:
+//! each register that the loop changes becomes a parameter with the type it has on entry. If the
+//! back edge brings another type, that is noted in `super::Lessons`, and the graph is built again.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,10 @@
-//! Registers and equal computations at a point of the bytecode.
+//! The builder's knowledge at a point of the bytecode: the node in each register, and value numbers
+//! of earlier computations.
+//!
+//! `Environment` maps registers to nodes; `Numbering` finds an equal computation (common
+//! subexpressions, loads, guards that have passed). A store invalidates loads of its memory, a
+//! safepoint all loads and raises `epoch`. Each forward edge carries a copy of the two to the
+//! instruction where it arrives (`Arrival`).
 
 use std::collections::BTreeMap;
 

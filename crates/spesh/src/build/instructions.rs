@@ -1,4 +1,12 @@
-//! One instruction at a time.
+//! Builds the nodes of one bytecode instruction: the match over opcodes, and the instructions that
+//! have no module of their own.
+//!
+//! Owns registers, constants, global and captured variables, closures, type tests and entry
+//! instructions; arithmetic, objects, calls and primitives have modules beside this one. An
+//! instruction that the builder does not open-code becomes a runtime instruction
+//! (`Builder::runtime`) with a state, after which values must be loaded again. A guard always
+//! carries the state before its instruction, so that the interpreter repeats the whole instruction
+//! after a side exit.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;

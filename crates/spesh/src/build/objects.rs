@@ -1,4 +1,9 @@
-//! Pairs, vectors, strings, bytevectors, characters and records.
+//! Pairs, vectors, strings, bytevectors, characters and records: accesses, stores and allocation.
+//!
+//! An access guards the kind, then the index against the length; both checks are numbered, so a
+//! second access to the same object repeats neither. Contents of objects that were made in this
+//! graph are remembered and replace loads until a store or safepoint. Where the profile says that
+//! guards of an instruction fail often (not `is_stable`), the access is not speculated on.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;

@@ -1,4 +1,9 @@
 //! Primitives that are compiled to nodes instead of calls.
+//!
+//! A call of a primitive arrives here as its row and the operands' nodes. Each case gives the same
+//! value or the same error as the primitive: it guards what it assumes, and an exit repeats the
+//! call in the interpreter. Primitives without a case here stay calls, or become calls of leaf
+//! functions.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;

@@ -1,4 +1,7 @@
 //! Statistics and plans as text for people, for `CANNY_SPESH_LOG`.
+//!
+//! The layout resembles the log of MoarVM's spesh: by code, by callsite, by type tuple. Graphs have
+//! a text of their own in `graph::display`.
 
 #[cfg(test)]
 mod tests;

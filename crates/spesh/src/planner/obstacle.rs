@@ -18,7 +18,7 @@ pub enum Obstacle {
         words: usize,
     },
     /// It was compiled, and guesses failed, again and again.
-    GivenUp {
+    ExitedTooOften {
         /// So many times.
         times: u32,
     },
@@ -58,7 +58,7 @@ impl Planner {
         let planned = self.planned.get(&snapshot.word);
         let retractions = planned.map_or(0, |planned| planned.retractions);
         if retractions >= RETRACTIONS_MAX {
-            return Obstacle::GivenUp { times: retractions };
+            return Obstacle::ExitedTooOften { times: retractions };
         }
         let specializations = planned.map_or(&[][..], |planned| &planned.specializations);
         let starts = |(entry, _): &&(EntryPoint, _)| *entry == EntryPoint::Start;
@@ -103,8 +103,8 @@ impl fmt::Display for Obstacle {
                     "too large: {words} words of bytecode, {WORDS_MAX} at most"
                 )
             }
-            Obstacle::GivenUp { times } => {
-                write!(f, "given up for good: guesses failed {times} times")
+            Obstacle::ExitedTooOften { times } => {
+                write!(f, "not compiled again: guards failed {times} times")
             }
             Obstacle::Full => write!(f, "{CANDIDATES_MAX} specializations already"),
             Obstacle::WrongArguments => f.write_str("called with a wrong number of arguments"),
@@ -127,8 +127,8 @@ impl fmt::Display for Obstacle {
                 }
                 match retractions {
                     0 => Ok(()),
-                    1 => f.write_str(" (more, since it was given up once)"),
-                    times => write!(f, " (more, since it was given up {times} times)"),
+                    1 => f.write_str(" (more, since it was retired once)"),
+                    times => write!(f, " (more, since it was retired {times} times)"),
                 }
             }
         }

@@ -1,4 +1,10 @@
-//! Replay of a log on the simulated stack of its thread.
+//! Replay of a log on the simulated stack of the thread that wrote it.
+//!
+//! Entries of a log carry no caller. The replay keeps a stack of frames for each thread and
+//! attributes each entry to the frame that its return address fits, so that types and callees are
+//! counted by callsite and type tuple. A thread may lose entries: then the stack is searched near
+//! its top, and an event that no frame fits is not attributed. Sizes are bounded by the constants
+//! here; statistics are approximate, and nothing but performance depends on them.
 
 use std::collections::hash_map::Entry;
 

@@ -1,4 +1,8 @@
-//! Finding what identifiers mean, and references and assignments to variables.
+//! Resolves identifiers: what a name means in a scope, and references and assignments to variables.
+//!
+//! A lookup goes from the innermost scope outwards, then to the globals of the outermost one; a
+//! name that a macro has inserted is looked up again in the scope of the macro's definition.
+//! Meanings are reported to the recording, if there is one, for editors.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
 //! Top levels: programs, library bodies and forms at the prompt.
+//!
+//! A program or library becomes one unit; at the prompt each form is one. Libraries that are
+//! imported are loaded and expanded first; their units come before those that import them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,8 @@
 //! Macro steps: applying transformers, making transformers from source, closing macros.
+//!
+//! A step is recorded with the use it came from, so that messages can blame the macro that people
+//! know and not a hidden one. Transformers of `syntax-rules` are compiled once. A macro that is
+//! defined at a unit's top level gets a lasting form, closed over what its templates refer to.
 
 use std::collections::HashMap;
 use std::sync::Arc;

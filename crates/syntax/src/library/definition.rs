@@ -1,4 +1,8 @@
 //! `define-library`: its declarations, and from its body to its interface.
+//!
+//! Declaring a library only notes its form; it is expanded when it is first imported. Declarations
+//! are sorted into exports, imports and body first, and exports are resolved after the body, since
+//! they may name its definitions. A form for a library that exists replaces it, as a prompt needs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,4 +1,8 @@
 //! Import sets: `(only …)`, `(except …)`, `(prefix …)`, `(rename …)` and plain library names.
+//!
+//! Modifiers apply from the inside out. Importing loads and expands the library if needed; the
+//! caller learns whether its code must be instantiated first. An import set with an error imports
+//! nothing, and suggests the name or library that is closest in spelling.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

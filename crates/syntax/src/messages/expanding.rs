@@ -128,7 +128,7 @@ rows! { Expanding:
 
 "environment" []
 "The environment no longer exists"
-"The environment of this form was given up before the form was evaluated."
+"The environment of this form was dropped before the form was evaluated."
 "" => "";
 
 "nested-too-deeply" []
@@ -143,7 +143,7 @@ rows! { Expanding:
 
 "expansion-stopped" []
 "The expansion was stopped"
-"Whoever asked for it, such as an editor, wanted it no longer, or it took too long: perhaps a macro does not end."
+"The expansion was cancelled, by an editor for example, or it took too long: perhaps a macro does not end."
 ""
 => "";
 

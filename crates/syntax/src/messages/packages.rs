@@ -40,7 +40,7 @@ rows! { Packages:
 
 "package-conflict" []
 "Packages do not fit together"
-"Two packages ask for different sources or versions of a third, or have the same library. The message says who asks for what. What the project's own `package.scm` says about a package wins over what others ask for."
+"Two packages ask for different sources or versions of a third, or have the same library. The message names the packages and what they ask for. What the project's own `package.scm` says about a package wins over what others ask for."
 "" => "";
 
 "no-such-package" []

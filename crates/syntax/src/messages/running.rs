@@ -210,7 +210,7 @@ rows! { Running:
 
 "deadlock" ["deadlock"]
 "A task would wait for ever"
-"What it would wait for can come from nobody but itself."
+"The event that it would wait for can only come from itself."
 "" => "";
 
 "channel-closed" ["channel-closed"]
@@ -227,7 +227,7 @@ rows! { Running:
 
 "malformed-markup" ["markup"]
 "A text is not the markup that it should be, or an object has no form as markup"
-"What `html->sxml` and `xml->sxml` could not read is told with line and column, what `sxml->html` and `sxml->xml` could not write with the path to it. `guard` with `markup-error?` takes the condition. Attributes that are programs, and URLs such as `javascript:`, are written only if they are marked by `*trusted*`."
+"Errors of `html->sxml` and `xml->sxml` name line and column, those of `sxml->html` and `sxml->xml` the path to the node. `guard` with `markup-error?` takes the condition. Attributes that are programs, and URLs such as `javascript:`, are written only if they are marked by `*trusted*`."
 "(import (scheme base) (canny sxml))
 (sxml->html '(p (b #t)))"
 => "(import (scheme base) (canny sxml))

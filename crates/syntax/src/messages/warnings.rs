@@ -35,7 +35,7 @@ rows! { Warnings:
 
 "unused-variable" []
 "A variable is never used"
-"A variable of `let` or of an internal definition has a value that nobody looks at. Leave it out, or let its name begin with `_`, `ignore` or `unused`."
+"A variable of `let` or of an internal definition has a value that is never used. Leave it out, or let its name begin with `_`, `ignore` or `unused`."
 "(define (area width height)
   (let ((size (* width height)) (twice (* 2 width)))
     size))

@@ -1,4 +1,10 @@
-//! Calls whose fast path did not apply, calls of primitives, and spreading of lists and values.
+//! Slow paths of calls: calls of primitives, calls whose fast path did not apply, and spreading of
+//! lists and values.
+//!
+//! Runs when a handler or compiled code cannot finish by itself: the callee takes optional
+//! arguments, is no closure, or its frame does not fit the stack. The functions prepare the
+//! callee's frame in the VM stack and return to the dispatcher; they never call Scheme code from
+//! Rust. Arguments stay in registers of frames throughout, so a collection finds them.
 
 use std::sync::LazyLock;
 

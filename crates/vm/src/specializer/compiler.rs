@@ -1,4 +1,9 @@
-//! From a plan to code in use: what stands between the worker's plans and the graph's builder.
+//! From a plan to code in use: builds the graph, verifies it, installs it, and decides about
+//! retries.
+//!
+//! Runs on the worker's thread and never touches the heap: code comes as snapshots. A plan that
+//! needs a snapshot or room in code memory waits a bounded number of times. Which parts of a
+//! procedure are left to side exits depends on how often its earlier candidates were retired.
 
 use std::collections::HashMap;
 use std::io::Write;

@@ -1,4 +1,10 @@
-//! From a graph to code in use.
+//! From a verified graph to published code: machine code, its memory, descriptors, publication.
+//!
+//! Runs on the worker, or on the program's own thread for `specializer::now`, beside running
+//! mutators. Compiling changes nothing that others see. Publication takes the specializer's lock,
+//! checks that the code, callees and globals that the graph relies on are still as they were, and
+//! only then writes entry words and links; otherwise the result is dropped
+//! (`InstallError::Refused`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,4 +1,9 @@
-//! Snapshots of code objects: made on the thread of a mutator, between its safepoints.
+//! Snapshots of code objects, which the worker reads in place of the heap.
+//!
+//! A snapshot is made on a mutator's thread between two of its safepoints, when objects do not
+//! move. It copies bytecode, constants and cells as words, and afterwards nothing in it changes.
+//! References in it are not roots: they are names of codes and constants that install checks before
+//! they become machine code.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

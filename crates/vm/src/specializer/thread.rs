@@ -1,4 +1,10 @@
-//! What a thread does about compiled code: entering loops, counting exits, giving up.
+//! What a thread does about compiled code: OSR entries of loops, counting of side exits,
+//! assignments of watched variables.
+//!
+//! An assignment of a watched variable stops all threads at safepoints, retires the code that
+//! relies on the variable, and then stores. `Detour` is a retired descriptor of the thread's own:
+//! compiled code that the runtime returns to through it deoptimizes. It is used before the next one
+//! is asked for, so one is enough.
 
 use canny_spesh::types::Type;
 use canny_tables::opcodes::{Opcode, encode_abc, field_a, field_b, field_c};

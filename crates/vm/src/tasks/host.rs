@@ -1,4 +1,9 @@
 //! The machine's side of the pool: system threads that serve as workers.
+//!
+//! A worker is a thread of the machine with a native stack for the expander and the compiler, since
+//! a task may evaluate code. The pool decides when workers start and stop; this module makes the
+//! threads, runs the workers' procedure on them, and interrupts them. The program's end, asked for
+//! by a task, is recorded here and taken by the main thread.
 
 use std::collections::HashMap;
 use std::io;

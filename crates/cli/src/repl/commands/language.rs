@@ -58,7 +58,7 @@ fn disassembly(session: &Session, procedure: Value) -> String {
     let candidates = session.thread.listings(procedure);
     for candidate in &candidates {
         let retired = if candidate.is_retired {
-            ", given up"
+            ", retired"
         } else {
             ""
         };

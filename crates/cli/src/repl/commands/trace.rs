@@ -28,7 +28,7 @@ pub(super) fn trace(prompt: &mut Prompt, rest: &str) -> Reply {
             let name = name.name.as_str();
             return Ok(match wrap(prompt, name) {
                 Some(()) => Reply::Text(format!(
-                    "Calls of {name} are told; ,untrace {name} ends that.\n"
+                    "Calls of {name} are traced; ,untrace {name} ends that.\n"
                 )),
                 None => Reply::Text(format!(
                     "{name} is no procedure that was defined here; others cannot be traced.\n"

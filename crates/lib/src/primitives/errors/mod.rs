@@ -1,4 +1,8 @@
-//! Condition objects, their text, and the end of programs whose objects nobody takes.
+//! Condition objects, their text, and the report of an uncaught object.
+//!
+//! Owns the form `who: message: irritant …`, which tests and users know, and the limits of what a
+//! report shows. A report has the place in the source, notes, and frames of the backtrace; printing
+//! it is up to the command line.
 
 #[cfg(test)]
 mod tests;
@@ -373,7 +377,7 @@ fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
 /// `%report-failure`: what a task raised, which goes on.
 pub(crate) fn report_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut report = report_of(thread, call.at(0));
-    report.notes.push("nobody waited for the task".to_owned());
+    report.notes.push("the task was never awaited".to_owned());
     crate::uncaught::report(thread, &report);
     Ok(Value::UNSPECIFIED)
 }

@@ -1,4 +1,8 @@
-//! Reading patterns.
+//! Parses the patterns of `match` and related forms into the pattern tree.
+//!
+//! Owns the numbers of pattern variables: a variable's number is its place in `variables`. Syntax
+//! errors become diagnostics at the wrong part. What patterns mean at run time is decided by the
+//! modules beside this one.
 
 use crate::core::Expr;
 use crate::datum::Datum;

@@ -114,7 +114,7 @@ impl Report<'_> {
             self.write_summary(&mut text);
             self.write_section(&mut text, "Compiled", self.compiled_table());
             self.write_section(&mut text, "Inlined", self.inlined_table());
-            self.write_section(&mut text, "Left compiled code", self.exits_table());
+            self.write_section(&mut text, "Side exits", self.exits_table());
             self.write_section(&mut text, "Not compiled", self.missing_table());
             self.write_section(
                 &mut text,
@@ -152,11 +152,11 @@ impl Report<'_> {
             .iter()
             .filter(|it| it.entry == EntryPoint::Start)
             .count();
-        let given_up = all.len() - self.live().count();
+        let retired = all.len() - self.live().count();
         let inlined: usize = all.iter().map(|compiled| compiled.inlined.len()).sum();
         let _ = writeln!(
             text,
-            "  compiled     {}, {}; {} in them inlined; {given_up} given up again",
+            "  compiled     {}, {}; {} in them inlined; {retired} retired",
             counted(starts, "procedure"),
             counted(all.len() - starts, "loop"),
             counted(inlined, "call"),
@@ -176,7 +176,7 @@ impl Report<'_> {
         let times: Vec<Duration> = all.iter().map(|it| it.time).chain(refused).collect();
         let _ = writeln!(
             text,
-            "  compiling    {} in all, {} the longest, beside the program; {} and {} nothing came of",
+            "  compiling    {} in all, {} the longest, beside the program; {}, {} without code",
             time_text(times.iter().sum()),
             time_text(times.iter().max().copied().unwrap_or_default()),
             counted(
@@ -226,7 +226,7 @@ impl Report<'_> {
         if let Some(usage) = usage.filter(|usage| usage.bytes + usage.freed_bytes > 0) {
             let _ = writeln!(
                 text,
-                "  memory       {} of both now, {} of that given up and not freed yet; {} freed in {}",
+                "  memory       {} of both now, {} of that retired and not freed yet; {} freed in {}",
                 bytes_text(usage.bytes),
                 bytes_text(usage.retired_bytes),
                 bytes_text(usage.freed_bytes),
@@ -457,7 +457,7 @@ impl Report<'_> {
             let EntryPoint::Loop(pc) = refused.entry else {
                 continue;
             };
-            // What was given up again has its line among what was compiled.
+            // Retired code has its line in the section of compiled code.
             let mut compiled = self.account.compiled.iter();
             let is_compiled =
                 compiled.any(|it| (it.code, it.entry) == (refused.code, refused.entry));
@@ -485,17 +485,18 @@ impl Report<'_> {
         let refused = refused
             .filter(|refused| refused.entry == EntryPoint::Start)
             .rfind(|refused| refused.code == code);
-        let given_up = own().rfind(|compiled| !self.is_live(compiled));
+        let retired = own().rfind(|compiled| !self.is_live(compiled));
         let is_inlined = self
             .live()
             .any(|compiled| compiled.inlined.iter().any(|call| call.callee == code));
-        match (obstacle, given_up, refused) {
-            (Some(Obstacle::GivenUp { .. } | Obstacle::TooLarge { .. } | Obstacle::Full), ..) => {
-                obstacle.map_or(String::new(), Obstacle::to_string)
-            }
+        match (obstacle, retired, refused) {
+            (
+                Some(Obstacle::ExitedTooOften { .. } | Obstacle::TooLarge { .. } | Obstacle::Full),
+                ..,
+            ) => obstacle.map_or(String::new(), Obstacle::to_string),
             (_, Some(compiled), _) => {
                 let report = self.exits.get(&compiled.id);
-                let why = report.map_or(String::new(), why_given_up);
+                let why = report.map_or(String::new(), why_retired);
                 match obstacle {
                     Some(Obstacle::NotHot { .. }) => {
                         format!("{why}; since then {}", show(obstacle))
@@ -543,20 +544,20 @@ fn state_text(compiled: &Compiled, exits: &ExitReport) -> String {
             EntryPoint::Start => "in use".to_owned(),
             EntryPoint::Loop(_) => format!("entered {}×", exits.loop_entries),
         },
-        Some(RetiredBy::Exits) => "given up (guesses)".to_owned(),
-        Some(RetiredBy::Variable) => "given up (variable)".to_owned(),
-        Some(RetiredBy::Death) => "dropped with its code".to_owned(),
-        Some(RetiredBy::Request) | None => "given up".to_owned(),
+        Some(RetiredBy::Exits) => "retired (guards)".to_owned(),
+        Some(RetiredBy::Variable) => "retired (variable)".to_owned(),
+        Some(RetiredBy::Death) => "freed with its procedure".to_owned(),
+        Some(RetiredBy::Request) | None => "retired".to_owned(),
     }
 }
 
 /// The same in more words.
-fn why_given_up(exits: &ExitReport) -> String {
+fn why_retired(exits: &ExitReport) -> String {
     match exits.retired_by {
-        Some(RetiredBy::Exits) => "given up, its guesses were wrong too often",
-        Some(RetiredBy::Variable) => "given up, a global variable that it relied on changed",
-        Some(RetiredBy::Death) => "dropped, nobody has the procedure any more",
-        Some(RetiredBy::Request) | None => "given up",
+        Some(RetiredBy::Exits) => "retired, its guards failed too often",
+        Some(RetiredBy::Variable) => "retired, a global variable that it relied on changed",
+        Some(RetiredBy::Death) => "freed, the procedure is garbage",
+        Some(RetiredBy::Request) | None => "retired",
     }
     .to_owned()
 }

@@ -147,7 +147,7 @@ fn calls_are_inlined_compiled_or_interpreted() {
 fn the_report_tells_what_happened_and_why_something_did_not() {
     let text = report().text();
     for wanted in [
-        "compiled     1 procedure, 1 loop; 1 call in them inlined; 0 given up again",
+        "compiled     1 procedure, 1 loop; 1 call in them inlined; 0 retired",
         "code         800 bytes of machine code in 6 segments, 200 bytes of descriptors",
         "compiling    3.30 ms in all, 1.50 ms the longest",
         "waiting      30.0 us in all, 20.0 us the longest",
@@ -173,8 +173,8 @@ fn what_was_given_up_says_so() {
         exits(vec![(SQUARE, 2, 101)], Some(RetiredBy::Exits)),
     );
     let text = report.text();
-    assert!(text.contains("1 given up again"), "{text}");
-    assert!(text.contains("given up (guesses)"), "{text}");
+    assert!(text.contains("1 retired"), "{text}");
+    assert!(text.contains("retired (guards)"), "{text}");
     let shares = report.shares().expect("there was a log");
     assert_eq!((shares.inlined, shares.compiled), (200, 0));
 }
