@@ -11,6 +11,7 @@ mod help;
 mod inspect;
 mod json;
 mod options;
+mod program;
 mod project;
 mod repl;
 mod report;
@@ -126,7 +127,7 @@ fn run(options: &Options) -> u8 {
         Action::Expand(file) => inspect::expand(options, file),
         Action::Disassemble(file) => inspect::disassemble(options, file),
         Action::Repl => repl::run(options),
-        Action::Program(source) => session::run_program(options, source),
+        Action::Program(source) => program::run(options, source),
         Action::Help | Action::Version | Action::Explain(_) => 0,
     }
 }

@@ -11,15 +11,13 @@ use canny_heap::{HeapConfig, OutsideMemory, Statistics};
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_packages::project::Project;
 use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::library::similar_name;
-use canny_syntax::name::Name;
 use canny_value::Value;
 use canny_vm::specializer::compiler::Compiler;
-use canny_vm::{Exit, Thread, Vm, VmConfig, VmStack};
+use canny_vm::{Exit, InterruptState, Thread, Vm, VmConfig, VmStack};
 
 use crate::environment::{self, Environment};
 use crate::exit_code;
-use crate::options::{Action, Options, Source};
+use crate::options::{Action, Options};
 use crate::report;
 
 /// A thread of a machine, ready to run programs.
@@ -108,7 +106,7 @@ impl Session {
             &vm,
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
-        crate::repl::handle_interrupts(&vm, thread.interrupts());
+        handle_interrupts(&vm, thread.interrupts());
         let mut session = Session { vm, thread };
         let prepared = Evaluation::of(&session.vm).prepare_machine();
         match session.run(prepared) {
@@ -196,40 +194,17 @@ impl Session {
     }
 }
 
-/// Runs a program to its end; gives the exit code.
-pub fn run_program(options: &Options, source: &Source) -> u8 {
-    let file = match source {
-        Source::File(path) => Some(path.as_path()),
-        _ => None,
-    };
-    let (name, bytes) = match read(source) {
-        Ok(program) => program,
-        Err(message) => {
-            report::unreadable(&message);
-            return exit_code::NO_INPUT;
+/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded, unless the program
+/// takes it.
+fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
+    let machine = Arc::downgrade(vm);
+    let interrupt = move || {
+        interrupts.interrupt();
+        if let Some(vm) = machine.upgrade() {
+            Evaluation::of(&vm).interrupt_macros();
         }
     };
-    let project = match crate::project::find(options, file) {
-        Ok(project) => project,
-        Err(message) => {
-            eprintln!("canny: {message}");
-            return exit_code::DATA;
-        }
-    };
-    let mut session = match Session::in_project(options, file, project.as_ref()) {
-        Ok(session) => session,
-        Err(message) => {
-            eprintln!("canny: {message}");
-            return exit_code::OS;
-        }
-    };
-    let result = if matches!(source, Source::Expressions(_)) {
-        crate::repl::evaluate_and_print(&mut session, &name, &bytes)
-    } else {
-        let prepared = session.evaluation().prepare_program(&name, &bytes);
-        session.run(prepared).map(|_| ())
-    };
-    session.end(options, result.map(|()| 0))
+    canny_lib::host::handle_interrupts(vm, Box::new(interrupt));
 }
 
 /// Writes what the heap did, a name and a number on each line.
@@ -247,40 +222,6 @@ fn write_statistics(path: &Path, statistics: &Statistics) {
         .concat();
     if let Err(error) = std::fs::write(path, text) {
         eprintln!("canny: cannot write {}: {error}", path.display());
-    }
-}
-
-/// Name and text of a program.
-fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
-    match source {
-        Source::File(path) => {
-            let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
-            Ok((path.display().to_string(), bytes))
-        }
-        Source::StandardInput => {
-            use std::io::Read;
-            let mut bytes = Vec::new();
-            std::io::stdin()
-                .read_to_end(&mut bytes)
-                .map_err(|error| format!("cannot read standard input: {error}"))?;
-            Ok(("standard input".to_owned(), bytes))
-        }
-        Source::Expressions(texts) => {
-            Ok(("command line".to_owned(), texts.join("\n").into_bytes()))
-        }
-    }
-}
-
-/// Why a program cannot be read. What looks like a misspelt command may have been meant as one.
-fn unreadable(path: &Path, error: &std::io::Error) -> String {
-    let message = format!("cannot read {}: {error}", path.display());
-    let word = path.to_str().unwrap_or_default();
-    let commands = crate::tools::TOOLS.iter().map(|tool| Name::new(tool.name));
-    match similar_name(Name::new(word), commands) {
-        Some(command) if error.kind() == std::io::ErrorKind::NotFound => {
-            format!("{message}; did you mean the command '{command}'?")
-        }
-        _ => message,
     }
 }
 

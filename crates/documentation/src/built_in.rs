@@ -1,6 +1,6 @@
 //! The two libraries without sources: `(canny primitives)` and `(canny syntax)`.
 
-use canny_syntax::expander::CoreForm;
+use canny_syntax::core_form::CoreForm;
 use canny_tables::primitives::{GROUPS, Primitive};
 
 use crate::model::{Document, Entry, Kind, Parameter, Role, Signature};

@@ -534,7 +534,7 @@ fn from_reference(library: &str, name: Name) -> Option<Description> {
     let entry = canny_reference::document(library)?.definition(name.as_str())?;
     let kind = match &entry.kind {
         Kind::Procedure => "procedure",
-        Kind::Syntax => match canny_syntax::expander::CoreForm::ALL
+        Kind::Syntax => match canny_syntax::core_form::CoreForm::ALL
             .iter()
             .any(|form| form.name() == name.as_str())
         {

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use canny_tables::hashing::{SeededMap, SeededSet};
 
+use crate::binding::{Binding, MacroName};
 use crate::core::{GlobalName, LibraryKey, LibraryName, UnitKind};
-use crate::expander::CoreForm;
+use crate::core_form::CoreForm;
 use crate::expander::MacroDefinition;
-use crate::expander::{Binding, MacroName};
 use crate::library::Interface;
 use crate::library_name::NamePart;
 use crate::name::Name;

@@ -5,7 +5,9 @@
 //! of libraries.
 #![forbid(unsafe_code)]
 
+pub mod binding;
 pub mod core;
+pub mod core_form;
 pub mod datum;
 mod datum_serialize;
 pub mod diagnostic;

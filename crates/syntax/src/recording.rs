@@ -7,8 +7,9 @@
 //!
 //! Nothing here is needed to run programs, and nothing is recorded unless it was asked for.
 
+use crate::binding::{Binding, MacroName};
 use crate::core::{GlobalName, LibraryKey, LibraryName};
-use crate::expander::{Binding, CoreForm, MacroName};
+use crate::core_form::CoreForm;
 use crate::name::Name;
 use crate::span::Span;
 use crate::syntax::Syntax;

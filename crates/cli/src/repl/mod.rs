@@ -28,10 +28,7 @@ mod prompt;
 mod results;
 mod server;
 
-use std::sync::Arc;
-
 use canny_lib::evaluation::INTERACTION;
-use canny_vm::{InterruptState, Vm};
 
 pub use editor::size as terminal_size;
 
@@ -40,19 +37,6 @@ use crate::options::Options;
 use crate::session::{Failure, Session};
 use input::{Line, Source};
 use prompt::{Outcome, Prompt};
-
-/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded, unless the program
-/// takes it.
-pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
-    let machine = Arc::downgrade(vm);
-    let interrupt = move || {
-        interrupts.interrupt();
-        if let Some(vm) = machine.upgrade() {
-            canny_lib::Evaluation::of(&vm).interrupt_macros();
-        }
-    };
-    canny_lib::host::handle_interrupts(vm, Box::new(interrupt));
-}
 
 /// Evaluates forms in the interaction environment, one after the other, and prints what has a value.
 pub fn evaluate_and_print(session: &mut Session, name: &str, bytes: &[u8]) -> Result<(), Failure> {

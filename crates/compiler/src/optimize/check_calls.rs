@@ -10,7 +10,8 @@ use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
-use super::globals::{Globals, Known};
+use super::globals::Globals;
+use super::known::Known;
 use super::walk::for_each_child;
 use crate::unit::Parameters;
 

@@ -13,12 +13,12 @@ use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
 use super::build::{local, primitive};
-use super::walk::{for_each_child_mut, has_plain_parameters};
+use super::walk::{for_each_child_mut, form_expr_mut, has_plain_parameters};
 
 /// Rewrites a unit.
 pub fn run(unit: &mut Unit) {
     for form in &mut unit.body {
-        visit(super::form_expr_mut(form), &mut unit.locals);
+        visit(form_expr_mut(form), &mut unit.locals);
     }
 }
 

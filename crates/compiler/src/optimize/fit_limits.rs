@@ -21,12 +21,10 @@ use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
 use super::build::{local, primitive, thunk};
+use super::limits::OPERANDS_MAX;
 use super::sort_letrec::is_fixed;
-use super::walk::for_each_child_mut;
+use super::walk::{for_each_child_mut, form_expr_mut};
 use crate::contify::find_labels;
-
-/// Greatest number of operands of a call and of required parameters of a procedure.
-pub const OPERANDS_MAX: usize = 80;
 
 /// Greatest number of variables that one `let` binds.
 const BINDINGS_MAX: usize = 40;
@@ -43,7 +41,7 @@ pub fn run(unit: &mut Unit) {
         locals: &mut unit.locals,
     };
     for form in &mut unit.body {
-        pass.visit(super::form_expr_mut(form));
+        pass.visit(form_expr_mut(form));
     }
     let labels = find_labels(unit);
     let mut pass = Fitting {
@@ -51,7 +49,7 @@ pub fn run(unit: &mut Unit) {
         labels,
     };
     for form in &mut unit.body {
-        pass.visit(super::form_expr_mut(form), 0);
+        pass.visit(form_expr_mut(form), 0);
     }
 }
 

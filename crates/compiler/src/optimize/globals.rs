@@ -11,35 +11,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use canny_syntax::core::{
-    Expr, ExprKind, GlobalName, Lambda, PrimitiveId, TopForm, Unit, UnitKind,
-};
-use canny_syntax::datum::Datum;
+use canny_syntax::core::{Expr, ExprKind, GlobalName, Lambda, TopForm, Unit, UnitKind};
 use canny_syntax::name::Name;
 use canny_tables::primitives;
 
-use super::portable::{Exported, decode};
-use super::walk::for_each_child;
+use super::known::{Exported, Known, decode};
+use super::walk::{for_each_child, form_expr};
 
 /// Where the compiler learns about globals of other libraries.
 pub trait Imports {
     /// The bytes that [`crate::unit::CompiledUnit::inlinable`] has for this global.
     fn inline_information(&self, global: &GlobalName) -> Option<Vec<u8>>;
-}
-
-/// The value of a constant global.
-#[derive(Clone, Debug)]
-pub enum Known {
-    /// A literal.
-    Constant(Datum),
-    /// A primitive.
-    Primitive(PrimitiveId),
-    /// A procedure defined in this unit.
-    Procedure,
-    /// A procedure of another library, small enough to be copied.
-    Imported(std::rc::Rc<super::portable::PortableProcedure>),
-    /// Anything else.
-    Value,
 }
 
 /// What is known of globals.
@@ -199,12 +181,6 @@ fn value_of(expr: &Expr, known: &HashMap<GlobalName, Known>) -> Known {
             _ => Known::Value,
         },
         _ => Known::Value,
-    }
-}
-
-fn form_expr(form: &TopForm) -> &Expr {
-    match form {
-        TopForm::Define(_, expr) | TopForm::Expression(expr) => expr,
     }
 }
 

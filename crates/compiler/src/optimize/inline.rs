@@ -13,21 +13,21 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use canny_syntax::core::{Expr, ExprKind, GlobalName, Lambda, TopForm, Unit, VarId, VarTable};
+use canny_syntax::core::{Expr, ExprKind, GlobalName, Lambda, Unit, VarId, VarTable};
 
-use super::Budget;
 use super::beta::{apply, is_applicable};
 use super::copy::copy_lambda;
-use super::globals::{Globals, Known, own_procedures};
+use super::globals::{Globals, own_procedures};
 use super::inlinings::Inlinings;
-use super::portable::PortableProcedure;
+use super::known::{Known, PortableProcedure};
+use super::limits::{Budget, SIZE_MAX};
 use super::size::{body_size, size};
 use super::sort_letrec::{components, is_fixed};
-use super::walk::{for_each_child, for_each_child_mut, for_each_lambda_child};
+use super::walk::{
+    for_each_child, for_each_child_mut, for_each_lambda_child, form_expr, form_expr_mut,
+};
 use super::workers::Workers;
 
-/// Size of a procedure that is always worth a copy.
-pub(super) const SIZE_MAX: usize = 14;
 /// How much larger it may be for each literal operand.
 const LITERAL_BONUS: usize = 4;
 /// How much larger it may be if an operand is a procedure.
@@ -74,15 +74,9 @@ pub fn run(
         changed: false,
     };
     for form in &mut unit.body {
-        pass.visit(super::form_expr_mut(form));
+        pass.visit(form_expr_mut(form));
     }
     pass.changed
-}
-
-fn form_expr(form: &TopForm) -> &Expr {
-    match form {
-        TopForm::Define(_, expr) | TopForm::Expression(expr) => expr,
-    }
 }
 
 /// Where a candidate's variables are.

@@ -25,6 +25,8 @@ pub mod fold;
 pub mod globals;
 pub mod inline;
 pub mod inlinings;
+pub mod known;
+pub mod limits;
 pub mod portable;
 pub mod remove_globals;
 pub mod simplify;
@@ -36,13 +38,14 @@ pub mod workers;
 
 use std::fmt;
 
-use canny_syntax::core::{Expr, TopForm, Unit};
+use canny_syntax::core::Unit;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::name::Name;
 
 use fold::{Folder, LiteralFolder};
 use globals::{Globals, Imports};
 use inlinings::Inlinings;
+use limits::Budget;
 
 /// Rounds of simplifying and inlining.
 const ROUNDS: usize = 4;
@@ -109,36 +112,6 @@ impl Options<'_> {
 
     fn runs(&self, pass: &str) -> bool {
         !self.disabled.iter().any(|disabled| disabled == pass)
-    }
-}
-
-/// The rewriting steps that are left.
-#[derive(Debug)]
-pub struct Budget {
-    left: Option<u64>,
-}
-
-impl Budget {
-    /// So many steps, or any number.
-    pub fn new(limit: Option<u64>) -> Budget {
-        Budget { left: limit }
-    }
-
-    /// Takes one step if there is one.
-    pub fn spend(&mut self) -> bool {
-        match &mut self.left {
-            None => true,
-            Some(0) => false,
-            Some(left) => {
-                *left -= 1;
-                true
-            }
-        }
-    }
-
-    /// Whether there is a step left.
-    pub fn allows(&self) -> bool {
-        self.left != Some(0)
     }
 }
 
@@ -213,12 +186,5 @@ pub fn warnings(unit: &Unit, options: &Options) -> Vec<Diagnostic> {
     match options.runs("check-calls") {
         true => check_calls::run(unit, &Globals::collect(unit, options.imports)),
         false => Vec::new(),
-    }
-}
-
-/// The expression of a top-level form.
-pub(crate) fn form_expr_mut(form: &mut TopForm) -> &mut Expr {
-    match form {
-        TopForm::Define(_, expr) | TopForm::Expression(expr) => expr,
     }
 }

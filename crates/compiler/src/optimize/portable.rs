@@ -11,82 +11,17 @@ use canny_syntax::core::{Expr, ExprKind, GlobalName, Lambda, TopForm, Unit, Unit
 use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
 use canny_syntax::span::Span;
-use serde::{Deserialize, Serialize};
 
 use super::copy::copy_lambda;
-use super::globals::{Globals, Known, mentions};
+use super::globals::{Globals, mentions};
+use super::known::{Exported, Known, PortableClause, PortableProcedure, is_closed};
+use super::limits::PORTABLE_SIZE_MAX;
 use super::size::body_size;
 use super::walk::{for_each_child, for_each_lambda_child};
 use super::workers::Workers;
 
-/// Greatest size of a procedure that travels.
-pub const PORTABLE_SIZE_MAX: usize = 80;
-
-/// What is told about one export.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Exported {
-    /// It is this literal.
-    Constant(Datum),
-    /// It is the primitive of this name: numbers differ between builds.
-    Primitive(String),
-    /// It is this procedure.
-    Procedure(PortableProcedure),
-    /// It keeps its value.
-    Value,
-}
-
-/// A procedure with variables of its own.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PortableProcedure {
-    /// Its variables.
-    pub locals: VarTable,
-    /// Its clauses.
-    pub clauses: Vec<PortableClause>,
-    /// It only finds the places of its arguments, for a worker.
-    pub is_entry: bool,
-}
-
-/// One clause.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PortableClause {
-    /// Least number of arguments.
-    pub least: usize,
-    /// Greatest number of arguments, if there is one.
-    pub greatest: Option<usize>,
-    /// The clause itself, if it can travel.
-    pub lambda: Option<Lambda>,
-}
-
-impl PortableClause {
-    fn new(lambda: &Lambda) -> PortableClause {
-        let least = lambda.required.len();
-        let open = lambda.rest.is_some() || !lambda.keywords.is_empty() || lambda.allow_other_keys;
-        let greatest = (!open).then(|| least + lambda.optional.len());
-        PortableClause {
-            least,
-            greatest,
-            lambda: None,
-        }
-    }
-
-    /// Whether the clause takes so many arguments.
-    pub fn accepts(&self, count: usize) -> bool {
-        count >= self.least && self.greatest.is_none_or(|greatest| count <= greatest)
-    }
-}
-
 /// The procedures of a unit that can travel, by name.
 pub type Portable = HashMap<Name, PortableProcedure>;
-
-/// Reads what [`describe_exports`] wrote.
-pub fn decode(bytes: &[u8]) -> Option<Exported> {
-    let exported: Exported = postcard::from_bytes(bytes).ok()?;
-    match &exported {
-        Exported::Primitive(name) if canny_tables::primitives::lookup(name).is_none() => None,
-        Exported::Procedure(procedure) if !is_closed(procedure) => None,
-        _ => Some(exported),
-    }
-}
 
 /// The exported procedures of a library that can travel, as they are now. This is asked for before
 /// inlining: calls of small helpers are worth more to an importer than copies of them.
@@ -223,65 +158,4 @@ fn is_atomic(datum: &Datum) -> bool {
             | Datum::Labelled(..)
             | Datum::LabelRef(_)
     )
-}
-
-/// Whether every variable that is mentioned is bound inside, once, and has an entry in the table.
-fn is_closed(procedure: &PortableProcedure) -> bool {
-    let mut check = ClosedCheck {
-        count: procedure.locals.len(),
-        bound: HashSet::new(),
-        good: true,
-    };
-    for lambda in procedure
-        .clauses
-        .iter()
-        .filter_map(|clause| clause.lambda.as_ref())
-    {
-        check.lambda(lambda);
-    }
-    check.good
-}
-
-struct ClosedCheck {
-    count: usize,
-    bound: HashSet<canny_syntax::core::VarId>,
-    good: bool,
-}
-
-impl ClosedCheck {
-    fn bind(&mut self, var: canny_syntax::core::VarId) {
-        self.good &= (var.0 as usize) < self.count && self.bound.insert(var);
-    }
-
-    fn lambda(&mut self, lambda: &Lambda) {
-        crate::variables::parameters(lambda)
-            .into_iter()
-            .for_each(|var| self.bind(var));
-        for_each_lambda_child(lambda, &mut |child| self.visit(child));
-    }
-
-    fn visit(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::LocalRef(var) | ExprKind::LocalSet(var, _) => {
-                self.good &= self.bound.contains(var);
-            }
-            ExprKind::Sequence(parts) => self.good &= !parts.is_empty(),
-            ExprKind::Lambda(lambda) => return self.lambda(lambda),
-            ExprKind::CaseLambda(clauses) => {
-                return clauses.iter().for_each(|clause| self.lambda(clause));
-            }
-            ExprKind::Let { bindings, .. } | ExprKind::Letrec { bindings, .. } => {
-                bindings.iter().for_each(|(var, _)| self.bind(*var));
-            }
-            ExprKind::LetValues { formals, .. } => {
-                formals
-                    .required
-                    .iter()
-                    .chain(&formals.rest)
-                    .for_each(|var| self.bind(*var));
-            }
-            _ => {}
-        }
-        for_each_child(expr, &mut |child| self.visit(child));
-    }
 }

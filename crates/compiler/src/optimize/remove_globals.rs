@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use canny_syntax::core::{ExprKind, TopForm, Unit, UnitKind};
 use canny_syntax::name::Name;
 
-use super::Budget;
 use super::globals::mentions;
+use super::limits::Budget;
 
 /// Removes unused definitions of a library or program. Other units will mention `kept`.
 pub fn run(unit: &mut Unit, kept: &HashSet<Name>, budget: &mut Budget) {

@@ -1,6 +1,20 @@
 //! Walking the core language: the children of each kind of expression, stated once.
 
-use canny_syntax::core::{Expr, ExprKind, Lambda};
+use canny_syntax::core::{Expr, ExprKind, Lambda, TopForm};
+
+/// The expression of a top-level form.
+pub fn form_expr(form: &TopForm) -> &Expr {
+    match form {
+        TopForm::Define(_, expr) | TopForm::Expression(expr) => expr,
+    }
+}
+
+/// The same, to be changed.
+pub fn form_expr_mut(form: &mut TopForm) -> &mut Expr {
+    match form {
+        TopForm::Define(_, expr) | TopForm::Expression(expr) => expr,
+    }
+}
 
 /// Calls `visit` for each direct subexpression, in the order of evaluation.
 pub fn for_each_child_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {

@@ -18,12 +18,11 @@ use canny_syntax::name::Name;
 
 use super::build::{local, procedure};
 use super::copy::copy_lambda;
-use super::fit_limits::OPERANDS_MAX;
-use super::globals::{Globals, Known, mentions};
-use super::inline::SIZE_MAX;
+use super::globals::{Globals, mentions};
+use super::known::Known;
+use super::limits::{Budget, OPERANDS_MAX, SIZE_MAX};
 use super::size::body_size;
-use super::walk::{for_each_child, for_each_lambda_child};
-use super::{Budget, form_expr_mut};
+use super::walk::{for_each_child, for_each_lambda_child, form_expr_mut};
 use crate::variables::parameters;
 
 /// Stands between the name of a procedure and a number in the name of its worker; no name in source ends so, and those

@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use canny_syntax::binding::Binding;
 use canny_syntax::core::{GlobalName, LibraryName};
 use canny_syntax::environment::Environment;
-use canny_syntax::expander::{Binding, expand_toplevel_forms};
+use canny_syntax::expander::expand_toplevel_forms;
 use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 

@@ -21,10 +21,10 @@
 //! one. Which code a call belongs to is told by the identifiers of its operator: what a macro inserts belongs to the
 //! macro's library.
 
+use crate::binding::Binding;
 use crate::core::{Expr, ExprKind, GlobalName, LibraryKey};
 use crate::datum::Datum;
 use crate::expander::Expander;
-use crate::expander::binding::Binding;
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::name::Name;
 use crate::span::Span;

@@ -5,12 +5,12 @@
 //! expressions may be mixed.
 
 use crate::core::{Expr, ExprKind, GlobalName, VarId};
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
-use crate::expander::binding::Denotation;
+use crate::expander::denotation::Denotation;
 use crate::expander::forms::matching_forms::MatchSource;
 use crate::expander::forms::records::RecordType;
 use crate::expander::forms::values::ValuesFormals;
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::expander::{Expander, StepId};
 use crate::name::Name;

@@ -17,13 +17,14 @@
 
 use std::sync::Arc;
 
+use crate::binding::Binding;
 use crate::core::{Expr, ExprKind, GlobalName, TopForm};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::environment::{Entry, Environment, EnvironmentKind, Origin};
 use crate::expander::Expander;
-use crate::expander::binding::{Binding, Denotation};
 use crate::expander::body::Scan;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::macros::Macro;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;

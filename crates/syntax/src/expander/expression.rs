@@ -1,11 +1,11 @@
 //! Expressions: dispatch on the form, calls, and the helpers that take forms apart.
 
 use crate::core::{Expr, ExprKind, Lambda};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
 use crate::recording::Role;

@@ -10,12 +10,11 @@
 //! place by a number of steps, and the size of everything that templates insert by a budget.
 
 mod applicable;
-mod binding;
 mod body;
 mod call_syntax;
+mod denotation;
 mod expression;
 mod forms;
-mod keyword;
 mod macros;
 mod matching;
 mod observation;
@@ -34,10 +33,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::binding::MacroName;
 use crate::core::{GlobalDefinition, GlobalName, LibraryName, Unit, VarId, VarTable};
 use crate::diagnostic::Diagnostic;
 use crate::environment::Environment;
-use crate::expander::binding::Denotation;
+use crate::expander::denotation::Denotation;
 use crate::expander::macros::Macro;
 use crate::expander::scope::{ScopeId, Scopes};
 use crate::library::Libraries;
@@ -45,8 +45,7 @@ use crate::name::Name;
 use crate::span::Span;
 use crate::syntax::Identifier;
 
-pub use binding::{Binding, MacroName, lookup_primitive};
-pub use keyword::CoreForm;
+pub use denotation::lookup_primitive;
 pub use macros::MacroDefinition;
 pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
 

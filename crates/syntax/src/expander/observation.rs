@@ -5,10 +5,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, Origin};
-use crate::expander::binding::Denotation;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::macros::Macro;
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::expander::{Expander, StepId};

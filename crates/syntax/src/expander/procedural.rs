@@ -8,11 +8,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::binding::MacroName;
 use crate::core::{Expr, GlobalName, LibraryKey, TopForm, Unit, UnitKind};
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
-use crate::expander::binding::{Denotation, MacroName};
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::macros::{Macro, Transformer};
 use crate::expander::scope::ScopeId;
 use crate::name::Name;

@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
+use crate::binding::{Binding, MacroName};
 use crate::core::{Expr, ExprKind, GlobalName, LibraryKey};
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{EnvironmentKind, Origin};
 use crate::expander::Expander;
-use crate::expander::binding::{Binding, Denotation, MacroName, lookup_primitive};
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::{Denotation, lookup_primitive};
 use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::foreign_names;

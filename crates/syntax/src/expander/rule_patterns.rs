@@ -2,9 +2,9 @@
 //!
 //! The expander keeps patterns without the names of their variables, so the definition is read again.
 
+use crate::binding::Binding;
 use crate::environment::{Entry, Origin};
 use crate::expander::Expander;
-use crate::expander::binding::Binding;
 use crate::name::Name;
 use crate::reader::read_text;
 use crate::span::Span;

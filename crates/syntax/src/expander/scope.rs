@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::core::LibraryKey;
-use crate::expander::binding::Denotation;
+use crate::expander::denotation::Denotation;
 use crate::expander::macros::Macro;
 use crate::name::Name;
 use crate::syntax::{AliasId, Identifier};

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use crate::binding::{Binding, MacroName};
 use crate::core::{GlobalDefinition, GlobalName, LibraryKey, TopForm, Unit};
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Entry, Environment, EnvironmentKind, Origin};
-use crate::expander::binding::{Binding, Denotation, MacroName};
 use crate::expander::body::{Item, Target};
+use crate::expander::denotation::Denotation;
 use crate::expander::macros::{Macro, Transformer};
 use crate::expander::scope::ScopeId;
 use crate::expander::{Expander, Expansion, unused_imports};

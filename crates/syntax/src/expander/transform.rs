@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::core::LibraryKey;
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
-use crate::expander::binding::Denotation;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::macros::{Macro, MacroDefinition, Transformer};
 use crate::expander::matching::match_rule;
 use crate::expander::scope::{ScopeId, ScopeKind};

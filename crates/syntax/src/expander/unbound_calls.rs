@@ -2,11 +2,11 @@
 //! are not imported.
 
 use crate::core::GlobalName;
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::environment::EnvironmentKind;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::scope::ScopeId;
 use crate::foreign_forms;
 use crate::name::Name;

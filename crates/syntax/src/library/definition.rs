@@ -8,13 +8,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::binding::Binding;
 use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, EnvironmentKind};
-use crate::expander::{
-    Binding, MacroDefinition, call_syntax_of, expand_library_body, unused_imports,
-};
+use crate::expander::{MacroDefinition, call_syntax_of, expand_library_body, unused_imports};
 use crate::library::import_set::{library_name, similar_name};
 use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
 use crate::name::Name;

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use canny_tables::hashing::SeededSet;
 
+use crate::binding::Binding;
 use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Entry, Environment, EnvironmentKind, Import, Origin};
-use crate::expander::Binding;
 use crate::foreign_libraries;
 use crate::library::{Interface, Libraries};
 use crate::library_name::NamePart;

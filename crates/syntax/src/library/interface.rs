@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::binding::Binding;
 use crate::core::LibraryName;
-use crate::expander::Binding;
 use crate::expander::MacroDefinition;
 use crate::name::Name;
 

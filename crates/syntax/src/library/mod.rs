@@ -22,10 +22,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use canny_tables::primitives;
 
+use crate::binding::{Binding, MacroName};
 use crate::core::{GlobalName, LibraryKey, LibraryName, Unit};
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
-use crate::expander::CoreForm;
-use crate::expander::{Binding, MacroName};
 use crate::foreign_libraries;
 use crate::name::Name;
 use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};

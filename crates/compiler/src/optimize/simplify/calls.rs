@@ -12,7 +12,7 @@ use crate::optimize::beta::{apply, is_applicable, select_clause};
 use crate::optimize::build::primitive;
 use crate::optimize::effects::{has_no_effect, primitive_call};
 use crate::optimize::expand_values::{is_call_with_values, rewrite};
-use crate::optimize::globals::Known;
+use crate::optimize::known::Known;
 
 /// Longest literal list that `apply` is spread over.
 const SPREAD_MAX: usize = 64;

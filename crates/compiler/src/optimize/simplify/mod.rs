@@ -19,11 +19,11 @@ use canny_syntax::core::{Expr, ExprKind, Lambda, Unit, VarId, VarTable};
 use canny_syntax::datum::Datum;
 use canny_syntax::span::Span;
 
-use super::Budget;
 use super::effects::Facts;
 use super::fold::Folder;
 use super::globals::Globals;
 use super::inlinings::Inlinings;
+use super::limits::Budget;
 use super::usage::{Usage, count};
 use super::walk::{for_each_child_mut, for_each_lambda_child_mut};
 

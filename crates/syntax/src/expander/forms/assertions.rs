@@ -7,9 +7,9 @@
 use std::collections::HashSet;
 
 use crate::core::{Expr, ExprKind, VarId};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::expander::Expander;
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
 use crate::span::Span;

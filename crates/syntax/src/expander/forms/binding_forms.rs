@@ -1,9 +1,9 @@
 //! `let`, `let*`, `letrec`, `letrec*`, named `let`, `let-syntax` and `letrec-syntax`.
 
 use crate::core::{Expr, ExprKind, Lambda, VarId};
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};

@@ -4,10 +4,10 @@
 //! clause become one `memv`.
 
 use crate::core::{Expr, ExprKind, VarId};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
 use crate::number;

@@ -1,9 +1,9 @@
 //! `if`, `cond`, `and`, `or`, `when`, `unless`, `begin` and `set!`.
 
 use crate::core::{Expr, ExprKind};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::expander::Expander;
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
 use crate::span::Span;

@@ -1,11 +1,11 @@
 //! Definitions, and the other forms that mean something special in a body or at top level.
 
 use crate::core::Expr;
+use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
 use crate::expander::body::{DeferredKind, Item, ProcedureSource, Scan};
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::scope::ScopeId;
 use crate::syntax::Syntax;
 

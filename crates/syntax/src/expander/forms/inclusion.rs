@@ -1,8 +1,8 @@
 //! `include`, `include-ci` and `cond-expand`.
 
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::expander::Expander;
-use crate::expander::keyword::CoreForm;
 use crate::span::Span;
 use crate::syntax::Syntax;
 

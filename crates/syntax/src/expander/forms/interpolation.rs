@@ -9,9 +9,9 @@
 //! those inside of the literal, if the source text can be found and has it.
 
 use crate::core::Expr;
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::expander::{Expander, NESTING_LIMIT};
 use crate::reader::{CharSource, Parser, Read, ReadError, SyntaxBuilder, TextSource};

@@ -1,12 +1,12 @@
 //! Procedures: `lambda`, `lambda*`, `case-lambda`, `named-lambda` and procedure definitions.
 
 use crate::core::{Expr, ExprKind, Lambda, VarId};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
 use crate::expander::body::ProcedureSource;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
 use crate::recording::Role;

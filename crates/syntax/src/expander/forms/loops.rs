@@ -1,8 +1,8 @@
 //! `do`.
 
 use crate::core::{Expr, ExprKind, VarId};
+use crate::core_form::CoreForm;
 use crate::expander::Expander;
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
 use crate::span::Span;

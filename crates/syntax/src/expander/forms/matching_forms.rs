@@ -13,12 +13,12 @@
 use std::collections::HashSet;
 
 use crate::core::{Expr, ExprKind, VarId};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
 use crate::expander::body::{DeferredKind, Item, Scan};
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::patterns::Pattern;
 use crate::expander::patterns::decide::{Action, Clause, Decider, Row, plain_lambda};
 use crate::expander::patterns::parse::Parser;

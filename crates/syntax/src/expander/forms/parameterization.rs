@@ -10,9 +10,9 @@
 use std::sync::Arc;
 
 use crate::core::Expr;
+use crate::core_form::CoreForm;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::scope::ScopeId;
 use crate::recording::Role;
 use crate::span::Span;

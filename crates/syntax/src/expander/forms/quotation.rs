@@ -1,9 +1,9 @@
 //! `quote` and `quasiquote`.
 
 use crate::core::Expr;
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::expander::Expander;
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::span::Span;
 use crate::syntax::{Syntax, SyntaxKind};

@@ -17,11 +17,11 @@
 //! procedures add a number that is computed when its type is made, and there is no constructor.
 
 use crate::core::{Expr, ExprKind, Lambda, VarId};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
 use crate::expander::body::{DeferredKind, Item, Scan, Target};
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
 use crate::span::Span;

@@ -5,10 +5,10 @@
 //! builds the result. Syntax objects are pairs and vectors as in data; only identifiers are objects of their own.
 
 use crate::core::{Expr, ExprKind, GlobalName, Lambda, LibraryKey, LibraryName, VarId};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::scope::ScopeId;
 use crate::expander::syntax_rules::{
     Element, ListPattern, Pattern, PatternVariable, Template, compile_pattern, compile_template,

@@ -4,10 +4,10 @@
 //! in a hidden vector once and each variable is defined as one of its elements.
 
 use crate::core::{Expr, ExprKind, Formals, VarId};
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::expander::Expander;
 use crate::expander::body::{DeferredKind, Item, Scan};
-use crate::expander::keyword::CoreForm;
 use crate::expander::scope::ScopeId;
 use crate::name::Name;
 use crate::span::Span;

@@ -5,11 +5,11 @@
 //! modules beside this one.
 
 use crate::core::Expr;
+use crate::core_form::CoreForm;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::expander::Expander;
-use crate::expander::binding::Denotation;
-use crate::expander::keyword::CoreForm;
+use crate::expander::denotation::Denotation;
 use crate::expander::patterns::{Field, Pattern, PatternKind, Repeated};
 use crate::expander::scope::ScopeId;
 use crate::name::Name;

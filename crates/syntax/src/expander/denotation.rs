@@ -1,47 +1,13 @@
-//! What identifiers mean.
-//!
-//! A [`Binding`] is the lasting form: plain data, kept in environments and interfaces and
-//! serialisable. A [`Denotation`] is the form during one expansion: local variables exist only
-//! here, and macros are opened (see `macros`).
+//! What identifiers mean during one expansion: local variables exist only here, and macros are opened (see `macros`).
+//! [`Binding`](crate::binding::Binding) is the lasting form.
 
 use std::sync::Arc;
 
 use canny_tables::primitives::{self, PrimitiveId};
-use serde::{Deserialize, Serialize};
 
-use crate::core::{GlobalName, LibraryKey, VarId};
-use crate::expander::keyword::CoreForm;
+use crate::core::{GlobalName, VarId};
+use crate::core_form::CoreForm;
 use crate::expander::macros::Macro;
-use crate::name::Name;
-
-/// The macro `name` of a library or environment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct MacroName {
-    /// Where it is defined.
-    pub library: LibraryKey,
-    /// Its name there.
-    pub name: Name,
-}
-
-/// What a name means in a library, program or environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Binding {
-    /// A core form.
-    Core(CoreForm),
-    /// A primitive, by name.
-    Primitive(Name),
-    /// A global variable.
-    Global(GlobalName),
-    /// A macro.
-    Macro(MacroName),
-}
-
-impl Binding {
-    /// Whether it is a keyword rather than a variable.
-    pub fn is_syntax(&self) -> bool {
-        matches!(self, Binding::Core(_) | Binding::Macro(_))
-    }
-}
 
 /// What an identifier means at a place in the program.
 #[derive(Clone)]

@@ -1,0 +1,81 @@
+//! Running the program of a command line: a file, standard input, or expressions whose values are printed.
+
+use std::path::Path;
+
+use canny_syntax::library::similar_name;
+use canny_syntax::name::Name;
+
+use crate::exit_code;
+use crate::options::{Options, Source};
+use crate::report;
+use crate::session::Session;
+
+/// Runs a program to its end; gives the exit code.
+pub fn run(options: &Options, source: &Source) -> u8 {
+    let file = match source {
+        Source::File(path) => Some(path.as_path()),
+        _ => None,
+    };
+    let (name, bytes) = match read(source) {
+        Ok(program) => program,
+        Err(message) => {
+            report::unreadable(&message);
+            return exit_code::NO_INPUT;
+        }
+    };
+    let project = match crate::project::find(options, file) {
+        Ok(project) => project,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::DATA;
+        }
+    };
+    let mut session = match Session::in_project(options, file, project.as_ref()) {
+        Ok(session) => session,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::OS;
+        }
+    };
+    let result = if matches!(source, Source::Expressions(_)) {
+        crate::repl::evaluate_and_print(&mut session, &name, &bytes)
+    } else {
+        let prepared = session.evaluation().prepare_program(&name, &bytes);
+        session.run(prepared).map(|_| ())
+    };
+    session.end(options, result.map(|()| 0))
+}
+
+/// Name and text of a program.
+fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
+    match source {
+        Source::File(path) => {
+            let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+            Ok((path.display().to_string(), bytes))
+        }
+        Source::StandardInput => {
+            use std::io::Read;
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .read_to_end(&mut bytes)
+                .map_err(|error| format!("cannot read standard input: {error}"))?;
+            Ok(("standard input".to_owned(), bytes))
+        }
+        Source::Expressions(texts) => {
+            Ok(("command line".to_owned(), texts.join("\n").into_bytes()))
+        }
+    }
+}
+
+/// Why a program cannot be read. What looks like a misspelt command may have been meant as one.
+fn unreadable(path: &Path, error: &std::io::Error) -> String {
+    let message = format!("cannot read {}: {error}", path.display());
+    let word = path.to_str().unwrap_or_default();
+    let commands = crate::tools::TOOLS.iter().map(|tool| Name::new(tool.name));
+    match similar_name(Name::new(word), commands) {
+        Some(command) if error.kind() == std::io::ErrorKind::NotFound => {
+            format!("{message}; did you mean the command '{command}'?")
+        }
+        _ => message,
+    }
+}
