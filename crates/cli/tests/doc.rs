@@ -103,7 +103,7 @@ fn each_name_of_a_group_has_its_own_text() {
     assert!(text("database-open?").contains("\nWhether a database is open.\n"));
     assert!(text("close-database").contains("\nCloses a database; a second time does nothing.\n"));
     // What is said about all names of the heading follows.
-    assert!(text("database-open?").contains("closed by and by"));
+    assert!(text("database-open?").contains("closed by a later"));
     let library = text("(canny sqlite)");
     assert!(library.contains("• (database-open? database): Whether a database is open.\n"));
 }
@@ -162,7 +162,7 @@ fn words_that_are_no_name_are_searched_for() {
     );
     let outcome = canny(&["doc", "json"]).run().exits_with(0);
     let first = outcome.output.lines().find(|line| line.starts_with('•'));
-    assert_eq!(first, Some("• (canny json): Reading and writing JSON."));
+    assert!(first.is_some_and(|line| line.starts_with("• (canny json): Reads and writes JSON")));
     // All words have to be there, in the name or in the text.
     let outcome = canny(&["doc", "reverse graphemes"]).run().exits_with(0);
     assert!(
