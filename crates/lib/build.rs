@@ -20,6 +20,7 @@ use canny_syntax::library::{Interface, Libraries, LibraryLoader, Loaded, SearchP
 use canny_syntax::messages::is_off_by_default;
 use canny_syntax::name::Name;
 use canny_syntax::span::{SourceMap, Span};
+use canny_tables::protocols::{self, LOCK_FIELD};
 
 /// Stack for the expander and the compiler, which recurse along the nesting of code.
 const STACK_BYTES: usize = 256 << 20;
@@ -30,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/platform_features.rs");
     let out = PathBuf::from(env::var("OUT_DIR")?);
+    check_protocols(&root)?;
     let features = features(&root)?;
     let list: String = features
         .iter()
@@ -42,6 +44,60 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (image, names) = worker.join().map_err(|_| "the compiler panicked")??;
     fs::write(out.join("standard-library.image"), image)?;
     fs::write(out.join("public-names"), names)?;
+    Ok(())
+}
+
+/// Fails unless the library of shared numbers is what the rows of `canny_tables` say.
+fn check_protocols(root: &Path) -> Result<(), Box<dyn Error>> {
+    let source = fs::read_to_string(root.join("canny/protocols.sld"))?;
+    if source != protocols::library_source() {
+        return Err(
+            "lib/canny/protocols.sld is not what crates/tables/src/protocols says: \
+             run `cargo xtask protocols`"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
+/// Fails unless the record types that the machine knows begin with the fields of their rows, and every
+/// record type that can be locked with the field of the lock.
+fn check_records(interfaces: &HashMap<Vec<String>, Arc<Interface>>) -> Result<(), Box<dyn Error>> {
+    for row in protocols::RECORDS {
+        let library: Vec<String> = row.library.iter().map(|word| (*word).to_owned()).collect();
+        let records = interfaces.get(&library).map(|interface| &interface.records);
+        let fields = records.and_then(|records| records.get(&Name::new(row.name)));
+        let fields: Vec<&str> = fields
+            .into_iter()
+            .flatten()
+            .map(|name| name.as_str())
+            .collect();
+        if !fields.starts_with(row.fields) {
+            return Err(format!(
+                "the record type `{}` of ({}) must begin with the fields {:?}, as its row in \
+                 crates/tables/src/protocols/layouts.rs does; it has {fields:?}",
+                row.name,
+                row.library.join(" "),
+                row.fields,
+            )
+            .into());
+        }
+    }
+    for (library, interface) in interfaces {
+        for (name, fields) in &interface.records {
+            if fields
+                .iter()
+                .skip(1)
+                .any(|field| field.as_str() == LOCK_FIELD)
+            {
+                let library = library.join(" ");
+                return Err(format!(
+                    "`{LOCK_FIELD}` must be the first field of the record type `{name}` of ({library})"
+                )
+                .into());
+            }
+        }
+    }
     Ok(())
 }
 
@@ -90,7 +146,7 @@ fn build_image(root: &Path, features: &[String]) -> Result<(Vec<u8>, String), Bo
         libraries.load(&name, Span::NONE, &mut diagnostics);
     }
     report(&diagnostics, &sources)?;
-    let mut compiled = Vec::new();
+    let (mut compiled, mut interfaces) = (Vec::new(), HashMap::new());
     for library in libraries.take_units() {
         let options = Options {
             sources: Some(&sources),
@@ -106,9 +162,12 @@ fn build_image(root: &Path, features: &[String]) -> Result<(Vec<u8>, String), Bo
         print_warnings(&compilation.warnings, &sources);
         canny_compiler::verifier::verify_unit(&compilation.unit)
             .map_err(|error| format!("{}: {error}", library.name))?;
-        let interface = encode_interface(&interface)?;
-        compiled.push((library.name.key(), interface, compilation.unit));
+        let encoded = encode_interface(&interface)?;
+        compiled.push((library.name.key(), encoded, compilation.unit));
+        let words = library.name.parts().iter().map(ToString::to_string);
+        interfaces.insert(words.collect(), interface);
     }
+    check_records(&interfaces)?;
     let mut encoded = Vec::new();
     for (key, interface, mut unit) in compiled {
         rename(&mut unit, &renamed, &names);

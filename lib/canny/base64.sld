@@ -6,7 +6,7 @@
 
 (define-library (canny base64)
   (export base64-encode base64-decode base64-encode-port base64-decode-port hex-encode hex-decode)
-  (import (canny primitives) (canny syntax) (only (canny control) raise))
+  (import (canny protocols) (canny primitives) (canny syntax) (only (canny control) raise))
   (begin
 
     (define (bad-option who message object)
@@ -14,9 +14,9 @@
 
     (define (padding-number who padding)
       (case padding
-        ((required) 0)
-        ((optional) 1)
-        ((refused) 2)
+        ((required) padding/required)
+        ((optional) padding/optional)
+        ((refused) padding/refused)
         (else
          (bad-option who "#:padding is one of required, optional and refused" padding))))
 
@@ -70,7 +70,8 @@
                 (let* ((text (string-append left (without-space piece)))
                        (length (string-length text))
                        (cut (max 0 (- (* 4 (quotient length 4)) 4))))
-                  (write-bytevector (%base64-decode (substring text 0 cut) url? 2 #f) output)
+                  (write-bytevector (%base64-decode (substring text 0 cut) url? padding/refused #f)
+                                    output)
                   (loop (substring text cut length))))))))
 
     (define (space? char)

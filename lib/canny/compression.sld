@@ -10,7 +10,7 @@
   (export open-gzip-input open-gzip-output open-zlib-input open-zlib-output
           open-deflate-input open-deflate-output open-zstd-input open-zstd-output
           gzip gunzip compress decompress)
-  (import (canny primitives) (canny syntax))
+  (import (canny protocols) (canny primitives) (canny syntax))
   (begin
 
     ;; A port of a procedure is not read by the machine while it decompresses: a procedure would have to run meanwhile.
@@ -19,7 +19,7 @@
           (let ((served (open-served-decompressor format port)))
             (if text?
                 (let ((text (%transcode-input served "UTF-8" 'raise 'any 'omit)))
-                  (((%port-service served) 7) text)
+                  (((%port-service served) service/succeed) text)
                   text)
                 served))
           (%open-decompressor port format text?)))
@@ -44,14 +44,14 @@
                     (%feed-port! feeder bytes 0 (bytevector-length bytes)))
                 (fill))))
         (define (serve request)
-          (case request
-            ((0) (fill))
-            ((3)
-             (close-port decompressor)
-             (close-port source)
-             (%acknowledge-port! port))
-            ((7) (lambda (successor) (set! port successor)))
-            (else #f)))
+          (cond
+           ((eqv? request service/fill) (fill))
+           ((eqv? request service/close)
+            (close-port decompressor)
+            (close-port source)
+            (%acknowledge-port! port))
+           ((eqv? request service/succeed) (lambda (successor) (set! port successor)))
+           (else #f)))
         port))
 
     ;; A port that reads what a port of gzip has; several members are read as one. With `#:text? #t` it is a textual port,

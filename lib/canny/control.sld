@@ -53,7 +53,7 @@
           exit emergency-exit
           %rewind %rewind-and-call %interrupt-handler %preempt-handler %set-preempt-procedure!
           %call-again)
-  (import (canny primitives) (canny syntax))
+  (import (canny protocols) (canny primitives) (canny syntax))
   (begin
 
     ;; Winders.  A winder is a vector: before, after, handlers, parameters.  Prompts stand among them.
@@ -329,11 +329,11 @@
           parameter)))
 
     (define current-input-port
-      (make-port-parameter 0 input-port? "input port" 'current-input-port))
+      (make-port-parameter port-key/input input-port? "input port" 'current-input-port))
     (define current-output-port
-      (make-port-parameter 1 output-port? "output port" 'current-output-port))
+      (make-port-parameter port-key/output output-port? "output port" 'current-output-port))
     (define current-error-port
-      (make-port-parameter 2 output-port? "output port" 'current-error-port))
+      (make-port-parameter port-key/error output-port? "output port" 'current-error-port))
 
     (define (parameter->cell parameter)
       (let ((cell (if (procedure? parameter) (parameter request) #f)))

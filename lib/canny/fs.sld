@@ -36,7 +36,8 @@
           disk-space
           open-watcher watcher? watcher-next close-watcher for-each-change
           change? change-path change-kind change-directory? change-move)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny posix)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
+          (canny posix)
           (only (canny sorting) list-sort)
           (only (canny hash-tables)
                 make-hash-table hash-table-ref/default hash-table-set! hash-table-delete!))
@@ -104,13 +105,13 @@
     (define (file-modified path) (file-info-modified (file-info path)))
 
     ;; Whether this program may read a file.
-    (define (file-readable? path) (%file-access? path 4))
+    (define (file-readable? path) (%file-access? path file-access/read))
 
     ;; Whether this program may write a file.
-    (define (file-writable? path) (%file-access? path 2))
+    (define (file-writable? path) (%file-access? path file-access/write))
 
     ;; Whether this program may execute a file, or use names in a directory.
-    (define (file-executable? path) (%file-access? path 1))
+    (define (file-executable? path) (%file-access? path file-access/execute))
 
     ;; Names.
 
@@ -718,7 +719,9 @@
     ;; given: nanoseconds since 1970, or `#f` for no change.
     (define* (touch-file path #:key (accessed #t) (modified #t))
       (if (not (file-type path))
-          (close-port (%open-file path 2 3 #o666)))
+          (close-port (%open-file path port-kind/binary-output
+                                  (+ open-flag/append open-flag/create)
+                                  #o666)))
       (%set-file-times path accessed modified))
 
     ;; Waits until what a file or directory has is on the disk.
@@ -800,7 +803,7 @@
                            (not (eq? (posix-error-name object) 'EEXIST)))
                       (raise (%make-condition 'file (error-object-message object) (list path)
                                               'call-with-atomic-output-file))))
-        (%open-file name kind 6 #o666)))
+        (%open-file name kind (+ open-flag/create open-flag/exclusive) #o666)))
 
     ;; Names have at most 255 bytes.
     (define (short-name name)
@@ -821,7 +824,9 @@
                                   (suffix "") (keep #f))
       (let ((name (with-new-name directory prefix suffix
                     (lambda (name)
-                      (close-port (%open-file name 2 6 #o600))
+                      (close-port (%open-file name port-kind/binary-output
+                                              (+ open-flag/create open-flag/exclusive)
+                                              #o600))
                       name))))
         (if (not keep) (%delete-at-exit name #t))
         name))
@@ -961,7 +966,8 @@
     (define* (watcher-next watcher #:key (timeout #f))
       (check-watcher 'watcher-next watcher)
       (let ((end (and timeout
-                      (+ (%clock-nanoseconds 1) (seconds->nanoseconds 'watcher-next timeout)))))
+                      (+ (%clock-nanoseconds clock/monotonic)
+                         (seconds->nanoseconds 'watcher-next timeout)))))
         (let loop ()
           (if (pair? (watcher-pending watcher))
               (let ((change (car (watcher-pending watcher))))
@@ -969,7 +975,7 @@
                 change)
               (let ((events (%watch-read (watcher-handle watcher)
                                          (and end
-                                              (max 0 (/ (- end (%clock-nanoseconds 1))
+                                              (max 0 (/ (- end (%clock-nanoseconds clock/monotonic))
                                                         1000000000))))))
                 (if (not events)
                     #f

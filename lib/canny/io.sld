@@ -2,18 +2,21 @@
 ;;; made of procedures.
 ;;;
 ;;; How ports of procedures work: such a port stands over a channel, a pipe in memory that is *served*. A primitive that
-;;; finds the channel empty, or full, makes the machine call the port's procedure, its service, with a number, and begins
+;;; finds the channel empty, or full, makes the machine call the port's procedure, its service, with one of these numbers, and begins
 ;;; again afterwards:
-;;;   0   fill: make bytes with %feed-port!, or say with %end-port! that there are none for now
-;;;   1   drain: take what was written with %take-port-bytes!
-;;;   2   flush: take it, hand it on, and say so with %acknowledge-port!
-;;;   3   close: give up what the port stands for, and say so with %acknowledge-port!
-;;;   4   give the position, or #f;  5  give a procedure that changes it, or #f;  6  give the name of the encoding, or #f
-;;;   7   give a procedure that is told of the port that takes the place of this one
+;;;   `service/fill`           make bytes with %feed-port!, or say with %end-port! that there are none for now
+;;;   `service/drain`          take what was written with %take-port-bytes!
+;;;   `service/flush`          take it, pass it on, and say so with %acknowledge-port!
+;;;   `service/close`          release what the port stands for, and say so with %acknowledge-port!
+;;;   `service/position`       give the position, or #f
+;;;   `service/set-position`   give a procedure that changes the position, or #f
+;;;   `service/encoding`       give the name of the encoding, or #f
+;;;   `service/succeed`        give a procedure that takes the port in the place of this one
 ;;; The text of textual ports is UTF-8 in the channel.
 ;;;
 ;;; A port for both directions stands for two others. Where they have one position, that of a file or of a program's own, it
-;;; goes from one to the other when the direction changes; a service is then called with 8, before a read, or 9.
+;;; goes from one to the other when the direction changes; a service is then called with
+;;; `service/turn-to-read` or `service/turn-to-write`.
 
 (define-library (canny io)
   (export open-input open-output open-binary-input open-binary-output open-input-output
@@ -35,7 +38,8 @@
           make-encoder encoder? encoder-write! encoder-finish! encoder-take!
           decode-bytevector encode-string
           make-binary-input make-textual-input make-binary-output make-textual-output)
-  (import (canny primitives) (canny syntax) (canny control) (canny ports) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny ports)
+          (canny arguments)
           (only (canny loop) in-lines) (only (canny posix) timeout-error?))
   (begin
 
@@ -45,10 +49,10 @@
 
     (define (mode-number who mode)
       (case mode
-        ((truncate) 0)
-        ((append) 1)
-        ((overwrite) 2)
-        ((create-new) 3)
+        ((truncate) output-mode/truncate)
+        ((append) output-mode/append)
+        ((overwrite) output-mode/overwrite)
+        ((create-new) output-mode/create-new)
         (else (%range-error who 2 "one of truncate, append, overwrite, create-new" mode))))
 
     ;; A textual port that reads a file. The options are those of `transcode-input`.
@@ -214,14 +218,14 @@
     ;; Tells the service of a port which port has taken its place.
     (define (adopted before after)
       (let ((service (%port-service before)))
-        (if service ((service 7) after))
+        (if service ((service service/succeed) after))
         after))
 
     ;; The name of a textual port's encoding.
     (define (port-encoding port)
       (let* ((port (side port input-port? #f))
              (service (and (port? port) (%port-service port))))
-        (or (and service (service 6))
+        (or (and service (service service/encoding))
             (%port-encoding port))))
 
     ;; The usual name of an encoding that is built in, or `#f`.
@@ -274,14 +278,14 @@
       (check-argument 'port-has-position? 1 port? "port" port)
       (let ((service (%port-service (side port input-port? #f))))
         (or (not service)
-            (and (service 4) #t))))
+            (and (service service/position) #t))))
 
     ;; Whether the position of a port can be changed.
     (define (port-seekable? port)
       (let* ((port (side port input-port? #f))
              (service (and (port? port) (%port-service port))))
         (if service
-            (and (service 5) #t)
+            (and (service service/set-position) #t)
             (%port-seekable? port))))
 
     ;; Cuts off the file of an output port, or makes it longer with zeros.
@@ -439,20 +443,20 @@
                      (lambda (text) (%feed-port! text-port text 0 (string-length text)))))
       (define ended? #f)
       (define (serve request)
-        (case request
-          ((0)
-           (cond ((take) (take (bytevector) ended?))
-                 (ended? (set! ended? #f) (%end-port! text-port #f))
-                 (else
-                  (let ((bytes (read-available port)))
-                    (if (eof-object? bytes)
-                        (begin
-                          (set! ended? #t)
-                          (take (bytevector) #t))
-                        (take bytes #f))))))
-          ((3) (close-port port) (%acknowledge-port! text-port))
-          ((6) (encoding-object-name encoding))
-          (else #f)))
+        (cond
+         ((eqv? request service/fill)
+          (cond ((take) (take (bytevector) ended?))
+                (ended? (set! ended? #f) (%end-port! text-port #f))
+                (else
+                 (let ((bytes (read-available port)))
+                   (if (eof-object? bytes)
+                       (begin
+                         (set! ended? #t)
+                         (take (bytevector) #t))
+                       (take bytes #f))))))
+         ((eqv? request service/close) (close-port port) (%acknowledge-port! text-port))
+         ((eqv? request service/encoding) (encoding-object-name encoding))
+         (else #f)))
       (check-argument 'transcode-input 1 binary-port? "binary input port" port)
       (check-argument 'transcode-input 1 input-port? "binary input port" port)
       text-port)
@@ -467,12 +471,15 @@
       (define (drain last?)
         (give (utf8->string (%take-port-bytes! text-port)) last?))
       (define (serve request)
-        (case request
-          ((1) (drain #f))
-          ((2) (drain #f) (flush-output-port port) (%acknowledge-port! text-port))
-          ((3) (drain #t) (close-port port) (%acknowledge-port! text-port))
-          ((6) (encoding-object-name encoding))
-          (else #f)))
+        (cond
+         ((eqv? request service/drain) (drain #f))
+         ((eqv? request service/flush)
+          (drain #f)
+          (flush-output-port port)
+          (%acknowledge-port! text-port))
+         ((eqv? request service/close) (drain #t) (close-port port) (%acknowledge-port! text-port))
+         ((eqv? request service/encoding) (encoding-object-name encoding))
+         (else #f)))
       (check-argument 'transcode-output 1 binary-port? "binary output port" port)
       (check-argument 'transcode-output 1 output-port? "binary output port" port)
       (note-output! text-port))
@@ -526,28 +533,28 @@
     ;; The next character.
     (define (decoder-read-char decoder)
       (check-decoder 'decoder-read-char decoder)
-      (%try-read (decoder-port decoder) 0))
+      (%try-read (decoder-port decoder) try-read/character))
 
     ;; The next character, which stays.
     (define (decoder-peek-char decoder)
       (check-decoder 'decoder-peek-char decoder)
-      (%try-read (decoder-port decoder) 1))
+      (%try-read (decoder-port decoder) try-read/peek))
 
     ;; The next line; with `keep?` it has its end.
     (define* (decoder-read-line decoder #:key (keep? #f))
       (check-decoder 'decoder-read-line decoder)
-      (%try-read (decoder-port decoder) (if keep? 3 2)))
+      (%try-read (decoder-port decoder) (if keep? try-read/whole-line try-read/line)))
 
     ;; The next so many characters, or those before the end.
     (define (decoder-read-string decoder count)
       (check-decoder 'decoder-read-string decoder)
       (check-index 'decoder-read-string 2 count)
-      (%try-read (decoder-port decoder) 4 count))
+      (%try-read (decoder-port decoder) try-read/characters count))
 
     ;; All text that there is.
     (define (decoder-read-available decoder)
       (check-decoder 'decoder-read-available decoder)
-      (%try-read (decoder-port decoder) 5))
+      (%try-read (decoder-port decoder) try-read/available))
 
     (define-record-type encoder
       (new-encoder write finish take)
@@ -639,29 +646,29 @@
       (let* ((buffer (make-bytevector piece-size 0)) (before #f) (offset 0))
         (define port (%open-channel name (lambda (request) (serve request)) #t))
         (define (serve request)
-          (case request
-            ((0)
-             (if position
-                 (begin
-                   (set! before (position))
-                   (set! offset (%port-position port))))
-             (let ((count (check-count 'read! (read! buffer 0 piece-size) piece-size)))
-               (if (= count 0)
-                   (%end-port! port #f)
-                   (%feed-port! port buffer 0 count))))
-            ((3) (if close (close)) (%acknowledge-port! port))
-            ((4)
-             (and position
-                  (if (and (exact-integer? before) (input-there? port))
-                      (+ before (- (%port-position port) offset))
-                      (position))))
-            ((5)
-             (and set-position!
-                  (lambda (place)
-                    (drop-input port)
-                    (set-position! place))))
-            ((7) (lambda (successor) (set! port successor)))
-            (else #f)))
+          (cond
+           ((eqv? request service/fill)
+            (if position
+                (begin
+                  (set! before (position))
+                  (set! offset (%port-position port))))
+            (let ((count (check-count 'read! (read! buffer 0 piece-size) piece-size)))
+              (if (= count 0)
+                  (%end-port! port #f)
+                  (%feed-port! port buffer 0 count))))
+           ((eqv? request service/close) (if close (close)) (%acknowledge-port! port))
+           ((eqv? request service/position)
+            (and position
+                 (if (and (exact-integer? before) (input-there? port))
+                     (+ before (- (%port-position port) offset))
+                     (position))))
+           ((eqv? request service/set-position)
+            (and set-position!
+                 (lambda (place)
+                   (drop-input port)
+                   (set-position! place))))
+           ((eqv? request service/succeed) (lambda (successor) (set! port successor)))
+           (else #f)))
         port))
 
     ;; Forgets what was made and not read.
@@ -694,22 +701,23 @@
           (%transcode-input (%open-channel name (lambda (request) (serve request)) #t)
                             "UTF-8" 'raise lines 'keep))
         (define (serve request)
-          (case request
-            ((0)
-             (if position (set! before (position)))
-             (let ((count (check-count 'read! (read! buffer 0 size) size)))
-               (if (= count 0)
-                   (%end-port! port #f)
-                   (%feed-port! port buffer 0 count))))
-            ((3) (if close (close)) (%acknowledge-port! port))
-            ((4) (and position (if (char-ready? port) before (position))))
-            ((5)
-             (and set-position!
-                  (lambda (place)
-                    (drop-input port)
-                    (set-position! place))))
-            ((7) (lambda (successor) (set! port successor)))
-            (else #f)))
+          (cond
+           ((eqv? request service/fill)
+            (if position (set! before (position)))
+            (let ((count (check-count 'read! (read! buffer 0 size) size)))
+              (if (= count 0)
+                  (%end-port! port #f)
+                  (%feed-port! port buffer 0 count))))
+           ((eqv? request service/close) (if close (close)) (%acknowledge-port! port))
+           ((eqv? request service/position)
+            (and position (if (char-ready? port) before (position))))
+           ((eqv? request service/set-position)
+            (and set-position!
+                 (lambda (place)
+                   (drop-input port)
+                   (set-position! place))))
+           ((eqv? request service/succeed) (lambda (successor) (set! port successor)))
+           (else #f)))
         port))
 
     ;; Calls `write!` until it has taken everything.
@@ -730,23 +738,23 @@
         (drain)
         (if flush (flush)))
       (lambda (request)
-        (case request
-          ((1) (drain))
-          ((2)
-           (drain-and-flush)
-           (%acknowledge-port! port))
-          ((3)
-           (drain-and-flush)
-           (if close (close))
-           (%acknowledge-port! port))
-          ((4) (and position (begin (drain) (position))))
-          ((5)
-           (and set-position!
-                (lambda (place)
-                  (drain)
-                  (set-position! place))))
-          ((7) (lambda (successor) (set! port successor)))
-          (else #f))))
+        (cond
+         ((eqv? request service/drain) (drain))
+         ((eqv? request service/flush)
+          (drain-and-flush)
+          (%acknowledge-port! port))
+         ((eqv? request service/close)
+          (drain-and-flush)
+          (if close (close))
+          (%acknowledge-port! port))
+         ((eqv? request service/position) (and position (begin (drain) (position))))
+         ((eqv? request service/set-position)
+          (and set-position!
+               (lambda (place)
+                 (drain)
+                 (set-position! place))))
+         ((eqv? request service/succeed) (lambda (successor) (set! port successor)))
+         (else #f))))
 
     ;; Output ports of procedures, the last one first, so that nothing is lost if the program ends without closing them.
     ;; They are held weakly; the guardian gives those that nothing else refers to any more. Several threads note ports at once:
@@ -842,7 +850,7 @@
       (let* ((serve (output-service (lambda (bytes) bytes) bytevector-length
                                     write! position set-position! close flush))
              (port (%open-channel name serve #f)))
-        ((serve 7) port)
+        ((serve service/succeed) port)
         (note-output! port)))
 
     ;; A textual output port whose characters a procedure takes: `(write! string start count)`, likewise.
@@ -857,7 +865,7 @@
       (let* ((serve (output-service utf8->string string-length
                                     write! position set-position! close flush))
              (port (%transcode-output (%open-channel name serve #f) "UTF-8" 'raise 'omit 'block)))
-        ((serve 7) port)
+        ((serve service/succeed) port)
         (note-output! port)))
 
     ;; A binary port for both directions whose bytes procedures make and take; see `make-binary-input` and
@@ -881,16 +889,17 @@
                      (and position
                           set-position!
                           (lambda (request)
-                            (if (= request 8)
-                                (write-service 1)
-                                ((read-service 5) (read-service 4))))))))
+                            (if (= request service/turn-to-read)
+                                (write-service service/drain)
+                                ((read-service service/set-position)
+                                 (read-service service/position))))))))
 
     (define (%custom-position port)
-      (or ((%port-service port) 4)
+      (or ((%port-service port) service/position)
           (%range-error 'port-position 1 "a port that has a position" port)))
 
     (define (%custom-set-position! port position)
-      (let ((change ((%port-service port) 5)))
+      (let ((change ((%port-service port) service/set-position)))
         (if (not change)
             (%range-error 'set-port-position! 1 "a port whose position can be changed" port))
         (change position)))))

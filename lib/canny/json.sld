@@ -14,7 +14,7 @@
           json-write json->string json-write-line
           json-ref json-ref/default
           json-error? json-error-line json-error-column json-error-offset json-error-path)
-  (import (canny primitives) (canny syntax)
+  (import (canny protocols) (canny primitives) (canny syntax)
           (only (canny lists) assoc)
           (only (canny control) raise current-input-port current-output-port))
   (begin
@@ -24,9 +24,9 @@
 
     (define (shape-number who objects)
       (case objects
-        ((alist) 0)
-        ((string-alist) 1)
-        ((hash-table) 2)
+        ((alist) json-objects/symbols)
+        ((string-alist) json-objects/strings)
+        ((hash-table) json-objects/tables)
         (else
          (bad-option who "#:objects is one of alist, string-alist and hash-table" objects))))
 

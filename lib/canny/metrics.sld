@@ -18,7 +18,7 @@
           call-with-duration
           ;; For servers.
           %registry-sources %add-source! %remove-source!)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) guard)
           (only (canny lists) for-each map member)
           (only (canny tasks) %with-lock)
@@ -325,11 +325,11 @@
     (define (call-with-duration histogram thunk . labels)
       (check-argument 'call-with-duration 1 histogram? "histogram" histogram)
       (check-procedure 'call-with-duration 2 thunk)
-      (let ((begun (%clock-nanoseconds 1)))
+      (let ((begun (%clock-nanoseconds clock/monotonic)))
         (call-with-values thunk
           (lambda results
             (apply histogram-observe! histogram
-                   (inexact (/ (- (%clock-nanoseconds 1) begun) 1000000000))
+                   (inexact (/ (- (%clock-nanoseconds clock/monotonic) begun) 1000000000))
                    labels)
             (apply values results)))))
 

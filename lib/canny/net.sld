@@ -31,7 +31,8 @@
           network-error? timeout-error?
           ;; For servers of the machine.
           %listener-socket %socket->listener %tls-context-handle)
-  (import (canny primitives) (canny syntax) (only (canny control) dynamic-wind error)
+  (import (canny protocols) (canny primitives) (canny syntax)
+          (only (canny control) dynamic-wind error)
           (only (canny posix) timeout-error?) (canny arguments))
   (begin
 
@@ -91,9 +92,9 @@
 
     (define (family-number who family)
       (case family
-        ((#f) 0)
-        ((inet) 4)
-        ((inet6) 6)
+        ((#f) family/any)
+        ((inet) family/inet)
+        ((inet6) family/inet6)
         (else (%type-error who 0 "family (inet, inet6 or #f)" family))))
 
     (define (check-timeout who timeout)
@@ -133,11 +134,11 @@
 
     ;; The point in time that many seconds from now, on the monotonic clock.
     (define (deadline timeout)
-      (and timeout (+ (%clock-nanoseconds 1) (* timeout 1000000000))))
+      (and timeout (+ (%clock-nanoseconds clock/monotonic) (* timeout 1000000000))))
 
     (define (seconds-until deadline)
       (and deadline
-           (let ((left (/ (- deadline (%clock-nanoseconds 1)) 1000000000)))
+           (let ((left (/ (- deadline (%clock-nanoseconds clock/monotonic)) 1000000000)))
              (if (> left 0) (inexact left) 0))))
 
     ;; A connection by TCP to a port of a host. All addresses of the host are tried; one that does not answer within a quarter of

@@ -21,7 +21,7 @@
           status-signal status->string
           process-error? process-error-command process-error-status process-error-output
           timeout-error?)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
           (only (canny io) transcode-input transcode-output decode-bytevector encode-string
                 make-decoder decoder-feed! decoder-finish! decoder-read-line
                 decoder-read-available)
@@ -102,18 +102,22 @@
     ;; Where a stream of a new process leads.  What is opened here is closed once the process has it, so it comes in a pair
     ;; with #t.
     (define (stream-setting who object output? pipe)
-      (cond ((eq? object 'inherit) (cons 0 #f))
-            ((eq? object 'null) (cons 1 #f))
+      (cond ((eq? object 'inherit) (cons stream/inherit #f))
+            ((eq? object 'null) (cons stream/null #f))
             ((eq? object 'pipe) (cons pipe #f))
-            ((and (eq? object 'output) (eq? output? 'error)) (cons 4 #f))
+            ((and (eq? object 'output) (eq? output? 'error)) (cons stream/output #f))
             ((string? object)
              (cons (if output?
-                       (%open-file object 2 18 #o666)
+                       (%open-file object port-kind/binary-output
+                                   (+ open-flag/create open-flag/truncate)
+                                   #o666)
                        (open-binary-input-file object))
                    #t))
             ((and output? (pair? object) (eq? (car object) 'append)
                   (pair? (cdr object)) (string? (cadr object)))
-             (cons (%open-file (cadr object) 2 3 #o666) #t))
+             (cons (%open-file (cadr object) port-kind/binary-output
+                               (+ open-flag/append open-flag/create)
+                               #o666) #t))
             ((and (port? object)
                   (if output? (output-port? object) (input-port? object))
                   (%port-duplicable? object))
@@ -170,7 +174,7 @@
 
     ;; How pipes look from here: `binary` is #f for ports of text in UTF-8.
     (define (pipe-kind binary)
-      (if binary 2 3))
+      (if binary stream/binary-pipe stream/textual-pipe))
 
     ;; Starts the processes of a pipeline; `group` is #f or #t.
     (define (start who parts input output error variables directory group pty binary)
@@ -187,7 +191,7 @@
             (car setting)))
         ;; The end for writing of a pipe that several processes share; we keep the other.
         (define (shared-pipe!)
-          (let ((ends (%pipe (if binary 0 1))))
+          (let ((ends (%pipe (if binary port-kind/binary-input port-kind/textual-input))))
             (set! settings (cons (cons (cdr ends) #t) settings))
             (set! ours (cons (car ends) ours))
             ends))
@@ -207,7 +211,7 @@
                  (output-ends (and merges? (eq? output 'pipe) (shared-pipe!)))
                  (output (cond (output-ends (cdr output-ends))
                                ((and merges? (eq? output 'inherit))
-                                (setting! (%descriptor-port 1 2) #t))
+                                (setting! (%descriptor-port 1 port-kind/binary-output) #t))
                                (else (setting! output #t))))
                  (error-ends (and several? (eq? error 'pipe) (shared-pipe!)))
                  (error (cond (error-ends (cdr error-ends))
@@ -216,12 +220,17 @@
             (let loop ((rest parts) (source input) (group group))
               (let* ((last? (null? (cdr rest)))
                      (entry (%spawn
-                             (vector (caar rest) (cdar rest) variables directory
-                                     source
-                                     (if last? output 2)
-                                     error
-                                     group
-                                     pty))))
+                             (vector-at spawn-setting/count
+                                        (spawn-setting/program (caar rest))
+                                        (spawn-setting/arguments (cdar rest))
+                                        (spawn-setting/environment variables)
+                                        (spawn-setting/directory directory)
+                                        (spawn-setting/input source)
+                                        (spawn-setting/output
+                                         (if last? output stream/binary-pipe))
+                                        (spawn-setting/error error)
+                                        (spawn-setting/group group)
+                                        (spawn-setting/terminal pty)))))
                 ;; The process has a copy of the other end.
                 (if (pair? started) (close-port source))
                 (set! started (cons entry started))
@@ -350,12 +359,12 @@
     (define (deadline who seconds)
       (cond ((not seconds) #f)
             ((and (real? seconds) (>= seconds 0) (< seconds 1e9))
-             (+ (%clock-nanoseconds 1) (exact (floor (* seconds 1000000000)))))
+             (+ (%clock-nanoseconds clock/monotonic) (exact (floor (* seconds 1000000000)))))
             (else (raise-bad-option who "#:timeout" "a number of seconds or #f" seconds))))
 
     ;; The seconds until then.
     (define (time-left end)
-      (and end (max 0 (/ (- end (%clock-nanoseconds 1)) 1000000000))))
+      (and end (max 0 (/ (- end (%clock-nanoseconds clock/monotonic)) 1000000000))))
 
     ;; Sends a signal, `sigterm`, `sigkill` and the like or a number, to a process, to all of its group with `#:group #t`.
     ;; Whether it had not ended before.
@@ -649,7 +658,7 @@
               ((or input output error)
                (let ((step (%exchange input piece start output error (time-left end))))
                  (cond ((not step) #f)
-                       ((= (car step) 0)
+                       ((= (car step) exchange/input)
                         (if (cdr step)
                             (loop piece (+ start (cdr step)) input output error)
                             ;; It does not want more.
@@ -657,11 +666,11 @@
                               (close-quietly input)
                               (loop piece start #f output error))))
                        ((eof-object? (cdr step))
-                        (let ((first? (= (car step) 1)))
+                        (let ((first? (= (car step) exchange/output)))
                           (close-port (if first? output error))
                           (loop piece start input (and (not first?) output) (and first? error))))
                        (else
-                        ((if (= (car step) 1) sink error-sink) (cdr step))
+                        ((if (= (car step) exchange/output) sink error-sink) (cdr step))
                         (loop piece start input output error)))))
               (else
                (process-wait process #:timeout (time-left end))))))

@@ -33,7 +33,7 @@
           check-violation?
           database-busy? database-full? database-corrupt? database-read-only? database-interrupted?
           sqlite-version)
-  (import (canny primitives) (canny syntax) (canny control) (canny sql)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny sql)
           (only (canny lists) for-each map)
           (only (canny tasks) %task-number %set-interrupter! %raise-if-interrupted %with-lock
                 %park)
@@ -90,8 +90,11 @@
                             seconds))
       (exact (round (* 1000 (min seconds 1000000)))))
 
-    (define modes '((read . 0) (write . 1) (create . 2) (memory . 3)))
-    (define shapes '((vector . 1) (alist . 2)))
+    (define modes (list (cons 'read database-mode/read)
+                        (cons 'write database-mode/write)
+                        (cons 'create database-mode/create)
+                        (cons 'memory database-mode/memory)))
+    (define shapes (list (cons 'vector row-shape/vectors) (cons 'alist row-shape/alists)))
     (define journals
       '((wal . "wal") (delete . "delete") (truncate . "truncate") (persist . "persist")
         (memory . "memory")
@@ -128,7 +131,8 @@
 
     ;; A database of its own in memory, which goes when it is closed.
     (define* (open-memory-database #:key (foreign-keys #t) (rows 'vector) (statements 100))
-      (open-with "" 'memory 3 0 (choose 'open-memory-database "#:rows" shapes rows) statements
+      (open-with "" 'memory database-mode/memory 0
+                 (choose 'open-memory-database "#:rows" shapes rows) statements
                  (if foreign-keys
                      '("pragma foreign_keys = on")
                      '("pragma foreign_keys = off"))))
@@ -146,7 +150,8 @@
                       (%enter-critical!)
                       (let ((result
                              (finish-aside 'open-database database 1
-                                           (%sqlite-run 'open-database handle pragma '() 1 0))))
+                                           (%sqlite-run 'open-database handle pragma '()
+                                                        row-shape/vectors 0))))
                         (%leave-critical!)
                         (if (error-object? result)
                             (begin
@@ -226,13 +231,17 @@
     ;; After a failure: whether the transaction is still there.
     (define (take-note! database)
       (if (and (> (database-depth database) 0)
-               (eq? (%sqlite-state 'query (database-handle database) 1) #f))
+               (eq? (%sqlite-state 'query (database-handle database)
+                                   database-state/in-transaction) #f))
           (set-database-lost! database #t)))
 
     (define (refuse condition)
       (if (database-interrupted? condition)
           (%raise-if-interrupted))
       (raise condition))
+
+    (define (wants-alists? database)
+      (= (database-shape database) row-shape/alists))
 
     (define (run who database sql arguments shape)
       (check-database who database)
@@ -242,13 +251,13 @@
 
     ;; Runs a statement for what it does; the number of rows that it has inserted, changed or deleted.
     (define (execute database sql . arguments)
-      (run 'execute database sql arguments 0))
+      (run 'execute database sql arguments row-shape/changes))
 
     ;; Runs all statements of a text, which have no arguments.
     (define (execute-script database sql)
       (check-database 'execute-script database)
       (check-sql 'execute-script 2 sql)
-      (using 'execute-script database token 6
+      (using 'execute-script database token row-shape/nothing
              (%sqlite-script 'execute-script (database-handle database) sql token))
       (values))
 
@@ -259,33 +268,35 @@
 
     ;; The same as association lists of column names and values.
     (define (query-alists database sql . arguments)
-      (run 'query-alists database sql arguments 2))
+      (run 'query-alists database sql arguments row-shape/alists))
 
     ;; The first row, or #f.
     (define (query-row database sql . arguments)
       (check-database 'query-row database)
-      (run 'query-row database sql arguments (+ 2 (database-shape database))))
+      (run 'query-row database sql arguments
+           (if (wants-alists? database) row-shape/alist row-shape/vector)))
 
     ;; The first row as an association list, or #f.
     (define (query-alist database sql . arguments)
-      (run 'query-alist database sql arguments 4))
+      (run 'query-alist database sql arguments row-shape/alist))
 
     ;; The first value of the first row, or #f if there is no row.
     (define (query-value database sql . arguments)
-      (run 'query-value database sql arguments 5))
+      (run 'query-value database sql arguments row-shape/value))
 
     ;; The names of the columns that a statement would give, as symbols.
     (define (query-columns database sql)
       (check-database 'query-columns database)
       (check-sql 'query-columns 2 sql)
-      (using 'query-columns database token 6
+      (using 'query-columns database token row-shape/nothing
              (%sqlite-columns 'query-columns (database-handle database) sql)))
 
     ;; The number of the row that was inserted last.  Other tasks may insert between that and this, except in a transaction.
     (define (last-insert-id database)
       (check-database 'last-insert-id database)
-      (using 'last-insert-id database token 6
-             (%sqlite-state 'last-insert-id (database-handle database) 0)))
+      (using 'last-insert-id database token row-shape/nothing
+             (%sqlite-state 'last-insert-id (database-handle database)
+                            database-state/last-insert-id)))
 
     ;; Whether the current task has a transaction open.
     (define (in-transaction? database)
@@ -303,7 +314,7 @@
     (define (open-cursor who database sql arguments)
       (check-database who database)
       (check-sql who 2 sql)
-      (using who database token 6
+      (using who database token row-shape/nothing
              (%sqlite-cursor who (database-handle database) sql arguments)))
 
     (define (close-cursor! database cursor)
@@ -313,7 +324,7 @@
     ;; Up to `count` rows.
     (define (fetch who database cursor count)
       (using who database token (database-shape database)
-             (%sqlite-fetch who cursor count (= (database-shape database) 2) token)))
+             (%sqlite-fetch who cursor count (wants-alists? database) token)))
 
     ;; Rows are fetched in batches that grow up to this.
     (define batch-rows 256)
@@ -389,7 +400,8 @@
             (%set-interrupter! task (database-interrupter database)))
         (let ((result
                (finish-aside 'with-transaction database 0
-                             (%sqlite-run 'with-transaction (database-handle database) sql '() 0
+                             (%sqlite-run 'with-transaction (database-handle database) sql '()
+                                          row-shape/changes
                                           (if ends? 0 (%task-number task))))))
           (%set-interrupter! task #f)
           (%leave-critical!)
@@ -432,7 +444,8 @@
     ;; Ends the innermost transaction, rolled back unless it was committed.
     (define (end-transaction! database committed?)
       (let ((depth (- (database-depth database) 1)))
-        (if (and (not committed?) (eq? (%sqlite-state 'query (database-handle database) 1) #t))
+        (if (and (not committed?) (eq? (%sqlite-state 'query (database-handle database)
+                                                      database-state/in-transaction) #t))
             (if (= depth 0)
                 (run-control database "rollback" #t)
                 (begin
@@ -653,7 +666,7 @@
     (define (backup-database database path)
       (check-database 'backup-database database)
       (check-argument 'backup-database 2 string? "string" path)
-      (using 'backup-database database token 6
+      (using 'backup-database database token row-shape/nothing
              (%sqlite-backup 'backup-database (database-handle database) path token))
       (values))
 
@@ -666,7 +679,7 @@
     ;; Number of bytes of the blob in a column of the row with this number.
     (define (blob-size database table column row)
       (check-blob 'blob-size database table column row)
-      (using 'blob-size database token 6
+      (using 'blob-size database token row-shape/nothing
              (%sqlite-blob-size 'blob-size (database-handle database) table column row)))
 
     ;; Bytes of a blob, without reading the others.
@@ -675,7 +688,7 @@
       (check-index 'blob-read 5 start)
       (if end
           (check-index 'blob-read 6 end))
-      (using 'blob-read database token 6
+      (using 'blob-read database token row-shape/nothing
              (%sqlite-blob-read 'blob-read (database-handle database) table column row start
                                 (if end (max 0 (- end start)) (greatest-fixnum)))))
 
@@ -684,7 +697,7 @@
       (check-blob 'blob-write! database table column row)
       (check-index 'blob-write! 5 start)
       (check-argument 'blob-write! 6 bytevector? "bytevector" bytes)
-      (using 'blob-write! database token 6
+      (using 'blob-write! database token row-shape/nothing
              (%sqlite-blob-write 'blob-write! (database-handle database) table column row start
                                  bytes))
       (values))

@@ -7,7 +7,7 @@
 
 (define-library (canny systemd)
   (export systemd-listeners systemd-notify systemd-watchdog-seconds start-watchdog!)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) guard)
           (only (canny lists) map for-each)
           (only (canny sync) make-mutex with-mutex)
@@ -82,7 +82,7 @@
         ((stopping) "STOPPING=1")
         ((reloading)
          (string-append "RELOADING=1\nMONOTONIC_USEC="
-                        (number->string (quotient (%clock-nanoseconds 1) 1000))))
+                        (number->string (quotient (%clock-nanoseconds clock/monotonic) 1000))))
         ((watchdog) "WATCHDOG=1")
         (else (and (string? notice) notice))))
 

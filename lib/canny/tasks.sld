@@ -45,7 +45,7 @@
           ;; For those who look at tasks.
           %all-tasks %task-number %task-label %task-continuation %task-waits? %task-waits-for
           %describe-wait %task-since)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
           (canny wait-queues) (only (canny posix) timeout-error? condition-of-kind?)
           (canny arguments))
   (begin
@@ -413,7 +413,7 @@
                                    'settled))))))
             (if (not (eq? wake 'settled))
                 (drop-entry! future entry))
-            (if (and ticket (not (eqv? wake 1)))
+            (if (and ticket (not (eqv? wake ticket/timed-out)))
                 (%disarm-ticket! ticket))
             (%check-cancelled wake)
             (eq? wake 'settled))))

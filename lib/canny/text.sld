@@ -22,13 +22,8 @@
           string-caseless<?
           string-width string-pad-left/width string-pad-right/width string-center/width
           string-truncate/width)
-  (import (canny primitives) (canny syntax) (canny arguments))
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments))
   (begin
-
-    (define graphemes 0)
-    (define segments 1)
-    (define words 2)
-    (define sentences 3)
 
     ;; Folds over the parts of a string that a vector of their starts and ends names.
     (define (fold-parts combine initial string boundaries)
@@ -60,7 +55,7 @@
 
     ;; The graphemes of a string, or of a range of its characters, as a list of strings.
     (define-ranged (string-graphemes string start end)
-      (parts string graphemes start end))
+      (parts string division/graphemes start end))
 
     ;; The number of graphemes of a string, or of a range of its characters.
     (define-ranged (string-grapheme-length string start end)
@@ -73,7 +68,7 @@
       (index-of-grapheme 'string-grapheme-index string k))
 
     (define (index-of-grapheme who string k)
-      (let* ((boundaries (%text-boundaries string graphemes))
+      (let* ((boundaries (%text-boundaries string division/graphemes))
              (count (quotient (vector-length boundaries) 2)))
         (cond ((< k count) (vector-ref boundaries (* 2 k)))
               ((= k count) (string-length string))
@@ -83,7 +78,7 @@
     (define (string-grapheme-ref string k)
       (check-string 'string-grapheme-ref 1 string)
       (check-index 'string-grapheme-ref 2 k)
-      (let ((boundaries (%text-boundaries string graphemes)))
+      (let ((boundaries (%text-boundaries string division/graphemes)))
         (if (not (< k (quotient (vector-length boundaries) 2)))
             (%range-error 'string-grapheme-ref 2 "below the number of graphemes" k))
         (substring string
@@ -93,19 +88,19 @@
     ;; Calls `(combine grapheme result)` for the graphemes from left to right; the first result is `initial`.
     (define (string-grapheme-fold combine initial string)
       (check-string 'string-grapheme-fold 3 string)
-      (fold-parts combine initial string (%text-boundaries string graphemes)))
+      (fold-parts combine initial string (%text-boundaries string division/graphemes)))
 
     ;; Calls a procedure with each grapheme.
     (define (string-grapheme-for-each procedure string)
       (check-string 'string-grapheme-for-each 2 string)
       (fold-parts (lambda (grapheme _) (procedure grapheme)) #f string
-                  (%text-boundaries string graphemes))
+                  (%text-boundaries string division/graphemes))
       (if #f #f))
 
     ;; A generator of the graphemes.
     (define (string-grapheme-generator string)
       (check-string 'string-grapheme-generator 1 string)
-      (let ((boundaries (%text-boundaries string graphemes))
+      (let ((boundaries (%text-boundaries string division/graphemes))
             (place 0))
         (lambda ()
           (if (< place (vector-length boundaries))
@@ -134,25 +129,25 @@
 
     ;; The words of a string, in order: the segments between the boundaries of words that have a letter or a digit.
     (define-ranged (string-words string start end)
-      (parts string words start end))
+      (parts string division/words start end))
 
     ;; All segments between the boundaries of words, spaces and punctuation too.
     (define-ranged (string-word-segments string start end)
-      (parts string segments start end))
+      (parts string division/segments start end))
 
     ;; The sentences, each with the spaces behind it.
     (define-ranged (string-sentences string start end)
-      (parts string sentences start end))
+      (parts string division/sentences start end))
 
     ;; Whether a string is in a normalization form: `nfc`, `nfd`, `nfkc` or `nfkd`.
     (define (string-normalized? string form)
       (check-string 'string-normalized? 1 string)
       (%string-normalized? string
                            (case form
-                             ((nfc) 0)
-                             ((nfd) 1)
-                             ((nfkc) 2)
-                             ((nfkd) 3)
+                             ((nfc) normal-form/nfc)
+                             ((nfd) normal-form/nfd)
+                             ((nfkc) normal-form/nfkc)
+                             ((nfkd) normal-form/nfkd)
                              (else
                               (%type-error 'string-normalized? 2
                                            "normalization form (nfc, nfd, nfkc or nfkd)" form)))))
@@ -242,7 +237,7 @@
           string
           (let* ((ellipsis (if (<= (%text-width ellipsis) columns) ellipsis ""))
                  (room (- columns (%text-width ellipsis)))
-                 (boundaries (%text-boundaries string graphemes)))
+                 (boundaries (%text-boundaries string division/graphemes)))
             (let next ((place 0) (taken 0))
               (let* ((start (vector-ref boundaries place))
                      (end (vector-ref boundaries (+ place 1)))

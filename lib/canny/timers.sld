@@ -10,7 +10,8 @@
 
 (define-library (canny timers)
   (export after every at)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny tasks)
+          (canny arguments)
           (only (srfi 19) date? date->time-utc time? time-type time-second time-nanosecond
                 time-tai->time-utc time-monotonic->time-utc)
           (canny supplies))
@@ -35,11 +36,11 @@
 
     ;; Calls a procedure with the number of each tick of a grid of nanoseconds, the first one being 1, while it gives true.
     (define (for-each-tick interval procedure)
-      (let ((start (%clock-nanoseconds 1)))
+      (let ((start (%clock-nanoseconds clock/monotonic)))
         (let loop ((last 0))
-          (let* ((passed (quotient (- (%clock-nanoseconds 1) start) interval))
+          (let* ((passed (quotient (- (%clock-nanoseconds clock/monotonic) start) interval))
                  (next (if (> passed last) passed (+ last 1)))
-                 (left (- (+ start (* next interval)) (%clock-nanoseconds 1))))
+                 (left (- (+ start (* next interval)) (%clock-nanoseconds clock/monotonic))))
             (if (> left 0)
                 (sleep (/ left 1000000000)))
             (if (procedure next)
@@ -89,7 +90,7 @@
         (check-procedure 'at 2 thunk)
         (spawn (lambda ()
                  (let loop ()
-                   (let ((left (- due (%clock-nanoseconds 0))))
+                   (let ((left (- due (%clock-nanoseconds clock/realtime))))
                      (if (> left 0)
                          (begin
                            (sleep (min (/ left 1000000000) longest-sleep))
@@ -115,7 +116,7 @@
     ;; What the clock of `current-second` is ahead of that of the calendar: whole seconds.
     (define (leap-nanoseconds)
       (* 1000000000
-         (exact (round (- (current-second) (/ (%clock-nanoseconds 0) 1000000000))))))
+         (exact (round (- (current-second) (/ (%clock-nanoseconds clock/realtime) 1000000000))))))
 
     (define (time-nanoseconds time)
       (+ (* (time-second time) 1000000000) (time-nanosecond time)))))

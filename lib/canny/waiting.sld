@@ -18,7 +18,8 @@
 (define-library (canny waiting)
   (export wake-first! wake-entry! wait-in-queue check-timeout attempt-or-wait wake-all!
           raise-timeout deadline-of patience-left cancelled-condition next-random)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny wait-queues)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny tasks)
+          (canny wait-queues)
           (only (canny arguments) raise-bad-option))
   (begin
 
@@ -63,7 +64,7 @@
                                  (%wake! waiter at-once)
                                  (publish waiter)))
                            #f))))
-            (cond ((eqv? wake 1)
+            (cond ((eqv? wake ticket/timed-out)
                    (withdraw)
                    'timed-out)
                   (else

@@ -14,7 +14,7 @@
           *ipproto-ip* *ipproto-tcp* *ipproto-udp*
           *msg-none* *msg-peek* *msg-oob* *msg-waitall*
           *shut-rd* *shut-wr* *shut-rdwr*)
-  (import (except (canny primitives) read write)
+  (import (canny protocols) (except (canny primitives) read write)
           ;; A program may use these words whether it has the procedures or not.
           (rename (only (canny primitives) read write) (read bound-read) (write bound-write))
           (canny syntax) (canny arguments) (only (canny lists) member)
@@ -148,9 +148,9 @@
       (check-argument who 1 socket? "socket" object))
 
     (define (family-number who position family)
-      (cond ((eqv? family *af-inet*) 4)
-            ((eqv? family *af-inet6*) 6)
-            ((eqv? family *af-unspec*) 0)
+      (cond ((eqv? family *af-inet*) family/inet)
+            ((eqv? family *af-inet6*) family/inet6)
+            ((eqv? family *af-unspec*) family/any)
             (else (%range-error who position "an address family" family))))
 
     (define (datagrams-wanted? who position type)
@@ -171,7 +171,9 @@
             (%range-error 'make-client-socket 1 "an IP address" node))
         (let ((addresses (%resolve-host node port family #f)))
           (if datagrams?
-              (let ((handle (%datagram-socket #f (if (string-prefix? "[" (car addresses)) 6 4))))
+              (let ((handle (%datagram-socket #f (if (string-prefix? "[" (car addresses))
+                                                     family/inet6
+                                                     family/inet))))
                 (%datagrams-connect handle (car addresses))
                 (make-socket handle #t #f))
               (make-socket (%socket-connect addresses #f #f) #f #f)))))
@@ -181,10 +183,10 @@
       (let* ((port (number->string (service->port 'make-server-socket 1 service)))
              (family (family-number 'make-server-socket 2 family))
              (datagrams? (datagrams-wanted? 'make-server-socket 3 type))
-             (address (string-append (if (= family 4) "0.0.0.0:" "[::]:") port)))
+             (address (string-append (if (= family family/inet) "0.0.0.0:" "[::]:") port)))
         (if datagrams?
-            (make-socket (%datagram-socket address 0) #t #f)
-            (make-socket (%socket-listen address 1024 #t #f (= family 6)) #f #f))))
+            (make-socket (%datagram-socket address family/any) #t #f)
+            (make-socket (%socket-listen address 1024 #t #f (= family family/inet6)) #f #f))))
 
     (define (socket-accept socket)
       (check-socket 'socket-accept socket)
@@ -224,9 +226,9 @@
       (if (ports socket)
           (flush-output-port (cdr (ports socket))))
       (%socket-shut-down (handle socket)
-                         (cond ((eqv? how *shut-rd*) 0)
-                               ((eqv? how *shut-wr*) 1)
-                               ((eqv? how *shut-rdwr*) 2)
+                         (cond ((eqv? how *shut-rd*) shutdown/read)
+                               ((eqv? how *shut-wr*) shutdown/write)
+                               ((eqv? how *shut-rdwr*) shutdown/both)
                                (else
                                 (%range-error 'socket-shutdown 2 "a shutdown method" how)))))
 

@@ -8,7 +8,8 @@
 (define-library (srfi 120)
   (export make-timer timer? timer-cancel! timer-schedule! timer-reschedule! timer-task-remove!
           timer-task-exists? make-timer-delta timer-delta?)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny tasks)
+          (canny arguments)
           (only (canny lists) for-each)
           (only (canny supplies streams) make-gate call-through-gate))
   (begin
@@ -81,7 +82,7 @@
                   (if (not number)
                       (set-timer-next! timer (+ (timer-next timer) 1)))
                   job)))
-             (begin-of-grid (+ (%clock-nanoseconds 1) when)))
+             (begin-of-grid (+ (%clock-nanoseconds clock/monotonic) when)))
         (set-job-task! job
                        (without-scope
                         (spawn (lambda () (run-job timer job begin-of-grid period))
@@ -94,7 +95,7 @@
 
     (define (run-job timer job begin-of-grid period)
       (let loop ((due begin-of-grid))
-        (let ((left (- due (%clock-nanoseconds 1))))
+        (let ((left (- due (%clock-nanoseconds clock/monotonic))))
           (if (> left 0)
               (sleep (/ left 1000000000))))
         (call-through-gate
@@ -106,7 +107,7 @@
                      (drop-job! timer job))
                  (call-job timer job)))))
         (if (and (> period 0) (scheduled? timer job))
-            (let ((passed (quotient (- (%clock-nanoseconds 1) begin-of-grid) period)))
+            (let ((passed (quotient (- (%clock-nanoseconds clock/monotonic) begin-of-grid) period)))
               (loop (max (+ due period) (+ begin-of-grid (* passed period))))))))
 
     (define (call-job timer job)

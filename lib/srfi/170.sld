@@ -28,7 +28,7 @@
           posix-time monotonic-time
           set-environment-variable! delete-environment-variable!
           terminal?)
-  (import (canny syntax) (canny primitives) (canny posix)
+  (import (canny protocols) (canny syntax) (canny primitives) (canny posix)
           (only (canny control) guard raise make-parameter error)
           (only (srfi 19) make-time time? time-type time-second time-nanosecond time-utc
                 time-monotonic current-time))
@@ -36,24 +36,26 @@
 
     ;; Ports.
 
-    (define binary-input 0)
-    (define textual-input 1)
-    (define binary-output 2)
-    (define textual-output 3)
-    (define binary-input/output 4)
+    (define binary-input port-kind/binary-input)
+    (define textual-input port-kind/textual-input)
+    (define binary-output port-kind/binary-output)
+    (define textual-output port-kind/textual-output)
+    (define binary-input/output port-kind/both)
 
     (define buffer-none 'buffer-none)
     (define buffer-block 'buffer-block)
     (define buffer-line 'buffer-line)
 
-    (define open/append 1)
-    (define open/create 2)
-    (define open/exclusive 4)
-    (define open/nofollow 8)
-    (define open/truncate 16)
+    (define open/append open-flag/append)
+    (define open/create open-flag/create)
+    (define open/exclusive open-flag/exclusive)
+    (define open/nofollow open-flag/no-follow)
+    (define open/truncate open-flag/truncate)
 
     (define (check-kind who kind)
-      (if (not (and (exact-nonnegative-integer? kind) (< kind 5)))
+      (if (not (memv kind
+                     (list binary-input textual-input binary-output textual-output
+                           binary-input/output)))
           (%type-error who 2 "type of a port" kind)))
 
     (define (buffered who position port buffering)
@@ -224,7 +226,7 @@
       (current-time time-utc))
 
     (define (monotonic-time)
-      (nanoseconds->time time-monotonic (%clock-nanoseconds 1)))
+      (nanoseconds->time time-monotonic (%clock-nanoseconds clock/monotonic)))
 
     (define (set-environment-variable! name value)
       (if (not (string? value))

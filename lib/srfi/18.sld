@@ -29,7 +29,8 @@
           current-exception-handler with-exception-handler raise
           join-timeout-exception? abandoned-mutex-exception? terminated-thread-exception?
           uncaught-exception? uncaught-exception-reason)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny tasks)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
+          (canny tasks)
           (canny arguments))
   (begin
 
@@ -79,7 +80,7 @@
       (nanoseconds time-nanoseconds))
 
     (define (current-time)
-      (make-time (%clock-nanoseconds 0)))
+      (make-time (%clock-nanoseconds clock/realtime)))
 
     (define (time->seconds time)
       (check-argument 'time->seconds 1 time? "time" time)
@@ -92,7 +93,8 @@
     ;; Nanoseconds from now on, of a time, a number of seconds, or #f, which is never.
     (define (patience who position timeout)
       (cond ((not timeout) #f)
-            ((time? timeout) (max 0 (- (time-nanoseconds timeout) (%clock-nanoseconds 0))))
+            ((time? timeout)
+             (max 0 (- (time-nanoseconds timeout) (%clock-nanoseconds clock/realtime))))
             ((and (real? timeout) (< timeout 1e9))
              (max 0 (exact (ceiling (* timeout 1000000000)))))
             ((real? timeout) #f)

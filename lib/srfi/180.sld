@@ -12,7 +12,7 @@
   (export json-error? json-error-reason json-null? json-nesting-depth-limit
           json-number-of-character-limit json-generator json-fold json-read json-lines-read
           json-sequence-read json-accumulator json-write)
-  (import (canny syntax) (canny primitives)
+  (import (canny protocols) (canny syntax) (canny primitives)
           (only (canny control) raise make-parameter guard current-input-port current-output-port)
           (only (canny lists) for-each))
   (begin
@@ -354,7 +354,8 @@
     ;; The reader of the machine makes the same data; it counts no characters.
     (define (read-quickly port)
       (let ((limit (json-nesting-depth-limit)))
-        (%json-read port 0 'null #f (if (exact-nonnegative-integer? limit) limit #f))))
+        (%json-read port json-objects/symbols 'null #f
+                    (if (exact-nonnegative-integer? limit) limit #f))))
 
     (define json-read-events
       (case-lambda

@@ -31,7 +31,7 @@
           time-utc->time-monotonic time-utc->time-monotonic! time-utc->time-tai
           time-utc->time-tai!
           date->string string->date)
-  (import (canny syntax) (canny primitives) (only (canny control) error)
+  (import (canny protocols) (canny syntax) (canny primitives) (only (canny control) error)
           (only (canny ports) call-with-output-string)
           (canny time-zones))
   (begin
@@ -208,12 +208,12 @@
     ;; Clocks.
 
     (define (utc-now)
-      (nanoseconds->time time-utc (%clock-nanoseconds 0)))
+      (nanoseconds->time time-utc (%clock-nanoseconds clock/realtime)))
 
     ;; The nanoseconds of TAI less those of the monotonic clock when the library was loaded.
     (define monotonic-offset
       (- (time->nanoseconds (time-utc->time-tai (utc-now)))
-         (%clock-nanoseconds 1)))
+         (%clock-nanoseconds clock/monotonic)))
 
     (define current-time
       (case-lambda
@@ -223,9 +223,9 @@
            ((time-utc) (utc-now))
            ((time-tai) (time-utc->time-tai! (utc-now)))
            ((time-monotonic)
-            (nanoseconds->time type (+ monotonic-offset (%clock-nanoseconds 1))))
-           ((time-process) (nanoseconds->time type (%clock-nanoseconds 2)))
-           ((time-thread) (nanoseconds->time type (%clock-nanoseconds 3)))
+            (nanoseconds->time type (+ monotonic-offset (%clock-nanoseconds clock/monotonic))))
+           ((time-process) (nanoseconds->time type (%clock-nanoseconds clock/process)))
+           ((time-thread) (nanoseconds->time type (%clock-nanoseconds clock/thread)))
            (else (%type-error 'current-time 1 "time type of a clock" type))))))
 
     (define time-resolution

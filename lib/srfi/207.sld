@@ -15,7 +15,7 @@
    bytestring-join bytestring-split
    read-textual-bytestring write-textual-bytestring write-binary-bytestring
    bytestring-error?)
-  (import (canny primitives) (canny syntax) (only (canny control) raise))
+  (import (canny protocols) (canny primitives) (canny syntax) (only (canny control) raise))
   (begin
 
     ;; Errors and checks.
@@ -396,7 +396,7 @@
 
     (define read-textual-bytestring
       (case-lambda
-        ((prefix) (read-textual-bytestring prefix (%current-port 0)))
+        ((prefix) (read-textual-bytestring prefix (%current-port port-key/input)))
         ((prefix port)
          (if prefix
              (let ((start (read-string 3 port)))
@@ -456,7 +456,7 @@
 
     (define write-textual-bytestring
       (case-lambda
-        ((bytevector) (write-textual-bytestring bytevector (%current-port 1)))
+        ((bytevector) (write-textual-bytestring bytevector (%current-port port-key/output)))
         ((bytevector port)
          (check 'write-textual-bytestring 1 bytevector)
          (write-string "#u8\"" port)

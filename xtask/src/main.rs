@@ -1,7 +1,7 @@
 //! `cargo xtask VERB`: everything about the project that is neither building nor running it.
 //!
-//! Each verb is a module. Of the project's crates it depends on `canny-pages` only, which depends on none,
-//! so that it builds in seconds; what has to run Scheme runs the `canny` binary.
+//! Each verb is a module. Of the project's crates it depends on a few small ones only, so that it
+//! builds in seconds; what has to run Scheme runs the `canny` binary.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -15,6 +15,7 @@ mod layout;
 mod paths;
 mod process;
 mod programs;
+mod protocols;
 mod site;
 mod srfis;
 mod svg;
@@ -43,6 +44,7 @@ verbs
   warmup         measure how soon programs are fast, and what that costs short ones
   paths          look for directories of this machine in a release binary
   web            measure the web server beside others
+  protocols      write the library of the numbers that Rust and Scheme share
   programs       random programs must behave the same with the specializer as without
   fuzz           throw generated input at whatever reads: sources, code, numbers, formats, encodings
 
@@ -59,6 +61,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("differential", differential::run),
     ("conformance", conformance::run),
     ("srfis", srfis::run),
+    ("protocols", protocols::run),
     ("site", site::run),
     ("bench", bench::run),
     ("history", history::run),

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::{Enumerated, Enumeration};
 use canny_value::{ObjectRef, PairRef, Value};
 use canny_vm::numbers::short_ratio_to_f64;
 use canny_vm::strings::string_length;
@@ -316,6 +317,29 @@ impl Call {
         } else {
             self.type_error(thread, position, "exact non-negative integer")
         }
+    }
+
+    /// The case of an enumeration that a number stands for.
+    #[inline]
+    pub(crate) fn case<E: Enumerated>(
+        self,
+        thread: &mut Thread,
+        position: usize,
+    ) -> Result<E, Raise> {
+        match self.at(position).as_fixnum().and_then(E::from_number) {
+            Some(case) => Ok(case),
+            None => Err(self.not_a_case(thread, position, &E::ROW)),
+        }
+    }
+
+    #[cold]
+    fn not_a_case(self, thread: &mut Thread, position: usize, row: &Enumeration) -> Raise {
+        let cases = row.values.iter();
+        let cases: Vec<String> = cases
+            .map(|(name, number)| format!("{number} {name}"))
+            .collect();
+        let expected = format!("the number of a {}: {}", row.name, cases.join(", "));
+        self.range_error(thread, position, &expected)
     }
 
     /// The index of one of `length` elements.

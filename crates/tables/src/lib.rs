@@ -1,7 +1,8 @@
 //! Opcode, primitive and object-kind rows: the one source of truth of the machine.
 //!
 //! Encoder, decoder, disassembler, verifier, interpreter handlers, collector and optimizer read
-//! these rows; nothing else states an opcode's operands, a primitive's arity or a kind's layout.
+//! these rows; nothing else states an opcode's operands, a primitive's arity or a kind's layout, or a
+//! number that Rust and Scheme share.
 //! This crate knows nothing of every other crate.
 #![forbid(unsafe_code)]
 
@@ -11,3 +12,4 @@ pub mod layout;
 pub mod leaves;
 pub mod opcodes;
 pub mod primitives;
+pub mod protocols;

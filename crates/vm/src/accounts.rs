@@ -6,12 +6,12 @@
 
 use canny_heap::Account;
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::task;
 use canny_value::Value;
 
 use crate::condition::ConditionKind;
 use crate::interrupt::HEAP;
 use crate::primitive::Raise;
-use crate::tasks::task;
 use crate::thread::Thread;
 
 impl Thread {

@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
+use canny_tables::protocols::task;
 use canny_value::Value;
 
 use crate::condition::ConditionKind;
 use crate::interrupt::InterruptState;
 use crate::primitive::Raise;
-use crate::tasks::task;
 use crate::thread::Thread;
 
 /// So often who waits looks whether somebody wants something.

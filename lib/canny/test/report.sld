@@ -22,7 +22,7 @@
           report-group-begin! report-group-end! report-problem!
           test-owner set-test-owner!
           caller-place form-name show-raised)
-  (import (scheme base) (scheme write) (scheme process-context)
+  (import (canny protocols) (scheme base) (scheme write) (scheme process-context)
           (only (scheme time) jiffies-per-second)
           (only (canny primitives)
                 %open-file string-contains %make-condition condition-position condition->string
@@ -37,7 +37,9 @@
              (not (string=? name ""))
              ;; A textual port that creates the file and appends to it.
              (guard (object (#t #f))
-               (%open-file name 3 3 #o600)))))
+               (%open-file name port-kind/textual-output
+                           (+ open-flag/append open-flag/create)
+                           #o600)))))
 
     (define (reporting?)
       (and port #t))

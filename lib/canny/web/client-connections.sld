@@ -14,7 +14,7 @@
           acquire-link release-link! discard-link!
           link-input link-output link-reader link-used? link-by-proxy?
           proxy-for)
-  (import (canny primitives) (canny syntax)
+  (import (canny protocols) (canny primitives) (canny syntax)
           (only (canny control) raise guard)
           (only (canny io) set-port-timeout!)
           (only (canny net)
@@ -67,7 +67,7 @@
     (define (link-input link) (connection-input (link-connection link)))
     (define (link-output link) (connection-output (link-connection link)))
 
-    (define (now) (%clock-nanoseconds 1))
+    (define (now) (%clock-nanoseconds clock/monotonic))
 
     ;; Whatever is still to be sent is of no interest.
     (define (close-quietly connection)

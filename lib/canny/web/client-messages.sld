@@ -14,7 +14,7 @@
           read-head head-status head-reason head-headers head-persistent?
           body-source port-source header-value header-values
           write-limited write-pieces write-chunks)
-  (import (canny primitives) (canny syntax)
+  (import (canny protocols) (canny primitives) (canny syntax)
           (only (canny control) raise guard)
           (only (canny io) set-port-timeout! make-binary-output)
           (canny web header-text))
@@ -59,7 +59,7 @@
     (define (time-left deadline patience)
       (if (not deadline)
           patience
-          (let ((left (/ (- deadline (%clock-nanoseconds 1)) 1000000000)))
+          (let ((left (/ (- deadline (%clock-nanoseconds clock/monotonic)) 1000000000)))
             (if (<= left 0)
                 (time-is-over))
             (inexact (if patience (min left patience) left)))))
@@ -134,7 +134,9 @@
           (cond (found
                  (set-reader-index! reader (+ index (car found)))
                  (apply (lambda (status reason flags length headers)
-                          (make-head status reason (eqv? 1 (bitwise-and flags 1)) length headers))
+                          (make-head status reason
+                                     (not (eqv? 0 (bitwise-and flags response-flag/keeps-alive)))
+                                     length headers))
                         (cdr found)))
                 ((fill-behind! reader) (loop))
                 ((eqv? index end) #f)
@@ -163,13 +165,13 @@
       (define (finish-whole)
         (finish (head-persistent? head)))
       (let ((length (head-length head)))
-        (case length
-          ((0)
-           (finish-whole)
-           #f)
-          ((-1) (chunk-source reader finish-whole))
-          ((-2) (rest-source reader (lambda () (finish #f))))
-          (else (length-source reader length finish-whole)))))
+        (cond
+         ((eqv? length 0)
+          (finish-whole)
+          #f)
+         ((eqv? length body-length/chunked) (chunk-source reader finish-whole))
+         ((eqv? length body-length/until-end) (rest-source reader (lambda () (finish #f))))
+         (else (length-source reader length finish-whole)))))
 
     ;; The source of what a port has.
     (define (port-source port)

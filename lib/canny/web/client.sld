@@ -30,7 +30,7 @@
           make-http-client http-client? close-http-client with-http-client current-http-client
           http-client-cookies
           http-error? http-error-url http-error-stage http-error-cause http-timeout-error?)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) raise guard make-parameter parameterize dynamic-wind)
           (only (canny tasks) sleep cancelled-error?)
           (only (canny io) make-binary-input decode-bytevector set-port-timeout!)
@@ -286,7 +286,7 @@
 
     (define (deadline-after seconds)
       (and seconds
-           (+ (%clock-nanoseconds 1) (exact (ceiling (* 1000000000 seconds))))))
+           (+ (%clock-nanoseconds clock/monotonic) (exact (ceiling (* 1000000000 seconds))))))
 
     ;; Makes a request and gives the response.
     (define* (http-request method url
@@ -460,7 +460,7 @@
     (define (fits? request seconds)
       (let ((deadline (request-deadline request)))
         (or (not deadline)
-            (< (+ (%clock-nanoseconds 1) (* seconds 1000000000)) deadline))))
+            (< (+ (%clock-nanoseconds clock/monotonic) (* seconds 1000000000)) deadline))))
 
     (define (asked-delay response)
       (let* ((text (http-response-raw response 'retry-after))
@@ -469,7 +469,8 @@
                            (parse-header 'retry-after text)))))
         (cond ((not value) 0)
               ((eq? (car value) 'after) (cdr value))
-              (else (max 0 (- (cdr value) (quotient (%clock-nanoseconds 0) 1000000000)))))))
+              (else
+               (max 0 (- (cdr value) (quotient (%clock-nanoseconds clock/realtime) 1000000000)))))))
 
     ;; One request and its response.
 

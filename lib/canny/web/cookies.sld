@@ -14,7 +14,7 @@
           make-cookie-jar cookie-jar? cookie-jar-store! cookie-jar-cookies cookie-jar->list
           cookie-jar-clear!
           %parse-cookies %write-cookies %parse-set-cookie %write-set-cookie)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny sorting) list-sort)
           (only (canny sync) make-mutex with-mutex)
           (only (canny control) guard)
@@ -347,7 +347,7 @@
         uri))
 
     (define (now)
-      (quotient (%clock-nanoseconds 0) 1000000000))
+      (quotient (%clock-nanoseconds clock/realtime) 1000000000))
 
     (define (address? host)
       (or (%string-index host #\:)

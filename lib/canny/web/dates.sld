@@ -9,7 +9,7 @@
 
 (define-library (canny web dates)
   (export parse-date parse-cookie-date date->text)
-  (import (canny primitives) (canny syntax))
+  (import (canny protocols) (canny primitives) (canny syntax))
   (begin
 
     (define (digit? char)
@@ -145,7 +145,7 @@
                                           (month-at text (+ comma 5))
                                           (number-at text (+ comma 2) (+ comma 4))
                                           hour minute second)))
-                         (limit (+ (quotient (%clock-nanoseconds 0) 1000000000)
+                         (limit (+ (quotient (%clock-nanoseconds clock/realtime) 1000000000)
                                    (* 50 31556952))))
                      (and year
                           (let ((this (date (+ 2000 year))))

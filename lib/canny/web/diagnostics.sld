@@ -10,7 +10,7 @@
 
 (define-library (canny web diagnostics)
   (export health-handler readiness-handler debug-tasks-handler local-request?)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) guard)
           (only (canny lists) for-each map assoc)
           (only (canny json) json->string)
@@ -43,7 +43,7 @@
 
     ;; What a check gives: its name, #f or why it fails, and seconds.
     (define (run-check check timeout)
-      (let* ((begun (%clock-nanoseconds 1))
+      (let* ((begun (%clock-nanoseconds clock/monotonic))
              (failure
               (guard (object ((not (cancelled-error? object))
                               (cons "error" (condition->string object))))
@@ -52,7 +52,7 @@
                         (result #f)
                         (else '("false" . "it gave #f")))))))
         (list (car check) failure
-              (inexact (/ (- (%clock-nanoseconds 1) begun) 1000000000)))))
+              (inexact (/ (- (%clock-nanoseconds clock/monotonic) begun) 1000000000)))))
 
     (define (check->json result details?)
       (let ((failure (cadr result)))

@@ -13,7 +13,7 @@
           parse-number
           token->string write-quoted write-value write-parameters join-texts
           hex-digit-char? utf8-or-false decoded-base64)
-  (import (canny primitives) (canny syntax)
+  (import (canny protocols) (canny primitives) (canny syntax)
           (only (canny control) raise guard))
   (begin
 
@@ -269,7 +269,7 @@
     ;; The bytes of base 64, or #f.
     (define (decoded-base64 text)
       (guard (condition ((error-object? condition) #f))
-        (%base64-decode text #f 1 #f)))
+        (%base64-decode text #f padding/optional #f)))
 
     ;; The text of UTF-8, or #f.
     (define (utf8-or-false bytes)

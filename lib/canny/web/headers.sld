@@ -19,7 +19,8 @@
           set-cookie-max-age set-cookie-domain set-cookie-path set-cookie-secure?
           set-cookie-http-only? set-cookie-same-site set-cookie-partitioned?
           set-cookie-extensions)
-  (import (canny primitives) (canny syntax) (canny arguments) (only (canny control) guard)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
+          (only (canny control) guard)
           (canny web header-text) (canny web header-values) (canny web header-structures)
           (canny web dates) (canny web cookies)
           (only (canny web structured-fields)
@@ -194,7 +195,7 @@
 
     ;; The date of now.
     (define (current-http-date)
-      (quotient (%clock-nanoseconds 0) 1000000000))
+      (quotient (%clock-nanoseconds clock/realtime) 1000000000))
 
     ;; Entity tags.
 

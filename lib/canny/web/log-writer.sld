@@ -8,7 +8,7 @@
 
 (define-library (canny web log-writer)
   (export check-access-log log-format-number start-log-writer)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) guard raise current-error-port)
           (only (canny lists) for-each)
           (canny tasks)
@@ -29,12 +29,17 @@
                             object)))
 
     ;; What the machine calls the format of a log; #f if there is none.
+    (define formats
+      (list (cons 'common log-format/common)
+            (cons 'combined log-format/combined)
+            (cons 'json log-format/json)))
+
     (define (log-format-number who log format)
-      (let ((entry (assq format '((common . 0) (combined . 1) (json . 2)))))
+      (let ((entry (assq format formats)))
         (if (not entry)
             (raise-bad-option who "#:access-log-format" "common, combined or json" format))
         (and log
-             (if (procedure? log) 2 (cdr entry)))))
+             (if (procedure? log) log-format/json (cdr entry)))))
 
     ;; A place to write to: a procedure of a bytevector of lines, and one that ends it.
     (define-record-type sink
@@ -62,14 +67,12 @@
         (let ((info (file-info name)))
           (cons (file-info:device info) (file-info:inode info)))))
 
-    (define append-mode 1)
-
     ;; A file that is opened again when it was renamed or removed, and by SIGHUP.
     (define (file-sink name)
       (let ((port #f) (identity #f) (asked? #f))
         (define (open!)
           (set! asked? #f)
-          (set! port (%open-output name append-mode))
+          (set! port (%open-output name output-mode/append))
           (set! identity (identity-of name)))
         (define (close!)
           (let ((old port))

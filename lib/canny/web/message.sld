@@ -28,7 +28,7 @@
           ;; For servers.
           %place->string %place-text %request-type %request-server %request-upgrade?
           %request-fault %failure-status %set-request-body!)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) raise error guard)
           (only (canny web headers) parse-header header-error?))
   (begin
@@ -56,13 +56,6 @@
 
     (define %request-type request)
 
-    (define keeps-alive-flag 1)
-    (define new-flag 2)
-    (define head-flag 4)
-    (define upgrade-flag 8)
-    (define secure-flag 16)
-    (define http2-flag 32)
-
     (define (flag-set? request flag)
       (not (= 0 (bitwise-and flag (request-flags request)))))
 
@@ -77,14 +70,14 @@
       (check-argument 'make-request 2 string? "string" target)
       (let ((bytes (if (string? body) (string->utf8 body) body)))
         (new-request #f 0 0 method
-                     (bitwise-ior keeps-alive-flag
-                                  (if (equal? version '(1 . 0)) 0 new-flag)
-                                  (if (equal? version '(2 . 0)) http2-flag 0)
-                                  (if (eq? method 'HEAD) head-flag 0)
-                                  (if secure secure-flag 0))
+                     (bitwise-ior request-flag/keeps-alive
+                                  (if (equal? version '(1 . 0)) 0 request-flag/new)
+                                  (if (equal? version '(2 . 0)) request-flag/http2 0)
+                                  (if (eq? method 'HEAD) request-flag/head 0)
+                                  (if secure request-flag/secure 0))
                      #f
                      (cond ((bytevector? bytes) (bytevector-length bytes))
-                           (bytes -1)
+                           (bytes body-length/chunked)
                            (else 0))
                      target headers '() '()
                      (if (bytevector? bytes) (open-input-bytevector bytes) bytes)
@@ -127,19 +120,19 @@
     ;; `(1 . 0)`, `(1 . 1)` or `(2 . 0)`.
     (define (request-version request)
       (check-request 'request-version request)
-      (cond ((flag-set? request http2-flag) '(2 . 0))
-            ((flag-set? request new-flag) '(1 . 1))
+      (cond ((flag-set? request request-flag/http2) '(2 . 0))
+            ((flag-set? request request-flag/new) '(1 . 1))
             (else '(1 . 0))))
 
     ;; Whether the client takes another response on the same connection.
     (define (request-keep-alive? request)
       (check-request 'request-keep-alive? request)
-      (flag-set? request keeps-alive-flag))
+      (flag-set? request request-flag/keeps-alive))
 
     ;; Whether it came over TLS.
     (define (request-secure? request)
       (check-request 'request-secure? request)
-      (flag-set? request secure-flag))
+      (flag-set? request request-flag/secure))
 
     ;; The fields behind a body that came in chunks, as `request-fields` gives those of the head: when the body was read to its end, and
     ;; before it is answered. Those that would change what the request is are left out.
@@ -159,7 +152,7 @@
             (else #f)))
 
     (define (%request-upgrade? request)
-      (flag-set? request upgrade-flag))
+      (flag-set? request request-flag/upgrades))
 
     ;; How many bytes the body has: #f if that is not known before it is read.
     (define (request-body-length request)

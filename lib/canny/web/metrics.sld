@@ -8,7 +8,7 @@
 
 (define-library (canny web metrics)
   (export metrics-handler server-families process-families machine-families)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny control) guard)
           (only (canny lists) map)
           (only (srfi 1) append-map filter fold)
@@ -150,7 +150,7 @@
                             (and number (* 1024 number))))))
         (append
          (family "process_cpu_seconds_total" 'counter "Processor time."
-                 (seconds (%clock-nanoseconds 2)))
+                 (seconds (%clock-nanoseconds clock/process)))
          (family "process_resident_memory_bytes" 'gauge "Memory that is in use."
                  (kilobytes "VmRSS:"))
          (family "process_virtual_memory_bytes" 'gauge "Memory that has addresses."
@@ -162,7 +162,7 @@
          (family "process_max_fds" 'gauge "Descriptors that may be open."
                  (number-after "Max open files" (lines-of "/proc/self/limits")))
          (family "process_start_time_seconds" 'gauge "When it was started, since 1970."
-                 (seconds (- (%clock-nanoseconds 0)
+                 (seconds (- (%clock-nanoseconds clock/realtime)
                              (* (current-jiffy) (quotient 1000000000 (jiffies-per-second)))))))))
 
     (define (open-descriptors)

@@ -15,7 +15,7 @@
           basic-authentication request-user rate-limit
           raise-http-error http-error? http-error-status http-error-headers answer-errors
           error-pages)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny lists) for-each map member)
           (only (canny control)
                 raise raise-continuable guard with-exception-handler
@@ -293,7 +293,7 @@
              (civil seconds)))
 
     (define (now-seconds)
-      (quotient (%clock-nanoseconds 0) 1000000000))
+      (quotient (%clock-nanoseconds clock/realtime) 1000000000))
 
     ;; How many bytes a body has, or `#f`.
     (define (body-size body)
@@ -312,12 +312,12 @@
           (option 'access-log "#:format is combined, common or json" format))
       (lambda (handler)
         (lambda (request body)
-          (let* ((start (%clock-nanoseconds 1))
+          (let* ((start (%clock-nanoseconds clock/monotonic))
                  (response (call-handler handler request body)))
             (write-string
              (string-append
               (log-line format request response (clock)
-                        (quotient (- (%clock-nanoseconds 1) start) 1000))
+                        (quotient (- (%clock-nanoseconds clock/monotonic) start) 1000))
               "\n")
              (or port (current-error-port)))
             response))))
@@ -555,7 +555,7 @@
     ;;; Limits
 
     (define (monotonic-seconds)
-      (/ (%clock-nanoseconds 1) 1000000000))
+      (/ (%clock-nanoseconds clock/monotonic) 1000000000))
 
     ;; Lets each client make `#:rate` requests in a second on average, and up to `#:burst` at once; more are answered by 429. `#:key`
     ;; tells clients apart: a procedure of a request, by default the address. Behind a proxy that is the proxy's. At most

@@ -30,7 +30,7 @@
           stop-server! server-wait handler-timeout-error?
           ;; For `canny serve`.
           %set-run-server-hook!)
-  (import (canny primitives) (canny syntax) (canny control) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map)
           (rename (only (canny net) listen close-listener listener-address listener? address?
                         %listener-socket %tls-context-handle)
@@ -197,13 +197,10 @@
       ;; The request whose client seemed to have gone at the last look.
       (suspect present-suspect set-present-suspect!))
 
-    ;; The field of the record, for who compares and swaps.
-    (define present-request-field 0)
-
     ;; The task is done with a request; #f if it was cancelled for it, and is to serve no more.
     (define (leave! present request)
       (and (not (eq? request 'cancelled))
-           (eq? request (%compare-and-swap! present present-request-field request #f))))
+           (eq? request (%compare-and-swap! present present-field/request request #f))))
 
     ;; Clients that have gone.
 
@@ -245,7 +242,7 @@
                      ((not (eq? request (present-suspect present)))
                       (set-present-suspect! present request))
                      ((eq? request
-                           (%compare-and-swap! present present-request-field request 'cancelled))
+                           (%compare-and-swap! present present-field/request request 'cancelled))
                       (set-present-suspect! present #f)
                       (%http-abort! request)
                       (cancel! (present-task present)))))))
@@ -655,13 +652,29 @@
       (let* ((listen (if (address-or-listener? listen) (list listen) listen))
              (listeners (listeners-of host port listen reuse-port))
              (machine (%http-server
-                       (vector max-header-bytes max-headers max-target-bytes max-body-bytes
-                               max-connections max-connections-per-client
-                               idle-timeout header-timeout body-timeout
-                               (log-format-number 'start-server access-log access-log-format)
-                               (and metrics #t) max-streams
-                               trusted-proxies (if (eq? proxy-header 'forwarded) 1 0)
-                               max-unsent-bytes max-unsent-bytes-per-connection)))
+                       (vector-at
+                        server-option/count
+                        (server-option/max-header-bytes max-header-bytes)
+                        (server-option/max-headers max-headers)
+                        (server-option/max-target-bytes max-target-bytes)
+                        (server-option/max-body-bytes max-body-bytes)
+                        (server-option/max-connections max-connections)
+                        (server-option/max-connections-per-client max-connections-per-client)
+                        (server-option/idle-timeout idle-timeout)
+                        (server-option/header-timeout header-timeout)
+                        (server-option/body-timeout body-timeout)
+                        (server-option/log-format
+                         (log-format-number 'start-server access-log access-log-format))
+                        (server-option/metrics (and metrics #t))
+                        (server-option/max-streams max-streams)
+                        (server-option/trusted-proxies trusted-proxies)
+                        (server-option/proxy-field
+                         (if (eq? proxy-header 'forwarded)
+                             proxy-field/forwarded
+                             proxy-field/x-forwarded-for))
+                        (server-option/max-unsent-bytes max-unsent-bytes)
+                        (server-option/max-unsent-bytes-per-connection
+                         max-unsent-bytes-per-connection))))
              (registry (if (eq? metrics #t) default-registry metrics))
              (handler (if handler-timeout (limited handler handler-timeout) handler))
              (server (make-server #f (make-vector places #f) machine listeners handler on-error

@@ -13,7 +13,7 @@
 
 (define-library (canny web serving)
   (export begin-serving! serve-value serve-directory serve-watching)
-  (import (canny primitives) (canny syntax) (canny control)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control)
           (only (canny lists) for-each map member)
           (rename (only (canny net)
                         listen listener-address %listener-socket
@@ -82,7 +82,7 @@
     ;; Which version this process serves.
     (define version
       (string-append (number->string (%process-id)) "-"
-                     (number->string (%clock-nanoseconds 0))))
+                     (number->string (%clock-nanoseconds clock/realtime))))
 
     (define generation 0)
 
@@ -424,7 +424,7 @@
              (directories (list-head* (list-tail words 4) count))
              (command (list-tail words (+ 4 count)))
              (name (string-append "unix:@canny-serve-" (number->string (%process-id)) "-"
-                                  (number->string (%clock-nanoseconds 1))))
+                                  (number->string (%clock-nanoseconds clock/monotonic))))
              (socket (open-datagram-socket name))
              (listener (listen-here))
              (keeper (make-keeper listener (make-channel #f) name command #f 0 #f

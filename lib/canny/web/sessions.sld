@@ -10,7 +10,7 @@
   (export sessions session-ref session-set! session-delete! session-clear! session-data
           sign-text unsign-text
           csrf-protection csrf-token csrf-field)
-  (import (canny primitives) (canny syntax) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
           (only (canny lists) assoc for-each map member)
           (only (canny control) raise guard)
           (only (canny base64) base64-encode base64-decode)
@@ -26,7 +26,7 @@
       (raise (%make-condition 'range message (list object) who)))
 
     (define (now-seconds)
-      (quotient (%clock-nanoseconds 0) 1000000000))
+      (quotient (%clock-nanoseconds clock/realtime) 1000000000))
 
     ;;; Signed texts
 

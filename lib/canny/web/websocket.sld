@@ -26,7 +26,7 @@
           websocket-open? websocket-close-code websocket-close-reason websocket-protocol
           websocket-compressed?
           in-websocket)
-  (import (canny primitives) (canny syntax) (canny control) (canny arguments)
+  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny arguments)
           (only (canny lists) for-each map member)
           (only (canny base64) base64-encode base64-decode)
           (only (canny crypto) digest random-bytes)
@@ -92,21 +92,19 @@
 
     ;; Frames.
 
-    (define text 1)
-    (define binary 2)
-    (define goodbye 8)
-    (define ping 9)
-    (define pong 10)
+    (define (data-frame? opcode)
+      (or (= opcode frame/text)
+          (= opcode frame/binary)))
 
     ;; Sends a frame; `#f` if the connection was closed before.
     (define (send-frame socket opcode message)
       (with-mutex (mutex socket)
         (if (or (said-goodbye? socket) (ended? socket)
-                (and (torn? socket) (<= opcode binary)))
+                (and (torn? socket) (data-frame? opcode)))
             #f
             (let ((port (output socket))
-                  (fragile? (and (fragile? socket) (<= opcode binary))))
-              (if (= opcode goodbye)
+                  (fragile? (and (fragile? socket) (data-frame? opcode))))
+              (if (= opcode frame/close)
                   (set-said-goodbye! socket #t))
               (if fragile? (set-torn! socket #t))
               (write-bytevector (%websocket-frame (codec socket) opcode message) port)
@@ -119,8 +117,8 @@
     ;; Sends a string, or a bytevector.
     (define (websocket-send socket message)
       (check-websocket 'websocket-send socket)
-      (if (not (cond ((string? message) (send-frame socket text message))
-                     ((bytevector? message) (send-frame socket binary message))
+      (if (not (cond ((string? message) (send-frame socket frame/text message))
+                     ((bytevector? message) (send-frame socket frame/binary message))
                      (else (%type-error 'websocket-send 2 "string or bytevector" message))))
           (raise (%make-condition 'closed "the WebSocket is closed" '() 'websocket-send)))
       (void))
@@ -131,7 +129,7 @@
       (check-argument 'websocket-ping 2 bytevector? "bytevector" bytes)
       (if (> (bytevector-length bytes) 125)
           (%range-error 'websocket-ping 2 "at most 125 bytes" bytes))
-      (send-frame socket ping bytes)
+      (send-frame socket frame/ping bytes)
       (void))
 
     ;; The next message, a string or a bytevector; an end-of-file object when the connection has ended, however it did.
@@ -153,10 +151,10 @@
               ((eof-object? event) (finish! socket #f ""))
               (else event))))
 
-    ;; Answers what is no message; a kind of 0 is for what has to end the connection.
+    ;; Answers what is no message; `websocket-event/fault` is for what has to end the connection.
     (define (take-notice socket kind content)
-      (cond ((= kind ping)
-             (send-frame socket pong content)
+      (cond ((= kind websocket-event/ping)
+             (send-frame socket frame/pong content)
              (next-message socket))
             (content (finish! socket (car content) (cdr content)))
             (else (finish! socket 1005 ""))))
@@ -170,7 +168,7 @@
     (define (finish! socket code reason)
       (guard (object ((error-object? object) #f))
         (if code
-            (send-frame socket goodbye (goodbye-bytes code reason))))
+            (send-frame socket frame/close (goodbye-bytes code reason))))
       (set-ended! socket #t)
       (%websocket-release! (codec socket))
       (set-code! socket (or code 1006))
@@ -202,7 +200,7 @@
           (%range-error 'websocket-close 2 "a code such as 1000, or from 3000 to 4999" code))
       (if (> (bytevector-length (string->utf8 reason)) 123)
           (%range-error 'websocket-close 3 "a reason of at most 123 bytes" reason))
-      (send-frame socket goodbye (goodbye-bytes code reason))
+      (send-frame socket frame/close (goodbye-bytes code reason))
       (void))
 
     ;; A generator of the messages.
@@ -322,7 +320,7 @@
          (lambda ()
            (guard (object (#t
                            (if (websocket-open? socket)
-                               (send-frame socket goodbye (goodbye-bytes 1011 "")))
+                               (send-frame socket frame/close (goodbye-bytes 1011 "")))
                            (raise object)))
              (procedure socket)))
          (lambda ()
@@ -336,16 +334,16 @@
     ;; Ends a connection in order: both sides say goodbye, and who has nothing more to say is heard out, since the system
     ;; takes back what was sent when something comes that nobody reads.
     (define (part socket)
-      (let ((end (+ (%clock-nanoseconds 1) (* patience 1000000000))))
+      (let ((end (+ (%clock-nanoseconds clock/monotonic) (* patience 1000000000))))
         (define (hear-out next)
-          (if (not (or (> (%clock-nanoseconds 1) end)
+          (if (not (or (> (%clock-nanoseconds clock/monotonic) end)
                        (eof-object? (next))))
               (hear-out next)))
         ;; Nothing more can be said to who was lost.
         (set-port-timeout! (input socket) patience)
         (set-port-timeout! (output socket) (if (eqv? 1006 (code socket)) 1/100 patience))
         (if (websocket-open? socket)
-            (send-frame socket goodbye (goodbye-bytes 1000 "")))
+            (send-frame socket frame/close (goodbye-bytes 1000 "")))
         (hear-out (lambda () (websocket-receive socket)))
         (close-port (output socket))
         (hear-out (lambda () (read-available (input socket))))))
@@ -356,7 +354,7 @@
           (sleep interval)
           (if (websocket-open? socket)
               (begin
-                (send-frame socket ping (bytevector))
+                (send-frame socket frame/ping (bytevector))
                 (loop))))))
 
     ;; Clients.

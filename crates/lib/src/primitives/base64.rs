@@ -6,6 +6,7 @@ use canny_formats::base64::{
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_ASCII;
+use canny_tables::protocols;
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread};
 
@@ -83,10 +84,10 @@ fn with_characters<R>(
 }
 
 fn decode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let padding = match call.index(thread, 2)? {
-        0 => Padding::Required,
-        1 => Padding::Optional,
-        _ => Padding::Refused,
+    let padding = match call.case(thread, 2)? {
+        protocols::Padding::Required => Padding::Required,
+        protocols::Padding::Optional => Padding::Optional,
+        protocols::Padding::Refused => Padding::Refused,
     };
     let (alphabet, skips_space) = (alphabet(call, 1), call.at(3).is_true());
     let length = with_characters(thread, call, |text| decoded_length(text, skips_space))?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use canny_tables::protocols::FileAccess;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 use rustix::fs::{Access, OFlags};
@@ -52,8 +53,14 @@ fn file_kind(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn is_accessible(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let path = path(thread, call, 0)?;
-    let wanted = call.index_below(thread, 1, 8)?;
-    let wanted = Access::from_bits_truncate(wanted as _);
+    let flags = call.index(thread, 1)? as i64;
+    let wanted = [
+        (FileAccess::Read, Access::READ_OK),
+        (FileAccess::Write, Access::WRITE_OK),
+        (FileAccess::Execute, Access::EXEC_OK),
+    ];
+    let wanted = wanted.into_iter().filter(|(flag, _)| flag.is_in(flags));
+    let wanted: Access = wanted.map(|(_, access)| access).collect();
     let accessible = thread.outside_heap(|| rustix::fs::access(&path, wanted).is_ok());
     Ok(Value::boolean(accessible))
 }

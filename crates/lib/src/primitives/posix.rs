@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use canny_io::Handle;
+use canny_tables::protocols::{Clock, OpenFlag, PortKind};
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
@@ -192,12 +193,11 @@ pub(crate) fn count(number: u64) -> i64 {
 }
 
 fn clock_nanoseconds(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let clock = match call.index(thread, 0)? {
-        0 => ClockId::Realtime,
-        1 => ClockId::Monotonic,
-        2 => ClockId::ProcessCPUTime,
-        3 => ClockId::ThreadCPUTime,
-        _ => return Err(call.range_error(thread, 0, "a clock, 0 to 3")),
+    let clock = match call.case(thread, 0)? {
+        Clock::Realtime => ClockId::Realtime,
+        Clock::Monotonic => ClockId::Monotonic,
+        Clock::Process => ClockId::ProcessCPUTime,
+        Clock::Thread => ClockId::ThreadCPUTime,
     };
     let time = clock_gettime(clock);
     let nanoseconds = time
@@ -447,16 +447,29 @@ fn rename_new(old: &Path, new: &Path) -> io::Result<()> {
 }
 
 /// What the flags of `%open-file` say.
-fn open_with(path: &Path, reads: bool, writes: bool, flags: usize, mode: u32) -> io::Result<File> {
-    let has = |flag: usize| flags & flag != 0;
+fn open_with(path: &Path, kind: PortKind, flags: i64, mode: u32) -> io::Result<File> {
+    let has = |flag: OpenFlag| flag.is_in(flags);
+    let reads = matches!(
+        kind,
+        PortKind::BinaryInput | PortKind::TextualInput | PortKind::Both
+    );
+    let writes = matches!(
+        kind,
+        PortKind::BinaryOutput | PortKind::TextualOutput | PortKind::Both
+    );
     let mut options = OpenOptions::new();
     options.read(reads).mode(mode);
     if writes {
-        options.append(has(1)).write(!has(1));
-        options.create(has(2)).create_new(has(2) && has(4));
-        options.truncate(has(16));
+        options
+            .append(has(OpenFlag::Append))
+            .write(!has(OpenFlag::Append));
+        let creates = has(OpenFlag::Create);
+        options
+            .create(creates)
+            .create_new(creates && has(OpenFlag::Exclusive));
+        options.truncate(has(OpenFlag::Truncate));
     }
-    if has(8) {
+    if has(OpenFlag::NoFollow) {
         options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
     }
     let file = options.open(path)?;
@@ -469,13 +482,11 @@ fn open_with(path: &Path, reads: bool, writes: bool, flags: usize, mode: u32) ->
 fn open_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let path = path(thread, call, 0)?;
     let name = text_of_name(path.as_os_str());
-    let kind = call.index(thread, 1)?;
-    let flags = call.index(thread, 2)?;
+    let kind = call.case(thread, 1)?;
+    let flags = call.index(thread, 2)? as i64;
     let mode = bits(thread, call, 3)?;
-    let reads = kind < 2 || kind == BOTH_KIND;
-    let writes = kind >= 2;
     let opened = with_descriptors(thread, is_out_of_descriptors, || {
-        open_with(&path, reads, writes, flags, mode)
+        open_with(&path, kind, flags, mode)
     });
     let file = match opened {
         Ok(file) => file,
@@ -487,7 +498,7 @@ fn open_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// A port over the descriptor with a number, which stays open when the port is closed.
 fn descriptor_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let number = call.index(thread, 0)?;
-    let kind = call.index(thread, 1)?;
+    let kind = call.case(thread, 1)?;
     match with_descriptors(thread, is_out_of_descriptors, || duplicate_number(number)) {
         Ok(descriptor) => {
             let name = format!("descriptor {number}");
@@ -528,43 +539,29 @@ fn duplicate_number(number: usize) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-/// The kind of binary ports that read and write.
-const BOTH_KIND: usize = 4;
-
-/// A port of a kind of [`port_of_kind`], or for both directions, over a descriptor.
+/// A port of a kind over a descriptor.
 fn port_of_descriptor(
     thread: &mut Thread,
     call: Call,
-    kind: usize,
+    kind: PortKind,
     descriptor: OwnedFd,
     name: &str,
 ) -> Result<Value, Raise> {
-    if kind == BOTH_KIND {
-        return port_of_both(thread, call, Handle::pair_from_descriptor(descriptor, name));
+    match flags_of_kind(kind) {
+        Some(flags) => port_over(thread, Handle::from_descriptor(descriptor, name), flags),
+        None => port_of_both(thread, call, Handle::pair_from_descriptor(descriptor, name)),
     }
-    port_of_kind(
-        thread,
-        call,
-        kind,
-        Handle::from_descriptor(descriptor, name),
-    )
 }
 
-/// A port over a handle: kind 0 binary input, 1 textual input, 2 binary output, 3 textual output.
-pub(crate) fn port_of_kind(
-    thread: &mut Thread,
-    call: Call,
-    kind: usize,
-    handle: Arc<Handle>,
-) -> Result<Value, Raise> {
-    let flags = match kind {
-        0 => flag::BINARY | flag::INPUT,
-        1 => flag::TEXTUAL | flag::INPUT,
-        2 => flag::BINARY | flag::OUTPUT,
-        3 => flag::TEXTUAL | flag::OUTPUT,
-        _ => return Err(call.range_error(thread, 1, "a kind of port, 0 to 3")),
-    };
-    port_over(thread, handle, flags)
+/// The flags of a port of a kind; `None` for both directions.
+fn flags_of_kind(kind: PortKind) -> Option<i64> {
+    Some(match kind {
+        PortKind::BinaryInput => flag::BINARY | flag::INPUT,
+        PortKind::TextualInput => flag::TEXTUAL | flag::INPUT,
+        PortKind::BinaryOutput => flag::BINARY | flag::OUTPUT,
+        PortKind::TextualOutput => flag::TEXTUAL | flag::OUTPUT,
+        PortKind::Both => return None,
+    })
 }
 
 /// The handle of a port, if it has one.

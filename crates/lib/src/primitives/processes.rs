@@ -12,6 +12,7 @@ use canny_io::process::{
 };
 use canny_io::{Handle, IoError, Operation};
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::{self, Enumerated, PortKind, spawn_setting as setting};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
@@ -19,8 +20,9 @@ use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 use super::file_names::name_of_text;
 use super::ports::open::{is_out_of_descriptors, with_descriptors};
 use super::ports::standard::flush_standard_output;
+use super::ports::table::port_over;
 use super::ports::{failed, flag, flags_of, on_binary_output, on_text_output};
-use super::posix::{handle_of_port, port_of_kind};
+use super::posix::handle_of_port;
 use super::system::variables;
 use super::tasks::resumable;
 use crate::arguments::{Call, implementations};
@@ -46,27 +48,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%port-duplicable?" => is_duplicable;
     "%exchange" => exchange_bytes;
 };
-
-/// Places in the vector that `%spawn` is given.
-mod setting {
-    pub(super) const PROGRAM: usize = 0;
-    pub(super) const ARGUMENTS: usize = 1;
-    pub(super) const ENVIRONMENT: usize = 2;
-    pub(super) const DIRECTORY: usize = 3;
-    pub(super) const STREAMS: usize = 4;
-    pub(super) const GROUP: usize = 7;
-    pub(super) const TERMINAL: usize = 8;
-    pub(super) const COUNT: usize = 9;
-}
-
-/// What a stream may be, as a number.
-mod stream {
-    pub(super) const INHERIT: i64 = 0;
-    pub(super) const NULL: i64 = 1;
-    pub(super) const BINARY: i64 = 2;
-    pub(super) const TEXTUAL: i64 = 3;
-    pub(super) const OUTPUT: i64 = 4;
-}
 
 /// The elements of a proper list.
 fn elements(mut list: Value) -> Vec<Value> {
@@ -132,13 +113,14 @@ fn stream_at(
     place: usize,
 ) -> Result<(Stream, Option<bool>), Raise> {
     let value = call.vector(thread, 0)?.field(place);
-    let stream = match value.as_fixnum() {
-        Some(stream::INHERIT) => Stream::Inherit,
-        Some(stream::NULL) => Stream::Null,
-        Some(stream::BINARY) => return Ok((Stream::Pipe, Some(false))),
-        Some(stream::TEXTUAL) => return Ok((Stream::Pipe, Some(true))),
-        Some(stream::OUTPUT) => Stream::Output,
-        _ => Stream::Given(port_descriptor(thread, call, value)?),
+    let wanted = value.as_fixnum().and_then(protocols::Stream::from_number);
+    let stream = match wanted {
+        Some(protocols::Stream::Inherit) => Stream::Inherit,
+        Some(protocols::Stream::Null) => Stream::Null,
+        Some(protocols::Stream::BinaryPipe) => return Ok((Stream::Pipe, Some(false))),
+        Some(protocols::Stream::TextualPipe) => return Ok((Stream::Pipe, Some(true))),
+        Some(protocols::Stream::Output) => Stream::Output,
+        None => Stream::Given(port_descriptor(thread, call, value)?),
     };
     Ok((stream, None))
 }
@@ -188,15 +170,9 @@ fn start_process(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let mut settings = settings(thread, call)?;
         let terminal = settings.terminal.is_some();
         let mut kinds = [None; 3];
-        for (index, kind) in kinds.iter_mut().enumerate() {
-            let (stream, wanted) = stream_at(thread, call, setting::STREAMS + index)?;
-            *kind = wanted;
-            match index {
-                0 => settings.input = stream,
-                1 => settings.output = stream,
-                _ => settings.error = stream,
-            }
-        }
+        (settings.input, kinds[0]) = stream_at(thread, call, setting::INPUT)?;
+        (settings.output, kinds[1]) = stream_at(thread, call, setting::OUTPUT)?;
+        (settings.error, kinds[2]) = stream_at(thread, call, setting::ERROR)?;
         if terminal {
             kinds = [kinds[0].or(Some(true)), kinds[1].or(Some(true)), None];
         }
@@ -224,9 +200,10 @@ fn start_process(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     for (index, (end, writes)) in ends.into_iter().enumerate().rev() {
         let port = match (end, kinds[index]) {
             (Some(descriptor), Some(textual)) => {
-                let kind = usize::from(textual) + 2 * usize::from(writes);
+                let form = if textual { flag::TEXTUAL } else { flag::BINARY };
+                let direction = if writes { flag::OUTPUT } else { flag::INPUT };
                 let handle = Handle::from_descriptor(descriptor, &name);
-                port_of_kind(thread, call, kind, handle)?
+                port_over(thread, handle, form | direction)?
             }
             _ => Value::FALSE,
         };
@@ -322,13 +299,17 @@ fn signal_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn pipe(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let kind = call.index_below(thread, 0, 2)?;
+    let form = match call.case(thread, 0)? {
+        PortKind::BinaryInput => flag::BINARY,
+        PortKind::TextualInput => flag::TEXTUAL,
+        _ => return Err(call.range_error(thread, 0, "the kind of an input port")),
+    };
     match with_descriptors(thread, is_out_of_descriptors, io::pipe) {
         Ok((reader, writer)) => {
             let handle = Handle::from_descriptor(OwnedFd::from(reader), "pipe");
-            let input = port_of_kind(thread, call, kind, handle)?;
+            let input = port_over(thread, handle, form | flag::INPUT)?;
             let handle = Handle::from_descriptor(OwnedFd::from(writer), "pipe");
-            let output = port_of_kind(thread, call, 2, handle)?;
+            let output = port_over(thread, handle, flag::BINARY | flag::OUTPUT)?;
             Ok(thread.cons(input, output))
         }
         Err(error) => Err(system_failure(thread, call, "make a pipe", &error)),
@@ -387,11 +368,20 @@ fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         },
     )?;
     let (which, what) = match outcome {
-        Exchanged::Written(count) => (0, Value::fixnum(count as i64)),
-        Exchanged::Refused => (0, Value::FALSE),
-        Exchanged::Read(index, bytes) if bytes.is_empty() => (1 + index as i64, Value::EOF),
-        Exchanged::Read(index, bytes) => (1 + index as i64, thread.bytevector(&bytes)?),
+        Exchanged::Written(count) => (protocols::Exchange::Input, Value::fixnum(count as i64)),
+        Exchanged::Refused => (protocols::Exchange::Input, Value::FALSE),
+        Exchanged::Read(index, bytes) => {
+            let which = match index {
+                0 => protocols::Exchange::Output,
+                _ => protocols::Exchange::Error,
+            };
+            let what = match bytes.is_empty() {
+                true => Value::EOF,
+                false => thread.bytevector(&bytes)?,
+            };
+            (which, what)
+        }
         Exchanged::TimedOut => return Ok(Value::FALSE),
     };
-    Ok(thread.cons(Value::fixnum(which), what))
+    Ok(thread.cons(Value::fixnum(which.number()), what))
 }

@@ -32,7 +32,9 @@ use canny_vm::{PrimitiveFunction, Raise, Thread, Vm};
 use rustix::process::Signal;
 use signal_hook::iterator;
 
-use super::posix::{port_of_kind, refused};
+use super::ports::flag;
+use super::ports::table::port_over;
+use super::posix::refused;
 use crate::arguments::{Call, implementations};
 use crate::host;
 
@@ -228,7 +230,7 @@ fn open(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             let signals: &Signals = host::state(thread.vm());
             *signals.shared.writer() = Some(writer);
             let handle = Handle::from_descriptor(OwnedFd::from(reader), "signals");
-            port_of_kind(thread, call, 0, handle)
+            port_over(thread, handle, flag::BINARY | flag::INPUT)
         }
         Err(error) => Err(refused(thread, call, "watch signals", &error)),
     }

@@ -12,6 +12,7 @@ use canny_io::socket::{
     Resolving, Shutdown, inherited_listener, send_notice, standard_input_listener,
 };
 use canny_io::{Handle, IoError, Wait};
+use canny_tables::protocols;
 use canny_tls::{ClientOptions, ContextError, Handshake, Identity, Trust};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
@@ -174,16 +175,11 @@ fn port_number(thread: &mut Thread, call: Call, position: usize) -> Result<u16, 
 }
 
 fn family(thread: &mut Thread, call: Call, position: usize) -> Result<Family, Raise> {
-    match call.index(thread, position)? {
-        0 => Ok(Family::Any),
-        4 => Ok(Family::Inet),
-        6 => Ok(Family::Inet6),
-        _ => Err(call.range_error(
-            thread,
-            position,
-            "a version of the Internet protocol, 4 or 6",
-        )),
-    }
+    Ok(match call.case(thread, position)? {
+        protocols::Family::Any => Family::Any,
+        protocols::Family::Inet => Family::Inet,
+        protocols::Family::Inet6 => Family::Inet6,
+    })
 }
 
 fn resolve_host(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -406,10 +402,10 @@ fn release(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn shut_down(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let direction = match call.index_below(thread, 1, 3)? {
-        0 => Shutdown::Read,
-        1 => Shutdown::Write,
-        _ => Shutdown::Both,
+    let direction = match call.case(thread, 1)? {
+        protocols::Shutdown::Read => Shutdown::Read,
+        protocols::Shutdown::Write => Shutdown::Write,
+        protocols::Shutdown::Both => Shutdown::Both,
     };
     at_once(thread, call, |socket| socket.shut_down(direction))?;
     Ok(Value::UNSPECIFIED)

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use canny_io::{IoError, Wait};
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::TicketOutcome;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread, Vm};
 
@@ -228,7 +229,7 @@ fn forget(thread: &mut Thread, ticket: u64) -> Option<Suspended> {
 
 fn ticket_over(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let ticket = call.index(thread, 0)? as u64;
-    let is_timed_out = call.at(1) == Value::fixnum(TIMED_OUT);
+    let is_timed_out = call.at(1) == Value::fixnum(TicketOutcome::TimedOut.number());
     let then_resumes = suspended(thread)
         .get(&ticket)
         .is_some_and(|suspended| matches!(suspended.then, Then::Resume(_)));
@@ -305,9 +306,6 @@ pub(crate) fn resumable<S: Send + 'static, R>(
         }
     }
 }
-
-/// What a ticket gives when the time is over.
-const TIMED_OUT: i64 = 1;
 
 /// The longest time that a timer counts; longer ones never come.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);

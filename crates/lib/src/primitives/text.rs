@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use canny_tables::protocols::{Division, NormalForm};
 use canny_value::{ObjectRef, Value};
 use canny_vm::strings::string_length;
 use canny_vm::{PrimitiveFunction, Raise, TextBuilder, Thread};
@@ -50,39 +51,30 @@ fn normalize(
 
 fn is_normalized(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let string = call.string(thread, 0)?;
-    let form = call.index_below(thread, 1, 4)?;
+    let form = call.case(thread, 1)?;
     let is_normalized = with_units(string, |units| {
         if units.is_ascii() {
             return true;
         }
         let text = units.to_text();
         let quick = match form {
-            0 => is_nfc_quick(text.chars()),
-            1 => is_nfd_quick(text.chars()),
-            2 => is_nfkc_quick(text.chars()),
-            _ => is_nfkd_quick(text.chars()),
+            NormalForm::Nfc => is_nfc_quick(text.chars()),
+            NormalForm::Nfd => is_nfd_quick(text.chars()),
+            NormalForm::Nfkc => is_nfkc_quick(text.chars()),
+            NormalForm::Nfkd => is_nfkd_quick(text.chars()),
         };
         match quick {
             IsNormalized::Yes => true,
             IsNormalized::No => false,
             IsNormalized::Maybe => match form {
-                0 => text.chars().eq(text.nfc()),
-                1 => text.chars().eq(text.nfd()),
-                2 => text.chars().eq(text.nfkc()),
-                _ => text.chars().eq(text.nfkd()),
+                NormalForm::Nfc => text.chars().eq(text.nfc()),
+                NormalForm::Nfd => text.chars().eq(text.nfd()),
+                NormalForm::Nfkc => text.chars().eq(text.nfkc()),
+                NormalForm::Nfkd => text.chars().eq(text.nfkd()),
             },
         }
     });
     Ok(Value::boolean(is_normalized))
-}
-
-/// What the boundaries of a text divide it into.
-#[derive(Clone, Copy)]
-enum Division {
-    Graphemes,
-    Words,
-    WordsWithLetters,
-    Sentences,
 }
 
 /// The text of a narrow string whose characters are its graphemes.
@@ -111,8 +103,8 @@ fn parts(units: Units<'_>, range: Range<usize>, division: Division) -> Vec<usize
     };
     match division {
         Division::Graphemes => text.graphemes(true).for_each(|text| part(text, true)),
-        Division::Words => text.split_word_bounds().for_each(|text| part(text, true)),
-        Division::WordsWithLetters => text.split_word_bounds().for_each(|text| {
+        Division::Segments => text.split_word_bounds().for_each(|text| part(text, true)),
+        Division::Words => text.split_word_bounds().for_each(|text| {
             part(text, text.chars().any(char::is_alphanumeric));
         }),
         Division::Sentences => text
@@ -123,12 +115,7 @@ fn parts(units: Units<'_>, range: Range<usize>, division: Division) -> Vec<usize
 }
 
 fn boundaries(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let division = match call.index_below(thread, 1, 4)? {
-        0 => Division::Graphemes,
-        1 => Division::Words,
-        2 => Division::WordsWithLetters,
-        _ => Division::Sentences,
-    };
+    let division = call.case(thread, 1)?;
     let (string, range) = call.string_range(thread, 0, 2)?;
     let found = with_units(string, |units| parts(units, range, division));
     let vector = thread.make_vector(found.len(), Value::fixnum(0))?;

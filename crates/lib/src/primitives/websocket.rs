@@ -10,6 +10,7 @@ use canny_http::websocket::{
 };
 use canny_secrets::codes::random_bytes;
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::{Frame, WebSocketEvent};
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
@@ -147,7 +148,7 @@ fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match event {
         Ok(Some(event)) => value_of_event(thread, event),
         Ok(None) => Ok(Value::EOF),
-        Err(Fault { code, reason }) => Ok(ending(thread, 0, code, reason)),
+        Err(Fault { code, reason }) => Ok(ending(thread, WebSocketEvent::Fault, code, reason)),
     }
 }
 
@@ -158,27 +159,34 @@ fn value_of_event(thread: &mut Thread, event: Event) -> Result<Value, Raise> {
         Event::Binary(bytes) => thread.bytevector(&bytes)?,
         Event::Ping(bytes) => {
             let bytes = thread.bytevector(&bytes)?;
-            thread.cons(Value::fixnum(Opcode::Ping as i64), bytes)
+            thread.cons(Value::fixnum(WebSocketEvent::Ping.number()), bytes)
         }
         Event::Pong => Value::TRUE,
-        Event::Goodbye(None) => thread.cons(Value::fixnum(Opcode::Goodbye as i64), Value::FALSE),
+        Event::Goodbye(None) => {
+            thread.cons(Value::fixnum(WebSocketEvent::Close.number()), Value::FALSE)
+        }
         Event::Goodbye(Some((code, reason))) => {
-            ending(thread, Opcode::Goodbye as i64, code, &reason)
+            ending(thread, WebSocketEvent::Close, code, &reason)
         }
     })
 }
 
-fn ending(thread: &mut Thread, what: i64, code: u16, reason: &str) -> Value {
+fn ending(thread: &mut Thread, what: WebSocketEvent, code: u16, reason: &str) -> Value {
     let reason = thread.string(reason);
     let rest = thread.cons(Value::fixnum(code.into()), reason);
-    thread.cons(Value::fixnum(what), rest)
+    thread.cons(Value::fixnum(what.number()), rest)
 }
 
 fn make_frame(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let codec = codec(thread, call)?;
-    let number = call.index(thread, 1)?;
-    let opcode = u8::try_from(number).ok().and_then(Opcode::numbered);
-    let opcode = opcode.ok_or_else(|| call.range_error(thread, 1, "a kind of frame"))?;
+    let opcode = match call.case(thread, 1)? {
+        Frame::Continuation => Opcode::Continuation,
+        Frame::Text => Opcode::Text,
+        Frame::Binary => Opcode::Binary,
+        Frame::Close => Opcode::Goodbye,
+        Frame::Ping => Opcode::Ping,
+        Frame::Pong => Opcode::Pong,
+    };
     let key = match codec.is_client {
         false => None,
         true => {

@@ -9,10 +9,10 @@ rows! {
     /// Databases.
     ROWS:
     "%sqlite-version" (0) [] "-> string" "The version of SQLite.";
-    "%sqlite-open" (5) [] "symbol string index index index -> any" "A connection: mode (0 read, 1 write, 2 create, 3 in memory), milliseconds to wait for locks, number of statements kept.";
+    "%sqlite-open" (5) [] "symbol string database-mode index index -> any" "A connection: milliseconds to wait for locks, number of statements kept.";
     "%sqlite-close" (1) [] "external -> unspecified" "Ends all statements of a connection and closes it.";
     "%sqlite-open?" (1) [] "external -> boolean" "Whether a connection is open.";
-    "%sqlite-run" (6) [] "symbol external string list index index -> any" "Runs a statement with arguments: token; gives the number of changes (0), rows as vectors (1) or association lists (2), the first row so or #f (3, 4), its first value or #f (5).";
+    "%sqlite-run" (6) [] "symbol external string list row-shape index -> any" "Runs a statement with arguments: token.";
     "%sqlite-script" (4) [] "symbol external string index -> any" "Runs all statements of a text: token.";
     "%sqlite-columns" (3) [] "symbol external string -> any" "The names of the columns that a statement gives, as symbols.";
     "%sqlite-cursor" (4) [] "symbol external string list -> any" "Begins a statement whose rows are fetched by and by.";
@@ -20,8 +20,8 @@ rows! {
     "%sqlite-cursor-close" (1) [] "external -> unspecified" "Ends a cursor.";
     "%sqlite-ticket" (1) [] "external -> index" "The ticket of what goes on aside: operations give the symbol `aside` when they do.";
     "%sqlite-abandon!" (1) [] "external -> unspecified" "Asks what goes on aside to end.";
-    "%sqlite-finish" (3) [] "symbol external index -> any" "Waits for what went on aside and gives its result, in the shape of a statement's or, for 6, none.";
-    "%sqlite-state" (3) [] "symbol external index -> any" "Of a connection: the row inserted last (0), whether a transaction is open (1), numbers of statements kept (2) and of open cursors (3).";
+    "%sqlite-finish" (3) [] "symbol external row-shape -> any" "Waits for what went on aside and gives its result.";
+    "%sqlite-state" (3) [] "symbol external database-state -> any" "A property of a connection.";
     "%sqlite-interrupt!" (2) [] "external any -> boolean" "Ends what a connection runs, with #f or if it was begun with this token; whether there was something.";
     "%sqlite-backup" (4) [] "symbol external string index -> any" "Copies a whole database to a file: token.";
     "%sqlite-blob-size" (5) [] "symbol external string string integer -> any" "Number of bytes of a blob: table, column, number of the row.";

@@ -6,7 +6,7 @@ rows! {
     /// Kinds, copies, temporary files, watches.
     ROWS:
     "%file-type" (2) [] "string boolean -> any" "The bits of the mode that tell the kind of a file, of the target of a symbolic link when the flag is true; #f if there is none.";
-    "%file-access?" (2) [] "string index -> boolean" "Whether a file may be used: the sum of 4 for reading, 2 for writing, 1 for executing.";
+    "%file-access?" (2) [] "string file-access -> boolean" "Whether a file may be used, for a sum of flags.";
     "%directory-list" (1) [] "string -> list" "Pairs of a name in a directory and the bits for its kind, 0 if unknown, sorted.";
     "%copy-file" (3) [] "string string boolean -> unspecified" "Copies a regular file; the flag allows that another is replaced.";
     "%sync-file" (1) [] "string -> unspecified" "Waits until what a file or directory has is on the disk.";

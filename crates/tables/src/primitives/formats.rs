@@ -6,8 +6,8 @@ use super::rows;
 rows! {
     /// Format rows.
     ROWS:
-    "%json-read" (5) [] "port index any any any -> any" "The next JSON value of a port: shape of objects (0 symbols, 1 strings, 2 hash tables), what null is, whether decimals are exact, greatest depth or #f.";
-    "%string->json" (5) [] "string index any any any -> any" "The only JSON value in a string.";
+    "%json-read" (5) [] "port json-objects any any any -> any" "The next JSON value of a port: what becomes of objects, what null is, whether decimals are exact, greatest depth or #f.";
+    "%string->json" (5) [] "string json-objects any any any -> any" "The only JSON value in a string.";
     "%make-json-reader" (2) [] "any any -> external" "A reader of events: whether decimals are exact, greatest depth or #f.";
     "%json-events" (2) [] "external port -> list" "The next events of a JSON value; none at its end.";
     "%json-write" (6) [] "any port index any any any -> unspecified" "Writes a datum as JSON: indentation, whether keys are sorted, whether the text is ASCII, what null is.";
@@ -15,7 +15,7 @@ rows! {
     "%csv-read" (3) [] "port string any -> any" "The next row of a port, as a vector if the flag is set, else as a list: a dialect of seven characters.";
     "%csv-write" (4) [] "any port string any -> unspecified" "Writes a row: dialect, and whether every field is quoted.";
     "%base64-encode" (3) [] "bytevector any any -> string" "Bytes in base 64: whether for URLs, whether padded.";
-    "%base64-decode" (4) [] "string any index any -> bytevector" "The bytes of base 64: whether for URLs, padding (0 required, 1 optional, 2 refused), whether white space is passed over.";
+    "%base64-decode" (4) [] "string any padding any -> bytevector" "The bytes of base 64: whether for URLs, padding, whether white space is passed over.";
     "%hex-encode" (2) [] "bytevector any -> string" "Two digits for each byte: whether letters are capitals.";
     "%hex-decode" (2) [] "string any -> bytevector" "The bytes of hexadecimal digits: whether white space is passed over.";
     "%sxml->html" (3) [] "any string any -> any" "SXML as HTML behind a text: a string, or a bytevector of UTF-8 if the flag is set.";

@@ -1,16 +1,14 @@
 //! HTTP: a server's connections, requests and responses. `(canny web server)` is made of these.
 //!
-//! A request is a record whose first fields, in this order, are: the server; the number of the connection; which of its
-//! requests it is; the method, a symbol; flags; the head, a bytevector for `%http-field`; how long the body is, 0 for none
-//! and -1 if its chunks say so. Further fields are the library's. Flags: 1 the connection goes on, 2 HTTP/1.1, 4 the method
-//! is HEAD, 8 the client asks for another protocol, 16 it came over TLS, 32 it came over HTTP/2.
+//! A request is a record whose first fields are those of the row [`request`](crate::protocols::request); further fields are
+//! the library's.
 
 use super::rows;
 
 rows! {
     /// HTTP.
     ROWS:
-    "%http-server" (1) [] "vector -> any" "A server: bytes of a head, fields, bytes of a target, bytes of a body or #f, connections, connections of a client or #f, seconds idle, of a head, of a body, the format of a log (0 common, 1 combined, 2 JSON) or #f, whether requests are measured, streams of a connection.";
+    "%http-server" (1) [] "vector -> any" "A server with a vector of `server-option`.";
     "%http-listen!" (3) [] "any any any -> unspecified" "Accepts connections from a socket that listens, over TLS with a context or not for #f.";
     "%http-next!" (3) [] "any any any -> any" "The next request, a record of a type, as soon as there is one, which is put in the first field of a record of whoever will answer it; #t if somebody else looks for requests and this task had better stand by, #f when the server has stopped.";
     "%http-field" (2) [] "bytevector symbol -> any" "The value of a field of a head, #f if there is none; several are joined.";
@@ -40,13 +38,13 @@ rows! {
     "%http-log-dropped!" (1) [] "any -> integer" "How many lines were dropped since this was asked, since nobody took those before.";
     "%http-trouble!" (1) [] "any -> any" "Why a server could not accept connections, a string, once; else #f.";
     "%http-measured" (1) [] "any -> any" "Numbers about requests, or #f if they are not measured: in flight, lists of a method and counts of its requests by class of status, bounds of durations in microseconds, counts of durations, their sum in nanoseconds.";
-    "%http-read-response" (4) [] "bytevector index index string -> any" "The head of a response at the start of some bytes: #f if it is not whole, else its bytes, status, reason, flags, length of the body to a request with a method (-1 chunks, -2 until the end), fields.";
+    "%http-read-response" (4) [] "bytevector index index string -> any" "The head of a response at the start of some bytes: #f if it is not whole, else its bytes, status, reason, a sum of `response-flag`, length of the body to a request with a method or a `body-length`, fields.";
     "%websocket-accept" (2) [] "string boolean -> any" "What a server answers to the extensions that a client offers, a string before what `%websocket-codec` is to be told, or #f: whether contexts of compression are kept.";
     "%websocket-offer" (1) [] "boolean -> string" "The extension that a client offers.";
     "%websocket-agreed" (2) [] "string boolean -> any" "What a server's answer to that means for `%websocket-codec`, or #f if it is none.";
     "%websocket-codec" (3) [] "boolean index any -> external" "What reads and makes the frames of a WebSocket: whether as a client, greatest bytes of a message, what was agreed on compression or #f.";
-    "%websocket-next!" (2) [] "external port -> any" "What arrives next: a message, a string or a bytevector; (9 . bytes) for a ping, #t for a pong; (8 code . reason) or (8 . #f) for a farewell; (0 code . reason) for what has to end the connection; its end.";
-    "%websocket-frame" (3) [] "external index any -> bytevector" "The frame of a kind with a string or bytevector, masked if it is a client's.";
+    "%websocket-next!" (2) [] "external port -> any" "What arrives next: a message, a string or a bytevector; a pair of a `websocket-event` and bytes for a ping, `(code . reason)` for what has to end the connection or for a close frame, or #f for one without a code; #t for a pong; its end.";
+    "%websocket-frame" (3) [] "external frame any -> bytevector" "The frame of a kind with a string or bytevector, masked if it is a client's.";
     "%websocket-release!" (1) [] "external -> unspecified" "Lets go of what is kept for a WebSocket that has ended.";
     "%http-reason" (1) [] "index -> string" "What usually goes with a status.";
     "%http-date" (1) [] "integer -> string" "The date of so many seconds since 1970.";

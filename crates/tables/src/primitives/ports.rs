@@ -14,8 +14,8 @@ use super::rows;
 rows! {
     /// Port rows.
     ROWS:
-    "%current-port" (1) [PURE] "index -> port" "The current port with a key: 0 input, 1 output, 2 error.";
-    "%set-default-port!" (2) [] "index port -> unspecified" "Replaces the thread's default port with a key.";
+    "%current-port" (1) [PURE] "port-key -> port" "The current port with a key.";
+    "%set-default-port!" (2) [] "port-key port -> unspecified" "Replaces the thread's default port with a key.";
     "port?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a port.";
     "input-port?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is an input port.";
     "output-port?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is an output port.";
@@ -67,9 +67,9 @@ rows! {
     "file-exists?" (1) [] "string -> boolean" "Whether a file has the name.";
     "delete-file" (1) [] "string -> unspecified" "Removes a file.";
     "%open-input" (1) [] "string -> port" "A binary port that reads a file.";
-    "%open-output" (2) [] "string index -> port" "A binary port that writes a file: 0 emptied, 1 behind its contents, 2 over them, 3 a new one.";
-    "%open-input/output" (2) [] "string index -> port" "A binary port that reads and writes a file; the modes are those of %open-output.";
-    "%join-ports" (3) [] "port port any -> port" "A port for both directions of one that reads and one that writes: #t if they share a position in a file, or a procedure that is called before the direction changes, with 8 or 9.";
+    "%open-output" (2) [] "string output-mode -> port" "A binary port that writes a file.";
+    "%open-input/output" (2) [] "string output-mode -> port" "A binary port that reads and writes a file.";
+    "%join-ports" (3) [] "port port any -> port" "A port for both directions of one that reads and one that writes: #t if they share a position in a file, or a procedure that is called before the direction changes, with `service/turn-to-read` or `service/turn-to-write`.";
     "%port-side" (2) [] "port boolean -> port" "The port that reads, or writes, for a port for both directions; any other port.";
     "%port-turns" (1) [PURE] "port -> any" "The last argument of %join-ports for a port, or #f.";
     "%transcode-input" (5) [] "port any any any any -> port" "A textual port in the place of a binary one: encoding, malformed, lines, byte order mark.";
@@ -97,6 +97,6 @@ rows! {
     "%end-port!" (2) [] "port boolean -> unspecified" "Says that an input port over a channel has ended, for good or for now.";
     "%take-port-bytes!" (1) [] "port -> bytevector" "Takes what was written to an output port over a channel.";
     "%acknowledge-port!" (1) [] "port -> unspecified" "Says that a flush or close was served.";
-    "%try-read" (2, 3) [] "port index [index] -> any" "Reads without waiting: 0 a character, 1 one that stays, 2 a line, 3 with its end, 4 characters, 5 what is there; #f if it must wait.";
+    "%try-read" (2, 3) [] "port try-read [index] -> any" "Reads without waiting; #f if it must wait.";
     "read-available" (0, 1) [] "[port] -> any" "What has arrived of a port, as a string or bytevector; waits only if there is nothing.";
 }

@@ -9,7 +9,7 @@ use super::rows;
 rows! {
     /// Clocks, files and the process.
     ROWS:
-    "%clock-nanoseconds" (1) [] "index -> integer" "The nanoseconds on a clock: 0 since 1970 in UTC, 1 monotonic, 2 processor time of the process, 3 of the thread.";
+    "%clock-nanoseconds" (1) [] "clock -> integer" "The nanoseconds on a clock.";
     "%system-names" (0) [] "-> list" "Strings: name of the operating system, of the machine in the network, release, version, hardware.";
     "%script-file" (0) [NEVER_RAISES] "-> any" "The absolute name of the program that is run, or #f.";
     "%set-environment-variable!" (2) [] "string any -> unspecified" "Gives an environment variable a value for this program, or takes it away with #f.";
@@ -34,7 +34,7 @@ rows! {
     "%directory-files" (1) [] "string -> list" "The names in a directory, without `.` and `..`.";
     "%real-path" (1) [] "string -> string" "The absolute name of a file without symbolic links.";
     "%file-space" (1) [] "string -> integer" "The free bytes where a file is.";
-    "%open-file" (4) [] "string index index index -> port" "Opens a file: kind 0 binary input, 1 textual input, 2 binary output, 3 textual output; flags 1 append, 2 create, 4 exclusive, 8 no symbolic link, 16 truncate; permission bits.";
-    "%descriptor-port" (2) [] "index index -> port" "A port over a copy of a descriptor, of a kind as for %open-file.";
+    "%open-file" (4) [] "string port-kind open-flag index -> port" "Opens a file with a sum of flags and with permission bits.";
+    "%descriptor-port" (2) [] "index port-kind -> port" "A port over a copy of a descriptor.";
     "%terminal?" (1) [] "port -> boolean" "Whether a port is connected to a terminal.";
 }

@@ -10,7 +10,7 @@ rows! {
     ROWS:
     "%socket?" (1) [PURE NEVER_RAISES] "any -> boolean" "Whether the object is a socket.";
     "%address?" (1) [PURE NEVER_RAISES] "any -> boolean" "Whether the object is the address of a socket.";
-    "%resolve-host" (4) [] "string index index any -> list" "The addresses of a host with a port, of any family (0) or of version 4 or 6.";
+    "%resolve-host" (4) [] "string index family any -> list" "The addresses of a host with a port.";
     "%socket-connect" (3) [] "list any any -> any" "A connection to the first of some addresses that takes one, from a local address or #f.";
     "%socket-listen" (5) [] "string index any any any -> any" "A socket that listens at an address; backlog; whether the address may be used again, may be shared, is of IPv6 only.";
     "%inherited-listener" (1) [] "any -> any" "The socket at a place among those that the program was started with, which listens and which nobody has taken before; or the standard input for #f.";
@@ -19,8 +19,8 @@ rows! {
     "%send-notice" (2) [] "string bytevector -> boolean" "Sends a notice to a socket of this machine, by its name; whether that was possible.";
     "%socket-accept" (2) [] "any any -> any" "The next connection.";
     "%socket-ports" (1) [] "any -> pair" "The binary input port and the binary output port of a connection, which take it over.";
-    "%socket-shut-down" (2) [] "any index -> unspecified" "Ends input (0), output (1) or both (2).";
-    "%datagram-socket" (2) [] "any index -> any" "A socket for datagrams at an address, or at any for #f with a family.";
+    "%socket-shut-down" (2) [] "any shutdown -> unspecified" "Ends input, output or both.";
+    "%datagram-socket" (2) [] "any family -> any" "A socket for datagrams at an address, or at any for #f with a family.";
     "%datagrams-connect" (2) [] "any string -> unspecified" "Fixes where datagrams go to and come from.";
     "%socket-send" (6) [] "any bytevector index index any any -> index" "Sends a datagram, to an address or, for #f, to where the socket is connected.";
     "%socket-receive" (3) [] "any index any -> list" "The next datagram: at most so many of its bytes, the sender's address or #f, whether it was cut.";

@@ -62,8 +62,8 @@ rows! {
     "string-normalize-nfd" (1) [PURE ALLOCATES] "string -> string" "The canonical decomposition.";
     "string-normalize-nfkc" (1) [PURE ALLOCATES] "string -> string" "The compatibility composition.";
     "string-normalize-nfkd" (1) [PURE ALLOCATES] "string -> string" "The compatibility decomposition.";
-    "%string-normalized?" (2) [PURE] "string index -> boolean" "Whether a string is in NFC (0), NFD (1), NFKC (2) or NFKD (3).";
-    "%text-boundaries" (2, 4) [PURE ALLOCATES] "string index [index] [index] -> vector" "Where graphemes (0), words (1), what holds letters or digits of them (2) or sentences (3) of a range begin, each followed by its end.";
+    "%string-normalized?" (2) [PURE] "string normal-form -> boolean" "Whether a string is in a normalization form.";
+    "%text-boundaries" (2, 4) [PURE ALLOCATES] "string division [index] [index] -> vector" "Where the parts of a range begin and end.";
     "%grapheme-count" (1, 3) [PURE] "string [index] [index] -> index" "The number of graphemes in a range.";
     "%text-width" (1, 3) [PURE] "string [index] [index] -> index" "The columns of a range in a terminal.";
 }

@@ -1,24 +1,10 @@
 //! Tasks: `(canny tasks)` is made of these.
 //!
-//! What the machine knows of tasks are two record types of that library. A *waiter* stands for one wait of a task:
+//! What the machine knows of tasks are the first fields of two record types of that library, the rows
+//! [`waiter`](crate::protocols::waiter) and [`task`](crate::protocols::task). A waiter stands for one wait of a task.
 //!
-//! | field | holds |
-//! |---|---|
-//! | 0 | `#f`, then `#t` from the moment when somebody has claimed it to wake the task |
-//! | 1 | the task |
-//! | 2 | what the wait gives |
-//!
-//! A *task* is known by its first fields:
-//!
-//! | field | holds |
-//! |---|---|
-//! | 0 | `#t` while the task is locked |
-//! | 1 | while it waits: its continuation, or at first the procedure that it is to call; else `#f` |
-//! | 2 | the parameters that it begins with |
-//! | 3 | its lane: `#f` for any worker, a fixnum for the worker with that number, `#t` for that of timers |
-//!
-//! A ticket is a wait for the world outside: a point in time, a descriptor. What it gives is a fixnum: 0 if something is
-//! ready, 1 if the time was over.
+//! A ticket is a wait for the world outside: a point in time, a descriptor. It gives the number of a
+//! [`TicketOutcome`](crate::protocols::TicketOutcome).
 
 use super::rows;
 

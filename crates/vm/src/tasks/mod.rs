@@ -2,7 +2,7 @@
 //! are.
 //!
 //! The pool of `canny_sched` holds words and knows nothing of them; here they are references to *waiters*, records whose
-//! fields the primitive rows of `tasks` describe. Everything else about tasks (what they are waited for by, what becomes
+//! fields a row of `canny_tables::protocols` has. Everything else about tasks (what they are waited for by, what becomes
 //! of their results) is in Scheme, in `(canny tasks)`.
 //!
 //! | shared state | written by | read by |
@@ -27,6 +27,7 @@ use canny_sched::{
     Deposit, Idle, Lane, Next, Pool, PoolConfig, PoolStatistics, Ticket, TraceSink, Wake, WorkerId,
 };
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::{LOCK_WORD, TicketOutcome, task, waiter};
 use canny_value::{ObjectRef, Value};
 
 use crate::aside::ParkedComputations;
@@ -35,40 +36,6 @@ use crate::primitive::Raise;
 use crate::thread::{Exit, Thread};
 
 pub(crate) use self::thread::ThreadTasks;
-
-/// Fields of a waiter, behind its type.
-pub mod waiter {
-    /// `#t` once it was claimed.
-    pub const STATE: usize = 1;
-    /// The task that waits.
-    pub const TASK: usize = 2;
-    /// What the wait gives.
-    pub const VALUE: usize = 3;
-    /// Words at least.
-    pub const WORDS: usize = 4;
-}
-
-/// Fields of a task, behind its type.
-pub mod task {
-    /// `#t` while it is locked.
-    pub const LOCK: usize = 1;
-    /// A continuation, or a procedure to begin with.
-    pub const CONTINUATION: usize = 2;
-    /// Parameters to begin with.
-    pub const PARAMETERS: usize = 3;
-    /// Where it waits for a worker.
-    pub const LANE: usize = 4;
-    /// The number of the account of what it allocates.
-    pub const ACCOUNT: usize = 5;
-    /// Words at least.
-    pub const WORDS: usize = 6;
-    /// `forced` if it is to end wherever it is.
-    pub const CANCELLED: usize = 7;
-    /// A pair if what it computes is to end.
-    pub const INTERRUPTIONS: usize = 8;
-    /// A number that no other task has.
-    pub const NUMBER: usize = 10;
-}
 
 /// What can be set of the threads that run tasks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -392,7 +359,7 @@ impl Thread {
         self.enter_critical();
         loop {
             for _ in 0..SPINS {
-                if self.claim(record, task::LOCK) {
+                if self.claim(record, LOCK_WORD) {
                     return;
                 }
                 std::hint::spin_loop();
@@ -405,7 +372,7 @@ impl Thread {
 
     /// Unlocks it and leaves the section.
     pub fn unlock_record(&mut self, record: Value) {
-        self.compare_and_swap(record, task::LOCK, Value::TRUE, Value::FALSE);
+        self.compare_and_swap(record, LOCK_WORD, Value::TRUE, Value::FALSE);
         self.leave_critical();
     }
 
@@ -474,11 +441,12 @@ fn trace_sink() -> TraceSink {
 
 /// What a ticket gives, as a number.
 fn wake_number(wake: Wake) -> i64 {
-    match wake {
-        Wake::Ready(_) | Wake::Parked => 0,
-        Wake::TimedOut => 1,
-        Wake::Interrupted => 2,
-    }
+    let outcome = match wake {
+        Wake::Ready(_) | Wake::Parked => TicketOutcome::Ready,
+        Wake::TimedOut => TicketOutcome::TimedOut,
+        Wake::Interrupted => TicketOutcome::Interrupted,
+    };
+    outcome.number()
 }
 
 /// A waiter and its task.

@@ -6,11 +6,12 @@ use canny_http::head::{
 };
 use canny_http::server::Scratch;
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::{self, ResponseFlag, request as request_field};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, Raise, Thread, string_text};
 
-use super::{request, request_field};
+use super::request;
 use crate::arguments::Call;
 
 /// Bytes before the index of fields: their number, where the target begins and ends.
@@ -240,10 +241,16 @@ pub(super) fn read_response(thread: &mut Thread, call: Call) -> Result<Value, Ra
     };
     let length = match framing.body {
         BodyLength::Known(length) => length as i64,
-        BodyLength::Chunked => -1,
-        BodyLength::UntilEnd => -2,
+        BodyLength::Chunked => protocols::BodyLength::Chunked.number(),
+        BodyLength::UntilEnd => protocols::BodyLength::UntilEnd.number(),
     };
-    let flags = i64::from(framing.keeps_alive) | i64::from(head.minor == 1) << 1;
+    let mut flags = 0;
+    if framing.keeps_alive {
+        flags |= ResponseFlag::KeepsAlive.number();
+    }
+    if head.minor == 1 {
+        flags |= ResponseFlag::IsNew.number();
+    }
     let fields = list_of_fields(thread, &fields)?;
     let reason = text(thread, &reason)?;
     let mut list = thread.cons(fields, Value::NIL);

@@ -18,6 +18,10 @@ use canny_http::server::{LogFormat, Request, Scratch, Server, ServerOptions};
 use canny_io::{IoError, Operation, Wait};
 use canny_sched::{Interest, Wake};
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::{
+    self, Enumerated, RequestFlag, present as present_field, request as request_field,
+    server_option as option,
+};
 use canny_tls::TlsContext;
 use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::short_ratio_to_f64;
@@ -135,36 +139,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 /// What stands for proxies that connect over a Unix-domain socket.
 const LOCAL: &str = "unix";
 
-/// Fields of requests, behind their type.
-mod request_field {
-    pub(super) const SERVER: usize = 1;
-    pub(super) const ID: usize = 2;
-    pub(super) const SERIAL: usize = 3;
-    pub(super) const METHOD: usize = 4;
-    pub(super) const FLAGS: usize = 5;
-    pub(super) const HEAD: usize = 6;
-    pub(super) const BODY: usize = 7;
-    /// Words at least.
-    pub(super) const WORDS: usize = 8;
-}
-
-/// Fields of what a task is at that serves, behind its type.
-mod present_field {
-    pub(super) const REQUEST: usize = 1;
-    /// The number of the step that began with the request; `#f` while there is none.
-    pub(super) const STEP: usize = 2;
-}
-
-/// Flags of requests.
-mod request_flag {
-    pub(super) const KEEPS_ALIVE: i64 = 1;
-    pub(super) const IS_NEW: i64 = 2;
-    pub(super) const IS_HEAD: i64 = 4;
-    pub(super) const UPGRADES: i64 = 8;
-    pub(super) const IS_SECURE: i64 = 16;
-    pub(super) const IS_HTTP2: i64 = 32;
-}
-
 /// What a request record says of itself.
 #[derive(Clone, Copy)]
 struct Bearer {
@@ -220,10 +194,11 @@ fn request(thread: &mut Thread, call: Call) -> Result<(Arc<Server>, Bearer), Rai
 
 /// A list of what `%http-proxy?` takes, and the number of the field in which they say for whom they ask.
 fn trusted_proxies(mut list: Value, field: Value) -> TrustedProxies {
+    let field = field.as_fixnum().and_then(Enumerated::from_number);
     let mut proxies = TrustedProxies {
-        field: match field.as_index() {
-            Some(1) => ProxyField::Forwarded,
-            _ => ProxyField::XForwardedFor,
+        field: match field {
+            Some(protocols::ProxyField::Forwarded) => ProxyField::Forwarded,
+            Some(protocols::ProxyField::XForwardedFor) | None => ProxyField::XForwardedFor,
         },
         ..TrustedProxies::default()
     };
@@ -238,50 +213,58 @@ fn trusted_proxies(mut list: Value, field: Value) -> TrustedProxies {
     proxies
 }
 
-fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let wanted = call.vector(thread, 0)?;
+/// The options that a vector of `server-option` has; those of another type are the usual ones.
+fn options_of(wanted: ObjectRef) -> ServerOptions {
     let usual = ServerOptions::default();
-    let number = |at: usize| {
-        (at < wanted.length())
-            .then(|| wanted.field(at).as_index())
-            .flatten()
-    };
+    let number = |at: usize| wanted.field(at).as_index();
     let seconds = |at: usize, usual: Duration| {
-        let value = (at < wanted.length()).then(|| wanted.field(at));
-        let seconds = value.and_then(|value| match value.as_fixnum() {
+        let value = wanted.field(at);
+        let seconds = match value.as_fixnum() {
             Some(seconds) => Some(seconds as f64),
             None => value.as_flonum().or_else(|| short_ratio_to_f64(value)),
-        });
+        };
         seconds
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
             .unwrap_or(usual)
     };
-    let options = ServerOptions {
+    let log_format = wanted.field(option::LOG_FORMAT).as_fixnum();
+    ServerOptions {
         head: HeadLimits {
-            bytes: number(0).unwrap_or(usual.head.bytes),
-            fields: number(1).unwrap_or(usual.head.fields),
-            target: number(2).unwrap_or(usual.head.target),
+            bytes: number(option::HEAD_BYTES_MAX).unwrap_or(usual.head.bytes),
+            fields: number(option::FIELDS_MAX).unwrap_or(usual.head.fields),
+            target: number(option::TARGET_BYTES_MAX).unwrap_or(usual.head.target),
         },
-        body_max: number(3).map(|bytes| bytes as u64),
-        connections_max: number(4).unwrap_or(usual.connections_max),
-        connections_per_client: number(5),
-        idle: seconds(6, usual.idle),
-        head_time: seconds(7, usual.head_time),
-        body_time: seconds(8, usual.body_time),
-        log: number(9).map(|format| match format {
-            0 => LogFormat::Common,
-            1 => LogFormat::Combined,
-            _ => LogFormat::Json,
-        }),
-        measures: wanted.length() > 10 && wanted.field(10).is_true(),
-        streams_max: number(11).unwrap_or(usual.streams_max),
-        unsent_max: number(14).unwrap_or(usual.unsent_max),
-        unsent_per_connection: number(15).unwrap_or(usual.unsent_per_connection),
-        proxies: match wanted.length() {
-            0..14 => TrustedProxies::default(),
-            _ => trusted_proxies(wanted.field(12), wanted.field(13)),
-        },
-    };
+        body_max: number(option::BODY_BYTES_MAX).map(|bytes| bytes as u64),
+        connections_max: number(option::CONNECTIONS_MAX).unwrap_or(usual.connections_max),
+        connections_per_client: number(option::CONNECTIONS_PER_CLIENT_MAX),
+        idle: seconds(option::IDLE_TIMEOUT, usual.idle),
+        head_time: seconds(option::HEAD_TIMEOUT, usual.head_time),
+        body_time: seconds(option::BODY_TIMEOUT, usual.body_time),
+        log: log_format
+            .and_then(Enumerated::from_number)
+            .map(|format| match format {
+                protocols::LogFormat::Common => LogFormat::Common,
+                protocols::LogFormat::Combined => LogFormat::Combined,
+                protocols::LogFormat::Json => LogFormat::Json,
+            }),
+        measures: wanted.field(option::MEASURES).is_true(),
+        streams_max: number(option::STREAMS_MAX).unwrap_or(usual.streams_max),
+        unsent_max: number(option::UNSENT_BYTES_MAX).unwrap_or(usual.unsent_max),
+        unsent_per_connection: number(option::UNSENT_BYTES_PER_CONNECTION_MAX)
+            .unwrap_or(usual.unsent_per_connection),
+        proxies: trusted_proxies(
+            wanted.field(option::TRUSTED_PROXIES),
+            wanted.field(option::PROXY_FIELD),
+        ),
+    }
+}
+
+fn make_server(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let wanted = call.vector(thread, 0)?;
+    if wanted.length() != option::COUNT {
+        return Err(call.type_error(thread, 0, "vector of options"));
+    }
+    let options = options_of(wanted);
     match Server::new(options) {
         Ok(server) => keep(thread, server, "HTTP server"),
         Err(error) => {
@@ -423,17 +406,17 @@ fn make_request(
     let is_head = method == b"HEAD";
     let method = thread.symbol(str::from_utf8(method).unwrap_or_default());
     let record = thread.try_object(Kind::Record, 0, words, Value::FALSE)?;
-    let flag = |is_set: bool, flag: i64| if is_set { flag } else { 0 };
+    let flag = |is_set: bool, flag: RequestFlag| if is_set { flag.number() } else { 0 };
     let framing = &request.framing;
-    let flags = flag(framing.keeps_alive, request_flag::KEEPS_ALIVE)
-        | flag(request.head.minor == 1, request_flag::IS_NEW)
-        | flag(is_head, request_flag::IS_HEAD)
-        | flag(framing.upgrades, request_flag::UPGRADES)
-        | flag(request.is_secure, request_flag::IS_SECURE)
-        | flag(request.is_http2, request_flag::IS_HTTP2);
+    let flags = flag(framing.keeps_alive, RequestFlag::KeepsAlive)
+        | flag(request.head.minor == 1, RequestFlag::IsNew)
+        | flag(is_head, RequestFlag::IsHead)
+        | flag(framing.upgrades, RequestFlag::Upgrades)
+        | flag(request.is_secure, RequestFlag::IsSecure)
+        | flag(request.is_http2, RequestFlag::IsHttp2);
     let length = match framing.body {
         BodyLength::Known(length) => length as i64,
-        BodyLength::Chunked | BodyLength::UntilEnd => -1,
+        BodyLength::Chunked | BodyLength::UntilEnd => protocols::BodyLength::Chunked.number(),
     };
     thread.store(record, 0, call.at(1));
     thread.store(record, request_field::SERVER, call.at(0));

@@ -9,11 +9,12 @@ use canny_http::response::{
 };
 use canny_http::server::{BodyCoding, Server};
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::RequestFlag;
 use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{ConditionKind, Raise, Thread, string_text};
 
-use super::{Bearer, request, request_flag};
+use super::{Bearer, request};
 use crate::arguments::Call;
 use crate::primitives::ports::flag;
 use crate::primitives::ports::table::port_over;
@@ -239,9 +240,9 @@ fn status(thread: &mut Thread, call: Call) -> Result<u16, Raise> {
 
 /// Appends what ends the head; whether the connection ends with the response.
 fn push_connection(output: &mut Vec<u8>, server: &Server, request: Bearer, noted: &Noted) -> bool {
-    let keeps = request.flags & request_flag::KEEPS_ALIVE != 0;
+    let keeps = RequestFlag::KeepsAlive.is_in(request.flags);
     let closes = !keeps || noted.closes || server.is_stopping();
-    let is_new = request.flags & request_flag::IS_NEW != 0;
+    let is_new = RequestFlag::IsNew.is_in(request.flags);
     if noted.upgrades {
         output.extend_from_slice(b"Connection: Upgrade\r\n");
     } else if closes && is_new {
@@ -334,7 +335,7 @@ pub(super) fn respond(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         push_date(&mut output);
     }
     let has_no_body = has_no_body(status);
-    let is_head = request.flags & request_flag::IS_HEAD != 0;
+    let is_head = RequestFlag::IsHead.is_in(request.flags);
     if !has_no_body {
         if !noted.has_type {
             match body {
@@ -383,9 +384,9 @@ pub(super) fn respond_in_parts(thread: &mut Thread, call: Call) -> Result<Value,
     if !noted.has_date {
         push_date(&mut output);
     }
-    let is_new = request.flags & request_flag::IS_NEW != 0;
+    let is_new = RequestFlag::IsNew.is_in(request.flags);
     let length = length.or(noted.length);
-    let coding = if has_no_body(status) || request.flags & request_flag::IS_HEAD != 0 {
+    let coding = if has_no_body(status) || RequestFlag::IsHead.is_in(request.flags) {
         BodyCoding::Ignored
     } else if let Some(length) = length {
         BodyCoding::Known(length)

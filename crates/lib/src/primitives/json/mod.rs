@@ -11,6 +11,7 @@ use canny_formats::json::{Decimals, Event, Fault, Progress, Reader};
 use canny_io::Location;
 use canny_number::parse_number;
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::JsonObjects as Objects;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Protected, Raise, TextBuilder, Thread};
 
@@ -36,23 +37,9 @@ struct Shapes {
     null: Protected,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Objects {
-    /// Association lists whose keys are symbols.
-    Symbols,
-    /// Association lists whose keys are strings.
-    Strings,
-    /// Hash tables whose keys are strings.
-    Tables,
-}
-
 /// Arguments 1 to 4: how objects are made, what `null` is, whether decimals are exact, the greatest depth.
 fn settings(thread: &mut Thread, call: Call) -> Result<(Shapes, Reader), Raise> {
-    let objects = match call.index(thread, 1)? {
-        0 => Objects::Symbols,
-        1 => Objects::Strings,
-        _ => Objects::Tables,
-    };
+    let objects = call.case(thread, 1)?;
     let reader = reader_of(thread, call, 3)?;
     let null = thread.protect(call.at(2));
     Ok((Shapes { objects, null }, reader))

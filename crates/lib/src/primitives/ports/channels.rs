@@ -3,11 +3,12 @@
 //!
 //! A channel that is served has a procedure in its port object. An operation that finds the channel empty, or full, fails
 //! with `Unserved`; what it raises makes the machine call the procedure, which runs like any other, and then do the
-//! operation again. The procedure uses the rows below; it gets the number of a `canny_io::Service`.
+//! operation again. The procedure uses the rows below; it gets the number of a `canny_tables::protocols::Service`.
 
 use canny_io::{Handle, IoError, Wait};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
+use canny_tables::protocols::TryRead;
 use canny_value::Value;
 use canny_vm::strings::string_length;
 use canny_vm::{PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
@@ -143,7 +144,7 @@ enum Found {
 
 fn try_read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flag::TEXTUAL | flag::INPUT)?;
-    let what = call.index_below(thread, 1, 6)?;
+    let what = call.case(thread, 1)?;
     let count = match call.optional(2) {
         Some(_) => call.index(thread, 2)?,
         None => 0,
@@ -152,16 +153,16 @@ fn try_read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let text = &mut source.text;
         let wait = Wait::NonBlocking;
         let found = match what {
-            0 => text.read_char(wait).map(Found::Character),
-            1 => text.peek_char(wait).map(Found::Character),
-            2 => text.read_line(wait).map(|line| Found::Text(line.map(copy))),
-            3 => text
+            TryRead::Character => text.read_char(wait).map(Found::Character),
+            TryRead::Peek => text.peek_char(wait).map(Found::Character),
+            TryRead::Line => text.read_line(wait).map(|line| Found::Text(line.map(copy))),
+            TryRead::WholeLine => text
                 .read_whole_line(wait)
                 .map(|line| Found::Text(line.map(copy))),
-            4 => text
+            TryRead::Characters => text
                 .read_chars(count, wait)
                 .map(|piece| Found::Text(piece.map(copy))),
-            _ => text
+            TryRead::Available => text
                 .read_available(wait)
                 .map(|piece| Found::Text(piece.map(copy))),
         };

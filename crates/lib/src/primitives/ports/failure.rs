@@ -1,8 +1,9 @@
 //! Failed operations of `canny_io` as conditions.
 
-use canny_io::{IoError, Operation};
+use canny_io::{IoError, Operation, Service};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
+use canny_tables::protocols;
 use canny_value::Value;
 use canny_vm::{ConditionKind, Raise, Thread};
 
@@ -29,7 +30,7 @@ pub(crate) fn failed(
             let port = port.and_then(|port| port.as_kind(Kind::Port));
             let procedure = port.map_or(Value::FALSE, |port| port.field(field::SERVICE));
             if procedure.is_kind(Kind::Closure) {
-                return thread.repeat_after(procedure, *service as i64);
+                return thread.repeat_after(procedure, request_of(*service).number());
             }
             ConditionKind::File
         }
@@ -54,5 +55,15 @@ pub(crate) fn failed(
             thread.raise(kind, &message, &[name], Some(who))
         }
         None => thread.raise(kind, &message, &[], Some(who)),
+    }
+}
+
+/// What the procedure of a port is asked for.
+fn request_of(service: Service) -> protocols::Service {
+    match service {
+        Service::Fill => protocols::Service::Fill,
+        Service::Drain => protocols::Service::Drain,
+        Service::Flush => protocols::Service::Flush,
+        Service::Close => protocols::Service::Close,
     }
 }

@@ -35,6 +35,7 @@ use canny_io::{
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
+use canny_tables::protocols;
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
@@ -54,8 +55,10 @@ pub(crate) mod flag {
 
 /// Keys of the current ports in the parameters register.
 pub(crate) mod key {
-    pub(crate) const INPUT: usize = 0;
-    pub(crate) const OUTPUT: usize = 1;
+    use canny_tables::protocols::PortKey;
+
+    pub(crate) const INPUT: usize = PortKey::Input as usize;
+    pub(crate) const OUTPUT: usize = PortKey::Output as usize;
 }
 
 /// The flags of a port; 0 for what is no port.
@@ -157,11 +160,11 @@ fn description(flags: i64) -> &'static str {
 
 /// What becomes of a file that is there, by a number.
 fn output_mode(thread: &mut Thread, call: Call, position: usize) -> Result<OutputMode, Raise> {
-    Ok(match call.index_below(thread, position, 4)? {
-        0 => OutputMode::Truncate,
-        1 => OutputMode::Append,
-        2 => OutputMode::Overwrite,
-        _ => OutputMode::CreateNew,
+    Ok(match call.case(thread, position)? {
+        protocols::OutputMode::Truncate => OutputMode::Truncate,
+        protocols::OutputMode::Append => OutputMode::Append,
+        protocols::OutputMode::Overwrite => OutputMode::Overwrite,
+        protocols::OutputMode::CreateNew => OutputMode::CreateNew,
     })
 }
 

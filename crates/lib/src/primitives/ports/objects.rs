@@ -3,6 +3,7 @@
 use canny_io::{IoError, Service, Wait};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port_sides;
+use canny_tables::protocols::PortKey;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
@@ -34,9 +35,9 @@ fn has_flag(call: Call, flag: i64) -> Result<Value, Raise> {
     Ok(Value::boolean(flags_of(call.at(0)) & flag != 0))
 }
 
-/// The keys are 0 to 2.
 fn key(thread: &mut Thread, call: Call) -> Result<usize, Raise> {
-    call.index_below(thread, 0, 3)
+    let key: PortKey = call.case(thread, 0)?;
+    Ok(key as usize)
 }
 
 fn current_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -13,6 +13,7 @@ use canny_io::file::open_pair;
 use canny_io::{BinaryInput, Handle, IoError};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{port as field, port_sides as side};
+use canny_tables::protocols::Service;
 use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 
@@ -36,9 +37,6 @@ const BOTH: i64 = flag::INPUT | flag::OUTPUT;
 /// What the position was used for last.
 const READING: Value = Value::fixnum(0);
 const WRITING: Value = Value::fixnum(1);
-
-/// What the service of a port for both directions is asked before it is read; the next number, before it is written.
-const TURN_REQUEST: i64 = 8;
 
 fn service_of(port: Value) -> Value {
     port.as_kind(Kind::Port)
@@ -103,7 +101,12 @@ fn side(thread: &mut Thread, call: Call, port: Value, turn: Value) -> Result<Val
         } else if service.is_true() {
             // The operation is repeated, and finds it done.
             thread.store(sides.value(), side::TURN, turn);
-            return Err(thread.repeat_after(service, TURN_REQUEST + turn.as_fixnum().unwrap_or(0)));
+            let request = if turn == READING {
+                Service::TurnToRead
+            } else {
+                Service::TurnToWrite
+            };
+            return Err(thread.repeat_after(service, request.number()));
         } else if turn == READING {
             begin_to_read(thread, call, input, output)?;
         } else {

@@ -17,6 +17,7 @@ use std::time::Duration;
 use canny_sqlite::{BlobPlace, Connection, Failure, Interrupter, OpenMode, Request, Rows};
 use canny_sqlite::{CursorNumber, Tape, Watch};
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::{DatabaseMode, DatabaseState, RowShape};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
@@ -264,11 +265,11 @@ fn text(thread: &mut Thread, call: Call, position: usize) -> Result<String, Rais
 fn open(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     sweep_dead(thread);
     let path = path(thread, call, 1)?;
-    let mode = match call.index(thread, 2)? {
-        0 => OpenMode::Read,
-        1 => OpenMode::Write,
-        2 => OpenMode::Create,
-        _ => OpenMode::Memory,
+    let mode = match call.case(thread, 2)? {
+        DatabaseMode::Read => OpenMode::Read,
+        DatabaseMode::Write => OpenMode::Write,
+        DatabaseMode::Create => OpenMode::Create,
+        DatabaseMode::Memory => OpenMode::Memory,
     };
     let timeout = Duration::from_millis(call.index(thread, 3)? as u64);
     let statements_max = call.index(thread, 4)?;
@@ -321,15 +322,15 @@ fn run(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let database = database(thread, call, 1)?;
     let sql = text(thread, call, 2)?;
     let parameters = rows::parameters(thread, call, 3)?;
-    let shape = call.index(thread, 4)?;
+    let shape = call.case(thread, 4)?;
     let token = call.index(thread, 5)? as u64;
     let request = Request {
         rows: match shape {
-            0 => Rows::None,
-            1 | 2 => Rows::All,
-            _ => Rows::Up(1),
+            RowShape::Changes | RowShape::Nothing => Rows::None,
+            RowShape::Vectors | RowShape::Alists => Rows::All,
+            RowShape::Vector | RowShape::Alist | RowShape::Value => Rows::Up(1),
         },
-        wants_names: matches!(shape, 2 | 4),
+        wants_names: matches!(shape, RowShape::Alists | RowShape::Alist),
         token,
     };
     let mut tape = Tape::default();
@@ -349,7 +350,7 @@ fn run(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
 /// The result of what went on aside.
 fn finish(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let database = database(thread, call, 1)?;
-    let shape = call.index(thread, 2)?;
+    let shape = call.case(thread, 2)?;
     let done = thread.block_outside_heap(|| database.aside.wait());
     let (changes, tape) = done.outcome.map_err(in_text(&done.sql))?;
     rows::shaped(thread, shape, changes, &tape)
@@ -442,18 +443,18 @@ fn close_cursor(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn state(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let database = database(thread, call, 1)?;
-    let what = call.index(thread, 2)?;
+    let what = call.case(thread, 2)?;
     let number = database.with(|connection| {
         let (statements, cursors) = connection.statement_counts();
         Ok(match what {
-            0 => connection.last_insert_rowid(),
-            1 => i64::from(connection.is_in_transaction()),
-            2 => statements as i64,
-            _ => cursors as i64,
+            DatabaseState::LastInsertId => connection.last_insert_rowid(),
+            DatabaseState::InTransaction => i64::from(connection.is_in_transaction()),
+            DatabaseState::Statements => statements as i64,
+            DatabaseState::Cursors => cursors as i64,
         })
     })?;
     Ok(match what {
-        1 => Value::boolean(number != 0),
+        DatabaseState::InTransaction => Value::boolean(number != 0),
         _ => thread.integer(number),
     })
 }

@@ -3,6 +3,7 @@
 use canny_number::Number;
 use canny_sqlite::{Cell, Parameter, Parameters, Tape};
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::RowShape;
 use canny_value::Value;
 use canny_vm::numbers::{Numeric, number_of, numeric};
 use canny_vm::symbols::symbol_name;
@@ -281,21 +282,21 @@ fn first_value(thread: &mut Thread, tape: &Tape) -> Result<Value, Raise> {
     }
 }
 
-/// The result of a statement in one of the shapes of `%sqlite-run`.
+/// The result of a statement in a shape.
 pub(super) fn shaped(
     thread: &mut Thread,
-    shape: usize,
+    shape: RowShape,
     changes: i64,
     tape: &Tape,
 ) -> Result<Value, Refusal> {
     Ok(match shape {
-        0 => thread.integer(changes),
-        1 => list(thread, tape, false)?,
-        2 => list(thread, tape, true)?,
-        3 => first_row(thread, tape, false)?,
-        4 => first_row(thread, tape, true)?,
-        5 => first_value(thread, tape)?,
-        _ => Value::UNSPECIFIED,
+        RowShape::Changes => thread.integer(changes),
+        RowShape::Vectors => list(thread, tape, false)?,
+        RowShape::Alists => list(thread, tape, true)?,
+        RowShape::Vector => first_row(thread, tape, false)?,
+        RowShape::Alist => first_row(thread, tape, true)?,
+        RowShape::Value => first_value(thread, tape)?,
+        RowShape::Nothing => Value::UNSPECIFIED,
     })
 }
 

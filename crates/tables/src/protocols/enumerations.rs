@@ -1,0 +1,345 @@
+//! Numbers that primitives take, and some that they give.
+
+use super::{Enumerated, Enumeration};
+
+/// Makes a Rust enumeration of each row, and the list of all rows.
+macro_rules! enumerations {
+    ($($(#[doc = $doc:literal])+ $type:ident $name:literal {
+        $($(#[doc = $case_doc:literal])* $case:ident $case_name:literal = $number:literal,)+
+    })+) => {
+        $(
+            $(#[doc = $doc])+
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            #[repr(i64)]
+            pub enum $type {
+                $($(#[doc = $case_doc])* $case = $number,)+
+            }
+
+            impl $type {
+                /// The number that stands for it in Scheme.
+                pub const fn number(self) -> i64 {
+                    self as i64
+                }
+            }
+
+            impl Enumerated for $type {
+                const ROW: Enumeration = Enumeration {
+                    name: $name,
+                    doc: concat!($($doc),+).trim_ascii_start(),
+                    values: &[$(($case_name, $number),)+],
+                };
+
+                fn from_number(number: i64) -> Option<$type> {
+                    match number {
+                        $($number => Some($type::$case),)+
+                        _ => None,
+                    }
+                }
+            }
+        )+
+
+        /// Every enumeration.
+        pub static ENUMERATIONS: &[Enumeration] = &[$($type::ROW,)+];
+    };
+}
+
+/// Lets the cases of an enumeration be bits of one number.
+macro_rules! flags {
+    ($($type:ident)+) => {$(
+        impl $type {
+            /// Whether its bit is set.
+            pub const fn is_in(self, bits: i64) -> bool {
+                bits & self as i64 != 0
+            }
+        }
+    )+};
+}
+
+flags! { OpenFlag FileAccess RequestFlag ResponseFlag }
+
+/// Enumerations that are no arguments of primitives: they are in results, records and vectors.
+pub const RESULTS: &[&str] = &[
+    "ticket",
+    "service",
+    "exchange",
+    "stream",
+    "log-format",
+    "proxy-field",
+    "request-flag",
+    "response-flag",
+    "body-length",
+    "websocket-event",
+];
+
+enumerations! {
+    /// What a ticket gives.
+    TicketOutcome "ticket" {
+        /// Something is ready.
+        Ready "ready" = 0,
+        /// The time is over.
+        TimedOut "timed-out" = 1,
+        /// The wait was interrupted.
+        Interrupted "interrupted" = 2,
+    }
+
+    /// A clock.
+    Clock "clock" {
+        /// Since 1970 in UTC.
+        Realtime "realtime" = 0,
+        /// Since some point in the past; never set.
+        Monotonic "monotonic" = 1,
+        /// Processor time of the process.
+        Process "process" = 2,
+        /// Processor time of the thread.
+        Thread "thread" = 3,
+    }
+
+    /// The key of a current port in the parameters register.
+    PortKey "port-key" {
+        Input "input" = 0,
+        Output "output" = 1,
+        Error "error" = 2,
+    }
+
+    /// What becomes of a file that exists when it is opened for output.
+    OutputMode "output-mode" {
+        Truncate "truncate" = 0,
+        Append "append" = 1,
+        Overwrite "overwrite" = 2,
+        /// The file must not exist.
+        CreateNew "create-new" = 3,
+    }
+
+    /// The kind of a port over a descriptor.
+    PortKind "port-kind" {
+        BinaryInput "binary-input" = 0,
+        TextualInput "textual-input" = 1,
+        BinaryOutput "binary-output" = 2,
+        TextualOutput "textual-output" = 3,
+        /// Binary, in both directions.
+        Both "both" = 4,
+    }
+
+    /// How a file is opened: a sum of flags.
+    OpenFlag "open-flag" {
+        Append "append" = 1,
+        Create "create" = 2,
+        Exclusive "exclusive" = 4,
+        /// A symbolic link is an error.
+        NoFollow "no-follow" = 8,
+        Truncate "truncate" = 16,
+    }
+
+    /// How a file may be used: a sum of flags.
+    FileAccess "file-access" {
+        Execute "execute" = 1,
+        Write "write" = 2,
+        Read "read" = 4,
+    }
+
+    /// What to read without waiting.
+    TryRead "try-read" {
+        Character "character" = 0,
+        /// A character that stays.
+        Peek "peek" = 1,
+        /// A line without its end.
+        Line "line" = 2,
+        /// A line with its end.
+        WholeLine "whole-line" = 3,
+        /// A number of characters.
+        Characters "characters" = 4,
+        /// What has arrived.
+        Available "available" = 5,
+    }
+
+    /// What the service of a port is asked for.
+    Service "service" {
+        /// Make bytes, or say that there are none.
+        Fill "fill" = 0,
+        /// Take the bytes that were written.
+        Drain "drain" = 1,
+        /// Take them and pass them on.
+        Flush "flush" = 2,
+        /// Release what the port stands for.
+        Close "close" = 3,
+        /// Give the procedure for the position, or the position.
+        Position "position" = 4,
+        /// Give the procedure that changes the position.
+        SetPosition "set-position" = 5,
+        /// Give the name of the encoding.
+        Encoding "encoding" = 6,
+        /// Give the procedure that takes the port in the place of this one.
+        Succeed "succeed" = 7,
+        /// Prepare for reading: the direction changes.
+        TurnToRead "turn-to-read" = 8,
+        /// Prepare for writing.
+        TurnToWrite "turn-to-write" = 9,
+    }
+
+    /// A version of the Internet protocol.
+    Family "family" {
+        Any "any" = 0,
+        Inet "inet" = 4,
+        Inet6 "inet6" = 6,
+    }
+
+    /// The direction in which a socket is shut down.
+    Shutdown "shutdown" {
+        Read "read" = 0,
+        Write "write" = 1,
+        Both "both" = 2,
+    }
+
+    /// The parts that a text is divided into.
+    Division "division" {
+        Graphemes "graphemes" = 0,
+        /// Everything between two boundaries of words.
+        Segments "segments" = 1,
+        /// Segments with letters or digits.
+        Words "words" = 2,
+        Sentences "sentences" = 3,
+    }
+
+    /// A normalization form of Unicode.
+    NormalForm "normal-form" {
+        Nfc "nfc" = 0,
+        Nfd "nfd" = 1,
+        Nfkc "nfkc" = 2,
+        Nfkd "nfkd" = 3,
+    }
+
+    /// What becomes of JSON objects.
+    JsonObjects "json-objects" {
+        /// Association lists whose keys are symbols.
+        Symbols "symbols" = 0,
+        /// Association lists whose keys are strings.
+        Strings "strings" = 1,
+        /// Hash tables whose keys are strings.
+        Tables "tables" = 2,
+    }
+
+    /// Padding at the end of base 64.
+    Padding "padding" {
+        Required "required" = 0,
+        Optional "optional" = 1,
+        Refused "refused" = 2,
+    }
+
+    /// How a database is opened.
+    DatabaseMode "database-mode" {
+        Read "read" = 0,
+        Write "write" = 1,
+        Create "create" = 2,
+        Memory "memory" = 3,
+    }
+
+    /// The result of a statement.
+    RowShape "row-shape" {
+        /// The number of rows that it has changed.
+        Changes "changes" = 0,
+        /// A list of vectors.
+        Vectors "vectors" = 1,
+        /// A list of association lists.
+        Alists "alists" = 2,
+        /// The first row, a vector, or #f.
+        Vector "vector" = 3,
+        /// The first row, an association list, or #f.
+        Alist "alist" = 4,
+        /// The first value of the first row, or #f.
+        Value "value" = 5,
+        /// Nothing.
+        Nothing "nothing" = 6,
+    }
+
+    /// A property of a database connection.
+    DatabaseState "database-state" {
+        LastInsertId "last-insert-id" = 0,
+        InTransaction "in-transaction" = 1,
+        Statements "statements" = 2,
+        Cursors "cursors" = 3,
+    }
+
+    /// A stream of a new process, if it is no port.
+    Stream "stream" {
+        Inherit "inherit" = 0,
+        Null "null" = 1,
+        /// A pipe whose end here is a binary port.
+        BinaryPipe "binary-pipe" = 2,
+        /// A pipe whose end here is a textual port.
+        TextualPipe "textual-pipe" = 3,
+        /// Where output goes.
+        Output "output" = 4,
+    }
+
+    /// What an exchange with a process has done.
+    Exchange "exchange" {
+        /// Written to its input.
+        Input "input" = 0,
+        /// Read from its output.
+        Output "output" = 1,
+        /// Read from its error output.
+        Error "error" = 2,
+    }
+
+    /// The format of an access log.
+    LogFormat "log-format" {
+        Common "common" = 0,
+        Combined "combined" = 1,
+        Json "json" = 2,
+    }
+
+    /// The header in which proxies name their client.
+    ProxyField "proxy-field" {
+        XForwardedFor "x-forwarded-for" = 0,
+        Forwarded "forwarded" = 1,
+    }
+
+    /// Properties of a request: a sum of flags.
+    RequestFlag "request-flag" {
+        /// The connection goes on after the response.
+        KeepsAlive "keeps-alive" = 1,
+        /// HTTP/1.1.
+        IsNew "new" = 2,
+        /// The method is HEAD.
+        IsHead "head" = 4,
+        /// The client asks for another protocol.
+        Upgrades "upgrades" = 8,
+        /// It came over TLS.
+        IsSecure "secure" = 16,
+        IsHttp2 "http2" = 32,
+    }
+
+    /// Properties of a response: a sum of flags.
+    ResponseFlag "response-flag" {
+        /// The connection goes on after it.
+        KeepsAlive "keeps-alive" = 1,
+        /// HTTP/1.1.
+        IsNew "new" = 2,
+    }
+
+    /// The length of a body that is not known beforehand.
+    BodyLength "body-length" {
+        /// Its chunks say it.
+        Chunked "chunked" = -1,
+        /// The end of the connection does.
+        UntilEnd "until-end" = -2,
+    }
+
+    /// The kind of a frame of a WebSocket.
+    Frame "frame" {
+        Continuation "continuation" = 0,
+        Text "text" = 1,
+        Binary "binary" = 2,
+        Close "close" = 8,
+        Ping "ping" = 9,
+        Pong "pong" = 10,
+    }
+
+    /// What arrives at a WebSocket beside messages and pongs.
+    WebSocketEvent "websocket-event" {
+        /// Something that has to end the connection.
+        Fault "fault" = 0,
+        Close "close" = 8,
+        Ping "ping" = 9,
+    }
+}
