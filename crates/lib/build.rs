@@ -304,20 +304,12 @@ fn render(diagnostics: &[Diagnostic], sources: &SourceMap) -> String {
         .join("\n")
 }
 
+/// The standard library has neither errors nor warnings: a variable that nothing binds is a fault there that may show only in
+/// an error handler.
 fn report(diagnostics: &[Diagnostic], sources: &SourceMap) -> Result<(), String> {
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(render(diagnostics, sources));
-    }
-    print_warnings(diagnostics, sources);
-    Ok(())
-}
-
-fn print_warnings(diagnostics: &[Diagnostic], sources: &SourceMap) {
-    let shown = diagnostics
-        .iter()
-        .filter(|one| !is_off_by_default(one.code));
-    for warning in shown {
-        let text = warning.render(sources, false);
-        println!("cargo:warning={}", text.replace('\n', " "));
+    let counts = |one: &Diagnostic| one.is_error() || !is_off_by_default(one.code);
+    match diagnostics.iter().any(counts) {
+        true => Err(render(diagnostics, sources)),
+        false => Ok(()),
     }
 }
