@@ -159,7 +159,7 @@ fn build_image(root: &Path, features: &[String]) -> Result<(Vec<u8>, String), Bo
             names.extend(interface.exports.keys().copied());
             note_renamed(&interface, &mut renamed);
         }
-        print_warnings(&compilation.warnings, &sources);
+        report(&compilation.warnings, &sources)?;
         canny_compiler::verifier::verify_unit(&compilation.unit)
             .map_err(|error| format!("{}: {error}", library.name))?;
         let encoded = encode_interface(&interface)?;
