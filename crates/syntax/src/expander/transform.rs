@@ -202,7 +202,8 @@ impl Expander<'_> {
             }
             match meaning {
                 Some(Denotation::Core(CoreForm::SyntaxRules)) => {
-                    let is_foreign = head.is_some_and(|head| self.scopes.is_of_another_library(head));
+                    let is_foreign =
+                        head.is_some_and(|head| self.scopes.is_of_another_library(head));
                     return self.rules(keyword, &spec, scope, is_foreign);
                 }
                 Some(Denotation::Macro(used)) => spec = self.expand_macro(&used, &spec, scope)?,

@@ -1,4 +1,7 @@
 //! Records whose first fields the machine knows, and vectors of options.
+//!
+//! Fields are counted in words. Word 0 of a record is its type, so that fields begin with 1; vectors begin with 0. The build of
+//! the standard library checks that each record type begins with the fields of its row.
 
 use super::{RecordLayout, VectorLayout};
 
