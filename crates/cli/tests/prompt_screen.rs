@@ -6,6 +6,7 @@ mod support;
 mod terminal;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use support::{Canny, scratch};
 use terminal::Terminal;
@@ -323,11 +324,13 @@ fn an_interrupted_loop_has_a_place() {
     ];
     let mut interrupts = 0;
     for (input, place) in loops {
-        // An interrupt may come before the loop is entered; that has the place of the input.
-        let is_of_the_loop = (0..20).any(|_| {
+        // An interrupt may come before the loop is entered; that has the place of the input. The next comes later, for as long
+        // as that takes on this machine.
+        let is_of_the_loop = (0..20).any(|attempt| {
             interrupts += 1;
             terminal.keys(format!("(write-string \"r{interrupts}\\n\") {input}\r"));
             terminal.wait_for_line(&format!("r{interrupts}"));
+            std::thread::sleep(Duration::from_millis(5) * attempt * attempt);
             terminal.interrupt();
             terminal.wait_for_line(&format!("[{interrupts}]>"));
             let screen = terminal.screen();
