@@ -1,4 +1,8 @@
-//! Conditionals and tests: control flow without booleans.
+//! Generates conditionals and tests as branches, without making a boolean.
+//!
+//! A test has two labels and knows which of them comes next, so that one branch is enough. `and`,
+//! `or` and `not` become control flow between the same labels. Only `materialise` makes `#t` or
+//! `#f`, where the value itself is wanted.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::span::Span;

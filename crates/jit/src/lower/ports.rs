@@ -1,4 +1,9 @@
-//! Characters of ports that are lent to the thread; see `layout::loan`.
+//! Lowers `read-char`, `peek-char` and `write-char` on a port that is lent to the thread.
+//!
+//! The code sets the thread's flag, checks that the thread owns the loan, uses the cursor and
+//! clears the flag: another thread that revokes the loan waits for the flag. Only ASCII characters
+//! within the window are handled inline. Everything else is the runtime's work. `layout::loan` has
+//! the protocol's words.
 
 use canny_spesh::graph::{NodeId, StateId};
 use canny_tables::kinds::Kind;
