@@ -1,4 +1,8 @@
-//! Options of sockets by name.
+//! Socket options by name, each with its type.
+//!
+//! The table has one row per option, and reading, setting and listing use only it. A value of the
+//! wrong type is an error before the system is asked. Options that a system lacks give the system's
+//! error.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;

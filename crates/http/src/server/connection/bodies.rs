@@ -1,4 +1,9 @@
-//! Bodies of a connection's requests and responses, piece by piece.
+//! Reads request bodies and writes response bodies of an HTTP/1.1 connection.
+//!
+//! Every function runs under the connection's lock and never blocks: it fails with `WouldBlock`
+//! where the client has to act first. Chunks and lengths are handled here, so that devices see
+//! plain bytes. A serial number tells one request of a connection from the next; old ones get an
+//! error.
 
 use std::io;
 
