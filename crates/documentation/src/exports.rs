@@ -1,4 +1,8 @@
-//! The declarations of a library, and which import a name comes from.
+//! Reads the declarations of a library: exports, imports and body, and follows a name to its
+//! import.
+//!
+//! Import sets are resolved by their text, with their modifiers, so that the library that a name
+//! comes from need not be loaded. Unknown declarations are ignored.
 
 use canny_syntax::library::library_name_of;
 use canny_syntax::library_name::LibraryName;

@@ -1,4 +1,7 @@
-//! How long a program waited for the specializer, read from the report that `--spesh-report` prints.
+//! Reads from the report of `--spesh-report` how long a program waited for the specializer.
+//!
+//! The report's table is text for people: this parser and the report's title have to agree, and a
+//! line that it does not understand is an error.
 
 use std::time::Duration;
 

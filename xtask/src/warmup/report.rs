@@ -1,4 +1,7 @@
-//! What was measured, as text for a terminal and as CSV.
+//! Prints warm-up measurements, as text with the missed goals, and as CSV.
+//!
+//! The goals are constants here: seconds until warm, the longest pause, and the cost for short
+//! programs. Nothing is measured here.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,4 +1,8 @@
-//! Ports that compress or decompress on the way to or from another port, and whole bytevectors.
+//! Primitives of `(canny compression)`: compressing and decompressing ports, and whole bytevectors.
+//!
+//! A port reads or writes its inner port through a device of `canny_formats`; a decompressing port
+//! takes the inner one over. Long bytevectors are worked on by another thread, so that collections
+//! and interrupts need not wait. Decompression stops at the heap limit.
 
 use std::sync::Arc;
 

@@ -1,4 +1,9 @@
-//! Digests, authentication codes, keys and random bytes.
+//! Primitives of `(canny crypto)`: digests, authentication codes, keys, random bytes and password
+//! hashes.
+//!
+//! The algorithms are in `canny_secrets`; arguments are copied before the work begins. Long inputs
+//! are worked on outside of the heap, and very long or costly ones by another thread that can be
+//! interrupted.
 
 use std::num::NonZeroU32;
 

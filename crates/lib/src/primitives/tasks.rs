@@ -1,4 +1,8 @@
-//! Tasks: the machine's side of `(canny tasks)`.
+//! The machine's side of `(canny tasks)`: parking, tickets, timers and operations that are resumed.
+//!
+//! A primitive that would block in a task raises a suspension with a ticket. The scheduler parks
+//! the task, and calls the primitive again when the ticket is over. State that must survive until
+//! then is kept by ticket in [`SuspendedOperations`], and is dropped if the task is cancelled.
 
 use std::any::Any;
 use std::collections::HashMap;

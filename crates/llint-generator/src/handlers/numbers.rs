@@ -1,4 +1,8 @@
-//! Arithmetic and comparison: fixnums first, flonums behind, everything else in the runtime.
+//! Fast handlers of arithmetic and comparison.
+//!
+//! A handler takes two fixnums; a second stage takes flonums; everything else, overflow included,
+//! is the runtime's. A fast path gives exactly the result of the numeric tower, also for NaN and
+//! signed zeros.
 
 use canny_tables::layout::FIXNUM_SHIFT;
 use canny_tables::opcodes::Opcode;

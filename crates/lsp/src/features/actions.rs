@@ -1,4 +1,7 @@
-//! Code actions: repairs of what is wrong, and a look at expansions.
+//! Code actions: quick fixes for diagnostics, and showing the expansion of a macro.
+//!
+//! A fix is offered only if the snapshot is of the present text. Actions return edits and change
+//! nothing themselves.
 
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::recording::MacroUse;

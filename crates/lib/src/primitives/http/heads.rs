@@ -1,4 +1,9 @@
-//! Heads as bytevectors: how many fields there are, where the target is, where each field is, and the bytes.
+//! Heads of requests and responses as bytevectors, which `(canny http …)` reads without parsing
+//! again.
+//!
+//! A packed head has an index of fields before its bytes; `pack` writes this format and [`Head`]
+//! reads it. Field names compare without case. Trailers lose the fields that say what a message is
+//! or where it goes.
 
 use canny_http::framing::{BodyLength, Framing};
 use canny_http::head::{

@@ -1,4 +1,7 @@
-//! Between exact and inexact, between numbers and text.
+//! Primitives that convert between exact and inexact numbers, and between numbers and text.
+//!
+//! Texts are parsed and printed by `canny_number`, so that the reader, the compiler and these
+//! agree. Long texts take time that grows faster than their length; another thread converts them.
 
 use canny_number as number;
 use canny_value::Value;

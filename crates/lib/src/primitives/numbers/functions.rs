@@ -1,4 +1,8 @@
-//! Rounding, powers and roots, transcendental functions, and the parts of numbers.
+//! Primitives of rounding, powers, roots, transcendental functions and parts of complex numbers.
+//!
+//! A flonum in a function's real domain goes to the host's function; other numbers go to the
+//! numeric tower. Exact arguments give exact results where R7RS requires that. Powers with long
+//! results are computed by another thread.
 
 use canny_number::{self as number, Number};
 use canny_tables::kinds::Kind;

@@ -1,4 +1,7 @@
-//! Port objects themselves: what they are, whether they are open, their names and places.
+//! Primitives on port objects: predicates, closing, names and positions in source text.
+//!
+//! Closing a port twice is no error. If the wait of a close is cancelled or its time is over, the
+//! port closes without what it holds.
 
 use canny_io::{IoError, Service, Wait};
 use canny_tables::kinds::Kind;
