@@ -141,7 +141,7 @@ pub fn csv(rows: &[Row]) -> String {
                 warm_up.processor_seconds,
                 pauses.longest.as_secs_f64(),
                 pauses.longest_processor.as_secs_f64(),
-                pauses.errand,
+                pauses.cause,
             ),
             Err(message) => writeln!(out, "{head},\"{}\",0,,,,,,,,", message.replace('"', "'")),
         };

@@ -11,7 +11,7 @@ use canny_tables::opcodes::{Opcode, encode_abc, field_a, field_b, field_c};
 use canny_value::Value;
 
 use super::CandidateId;
-use super::ledger::Errand;
+use super::ledger::PauseCause;
 use super::log::ThreadLog;
 use super::snapshot::type_of;
 use crate::globals;
@@ -76,7 +76,7 @@ impl Thread {
             // SAFETY: candidates ask for registers that are live at the head.
             type_of(unsafe { *fp.add(register as usize) })
         };
-        let entry = specializer.ledger().time(Errand::EnterLoop, || {
+        let entry = specializer.ledger().time(PauseCause::EnterLoop, || {
             specializer.lock().enter_loop(head as u64, register_type)
         });
         entry.map_or(head, |descriptor| descriptor as *const u32)
@@ -105,7 +105,7 @@ impl Thread {
         let specializer = self.vm.specializer.clone();
         let fp = self.fp;
         let operand_types = |word: u32| operand_types(word, fp);
-        let gave_up = specializer.ledger().time(Errand::CountExit, || {
+        let gave_up = specializer.ledger().time(PauseCause::CountExit, || {
             specializer.lock().count_exit(id, exit, operand_types)
         });
         self.specializer.code_was_retired |= gave_up;
@@ -121,7 +121,7 @@ impl Thread {
         let (gave_up, cell) = loop {
             let (cell, value) = (self.protected(cell_place), self.protected(place));
             let change = || {
-                ledger.time(Errand::ChangeCell, || {
+                ledger.time(PauseCause::ChangeCell, || {
                     let mut registry = specializer.lock();
                     let gave_up = registry.cell_changes(cell);
                     globals::set_cell_value(cell, value);
