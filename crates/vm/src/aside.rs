@@ -1,7 +1,7 @@
 //! Long computations that a program's thread waits for beside the heap.
 //!
 //! A product of large integers, or a digest of a gigabyte, cannot be stopped in the middle. So another system thread computes it, on
-//! values of Rust's own, and the thread of the program waits outside of the heap: collections go on, other tasks get a thread once
+//! values of Rust's own, and the thread of the program waits outside of the heap: collections continue, other tasks get a thread once
 //! they have waited for a slice, and an interrupt or the end of the task ends the wait. What was abandoned is computed to its end,
 //! and the result is dropped.
 //!
@@ -206,7 +206,7 @@ impl Thread {
         number.as_fixnum()
     }
 
-    /// The same for a task on the main thread, whose program can go on nowhere else: the task is parked meanwhile.
+    /// The same for a task on the main thread, whose program can continue nowhere else: the task is parked meanwhile.
     fn compute_parked<R: Send + 'static>(
         &mut self,
         who: &str,

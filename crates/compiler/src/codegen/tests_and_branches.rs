@@ -21,7 +21,7 @@ const EXCHANGED: Written = Written {
     is_opposite: false,
 };
 
-/// The two ways out of a test, and the one that is bound next.
+/// The two targets of a test, and the one that is bound next.
 #[derive(Clone, Copy)]
 pub(super) struct Exits {
     pub yes: CodeLabel,

@@ -41,7 +41,7 @@ impl Segment<'_, '_> {
             _ => return Err(JitError::Invalid("a loan for another opcode".into())),
         };
         let (is_port, is_owner, is_usable) = (self.new_block(), self.new_block(), self.new_block());
-        let (slow, give_up, done) = (self.cold_block(), self.cold_block(), self.new_block());
+        let (slow, release, done) = (self.cold_block(), self.cold_block(), self.new_block());
 
         let port = self.tagged(port_node);
         self.kind_test(Kind::Port, port_node, port, is_port, slow);
@@ -59,7 +59,7 @@ impl Segment<'_, '_> {
         self.store(one, flag, 0);
         let owner = self.load(I64, lent, loan::OWNER);
         let owns = self.builder.ins().icmp(IntCC::Equal, owner, flag);
-        self.builder.ins().brif(owns, is_owner, &[], give_up, &[]);
+        self.builder.ins().brif(owns, is_owner, &[], release, &[]);
         self.begin(is_owner);
         let cursor = self.load(I64, lent, loan::CURSOR);
         let limit = self.load(I64, lent, loan::LIMIT);
@@ -67,7 +67,7 @@ impl Segment<'_, '_> {
         let has_more = self.builder.ins().icmp(less, cursor, limit);
         self.builder
             .ins()
-            .brif(has_more, is_usable, &[], give_up, &[]);
+            .brif(has_more, is_usable, &[], release, &[]);
         self.begin(is_usable);
         let value = match character {
             Some(character) => self.put(character, cursor),
@@ -82,7 +82,7 @@ impl Segment<'_, '_> {
         self.define(id, value);
         self.builder.ins().jump(done, &[]);
 
-        self.begin(give_up);
+        self.begin(release);
         let zero = self.word(0);
         self.store(zero, flag, 0);
         self.builder.ins().jump(slow, &[]);

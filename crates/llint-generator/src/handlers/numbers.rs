@@ -173,7 +173,7 @@ pub fn write_flonum(opcode: Opcode, h: &mut Handler) {
 
 impl Handler<'_, '_> {
     /// First operand of staged arithmetic: a flonum, or a fixnum when the second is a flonum.
-    /// Two fixnums get here when they overflowed and go on to the slow path.
+    /// Two fixnums get here when they overflowed and continue to the slow path.
     fn guard_flonum_or_fixnum_pair(&mut self, x: Value, opcode: Opcode) -> Value {
         if opcode == Opcode::AddImmediate {
             return self.guard_flonum(x);

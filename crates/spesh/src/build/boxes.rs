@@ -5,7 +5,7 @@
 //! what was made of the box (closures above all) copies that are made of that one; so do the states of the frames around. Exits make
 //! those ([`crate::sink`]), and no state but theirs may name them.
 //!
-//! At a call that may look at it, a box that only registers of the calling procedure name is made, and goes on as a box. In other cases
+//! At a call that may look at it, a box that only registers of the calling procedure name is made there and stays a box. In other cases
 //! it has to be made from the beginning, which the builder does not know when it meets `make-box`. It takes every box for one that is
 //! not, looks at the finished graph, and builds again with those made that something else needs ([`Fixpoint::real_boxes`]).
 

@@ -61,7 +61,7 @@ pub struct Options {
     pub nodes_soft_free: usize,
     /// See [`Options::nodes_soft`].
     pub nodes_soft_per_word: usize,
-    /// Nodes after which the graph is given up.
+    /// Nodes beyond which building the graph fails.
     pub nodes_max: usize,
     /// Look for equal computations.
     pub number_values: bool,

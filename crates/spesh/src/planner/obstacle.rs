@@ -46,7 +46,7 @@ pub enum Obstacle {
         iterations: u32,
         /// Iterations that would be enough.
         iterations_wanted: u32,
-        /// How often it was compiled and given up before, which doubles what is wanted.
+        /// How often it was compiled and retired before, which doubles what is wanted.
         retractions: u32,
     },
 }

@@ -271,7 +271,7 @@ impl Thread {
         }
     }
 
-    /// The log is full: hands it over and goes on logging if there is quota left.
+    /// The log is full: hands it over and continues logging if there is quota left.
     pub(crate) fn hand_log_over(&mut self) {
         let Some(quota) = self
             .specializer

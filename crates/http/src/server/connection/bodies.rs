@@ -44,7 +44,7 @@ impl Connection {
         }
     }
 
-    /// Reads of the body for the bearer of a request.
+    /// Reads of the body for the handler of a request.
     pub(in crate::server) fn read_body_of(
         &self,
         serial: Option<u32>,
@@ -101,7 +101,7 @@ impl Connection {
         Ok(count)
     }
 
-    /// Writes of the body for the bearer of a request, as its coding wants it; nothing new while the other side has not
+    /// Writes of the body for the handler of a request, as its coding wants it; nothing new while the other side has not
     /// taken what was written before.
     pub(in crate::server) fn write_body_of(
         &self,

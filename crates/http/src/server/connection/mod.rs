@@ -156,7 +156,7 @@ impl std::fmt::Debug for Connection {
 
 /// What comes of working at a connection.
 pub(super) enum Advance {
-    /// There is a request; its bearer is at the connection now.
+    /// There is a request; its handler works at the connection now.
     Request(Request),
     /// The same, but there may be others: nobody is at the connection.
     Stream(Request),
@@ -377,7 +377,7 @@ impl Connection {
                 },
                 Phase::Discarding => self.discard(&mut inner, scratch),
                 Phase::Lingering => self.linger(scratch),
-                // Its bearer goes on.
+                // Its handler continues.
                 Phase::Handling | Phase::Detached => Some(Advance::Rest),
                 Phase::Streams => {
                     // Somebody has it looked at again, if it rests before that.
