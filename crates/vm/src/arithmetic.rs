@@ -90,7 +90,7 @@ impl Thread {
         let (result, left) = if is_linear || limbs_of(x) + limbs_of(y) < LONG_LIMBS {
             (operation(&left, &right), left)
         } else {
-            self.compute_aside(who, &[x, y], move || (operation(&left, &right), left))?
+            self.compute_offloaded(who, &[x, y], move || (operation(&left, &right), left))?
         };
         match result {
             Ok(result) => self.number(&result),

@@ -43,7 +43,7 @@ fn encode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let length = encoded_length(bytes.length(), padded);
     if length >= LONG {
         let bytes = bytes.with_bytes(<[u8]>::to_vec);
-        let text = call.compute_aside(thread, move || {
+        let text = call.compute_offloaded(thread, move || {
             let mut text = vec![0; length];
             encode_into(&bytes, alphabet, padded, &mut text);
             text

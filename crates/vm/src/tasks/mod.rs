@@ -30,8 +30,8 @@ use canny_tables::kinds::Kind;
 use canny_tables::protocols::{LOCK_WORD, TicketOutcome, task, waiter};
 use canny_value::{ObjectRef, Value};
 
-use crate::aside::ParkedComputations;
 use crate::condition::ConditionKind;
+use crate::offload::ParkedComputations;
 use crate::primitive::Raise;
 use crate::thread::{Exit, Thread};
 

@@ -91,7 +91,7 @@ fn string_to_number(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let radix = radix(thread, call)?;
     // A text such as 1/0 has the form of a number but stands for none.
-    let effort = Effort::Short.or_aside(text.len() >= LONG_TEXT);
+    let effort = Effort::Short.or_offloaded(text.len() >= LONG_TEXT);
     match call.compute(thread, effort, move || number::parse_number(&text, radix))? {
         Ok(Some(number)) => thread.number(&number),
         Ok(None) | Err(_) => Ok(Value::FALSE),

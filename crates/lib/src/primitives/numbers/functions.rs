@@ -171,7 +171,7 @@ fn expt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                 _ => exponent_size(&exponent).saturating_mul(base.words()),
             };
             let work = move || number::expt(&base, &exponent);
-            let effort = Effort::Short.or_aside(words >= 64 * LONG_LIMBS);
+            let effort = Effort::Short.or_offloaded(words >= 64 * LONG_LIMBS);
             let result = call.compute(thread, effort, work)?;
             give(thread, call, result)
         }

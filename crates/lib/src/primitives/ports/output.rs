@@ -195,7 +195,7 @@ fn print(thread: &mut Thread, call: Call, style: Style) -> Result<Value, Raise> 
     if limbs_of(call.at(0)) >= LONG_LIMBS
         && let Some(number) = number_of(call.at(0))
     {
-        let text = call.compute_aside(thread, move || write_number(&number, 10))?;
+        let text = call.compute_offloaded(thread, move || write_number(&number, 10))?;
         put_text(thread, call, port, &text)?;
         return Ok(Value::UNSPECIFIED);
     }
