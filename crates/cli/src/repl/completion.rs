@@ -82,7 +82,7 @@ impl Assistant for Helper {
         if text.trim() == "," {
             return true;
         }
-        // Behind what was asked about before stands the end of a line, so that no token goes on there.
+        // Behind what was asked about before stands the end of a line, so that no token continues there.
         known.scanner.scan(&text[known.length..], |_| {});
         known.length = text.len();
         known.scanner.is_complete()

@@ -190,7 +190,7 @@ pub(crate) type OnCancel = Box<dyn FnOnce(&mut Thread) + Send>;
 pub(crate) enum Then {
     /// It is done again from its beginning; the time being over raises this.
     Repeat(Option<IoError>),
-    /// It is done again and goes on with this, which it takes by [`resume`].
+    /// It is done again and continues with this, which it takes by [`resume`].
     Resume(Box<dyn Any + Send>),
 }
 
@@ -263,7 +263,7 @@ struct Begun<S> {
 }
 
 /// Runs what begins something that would be lost if it were begun again, and may wait until a deadline. In a task it gives up
-/// instead of waiting and goes on later with what it has begun, if `is_same` says that this is what the arguments ask for.
+/// instead of waiting and continues later with what it has begun, if `is_same` says that this is what the arguments ask for.
 pub(crate) fn resumable<S: Send + 'static, R>(
     thread: &mut Thread,
     call: Call,

@@ -101,7 +101,7 @@ pub fn actions(
             },
         }));
     }
-    // A client may ask for some kinds only; a kind contains those whose names go on with a dot.
+    // A client may ask for some kinds only; a kind contains those whose names continue with a dot.
     if let Some(only) = context["only"].as_array() {
         let is_wanted = |action: &Value| {
             let kind = action["kind"].as_str().unwrap_or_default();

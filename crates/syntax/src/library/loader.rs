@@ -158,7 +158,7 @@ impl LibraryLoader for SearchPath {
                     };
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                // A directory on the path may be a file or the like; go on searching there too.
+                // A directory on the path may be a file or the like; continue searching there too.
                 Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
                 Err(error) => return Loaded::Failed(format!("{}: {error}", path.display())),
             }

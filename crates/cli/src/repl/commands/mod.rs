@@ -33,7 +33,7 @@ pub(super) enum Reply {
     Text(String),
     /// All was said.
     Done,
-    /// The prompt goes on or is left.
+    /// The prompt continues or is left.
     Leave(Outcome),
     /// The argument is not what the command takes.
     Usage,

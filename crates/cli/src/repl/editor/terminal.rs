@@ -33,7 +33,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Turns echo, line buffering and keys for signals off. Output goes on as before.
+    /// Turns echo, line buffering and keys for signals off. Output works as before.
     pub fn enter() -> io::Result<Raw> {
         continued().store(false, Ordering::SeqCst);
         let before = make_raw()?;

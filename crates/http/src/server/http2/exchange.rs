@@ -153,7 +153,7 @@ impl Exchange {
         }
     }
 
-    /// Goes on with a whole response.
+    /// Continues with a whole response.
     pub(super) fn proceed(&mut self) -> Progress {
         let mut context = Context::from_waker(Waker::noop());
         let mut progress = Progress::None;
