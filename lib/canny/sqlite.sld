@@ -150,8 +150,8 @@
                       (%enter-critical!)
                       (let ((result
                              (finish-offloaded 'open-database database 1
-                                           (%sqlite-run 'open-database handle pragma '()
-                                                        row-shape/vectors 0))))
+                                               (%sqlite-run 'open-database handle pragma '()
+                                                            row-shape/vectors 0))))
                         (%leave-critical!)
                         (if (error-object? result)
                             (begin
@@ -400,9 +400,9 @@
             (%set-interrupter! task (database-interrupter database)))
         (let ((result
                (finish-offloaded 'with-transaction database 0
-                             (%sqlite-run 'with-transaction (database-handle database) sql '()
-                                          row-shape/changes
-                                          (if ends? 0 (%task-number task))))))
+                                 (%sqlite-run 'with-transaction (database-handle database) sql '()
+                                              row-shape/changes
+                                              (if ends? 0 (%task-number task))))))
           (%set-interrupter! task #f)
           (%leave-critical!)
           result)))
