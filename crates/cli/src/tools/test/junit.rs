@@ -1,7 +1,7 @@
 //! Writes test results as JUnit XML, which continuous integration services read.
 //!
-//! A suite that ended abnormally has one failing case more, so that no service takes it for passed.
-//! Text is escaped; characters that XML does not have are written in Scheme's syntax.
+//! A suite that ended abnormally has one case more, an error, so that no service takes it for
+//! passed. Text is escaped; characters that XML does not have are written in Scheme's syntax.
 
 use std::fmt::Write;
 use std::time::Duration;
