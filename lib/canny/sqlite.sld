@@ -149,9 +149,9 @@
           (for-each (lambda (pragma)
                       (%enter-critical!)
                       (let ((result
-                             (finish-aside 'open-database database 1
-                                           (%sqlite-run 'open-database handle pragma '()
-                                                        row-shape/vectors 0))))
+                             (finish-offloaded 'open-database database 1
+                                               (%sqlite-run 'open-database handle pragma '()
+                                                            row-shape/vectors 0))))
                         (%leave-critical!)
                         (if (error-object? result)
                             (begin
@@ -193,7 +193,7 @@
            (lock! who database)
            (%enter-critical!)
            (%set-interrupter! task (database-interrupter database))
-           (let ((result (finish-aside who database shape expression)))
+           (let ((result (finish-offloaded who database shape expression)))
              (%set-interrupter! task #f)
              (if (error-object? result)
                  (take-note! database))
@@ -203,10 +203,10 @@
                  (refuse result)
                  result))))))
 
-    ;; What an operation has given, or will: the task of one that goes on aside, on a thread that helps, is put away.  Within a
+    ;; The result of an operation.  If it was offloaded to a helper thread, the task is parked until it ends.  Called within a
     ;; critical section.
-    (define (finish-aside who database shape result)
-      (if (eq? result 'aside)
+    (define (finish-offloaded who database shape result)
+      (if (eq? result 'offloaded)
           (let* ((handle (database-handle database))
                  (ticket (%sqlite-ticket handle)))
             (%leave-critical!)
@@ -399,10 +399,10 @@
         (if (not ends?)
             (%set-interrupter! task (database-interrupter database)))
         (let ((result
-               (finish-aside 'with-transaction database 0
-                             (%sqlite-run 'with-transaction (database-handle database) sql '()
-                                          row-shape/changes
-                                          (if ends? 0 (%task-number task))))))
+               (finish-offloaded 'with-transaction database 0
+                                 (%sqlite-run 'with-transaction (database-handle database) sql '()
+                                              row-shape/changes
+                                              (if ends? 0 (%task-number task))))))
           (%set-interrupter! task #f)
           (%leave-critical!)
           result)))

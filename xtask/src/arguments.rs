@@ -1,4 +1,7 @@
-//! The arguments of a verb: flags, options with a value, and positional words.
+//! Parses the arguments of a verb: flags, options with a value, positional words.
+//!
+//! A verb takes the options that it knows and then calls [`Arguments::finish`], which refuses what
+//! is left. So a misspelt option is an error for every verb.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,7 @@
-//! Runs one program to its end: input, captured output, resources used, and a limit of time.
+//! Runs one program to its end, with input, captured output, resource usage and a time limit.
+//!
+//! Output goes to files, so that neither a full pipe nor a surviving child blocks the runner. A
+//! program over its limit is killed.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,7 @@
-//! Charts as SVG: the few shapes that they need, and axes on which equal ratios are equally long.
+//! Draws charts as SVG: a few shapes, texts, and logarithmic axes.
+//!
+//! It knows nothing of measurements. Output depends only on its input, so that a chart changes only
+//! with its figures. Texts are escaped.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,7 @@
-//! Where things are, and how the `canny` binary comes to be.
+//! Paths of the workspace, and small functions on files that all verbs use.
+//!
+//! It also builds the `canny` binary that a verb runs, or takes the one that was given. Errors name
+//! the file.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,7 @@
-//! `canny explain`: what the codes of messages mean.
+//! `canny explain`: prints what the code of a message means, with an example and its repair.
+//!
+//! The texts are rows of `canny_syntax::messages`; this module only selects and wraps them. An
+//! unknown code is an error that suggests a similar one.
 
 use canny_syntax::library::similar_name;
 use canny_syntax::messages::{self, Message, Stage};

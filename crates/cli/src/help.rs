@@ -1,4 +1,7 @@
-//! What `--help` and `-V` print.
+//! The texts of `--help` and `-V`.
+//!
+//! They are made from the rows of commands, options, environment variables and exit codes, so that
+//! a new row appears by itself. `-V` prints data in the form of SRFI 176.
 
 use canny_lib::features::FEATURES;
 

@@ -1,4 +1,8 @@
-//! The project around a program: its libraries and those of its packages.
+//! Finds the project around a program, and says where its libraries and those of its packages are.
+//!
+//! A project is found from the program's directory upwards. Running a program fails if its project
+//! cannot be used; editors and tools that only read treat such a project as absent. Nothing is
+//! fetched here.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

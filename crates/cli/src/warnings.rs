@@ -1,4 +1,7 @@
-//! Which warnings are shown: `-W` and `--no-warnings`.
+//! Selects which warnings are shown: `-W` and `--no-warnings`.
+//!
+//! The last option about a warning wins. Errors are never hidden; with `-W error` the warnings that
+//! are shown count as errors. Every code of a warning is valid here.
 
 use canny_syntax::diagnostic::{Diagnostic, Severity};
 use canny_syntax::messages;

@@ -75,7 +75,7 @@ procedure of (scheme base), (scheme list), (canny base), (srfi 1)
 
     (list-copy object)
 
-A copy of a list's pairs; anything else as it is.
+Copies the pairs of a list. Any other object is returned as it is.
 ",
     );
 }
@@ -366,10 +366,10 @@ fn the_prompt_shows_the_same_texts() {
     assert!(
         outcome
             .output
-            .contains("A vector of what the procedure gives")
+            .contains("Calls the procedure with the elements of the vectors and")
     );
     // Of a name that shares a heading with others, its own text.
     let outcome = canny(&["repl"]).input(",describe cddr\n").run();
-    let own = "The cdr of the cdr of a pair: what follows the second element";
+    let own = "The cdr of the cdr of a pair; for a list, the rest after its";
     assert!(outcome.output.contains(own), "{outcome:?}");
 }

@@ -275,7 +275,7 @@ fn a_client_evaluates_and_asks() {
     let answers = client.ask(&[("op", "info"), ("symbol", "car")]);
     assert_eq!(
         answers[0].text("doc"),
-        Some("The first half of a pair; of a list, its first element.")
+        Some("Returns the first field of a pair; for a list, its first element.")
     );
     let answers = client.ask(&[("op", "lookup"), ("sym", "no-such-name")]);
     assert!(answers[0].status().contains(&"no-info"));

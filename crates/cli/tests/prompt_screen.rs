@@ -171,7 +171,7 @@ fn a_question_mark_asks_for_documentation() {
             vec![
                 "car: procedure, imported from",
                 "(car pair)",
-                "The first half of a pair",
+                "Returns the first field of a pair",
             ],
         ),
         ("? list-copy", vec!["list-copy: ", "(list-copy"]),

@@ -1,6 +1,6 @@
 //! Emits the words of one code: instructions, labels, pool slots, positions, live maps.
 //!
-//! Dead code is dropped here: after an instruction that does not go on, nothing is emitted until a
+//! Dead code is dropped here: after an instruction that does not continue, nothing is emitted until a
 //! label is bound that something jumps to. A jump to the label bound right behind it is taken back.
 //!
 //! Pool slots are numbered from the code backwards while emitting (slot 0 is next to the first

@@ -295,7 +295,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Goes on behind `left_at`, the call that does not return, if there was one.
+    /// Continues behind `left_at`, the call that does not return, if there was one.
     fn check_reached(&mut self, left_at: &mut Option<Span>, expr: &Expr) {
         if let Some(place) = left_at.take() {
             let is_own = expr.span.is_some() && expr.span != place;

@@ -1,4 +1,7 @@
-//! The two libraries without sources: `(canny primitives)` and `(canny syntax)`.
+//! Documents of the two libraries without sources: `(canny primitives)` and `(canny syntax)`.
+//!
+//! Their entries are made from the table of primitives and the list of core forms, so that none can
+//! be missing. Parameters of primitives have the names of their types.
 
 use canny_syntax::core_form::CoreForm;
 use canny_tables::primitives::{GROUPS, Primitive};

@@ -1,4 +1,7 @@
-//! The definitions in a body, as they stand in the source.
+//! Finds the definitions in a body, by the shape of forms in the source.
+//!
+//! Nothing is expanded: known defining forms are taken apart, and for unknown macros only the names
+//! that they may define are guessed. A name's text is its doc string or the comment above.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::span::Span;

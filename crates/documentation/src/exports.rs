@@ -1,4 +1,8 @@
-//! The declarations of a library, and which import a name comes from.
+//! The parts of a library's declarations, and which import a name comes from.
+//!
+//! Import sets are resolved by their text, with at most `MODIFIERS_MAX` modifiers, so that the
+//! library that a name comes from need not be loaded. Malformed specifications give nothing: the
+//! expander reports them.
 
 use canny_syntax::library::library_name_of;
 use canny_syntax::library_name::LibraryName;

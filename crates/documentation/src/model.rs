@@ -1,4 +1,7 @@
-//! What is known of libraries and their names. Plain data that serialises.
+//! The data types of documentation: documents, sections, entries, signatures, examples.
+//!
+//! They are plain data and serialise, since the reference is extracted when Canny is built and is
+//! part of the binary. Texts are Markdown. Renderers read only these types.
 
 use serde::{Deserialize, Serialize};
 

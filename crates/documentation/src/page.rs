@@ -15,7 +15,7 @@
 //!
 //! - `first-name`: What the first one does.
 //! - `second-name`: What the second one does. An item may have several sentences,
-//!   and lines that are indented go on with it.
+//!   and lines that are indented continue with it.
 //! - `third-name`: What the third one is.
 //!
 //! What is to be said about all of them.

@@ -1,4 +1,8 @@
-//! What the definition of a record type defines.
+//! What a definition of a record type defines: the type, constructor, predicate, accessors and
+//! modifiers.
+//!
+//! It understands `define-record-type` of R7RS and the extensions with a parent or with `#t` for
+//! usual names. Names without a text of their own get a default sentence.
 
 use canny_syntax::syntax::Syntax;
 

@@ -1,4 +1,7 @@
-//! How procedures are called and macros are used.
+//! Signatures: how procedures are called and macros are used.
+//!
+//! They come from parameter lists and from patterns of `syntax-rules`; a transformer of another
+//! kind has none. Long defaults are shortened, and at most `PATTERNS_MAX` patterns are given.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::syntax::Syntax;

@@ -1,4 +1,9 @@
-//! How much room forms take, known before they are written.
+//! Measures forms before they are laid out: where each ends, and how many columns it takes on one
+//! line.
+//!
+//! One pass over the tokens fills tables by token, so that each later question takes constant time
+//! and the layout is linear. Parentheses that do not match are an error here, before anything is
+//! written.
 
 use crate::tokens::{Kind, Token};
 use crate::{ErrorAt, WIDTH};

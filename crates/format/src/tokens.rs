@@ -1,4 +1,8 @@
-//! Source text as tokens that lose nothing but blanks.
+//! Tokens of source text for the formatter.
+//!
+//! Unlike the reader it keeps comments, prefixes and the spelling of each datum. Tokens in order,
+//! with blanks between them, are the whole text: no other byte is lost. Unfinished strings and
+//! comments are errors.
 
 use crate::ErrorAt;
 

@@ -1,4 +1,8 @@
-//! Base 64 (RFC 4648, both alphabets) and base 16.
+//! Base 64 (RFC 4648, both alphabets) and base 16: encoding, decoding and checking.
+//!
+//! Decoding is strict about characters, padding and unused bits, except for what the caller allows;
+//! a fault has the index of the wrong character. Decoded bytes are handed over in pieces of bounded
+//! size.
 
 /// Which characters stand for 62 and 63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -180,7 +180,7 @@ pub(crate) fn look_at_limits(heap: &Heap, state: &mut HeapState) {
 }
 
 /// After a full collection: the accounts as they are now, and who is above a limit of its own. Where there is room again,
-/// those who go on do not count as told any more.
+/// those who continue do not count as told any more.
 pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     let used = count(&heap.space, state.pool.frontier());
     let accounts = &mut state.accounts;

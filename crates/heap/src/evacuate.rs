@@ -3,7 +3,7 @@
 //! [`Tracer::trace`] takes a reference and returns the one to hold from now on. An object in a
 //! condemned block is copied to the old generation, unless it is pinned or its block is marked in
 //! place (see the `mark` module for what happens then). Copies in scannable to-space are scanned word by
-//! word in Cheney's manner; what does not move and has references goes on explicit stacks, so that
+//! word in Cheney's manner; what does not move and has references is pushed on explicit stacks, so that
 //! nothing here recurses.
 //!
 //! A pair's copy is found through its old car, [`FORWARDED`], and its old cdr, the new reference;

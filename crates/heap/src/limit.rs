@@ -80,7 +80,7 @@ impl Mutator {
     }
 
     /// So many blocks may be in use when `blocks` more are. Who has used up the limit is told before it is reached, and
-    /// is refused then what others still get: while the memory is not given back yet, they go on beyond the limit.
+    /// is refused then what others still get: while the memory is not given back yet, they continue beyond the limit.
     fn most_blocks(&mut self, state: &HeapState, blocks: usize, urgency: Urgency) -> usize {
         let heap = self.heap();
         let (limit, reserve) = (heap.limit_blocks_now(), heap.reserve_blocks);

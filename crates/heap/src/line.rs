@@ -1,7 +1,7 @@
 //! Lines that are copied into the heap while their ends are looked for.
 //!
 //! The length of a line is known when its end was found, and then it has been looked at as a whole. So each block of sixteen
-//! bytes that is looked at is stored where the area that is bumped goes on, and the room for the object is taken
+//! bytes that is looked at is stored where the area that is bumped continues, and the room for the object is taken
 //! when the end is there. A search and a copy of their own take a third more time for a line of 60 characters.
 
 use canny_tables::kinds::Kind;

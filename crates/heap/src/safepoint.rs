@@ -193,7 +193,7 @@ pub struct NativeRegion<'m> {
 }
 
 impl NativeRegion<'_> {
-    /// Does something as a running mutator in the middle of the region, and goes on in it. `work` must neither allocate nor
+    /// Does something as a running mutator in the middle of the region, and continues in it. `work` must neither allocate nor
     /// come to a safepoint, and the frames between here and the entry have no references to objects: the frames and registers
     /// that were recorded at the entry are those that are looked at later.
     pub fn interrupted<R>(&mut self, work: impl FnOnce() -> R) -> R {

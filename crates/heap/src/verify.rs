@@ -3,7 +3,7 @@
 //! Every reference in an object, handle or registration names the start of an object of the right
 //! sort; before a collection every old object that refers to a young one lies under a dirty card;
 //! after one nothing is young. A broken invariant aborts the process with a report: a program cannot
-//! go on with a heap that is not one.
+//! continue with a heap that is not one.
 
 use std::collections::HashMap;
 

@@ -6,7 +6,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `head` | the start line and the fields, with limits |
-//! | `framing` | where the body ends, whether the connection goes on |
+//! | `framing` | where the body ends, whether the connection persists |
 //! | `chunked` | the chunked coding, reading and writing |
 //! | `proxies` | who is trusted to say for whom it asks, and what it says |
 //! | `response` | heads of responses as bytes, status codes, dates |

@@ -1,4 +1,7 @@
-//! Heads of responses as bytes.
+//! Writes heads of responses: status line, fields, `Date` and `Content-Length`.
+//!
+//! No field with a control character in its value or a name that is no token is written: a program
+//! cannot split a response. The functions append to a buffer and send nothing.
 
 use crate::date;
 use crate::head::is_token;

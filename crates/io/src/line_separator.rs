@@ -1,4 +1,8 @@
-//! What ends a line, and how to find it in text that is still arriving.
+//! Line separators, and the search for one in text that is still arriving.
+//!
+//! A search never decides too early: where more text could change the answer, it says where to
+//! resume. The exception is a carriage return at the end of the text, which ends the line at once;
+//! a following line feed is skipped later. Text and separators are UTF-8.
 
 use memchr::{memchr, memchr2};
 

@@ -14,10 +14,10 @@
 //!
 //! An argument that the candidate wants to be a flonum comes to the segment as a double, in a register for doubles, and a caller that
 //! knows an argument to be a flonum passes it that way. Where its link leads to code that does not take these very arguments as
-//! doubles, the link goes by way of the caller's *boxing stub*, which makes flonums of them and goes on where the link's second word says.
+//! doubles, the link goes by way of the caller's *boxing stub*, which makes flonums of them and continues where the link's second word says.
 //!
 //! All ways take fp and the thread block in the registers of segments. What is in a register need not be in its slot: the
-//! segment stores it where somebody may look, like any other value, or at once if many of its ways out would.
+//! segment stores it where somebody may look, like any other value, or at once if many of its side exits would.
 
 use canny_spesh::graph::{EntryPoint, Graph, NodeId, Op, SlotContent, StateId, Test};
 use canny_spesh::types::Type;
@@ -250,7 +250,7 @@ fn store_arguments(to: &mut Assembler, count: usize) {
 /// Where what is written begins: it passes calls on, or leaves.
 const OTHERS: Place = 0;
 
-/// Goes on if a register's value passes a test, else goes to the start of what is written.
+/// Continues if a register's value passes a test, else goes to the start of what is written.
 pub(crate) fn test_or_pass_on(
     to: &mut Assembler,
     test: Test,

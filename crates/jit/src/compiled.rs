@@ -35,7 +35,7 @@ pub struct Compiled {
     pub(crate) links: Vec<LinkPlan>,
     /// Where the boxing stubs of links stand that pass doubles.
     pub(crate) boxing_stubs: Vec<Option<usize>>,
-    /// Where the last steps of ways out begin.
+    /// Where the last steps of side exits begin.
     pub(crate) exit_tails: Vec<usize>,
     /// Places of the segments, for people.
     pub(crate) segments: Vec<SegmentPlace>,
@@ -72,7 +72,7 @@ pub(crate) struct ReturnPlan {
 }
 
 /// The descriptor of a call that was inlined: the return address in the inlined frame's link. Nothing returns there
-/// but the interpreter, once it went on with the frame, so it is born retired.
+/// but the interpreter, once it continued with the frame, so it is born retired.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InlinedPlan {
     pub(crate) call_word: u32,
@@ -88,7 +88,7 @@ pub(crate) struct ExitPlan {
     pub(crate) is_before_loop: bool,
 }
 
-/// Where a native call of the runtime goes on: pairs of the address that the runtime gives and the segment for it.
+/// Where a native call of the runtime continues: pairs of the address that the runtime gives and the segment for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResumptionPlan {
     pub(crate) next: (u64, usize),
@@ -201,7 +201,7 @@ impl Compiled {
         self.put_back(to);
     }
 
-    /// Takes the code, to go on with it; [`Compiled::put_back`] puts it back.
+    /// Takes the code, to continue with it; [`Compiled::put_back`] puts it back.
     fn take_assembler(&mut self) -> Assembler {
         Assembler::behind(take(&mut self.code), take(&mut self.relocations))
     }
@@ -210,7 +210,7 @@ impl Compiled {
         (self.code, self.relocations) = assembler.finish();
     }
 
-    /// Appends the last steps of ways out.
+    /// Appends the last steps of side exits.
     pub(crate) fn add_exit_tails(&mut self, tails: &[ExitTail]) {
         let mut to = self.take_assembler();
         for tail in tails {

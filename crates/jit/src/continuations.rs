@@ -37,7 +37,7 @@ pub(crate) struct Wanted {
     pub(crate) slot: i32,
     /// Words from the outermost fp to the callee's.
     pub(crate) callee: i32,
-    /// Index of the last steps of the way out.
+    /// Index of the last steps of the side exit.
     pub(crate) exit_tail: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The last steps of the ways out to the interpreter, written without the code generator.
+//! The last steps of side exits to the interpreter, written without the code generator.
 //!
 //! Leaving for a state means storing what is not in its slots and jumping to the interpreter with an address and the innermost
 //! frame's fp. What is stored from registers is the segment's; the rest is the same wherever the procedure leaves for

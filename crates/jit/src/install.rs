@@ -40,7 +40,7 @@ const NATIVE_STRIDE: usize = 64;
 const NATIVE_PREFIX: usize = 16;
 /// Bytes from one exit descriptor to the next.
 const EXIT_STRIDE: usize = 32;
-/// Bytes of a link: where calls go, and where they go on behind the boxing stub.
+/// Bytes of a link: where calls go, and where they continue behind the boxing stub.
 const LINK_BYTES: usize = 16;
 /// Offset of the second word.
 const LINK_OF_WORDS: usize = 8;
@@ -56,10 +56,10 @@ pub struct ReturnDescriptor {
     pub bytecode: u64,
 }
 
-/// A way out of compiled code.
+/// A side exit of compiled code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitInfo {
-    /// The state that the interpreter goes on from.
+    /// The state that the interpreter resumes from.
     pub state: StateId,
     /// Address of the exit descriptor.
     pub address: usize,
@@ -69,7 +69,7 @@ pub struct ExitInfo {
     pub is_before_loop: bool,
 }
 
-/// Where calls of known code go on; who owns the caller keeps the word up to date ([`Installed::lead_link`]).
+/// Where calls of known code continue; who owns the caller keeps the word up to date ([`Installed::lead_link`]).
 #[derive(Clone, Debug)]
 pub struct Link {
     /// Tagged word of the code that is called.
@@ -115,7 +115,7 @@ pub struct Installed {
     pub starts: Option<StartEntries>,
     /// Where its own calls of known code go.
     pub links: Vec<Link>,
-    /// Address of the entry's descriptor: for a code object's ENTRY word, or where a loop goes on.
+    /// Address of the entry's descriptor: for a code object's ENTRY word, or where a loop continues.
     pub entry_descriptor: usize,
     /// Return descriptors.
     pub return_descriptors: Vec<ReturnDescriptor>,
@@ -381,7 +381,7 @@ impl Installed {
         }
     }
 
-    /// Makes every suspended frame go on in the interpreter, and whoever still enters by the entry's descriptor too. Code that
+    /// Makes every suspended frame resume in the interpreter, and whoever still enters by the entry's descriptor too. Code that
     /// runs now runs on to its next call, return or exit.
     pub fn retire(&self) {
         let addresses = self.return_descriptors.iter().map(|there| there.address);

@@ -21,7 +21,7 @@ pub(crate) enum Target {
     Return(u32),
     /// An exit descriptor.
     Exit(u32),
-    /// What a native call of the runtime goes on with.
+    /// What a native call of the runtime continues with.
     Resumption(u32),
     /// The descriptor of an inlined call.
     Inlined(u32),
@@ -31,7 +31,7 @@ pub(crate) enum Target {
     Segment(u32),
     /// The word that says where calls go that are passed on.
     Next,
-    /// The last steps of a way out of the same procedure.
+    /// The last steps of a side exit of the same procedure.
     ExitTail(u32),
     /// A link word.
     Link(u32),
@@ -44,7 +44,7 @@ pub(crate) enum Target {
 pub(crate) enum Stub {
     /// Executes the instruction at pc in the interpreter.
     Dispatch,
-    /// Executes the instruction before pc in the runtime and goes on as a resumption says.
+    /// Executes the instruction before pc in the runtime and continues where a resumption says.
     Runtime,
     /// Returns the word in pc's register from the frame to the interpreter.
     Return,

@@ -133,7 +133,7 @@ pub(crate) fn to_interpreter() -> Result<FunctionCode, JitError> {
 }
 
 /// Executes the instruction before pc in the runtime. The table's register holds a resumption: where the runtime
-/// says one of its addresses, its segment goes on, with fp as the runtime left it; else the interpreter
+/// says one of its addresses, its segment continues, with fp as the runtime left it; else the interpreter
 /// does, or the machine is left.
 pub(crate) fn runtime() -> Result<FunctionCode, JitError> {
     let isa = machine::target(Processor::Host, Effort::Little)?;

@@ -32,13 +32,13 @@ pub(crate) enum Effort {
     /// Longer than other tasks of the thread should wait for it.
     Blocking,
     /// So long that it has to end with an interrupt: another system thread computes it.
-    Aside,
+    Offloaded,
 }
 
 impl Effort {
     /// This effort, unless it is known to take long.
-    pub(crate) fn or_aside(self, is_long: bool) -> Effort {
-        if is_long { Effort::Aside } else { self }
+    pub(crate) fn or_offloaded(self, is_long: bool) -> Effort {
+        if is_long { Effort::Offloaded } else { self }
     }
 }
 
@@ -122,12 +122,12 @@ impl Call {
             Effort::Short => Ok(work()),
             Effort::OutsideHeap => Ok(thread.outside_heap(work)),
             Effort::Blocking => Ok(thread.block_outside_heap(work)),
-            Effort::Aside => self.compute_aside(thread, work),
+            Effort::Offloaded => self.compute_offloaded(thread, work),
         }
     }
 
-    /// Has another system thread do what takes long: [`Thread::compute_aside`].
-    pub(crate) fn compute_aside<R: Send + 'static>(
+    /// Has another system thread do what takes long: [`Thread::compute_offloaded`].
+    pub(crate) fn compute_offloaded<R: Send + 'static>(
         self,
         thread: &mut Thread,
         work: impl FnOnce() -> R + Send + 'static,
@@ -135,7 +135,7 @@ impl Call {
         let arguments: Vec<Value> = (0..self.count())
             .map(|position| self.at(position))
             .collect();
-        thread.compute_aside(self.who, &arguments, work)
+        thread.compute_offloaded(self.who, &arguments, work)
     }
 
     /// An optional argument.

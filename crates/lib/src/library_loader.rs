@@ -81,7 +81,7 @@ pub(crate) struct StandardLoader {
     replaced: Vec<(LibraryName, LibraryName)>,
 }
 
-/// The name of a replacement: other libraries of the image go on using the one that is in it.
+/// The name of a replacement: other libraries of the image continue using the one that is in it.
 fn replacement(name: &LibraryName) -> LibraryName {
     let mut parts = name.parts().to_vec();
     parts.push(NamePart::Symbol(Name::new("replaced")));

@@ -1,4 +1,8 @@
-//! Compiled code of the libraries that were loaded from source or from the cache.
+//! Keeps the compiled code of libraries that are not in the image, by key.
+//!
+//! A library is compiled once, after the expander met it, or comes from the cache or a bundle. The
+//! code is kept for the life of the evaluation: the machine for macros may need it later than the
+//! program's. `,reload` forgets it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;

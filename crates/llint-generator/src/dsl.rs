@@ -81,7 +81,7 @@ impl<'a, 'b> Handler<'a, 'b> {
     }
 
     /// Goes to the fallback, the machine's registers being as they are now.
-    pub fn go_on_plainly(&mut self) {
+    pub fn continue_plainly(&mut self) {
         self.leaves = true;
         let registers = [self.pc, self.fp, self.thread, self.table, self.word];
         self.builder.ins().return_call(self.fallback, &registers);
@@ -94,7 +94,7 @@ impl<'a, 'b> Handler<'a, 'b> {
     }
 
     /// Gives up the register of the dispatch table, for a handler that needs one more; stubs take the table from
-    /// the thread block anyway. The handler must [`Handler::reload_table`] before it goes on.
+    /// the thread block anyway. The handler must [`Handler::reload_table`] before it continues.
     pub fn release_table(&mut self) {
         self.entry[3] = self.thread;
     }
@@ -375,7 +375,7 @@ impl<'a, 'b> Handler<'a, 'b> {
             .return_call_indirect(self.signature, target, &registers);
     }
 
-    /// Branches by the offset in extension word 0 if the condition holds, else goes on after it.
+    /// Branches by the offset in extension word 0 if the condition holds, else continues after it.
     pub fn branch(&mut self, condition: Value) {
         let taken = self.builder.create_block();
         let fall = self.builder.create_block();

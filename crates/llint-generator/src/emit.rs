@@ -188,7 +188,7 @@ impl Emitter {
         }
     }
 
-    /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc; goes on as the
+    /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc; continues as the
     /// table in force says.
     fn native_to_bytecode(&mut self) -> Result<FuncId, GenerateError> {
         let name = "canny_llint_native_to_bytecode";
@@ -293,14 +293,14 @@ impl Emitter {
         builder.finalize(self.module.target_config());
     }
 
-    /// The stub that saves pc and fp, calls the opcode's runtime entry and goes on where it says.
+    /// The stub that saves pc and fp, calls the opcode's runtime entry and continues where it says.
     fn slow_stub(&mut self, opcode: Opcode) -> Result<FuncId, GenerateError> {
         let name = format!("slow_{}", opcode.row().name);
         self.stub(&name, opcode as usize, None)
     }
 
     /// A slow stub that calls the runtime entry with a number. If an opcode to log is given, the value that the
-    /// instruction left in register a is logged when it goes on behind itself.
+    /// instruction left in register a is logged when it continues behind itself.
     fn stub(
         &mut self,
         name: &str,

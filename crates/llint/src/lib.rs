@@ -3,7 +3,7 @@
 //! A handler takes five words in registers (program counter, frame pointer, thread block, dispatch
 //! table, first instruction word) and tail-calls the next one. What a handler cannot do it leaves to
 //! its *slow stub*, which calls the runtime entry of its opcode in the thread's table of
-//! [`RuntimeEntry`]s and goes on where that says. This crate owns the code and the dispatch
+//! [`RuntimeEntry`]s and continues where that says. This crate owns the code and the dispatch
 //! tables; it knows nothing of what the runtime entries do.
 //!
 //! A mode of the machine is a dispatch table: a thread works on its own copy of [`fast_table`], and an

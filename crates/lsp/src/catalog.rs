@@ -1,4 +1,8 @@
-//! What can be imported.
+//! The catalog of what can be imported: libraries and their exports, by name.
+//!
+//! It begins with the image's libraries, and a copy adds those of the user's directories and
+//! packages. Files are read, never expanded, and their number, depth and size are limited. A
+//! library counts only if its path fits its name.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,8 @@
-//! The sources of the standard library: what was seen of them, and files that an editor can open.
+//! Sources of the standard library, analysed on demand, and as files that an editor can open.
+//!
+//! The texts are in the binary. A library is expanded at most once, when a document needs it. Files
+//! are written to a directory of the cache that is named by the texts' hash, and are for reading
+//! only.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,7 @@
-//! The thread that expands programs. It has the deep stack that this needs, and does one thing at a time.
+//! The thread that expands documents, with the deep stack that the expander needs.
+//!
+//! It does one job at a time, in order. A job has a flag that cancels it when a newer version of
+//! the document arrives. Requests of the client never wait for this thread except through events.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -101,7 +101,7 @@ fn hovering_shows_what_is_said_about_that_name() {
     let mut client = Client::new();
     client.open("main.scm", "(import (scheme base))\n(cddr '(1 2 3))\n");
     let found = hover(&mut client, "(cd^dr '");
-    let own = "The cdr of the cdr of a pair: what follows the second element of a list.";
+    let own = "The cdr of the cdr of a pair; for a list, the rest after its second element.";
     assert!(found.contains(own), "{found}");
     assert!(!found.contains("The car of the car"), "{found}");
     assert!(client.end());

@@ -1,4 +1,7 @@
-//! Numerators, denominators and the simplest rational in an interval.
+//! Numerators, denominators, and the simplest rational in an interval (`rationalize`).
+//!
+//! Results are exact for exact arguments; a flonum counts as its exact value, and the result is
+//! converted back. The search walks down a continued fraction and so takes few steps.
 
 use crate::arithmetic::{abs, add, negate, sub};
 use crate::convert::{exact, inexact, real_to_f64};

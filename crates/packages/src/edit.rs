@@ -1,4 +1,7 @@
-//! Changing the text of a manifest: a dependency more, a dependency less. Comments and layout stay.
+//! Edits the text of a manifest: adds or removes a dependency.
+//!
+//! Everything else in the text stays, comments and layout included. The text was parsed without
+//! errors before, and the result parses to the old manifest plus or minus the dependency.
 
 use canny_syntax::span::SourceMap;
 use canny_syntax::syntax::Syntax;

@@ -1,4 +1,8 @@
-//! Reading files that hold data: lists `(word operand …)` with positions, and `cond-expand` among them.
+//! Parses files of data: lists `(word operand …)` with positions, and `cond-expand` among them.
+//!
+//! Manifests, indexes and lockfiles are read with this; each defines the meaning of its words
+//! itself. Files are data from outside: size and nesting are limited, and an error has a code and a
+//! position.
 
 use std::path::Path;
 

@@ -1,4 +1,8 @@
-//! Changing a project: one process at a time, each file as a whole.
+//! Changes files of a project: one process at a time, and each file as a whole.
+//!
+//! A command holds the project's lock while it works. All new contents are written beside the files
+//! first, and renamed only when all have been written, so that a failure before that changes
+//! nothing.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};

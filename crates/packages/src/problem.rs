@@ -1,4 +1,7 @@
-//! What can go wrong, as diagnostics with codes.
+//! The error type of the crate: diagnostics with codes, of which there is at least one.
+//!
+//! Codes are rows of `canny_syntax::messages`. A problem may have a position in a manifest; the
+//! command line reports it like an error in a program.
 
 use std::fmt;
 use std::io;

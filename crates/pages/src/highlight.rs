@@ -1,4 +1,7 @@
-//! Code as HTML with classes for what stands out.
+//! Highlights blocks of code as HTML with classes; the style sheet has the colours.
+//!
+//! It knows Scheme and sessions of shells and prompts; other languages stay plain. All code is
+//! escaped, and removing the tags gives the code again.
 
 use crate::escaped;
 

@@ -1,4 +1,8 @@
-//! Links: where they lead, and whether that is there.
+//! Resolves the links of all pages, and reports those that lead nowhere.
+//!
+//! A link is relative to the page's source. It may name a page, an anchor, or a file beside the
+//! documents, and both page and anchor must exist. It runs after all pages were rendered, since
+//! only then all anchors are known.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,8 @@
-//! One page: from Markdown to HTML, with what it links to and what it has to be found by.
+//! Renders one page from Markdown to HTML, and collects its links, anchors, headings and text for
+//! the search.
+//!
+//! Targets of links are not known yet: the HTML has numbered marks in their places, between control
+//! characters that no page has. Nothing outside of the page is read.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 

@@ -1,4 +1,7 @@
-//! What is around the text of a page.
+//! The HTML around a page's text: header, navigation, contents, and links to the neighbours.
+//!
+//! All pages have the same frame. Links in it are relative, so that a site works in any directory
+//! and from a disk.
 
 use std::fmt::Write;
 

@@ -1,4 +1,7 @@
-//! What the pool tells about itself: numbers, and a line for each worker that came or went.
+//! Counters and trace lines of the scheduler's pool.
+//!
+//! Counters are single words without a lock, so that a snapshot is not of one moment. A trace line
+//! is formatted only if a sink is set. A sink is called by any thread and must not call the pool.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,8 @@
-//! Hashes of passwords, by Argon2id: slow by design, and texts that tell how they were made.
+//! Password hashes by Argon2id, as texts in the usual format with parameters and salt.
+//!
+//! Hashing is slow by design, and the caller runs it where that blocks nobody. A stored hash may
+//! come from elsewhere; it cannot ask for more memory or passes than the limits here. Comparison
+//! takes constant time.
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{CustomizedPasswordHasher, PasswordVerifier};

@@ -65,7 +65,7 @@ pub enum Event {
     },
     /// A procedure returned to an address.
     Return {
-        /// Where the caller goes on.
+        /// Where the caller resumes.
         address: u64,
         /// The code that returned.
         from: CodeWord,

@@ -1,4 +1,7 @@
-//! Passes that can be turned off by name, to find the one that breaks or slows down a program.
+//! Passes that `CANNY_SPESH_DISABLE` turns off by name, to bisect a wrong result or a slow program.
+//!
+//! Programs compute the same with every set of passes: a pass in this list is an optimization only.
+//! Help, reports and the error for a wrong name take the names from here.
 
 use crate::build::Options;
 

@@ -1,4 +1,7 @@
-//! Hand-made code for tests of statistics and plans.
+//! Builds code objects by hand, for the unit tests of statistics and planner.
+//!
+//! Addresses follow from a code's number, so that a test computes the words of a log without a
+//! machine. Code for tests of graphs and passes is text instead, in the filetests.
 
 use std::collections::HashMap;
 use std::sync::Arc;

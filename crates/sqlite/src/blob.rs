@@ -1,4 +1,7 @@
-//! Parts of blobs, and copies of whole databases.
+//! Incremental reads and writes of blobs, and copies of whole databases (backup).
+//!
+//! A blob's size never changes here. A backup copies some pages at a time and lets others use the
+//! database in between; it ends with the state of one moment.
 
 use std::path::Path;
 use std::time::Duration;

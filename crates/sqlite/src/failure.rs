@@ -18,7 +18,7 @@ pub enum Failure {
     UnknownName(String),
     /// A parameter, by its name or number, for which there is no argument.
     Unbound(String),
-    /// The text goes on behind the first statement, from this byte on.
+    /// The text continues behind the first statement, from this byte on.
     SeveralStatements(usize),
     /// The text has no statement.
     Empty,

@@ -130,7 +130,7 @@ impl Hooks {
     }
 }
 
-/// After so many instructions: tells the watch, and asks it whether to go on.
+/// After so many instructions: tells the watch, and asks it whether to continue.
 unsafe extern "C" fn on_progress(data: *mut c_void) -> c_int {
     // SAFETY: called with what `open` gave.
     let hooks = unsafe { hooks(data) };

@@ -1,4 +1,8 @@
-//! Serialising data without recursion: a datum travels as its nodes in postfix order.
+//! Serialises data in postfix order, without recursion.
+//!
+//! Data may be nested to any depth, so neither direction may use the native stack for it. Shared
+//! parts are written once for each occurrence; cycles are labels. Bytes that are not in order give
+//! an error and never a panic: they come from a cache on disk.
 
 use std::sync::Arc;
 

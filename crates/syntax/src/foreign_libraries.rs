@@ -1,4 +1,7 @@
-//! Libraries and modules of other Schemes, and the libraries here that have what people want of them.
+//! Maps libraries of other Schemes to the libraries here that replace them, for error messages.
+//!
+//! The table has one row per library. It is read only after an import has failed, and changes
+//! nothing about imports. A test checks that every replacement exists.
 
 /// Names as they are written there, without a version, and the library here.
 const LIBRARIES: &[(&str, &str)] = &[

@@ -1,4 +1,8 @@
-//! The external representation of literal data, as the reader reads it back.
+//! Prints data so that the reader reads the same data back.
+//!
+//! Literals in messages, caches and listings come from here. Printing does not recurse, since data
+//! may be nested to any depth. A symbol gets bars wherever its text alone would read as something
+//! else, in other readers too.
 
 use std::fmt::{self, Write};
 

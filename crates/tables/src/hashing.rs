@@ -1,4 +1,8 @@
-//! What hash tables and compiled code that looks into them agree on: how a word is mixed, and the seed of the process.
+//! The hash function that hash tables and compiled code share: how a word is mixed, and the
+//! process's seed.
+//!
+//! Compiled code looks tables up inline, so that both must agree bit by bit. The seed is random for
+//! each process, against prepared collisions, and never changes during it.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};

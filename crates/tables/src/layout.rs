@@ -143,7 +143,7 @@ pub mod thread {
     pub const SEALED: i32 = 120;
     /// Bytes of all sealed frames below the stack.
     pub const SEALED_BYTES: i32 = 128;
-    /// Where the newest of those frames goes on.
+    /// Where the newest of those frames resumes.
     pub const SEALED_PC: i32 = 136;
     /// The frame that returns through the barrier, or null.
     pub const WATERMARK: i32 = 144;
@@ -229,7 +229,7 @@ pub mod loan {
 /// ```
 ///
 /// The slice is a copy of the frames that were on the stack, from the oldest one's link on; registers that were dead
-/// are zero. The oldest frame's return address is where the frames below the slice go on. Those are sealed too: in the
+/// are zero. The oldest frame's return address is where the frames below the slice resume. Those are sealed too: in the
 /// slice of the parent, and below. A deep stack becomes a chain of continuations, of
 /// which only the newest can be called; the others have `#f` for the dynamic state.
 pub mod continuation {
@@ -245,7 +245,7 @@ pub mod continuation {
     pub const PARENT: usize = 4;
     /// Bytes of all frames below the slice, as a raw word: a multiple of eight looks like a fixnum.
     pub const DEPTH: usize = 5;
-    /// Where the newest frame goes on; a raw word, which looks like a fixnum.
+    /// Where the newest frame resumes; a raw word, which looks like a fixnum.
     pub const RESUME_PC: usize = 6;
     /// First word of the slice.
     pub const SLICE: usize = 7;

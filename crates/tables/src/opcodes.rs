@@ -148,7 +148,7 @@ pub enum Window {
     None,
     /// A call: reads `a` and `a+2 ..= a+1+b`, then everything from `a` on is clobbered and `a` written.
     Call,
-    /// A tail call: reads `a` and `a+2 ..= a+1+b`, does not go on.
+    /// A tail call: reads `a` and `a+2 ..= a+1+b`, does not continue.
     TailCall,
     /// Reads `a .. a+b`, writes `a`.
     Arguments,
@@ -185,7 +185,7 @@ pub enum Flow {
     Loop,
     /// To the next instruction or the offset.
     Branch,
-    /// Does not go on in this code.
+    /// Does not continue in this code.
     Stop,
 }
 
@@ -423,14 +423,14 @@ opcodes! {
     // Return addresses of frames that the machine itself pushed.
     ReturnUnderflow "return-underflow" [None None None] [] Stub Stop [RAISES ALLOCATES MACHINE INTERPRETER] "Below the oldest frame on the stack: brings back frames of the sealed continuation.";
     ReturnBarrier "return-barrier" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "In place of a return address that the machine keeps elsewhere.";
-    ReturnTrap "return-trap" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Goes on after a call that the machine made in the middle of an instruction.";
+    ReturnTrap "return-trap" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Continues after a call that the machine made in the middle of an instruction.";
     ReturnExit "return-exit" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Leaves the interpreter with the value returned.";
 
     // Compiled code. The first three are not instructions of code objects: they begin descriptors (see
-    // `layout::descriptor`), which stand where return addresses, entries and places to go on at are wanted.
-    Native "native" [None None None] [] Stub Stop [MACHINE INTERPRETER] "Goes on in compiled code, at the machine address of the descriptor.";
-    Retired "retired" [None None None] [] Stub Stop [MACHINE INTERPRETER] "Goes on in the bytecode, at the descriptor's address there: compiled code was given up.";
-    Leave "leave" [None None None] [] Stub Stop [RUNTIME_ONLY MACHINE INTERPRETER] "Compiled code was left because a guess was wrong: counts, and goes on at the descriptor's address in the bytecode.";
+    // `layout::descriptor`), which stand where return addresses, entries and places to resume at are wanted.
+    Native "native" [None None None] [] Stub Stop [MACHINE INTERPRETER] "Continues in compiled code, at the machine address of the descriptor.";
+    Retired "retired" [None None None] [] Stub Stop [MACHINE INTERPRETER] "Resumes in the bytecode, at the descriptor's address there: compiled code was retired.";
+    Leave "leave" [None None None] [] Stub Stop [RUNTIME_ONLY MACHINE INTERPRETER] "Compiled code was left because a guess was wrong: counts the exit, and resumes at the descriptor's address in the bytecode.";
     // Written over `loop` while there is compiled code for the loop.
     LoopNative "loop-native" [Offset24 None None] [] None Loop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Goes back, in compiled code if the registers have the types that it was made for; a safepoint.";
 }

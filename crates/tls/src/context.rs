@@ -1,4 +1,8 @@
-//! What sessions are made with: certificates, keys, whom to trust.
+//! TLS contexts: certificates, keys, trusted authorities and protocols, from which sessions are
+//! made.
+//!
+//! A context is immutable and shared by many sessions. Files are read when it is made, and an error
+//! names the file. A client verifies servers unless it was explicitly told to trust all.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,8 @@
-//! The two directions of a session as byte devices.
+//! The two directions of a TLS session as byte devices, for ports.
+//!
+//! Both share the session under one lock, which is not held while waiting. Bytes count as written
+//! when their records are sent: a write that would block has encrypted them already, and must be
+//! repeated with the same bytes. An end without `close_notify` is an error.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;

@@ -135,7 +135,7 @@ impl Handshake {
         })
     }
 
-    /// Goes on until both sides agree, or as far as it is possible without waiting longer than wanted.
+    /// Continues until both sides agree, or as far as it is possible without waiting longer than wanted.
     pub fn proceed(&mut self, wait: Wait<'_>) -> Result<TlsSession, IoError> {
         loop {
             let Some(interest) = self.step()? else {

@@ -1,7 +1,7 @@
 //! Accounts of memory, as tasks have them: `canny_heap` knows which blocks belong to which account, here is who has it.
 //!
 //! The account of a task is a field of its record. The thread that takes the task up has its mutator allocate for that account;
-//! while it runs no task it goes on with the last one. Who is told raises the memory condition at a safepoint, though neither in
+//! while it runs no task it continues with the last one. Who is told raises the memory condition at a safepoint, though neither in
 //! a critical section nor between two tasks: then it is told when that is over.
 
 use canny_heap::Account;
@@ -48,7 +48,7 @@ impl Thread {
         self.use_account(account_of_number(Some(number)));
     }
 
-    /// Goes on with the account of a task.
+    /// Continues with the account of a task.
     pub(crate) fn use_account_of(&mut self, task: Value) {
         if let Some(record) = task.as_kind(Kind::Record)
             && record.length() >= task::WORDS

@@ -1,4 +1,9 @@
-//! Generic arithmetic: fixnums and flonums here, the rest through the numeric tower.
+//! Generic arithmetic on words, for handlers' slow paths, primitives and leaf functions.
+//!
+//! Fixnums, flonums, short ratios and inexact complex numbers have fast paths. All others go
+//! through `canny_number`, which alone defines what an operation means: a fast path agrees with it
+//! bit by bit. Operations on long integers are offloaded to another thread, so that this one can
+//! run other tasks.
 
 use std::cmp::Ordering;
 
@@ -85,7 +90,7 @@ impl Thread {
         let (result, left) = if is_linear || limbs_of(x) + limbs_of(y) < LONG_LIMBS {
             (operation(&left, &right), left)
         } else {
-            self.compute_aside(who, &[x, y], move || (operation(&left, &right), left))?
+            self.compute_offloaded(who, &[x, y], move || (operation(&left, &right), left))?
         };
         match result {
             Ok(result) => self.number(&result),

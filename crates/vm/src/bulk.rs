@@ -1,4 +1,9 @@
-//! Bulk changes of vectors and strings: one call instead of a store for each element.
+//! Copies and fills ranges of vectors, bytevectors and strings with one call instead of one store
+//! per element.
+//!
+//! The caller has checked ranges and types; a range outside its object panics. Stores of values go
+//! through the write barrier. Long copies reach safepoints in between, while objects stay in place.
+//! String data keep their ASCII flag true.
 
 use std::ops::Range;
 

@@ -205,7 +205,7 @@ impl CodeRef {
     }
 
     /// Live registers of a frame of this code stopped in the instruction whose first word ends before
-    /// `pc` (or about to execute it, for an interrupted frame that will go on there).
+    /// `pc` (or about to execute it, for an interrupted frame that will resume there).
     pub(crate) fn live_at(self, pc: *const u32, arguments: usize, cache: &LivenessCache) -> Live {
         let instructions = self.instructions();
         let at = (pc as usize).wrapping_sub(self.start() as usize) / 4;

@@ -76,7 +76,7 @@ impl Sealed {
 struct Part {
     start: usize,
     end: usize,
-    /// Where the newest of the frames goes on.
+    /// Where the newest of the frames resumes.
     pc: *const u32,
 }
 
@@ -168,7 +168,7 @@ impl Thread {
         Ok(object)
     }
 
-    /// Fills in what stands before the slice of a new continuation that rests on `below`, whose newest frame goes on at the
+    /// Fills in what stands before the slice of a new continuation that rests on `below`, whose newest frame resumes at the
     /// address in that. Those that nobody can call keep no dynamic state alive.
     fn describe_continuation(&mut self, object: Value, below: Sealed, can_be_called: bool) {
         self.store(object, CODE, self.continuation_code);
@@ -384,7 +384,7 @@ impl Thread {
                 // SAFETY: `pc` is a return address.
                 let mut fp = end - unsafe { call_base(pc) };
                 if pc == trap {
-                    // The interrupted frame is in the middle of the instruction where it will go on.
+                    // The interrupted frame is in the middle of the instruction where it will resume.
                     // SAFETY: an instruction is at least one word long.
                     pc = unsafe { (slice(fp - 1).bits() as *const u32).add(1) };
                     fp -= slice(fp).as_index().unwrap_or(0);

@@ -1,4 +1,8 @@
-//! The code of a procedure as a unit of its own, for people to look at.
+//! Makes a compiled unit of one procedure that is loaded, so that the compiler's disassembler can
+//! print it.
+//!
+//! The heap is only read: constants of the pool become data through the caller's function. Nothing
+//! may allocate in the meantime.
 
 use canny_compiler::unit::{
     CodeBlock, CompiledUnit, PoolEntry, PositionTableBuilder, position_records,

@@ -24,7 +24,7 @@ use crate::thread::{Sealed, Thread};
 
 /// Where the frame is that holds an escape procedure.
 enum Holder {
-    /// On the stack; it goes on at the address.
+    /// On the stack; it resumes at the address.
     OnStack(*mut Value, *const u32),
     /// The newest of these.
     Sealed(Sealed),
@@ -77,7 +77,7 @@ impl Thread {
         })
     }
 
-    /// Drops the frames above the one at `fp`, which goes on at `pc` with the value.
+    /// Drops the frames above the one at `fp`, which resumes at `pc` with the value.
     fn return_on_stack(&mut self, fp: *mut Value, pc: *const u32, value: Value) -> *const u32 {
         if self.watermark.fp > fp {
             self.watermark.fp = std::ptr::null_mut();
@@ -185,7 +185,7 @@ impl Thread {
             let slice = |index: usize| object.field(SLICE + index);
             let below = sealed.bytes - 8 * count;
             if depth < below {
-                // The oldest frame's return address is where the frames below go on.
+                // The oldest frame's return address is where the frames below resume.
                 sealed = Sealed::below(object, slice(1).bits() as *const u32);
                 continue;
             }

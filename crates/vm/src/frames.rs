@@ -78,7 +78,7 @@ pub(crate) struct Step {
     pub(crate) fp: *mut Value,
     /// Where the frame returns to: in bytecode, at a stub of the machine, or at a descriptor of compiled code.
     pub(crate) return_pc: *const u32,
-    /// Where the frame goes on, or the instruction that it is in the middle of.
+    /// Where the frame resumes, or the instruction that it is in the middle of.
     pub(crate) pc: *const u32,
     pub(crate) live: Live,
     /// The frame is an ordinary one whose return address the barrier may replace.
@@ -113,7 +113,7 @@ enum Next {
         pc: *const u32,
         arguments: usize,
     },
-    /// A frame that goes on at a return address.
+    /// A frame that resumes at a return address.
     At {
         fp: *mut Value,
         pc: *const u32,
@@ -176,12 +176,12 @@ impl FrameWalk {
         let is_trap = matches!(self.next, Next::At { pc, .. } if pc == self.stubs.trap);
         let mut may_hold_barrier = false;
         self.next = if is_trap {
-            // R0 is the distance to the interrupted frame; the return address is where it goes on.
+            // R0 is the distance to the interrupted frame; the return address is where it resumes.
             // SAFETY: trap frames are built by the machine and hold the distance as a fixnum.
             let distance = unsafe { (*fp).as_fixnum() }.unwrap_or(0) as usize;
             // SAFETY: the interrupted frame lies so many words below.
             let fp = unsafe { fp.sub(distance) };
-            // It goes on at the start of the instruction, whose first word counts as read.
+            // It resumes at the start of the instruction, whose first word counts as read.
             // SAFETY: an instruction is at least one word long.
             let pc = unsafe { return_pc.add(1) };
             Next::Inside {

@@ -85,7 +85,7 @@ impl Thread {
         cell
     }
 
-    /// Changes the value of a cell, and gives up compiled code that relies on it.
+    /// Changes the value of a cell, and retires compiled code that relies on it.
     pub(crate) fn set_cell(&mut self, cell: Value, value: Value) {
         let is_watched = cell
             .as_object()

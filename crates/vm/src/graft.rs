@@ -321,6 +321,6 @@ fn below(object: ObjectRef, words: usize, sealed: Sealed) -> Sealed {
             ..sealed
         };
     }
-    // The oldest frame's return address is where the frames below go on.
+    // The oldest frame's return address is where the frames below resume.
     Sealed::below(object, object.field(SLICE + 1).bits() as *const u32)
 }

@@ -15,7 +15,6 @@
 mod accounts;
 mod allocate;
 mod arithmetic;
-mod aside;
 mod bulk;
 mod code;
 pub mod condition;
@@ -32,6 +31,7 @@ mod interrupt;
 mod leaf;
 mod loader;
 pub mod numbers;
+mod offload;
 mod primitive;
 mod procedures;
 mod raise;

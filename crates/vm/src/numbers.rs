@@ -1,4 +1,8 @@
-//! Numbers between words and the numeric tower.
+//! Conversions between words and the numbers of `canny_number`.
+//!
+//! A number has one representation: an integer in the range of fixnums is never a bignum, and a
+//! ratio is always reduced. Operations on exact integers read the limbs in place and write the
+//! result into a fresh object, without a copy through the tower.
 
 use std::cmp::Ordering;
 

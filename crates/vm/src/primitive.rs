@@ -1,4 +1,9 @@
-//! How primitives are called.
+//! The calling convention of primitives: arguments on the VM stack, and a value or a pending
+//! condition.
+//!
+//! A primitive reads its arguments where they lie, since a collection updates them there. It never
+//! calls a Scheme procedure. [`Raise`] is only a token; the condition is in the thread, and only
+//! `Thread::raise_…` methods make the token.
 
 use canny_tables::primitives::PrimitiveId;
 use canny_value::Value;

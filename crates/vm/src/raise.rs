@@ -1,7 +1,7 @@
 //! Calls that the machine makes in the middle of an instruction.
 //!
 //! A *trap frame* is pushed above everything the interrupted frame uses. Its link says where the
-//! interrupted frame goes on; register 0 holds the distance down to it; at register 1 the call is made.
+//! interrupted frame resumes; register 0 holds the distance down to it; at register 1 the call is made.
 //! The Scheme procedure called runs like any other; when it returns, `return-trap` drops the trap frame.
 
 use canny_syntax::core::GlobalName;
@@ -67,7 +67,7 @@ impl Thread {
         }
     }
 
-    /// Goes on after a failed operation: calls `raise` with the pending object, or leaves the interpreter if
+    /// Continues after a failed operation: calls `raise` with the pending object, or leaves the interpreter if
     /// that is under way.
     pub(crate) fn begin_raise(&mut self, _raise: Raise) -> *const u32 {
         if self.exit.is_some() {
@@ -106,7 +106,7 @@ impl Thread {
     }
 
     /// Pushes a trap frame over the current frame and enters `procedure`, whose code must take this number of
-    /// arguments; the interrupted frame will go on at `resume`.
+    /// arguments; the interrupted frame will resume at `resume`.
     pub(crate) fn trap_call(
         &mut self,
         resume: *const u32,
@@ -155,7 +155,7 @@ impl Thread {
         }
     }
 
-    /// `return-trap`: drops the trap frame at fp and goes on with the interrupted one.
+    /// `return-trap`: drops the trap frame at fp and continues with the interrupted one.
     pub(crate) fn return_from_trap(&mut self) -> *const u32 {
         // SAFETY: fp is a trap frame, built by `trap_call`.
         unsafe {

@@ -132,7 +132,7 @@ impl Thread {
     pub(crate) fn raise_stack_overflow(&mut self) -> Raise {
         let reserve_words = self.reserve.words + crate::VmStack::HANDLER_WORDS;
         if reserve_words > self.stack.reserve_words() {
-            return self.give_up();
+            return self.leave_on_overflow();
         }
         self.reserve.words = reserve_words;
         self.reset_limit();
@@ -144,14 +144,14 @@ impl Thread {
     pub(crate) fn raise_sealed_overflow(&mut self, excess_words: usize) -> Raise {
         let reserve_words = excess_words + crate::VmStack::HANDLER_WORDS;
         if reserve_words > self.stack.reserve_words() {
-            return self.give_up();
+            return self.leave_on_overflow();
         }
         self.reserve.sealed_words = reserve_words;
         self.reset_capture_limit();
         self.raise_too_deep()
     }
 
-    fn give_up(&mut self) -> Raise {
+    fn leave_on_overflow(&mut self) -> Raise {
         eprintln!("canny: recursion too deep while handling an earlier stack overflow");
         self.leave(crate::Exit::Code(70))
     }
@@ -193,7 +193,7 @@ impl Thread {
         }
     }
 
-    /// A safepoint inside a long-running primitive: lets a waiting collection go on; true if an interrupt waits.
+    /// A safepoint inside a long-running primitive: lets a waiting collection run; true if an interrupt waits.
     pub fn safepoint(&mut self) -> bool {
         self.mutator().safepoint();
         self.interrupts.interrupt_waiting().load(Ordering::Relaxed)

@@ -1,7 +1,7 @@
 //! Return addresses that the machine puts into frames itself.
 //!
 //! Each stub is laid out as what stands before and at a return address: a call instruction (its field a
-//! says where the caller's frame begins), a live map, and the instruction to go on with.
+//! says where the caller's frame begins), a live map, and the instruction to continue with.
 
 use canny_tables::opcodes::{Opcode, encode_abc};
 
@@ -51,7 +51,7 @@ impl Stubs {
         self.address(2)
     }
 
-    /// Goes on with an interrupted instruction.
+    /// Continues with an interrupted instruction.
     pub(crate) fn trap(&self) -> *const u32 {
         self.address(3)
     }

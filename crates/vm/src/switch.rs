@@ -1,6 +1,6 @@
-//! Switching between tasks: a thread drops what it runs and goes on with something else.
+//! Switching between tasks: a thread drops what it runs and continues with something else.
 //!
-//! A task that is to go on later has captured its continuation first, so that dropping its frames loses nothing. What
+//! A task that is to continue later has captured its continuation first, so that dropping its frames loses nothing. What
 //! belongs to a task and not to the thread it runs on is in its continuation: frames, winders, handlers, parameters. The
 //! thread keeps the default ports, which all tasks share, and the reserves of its stack, which are closed.
 //!
@@ -48,7 +48,7 @@ impl Thread {
     }
 
     /// Ends them all, since another task begins: who wanted that has got it, and who has used up the heap is told again if it
-    /// goes on.
+    /// continues.
     fn end_critical(&mut self) {
         self.tasks.critical = 0;
         self.return_borrowed_reserve();
@@ -64,7 +64,7 @@ impl Thread {
         self.tasks.critical > 0
     }
 
-    /// In place of a primitive's result: drops every frame and goes on with a continuation, to which the value is
+    /// In place of a primitive's result: drops every frame and continues with a continuation, to which the value is
     /// returned, in the dynamic state in which it was captured. No winders are run.
     pub fn switch_to(&mut self, continuation: Value, value: Value) -> Raise {
         let Some((sealed, (object, _))) = self

@@ -114,7 +114,7 @@ pub(crate) struct Sealed {
     pub(crate) continuation: Value,
     /// Bytes of all of them. What its depth does not count lies in the continuation's slice.
     pub(crate) bytes: usize,
-    /// Where the newest of them goes on.
+    /// Where the newest of them resumes.
     pub(crate) pc: *const u32,
 }
 

@@ -1,4 +1,7 @@
-//! Records and multiple values, as the machine needs them.
+//! Record types, class keys and multiple values as the machine reads them.
+//!
+//! `is_instance` decides for runtime entries and primitives what a record test in bytecode means.
+//! Layouts come from `canny_tables::layout`. The functions on words allocate nothing.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, class_key};

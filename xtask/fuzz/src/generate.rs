@@ -1,4 +1,8 @@
-//! Generators: bytes that look more or less like what the targets read.
+//! Generators of fuzz input: bytes that look more or less like what a target parses.
+//!
+//! An input depends only on the seed and the corpus, so that a failure can be reproduced.
+//! Half-valid input goes deeper than noise: generators mutate real sources and join tokens that
+//! matter.
 
 use crate::corpus::Corpus;
 use crate::random::Random;

@@ -1,4 +1,8 @@
-//! Oracles: what must hold whatever the input.
+//! Oracles of the fuzzer: what must hold for any input.
+//!
+//! Every parser ends with a value or errors and does not panic; what it accepts survives a round
+//! trip. An oracle returns a description of the violation. It reads no files but the standard
+//! libraries.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

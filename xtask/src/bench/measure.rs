@@ -1,4 +1,7 @@
-//! Runs every program on every engine, round by round, and keeps what was measured.
+//! Runs every program on every engine, round by round, and keeps the samples.
+//!
+//! Rounds interleave engines, so that a slow phase of the machine hits all. Times are CPU time net
+//! of the engine's start-up, by medians. A wrong answer counts as failed and has no time.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,7 @@
-//! What is measured: a program in Scheme and perhaps in other languages, its input, and how its answer is checked.
+//! The benchmark programs: source, versions in other languages, input, and the check of the answer.
+//!
+//! Sources are plain R7RS; what an engine needs beside that is added around them. Every program has
+//! a check, so that no engine is fast by a wrong answer.
 
 use std::path::{Path, PathBuf};
 

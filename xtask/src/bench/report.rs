@@ -1,4 +1,7 @@
-//! The measured table as text for a terminal and as CSV.
+//! Prints the table of a benchmark run, as text and as CSV.
+//!
+//! It computes nothing but ratios and their geometric means; [`super::measure`] owns the samples.
+//! The columns of the CSV are stable, since older files are compared with it.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,7 @@
-//! The programs of each suite, and what they need to run.
+//! Recognizes a conformance suite by its files, and lists the processes that run it.
+//!
+//! Suites are other projects' and stay unchanged: files that have to differ are written to a
+//! scratch directory. A job has the name by which `expected.txt` lists its failures.
 
 use std::path::{Path, PathBuf};
 

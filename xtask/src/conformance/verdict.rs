@@ -1,4 +1,7 @@
-//! Reads what a suite's program printed: how many assertions passed, and which failed.
+//! Reads the output of a suite's program: how many assertions passed, and which failed.
+//!
+//! A program that does not print its final count has not finished, whatever passed before. Failures
+//! keep the suite's own words and order.
 
 use crate::process::Outcome;
 

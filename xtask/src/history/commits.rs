@@ -1,4 +1,6 @@
-//! Which commits are meant.
+//! Resolves revisions and ranges of commits with git.
+//!
+//! A range includes both ends and is oldest first. Git runs in the working tree and only reads.
 
 use std::process::Command;
 

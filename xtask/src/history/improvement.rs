@@ -1,4 +1,7 @@
-//! What changed between two commits, as lines of Markdown.
+//! Compares the figures of two commits, as lines of Markdown.
+//!
+//! Only benchmarks that both commits were measured with are compared. Figures come from the
+//! measured CSV; nothing is run here.
 
 use super::commits::short;
 use super::table::{Figures, History};

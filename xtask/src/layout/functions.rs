@@ -1,4 +1,8 @@
-//! The functions of an executable, as the linker's map and callgrind tell of them.
+//! Parses the linker's map and callgrind's profile: which functions an executable has, and which
+//! ran.
+//!
+//! Names lose hashes and other parts that differ from build to build, so that the recorded order
+//! fits later builds. Equal functions that the linker merged are one.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,9 @@
-//! Runs programs of the family of flips, many in a process, in all modes; singles out what differs and reduces it.
+//! Runs programs of the family of flips, many in a process and in all modes, and minimizes what
+//! differs.
+//!
+//! The interpreter's output is the reference; a program that fails there is no finding. A program
+//! depends on seed and number only. A difference is first attributed to the fewest programs of its
+//! batch, then reduced and kept.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,7 @@
-//! Makes a program smaller while something stays true of it.
+//! Minimizes a program while a property of it holds.
+//!
+//! It drops forms and replaces lists by their parts, as data: it knows no meaning of Scheme except
+//! where a body stands. The caller decides about the property; the number of tries is bounded.
 
 /// A datum as text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,7 @@
-//! Every Rust file is a crate root or a module of one.
+//! Checks that every Rust file is a crate root or a module of one.
+//!
+//! It follows `mod` declarations and `#[path]` in the text, as rustc does. A file that nothing
+//! declares is never compiled, and would rot unseen.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};

@@ -1,4 +1,8 @@
-//! Where unsafe code may stand, and what is never committed.
+//! Checks what must not be in the tree: unsafe code outside of its crates, unfinished code, paths
+//! of one machine.
+//!
+//! The crates that may have unsafe code are listed here; all others forbid it at their root.
+//! Comments and literals do not count as code. Every example must have an expected output.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,7 @@
-//! The layer rule: which crates a crate may depend on.
+//! The layer rule: which crates of the project a crate may depend on.
+//!
+//! The table is in build order and a row names only rows above it, so that the graph has no cycle.
+//! `ARCHITECTURE.md` describes the same order. Dependencies of tests count too.
 
 use std::path::{Path, PathBuf};
 

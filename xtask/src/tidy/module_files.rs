@@ -1,4 +1,7 @@
-//! Every module with modules below it is `name/mod.rs`, and a file declares its modules before anything else.
+//! Checks the shape of folders: a module with modules below it is `name/mod.rs`.
+//!
+//! It also checks that a file declares its modules before anything else, so that its first lines
+//! show its parts.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,55 +1,35 @@
 //! Modules say what they own: one of more than [`LINES_MAX`] lines has a header of two lines or more.
 //!
-//! `xtask/module-headers.txt` lists the modules that do not, one path a line. The list only shrinks: a
-//! module that is not on it is a complaint, and so is an entry whose module has a header now or is
-//! gone, until `cargo xtask tidy --update` removes it. Tests need no header, nor do programs beside
-//! the sources (`examples`, `build.rs`).
+//! There are no exceptions. Tests need no header, nor do programs beside the sources (`examples`,
+//! `build.rs`). Empty lines of a header do not count.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{Complaint, RustFile};
-use crate::workspace;
 
-const EXCEPTIONS: &str = "xtask/module-headers.txt";
 /// Longer modules need a header.
 const LINES_MAX: usize = 80;
 const HEADER_LINES_MIN: usize = 2;
 
-pub fn check(root: &Path, files: &[RustFile], update: bool) -> Result<Vec<Complaint>, String> {
-    let list = root.join(EXCEPTIONS);
-    let recorded = parse(&workspace::read(&list)?);
-    let current = without_header(files);
-    let mut complaints: Vec<Complaint> = current
-        .difference(&recorded)
-        .map(|path| Complaint {
-            path: PathBuf::from(path),
-            line: Some(1),
-            message: format!(
-                "a module of more than {LINES_MAX} lines says in {HEADER_LINES_MIN} lines or more what it owns"
-            ),
-        })
-        .collect();
-    if update && complaints.is_empty() {
-        workspace::write(&list, render(&current))?;
-    } else {
-        complaints.extend(recorded.difference(&current).map(|path| Complaint {
-            path: PathBuf::from(EXCEPTIONS),
-            line: None,
-            message: format!("{path} is no exception any more; run `cargo xtask tidy --update`"),
-        }));
-    }
-    Ok(complaints)
+pub fn check(files: &[RustFile]) -> Vec<Complaint> {
+    let complaint = |path: PathBuf| Complaint {
+        path,
+        line: Some(1),
+        message: format!(
+            "a module of more than {LINES_MAX} lines says in {HEADER_LINES_MIN} lines or more what it owns"
+        ),
+    };
+    without_header(files).into_iter().map(complaint).collect()
 }
 
 /// The paths of long modules whose header is too short.
-fn without_header(files: &[RustFile]) -> BTreeSet<String> {
+fn without_header(files: &[RustFile]) -> Vec<PathBuf> {
     files
         .iter()
         .filter(|file| !file.is_test() && file.path.iter().any(|part| part == "src"))
         .filter(|file| file.text.lines().count() > LINES_MAX)
         .filter(|file| header_lines(&file.text) < HEADER_LINES_MIN)
-        .map(|file| file.path.display().to_string())
+        .map(|file| file.path.clone())
         .collect()
 }
 
@@ -59,25 +39,6 @@ fn header_lines(text: &str) -> usize {
         .map_while(|line| line.strip_prefix("//!"))
         .filter(|line| !line.trim().is_empty())
         .count()
-}
-
-fn parse(text: &str) -> BTreeSet<String> {
-    text.lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(str::to_owned)
-        .collect()
-}
-
-fn render(paths: &BTreeSet<String>) -> String {
-    let mut out = format!(
-        "# Modules of more than {LINES_MAX} lines with a header of less than {HEADER_LINES_MIN}; the list may only \
-         shrink.\n"
-    );
-    for path in paths {
-        out.push_str(path);
-        out.push('\n');
-    }
-    out
 }
 
 #[cfg(test)]
@@ -108,13 +69,10 @@ mod tests {
             module("crates/a/src/tests.rs", "", LINES_MAX + 1),
             module("crates/a/examples/long.rs", "", LINES_MAX + 1),
         ];
-        let found = without_header(&files);
-        assert_eq!(found, BTreeSet::from(["crates/a/src/long.rs".to_owned()]));
-    }
-
-    #[test]
-    fn the_list_reads_back() {
-        let paths = BTreeSet::from(["a.rs".to_owned(), "b.rs".to_owned()]);
-        assert_eq!(parse(&render(&paths)), paths);
+        assert_eq!(
+            without_header(&files),
+            [PathBuf::from("crates/a/src/long.rs")]
+        );
+        assert_eq!(check(&files).len(), 1);
     }
 }

@@ -1,4 +1,7 @@
-//! Just enough of Rust's lexical grammar to look for words and braces in code.
+//! Blanks comments and literals in Rust source, and finds words and braces in the rest.
+//!
+//! Offsets and line numbers stay as they were. It knows just enough of the lexical grammar for
+//! that and is no parser: a file with wrong syntax gives some answer and no error.
 
 /// The text with the contents of comments, strings and character literals replaced by spaces. Newlines
 /// stay, and so does every byte offset.

@@ -1,4 +1,7 @@
-//! How long a program waited for the specializer, read from the report that `--spesh-report` prints.
+//! Reads from the report of `--spesh-report` how long a program waited for the specializer.
+//!
+//! The report's table is text for people: this parser and the report's title have to agree, and a
+//! line that it does not understand is an error.
 
 use std::time::Duration;
 
@@ -10,7 +13,7 @@ pub struct Pauses {
     /// By the clock: the system may have run somebody else meanwhile.
     pub longest: Duration,
     /// For what.
-    pub errand: String,
+    pub cause: String,
     /// Most processor time of one pause, of those kinds for which it is asked.
     pub longest_processor: Duration,
     pub total: Duration,
@@ -33,7 +36,7 @@ impl Pauses {
             pauses.longest_processor = pauses.longest_processor.max(row.longest_processor);
             if row.longest > pauses.longest {
                 pauses.longest = row.longest;
-                pauses.errand = row.errand;
+                pauses.cause = row.cause;
             }
         }
         Ok(pauses)
@@ -41,7 +44,7 @@ impl Pauses {
 }
 
 struct Row {
-    errand: String,
+    cause: String,
     total: Duration,
     longest: Duration,
     longest_processor: Duration,
@@ -54,7 +57,7 @@ impl Row {
         let count = words.iter().position(|word| word.parse::<u64>().is_ok())?;
         let mut times = words[count + 1..].chunks(2).map(duration);
         Some(Row {
-            errand: words[..count].join(" "),
+            cause: words[..count].join(" "),
             total: times.next()??,
             longest: times.next()??,
             longest_processor: match times.next() {
@@ -97,7 +100,7 @@ The program waited for the specializer
     fn the_longest_of_all_kinds_is_taken() {
         let pauses = Pauses::parse(REPORT).expect("it is a report");
         assert_eq!(pauses.longest, Duration::from_micros(2710));
-        assert_eq!(pauses.errand, "leaving compiled code");
+        assert_eq!(pauses.cause, "leaving compiled code");
         assert_eq!(pauses.longest_processor, Duration::from_nanos(39_200));
         assert_eq!(pauses.total, Duration::from_nanos(9_506_000));
     }

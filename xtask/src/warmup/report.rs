@@ -1,4 +1,7 @@
-//! What was measured, as text for a terminal and as CSV.
+//! Prints warm-up measurements, as text with the missed goals, and as CSV.
+//!
+//! The goals are constants here: seconds until warm, the longest pause, and the cost for short
+//! programs. Nothing is measured here.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -138,7 +141,7 @@ pub fn csv(rows: &[Row]) -> String {
                 warm_up.processor_seconds,
                 pauses.longest.as_secs_f64(),
                 pauses.longest_processor.as_secs_f64(),
-                pauses.errand,
+                pauses.cause,
             ),
             Err(message) => writeln!(out, "{head},\"{}\",0,,,,,,,,", message.replace('"', "'")),
         };

@@ -1,4 +1,7 @@
-//! The programs that ask, `wrk` and `h2load`, and what they tell.
+//! The load generators, `wrk` and `h2load`: starts them and parses their reports.
+//!
+//! A sample has the same fields for both; what a tool does not report is no number. A report that
+//! cannot be parsed is an error, never a zero.
 
 use std::process::Command;
 

@@ -1,4 +1,8 @@
-//! The servers that are asked: starting and ending them, and what they have used.
+//! The web servers that are measured: starts, checks and ends them, and reads what they used.
+//!
+//! Each listens on a free port of loopback and serves the same pages. A server belongs to its
+//! [`Server`] value: dropping it ends the process and its children. Usage counts all processes of a
+//! server.
 
 use std::io::{Read, Write as _};
 use std::net::{TcpListener, TcpStream};

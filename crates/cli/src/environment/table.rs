@@ -1,4 +1,8 @@
-//! The rows of the environment variables. `--help`, the manual page and the tables of `docs/cli.md` are made of them.
+//! The rows of the environment variables: name, kind of value, audience and meaning.
+//!
+//! Every `CANNY_…` variable has one row here, and parsing, `--help`, the manual page and
+//! `docs/cli.md` derive from it. A row's function stores the parsed value in [`Environment`]; a
+//! malformed value is an error.
 
 use std::path::PathBuf;
 

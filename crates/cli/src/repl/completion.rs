@@ -1,4 +1,9 @@
-//! Completion of names, libraries, files and commands; and what else the editor asks about the language.
+//! Answers the line editor's questions about the language: completion, indentation, colours,
+//! whether a form is complete.
+//!
+//! It only reads the environment: nothing that is typed is evaluated. Inputs and directories beyond
+//! a size are not looked at, so that each key is answered quickly. The nREPL server completes by
+//! the same functions.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -77,7 +82,7 @@ impl Assistant for Helper {
         if text.trim() == "," {
             return true;
         }
-        // Behind what was asked about before stands the end of a line, so that no token goes on there.
+        // Behind what was asked about before stands the end of a line, so that no token continues there.
         known.scanner.scan(&text[known.length..], |_| {});
         known.length = text.len();
         known.scanner.is_complete()

@@ -1,4 +1,7 @@
-//! The frames of failed evaluations, as texts.
+//! Prints the frames of a failed evaluation: message, backtrace, source line and local variables.
+//!
+//! The frames were kept as descriptions when the evaluation failed; the stack itself is gone.
+//! Frames of the standard library are hidden.
 
 use canny_lib::failure::{self, Failure};
 use canny_vm::{FrameDescription, KeptFrame};

@@ -1,4 +1,7 @@
-//! Colours for what is being typed.
+//! Colours of the input while it is typed.
+//!
+//! It works on tokens, not on forms, so that incomplete input has colours too. Long inputs stay as
+//! they are. Colours change nothing about the text.
 
 use super::editor::Styled;
 use super::lexis::{TokenKind, matching, tokens};

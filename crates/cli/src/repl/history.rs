@@ -60,7 +60,7 @@ impl History {
         &self.entries
     }
 
-    /// How the newest input that begins with a text goes on; nothing for no text.
+    /// How the newest input that begins with a text continues; nothing for no text.
     pub fn suggestion(&self, text: &str) -> Option<&str> {
         if text.trim().is_empty() {
             return None;

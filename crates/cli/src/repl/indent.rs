@@ -1,4 +1,7 @@
-//! Where the next line of a form begins.
+//! The column at which the next line of an incomplete form begins, in the layout of `canny fmt`.
+//!
+//! It looks at the text before the cursor only. Inside of a string the column is zero, since blanks
+//! would become part of it.
 
 use canny_syntax::pretty::body_operands;
 

@@ -197,7 +197,7 @@ impl Lines {
     }
 }
 
-/// Whether a text is a command without a form that goes on: the name of one may look like anything.
+/// Whether a text is a command without a form that continues: the name of one may look like anything.
 fn is_whole_command(text: &str, scanner: &Scanner) -> bool {
     super::commands::is_command(text) && text.trim().len() == 1 && !scanner.is_complete()
 }

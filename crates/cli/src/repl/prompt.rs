@@ -1,4 +1,8 @@
-//! The state of a session at the prompt, and what becomes of an input.
+//! The state of a session at the prompt, and the evaluation of an input.
+//!
+//! An input is evaluated form by form; the first error drops the rest. A failure opens a level,
+//! which keeps the failed frames until it is left. The terminal, plain input and the nREPL server
+//! all use this state, one at a time.
 
 use canny_lib::evaluation::{EnvironmentId, FormPosition, INTERACTION};
 use canny_lib::failure;

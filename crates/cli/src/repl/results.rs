@@ -1,4 +1,8 @@
-//! Values: their names `$1`, `$2` and so on, and how they are shown.
+//! Shows values at the prompt and names them `$1`, `$2` and so on.
+//!
+//! Each value that is shown gets the next name, which is bound in the prompt's environment.
+//! Printing is cut at the limits of [`Printing`]. Values are read again after every call, since a
+//! collection may have run.
 
 use canny_lib::printer::{pretty_shown, pretty_text, shown};
 use canny_tables::kinds::Kind;

@@ -1,4 +1,8 @@
-//! Files that tools work on: finding them, and replacing one without a moment at which it is half written.
+//! Files that tools work on: finding sources, and replacing a file as a whole.
+//!
+//! A replacement is written beside the file and renamed, so that no reader sees half of it, and a
+//! failure leaves the old file. Permissions stay. Directories of other people's code (`vendor` and
+//! the like) are skipped.
 
 use std::ffi::OsStr;
 use std::fs;

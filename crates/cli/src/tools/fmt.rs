@@ -1,4 +1,7 @@
-//! `canny fmt`: source files in the one layout.
+//! `canny fmt`: lays out source files, or checks their layout.
+//!
+//! A file is replaced only if its text changes, and as a whole. Each file is handled even if
+//! another one fails; the first failure decides the exit code.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,7 @@
-//! `canny lsp`: a server for editors on standard input and output.
+//! `canny lsp`: runs the language server on standard input and output.
+//!
+//! The server is `canny_lsp`; this module parses the options and tells it how to find the project
+//! around a directory. Nothing but messages of the protocol goes to standard output.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,7 @@
-//! `canny man`: the manual page, in troff, from the table.
+//! `canny man`: prints the manual page in troff.
+//!
+//! It is made from the rows of commands, options and environment variables, like `--help`. All text
+//! is escaped, so that no word of it is taken for a request.
 
 use std::fmt::Write;
 

@@ -1,4 +1,7 @@
 //! The commands of packages: `add`, `remove`, `lock`, `update`, `vendor` and `tree`.
+//!
+//! This module parses command lines and prints results; `canny_packages` does the work. A command
+//! that fails leaves manifest and lockfile as they were. No code of a package is run.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,4 +1,7 @@
-//! The rows of the commands that run, show or explain programs; `options` parses what they take.
+//! The rows of the commands that run, show or explain programs.
+//!
+//! Only usage and options are here. `options` parses them and `main` performs them, since they
+//! share all options of a machine.
 
 use lexopt::Parser;
 

@@ -1,4 +1,9 @@
-//! Variables: reading, assigning and binding them.
+//! Generates code for variables: references, assignments and binding forms.
+//!
+//! An assigned variable is in a box, made after all values of its binding form: a continuation that
+//! is captured during one of them must not share it. A variable that always equals another one uses
+//! its register. For debuggers the scopes are recorded, and with `keeps_variables` the registers
+//! stay live to the end of the scope.
 
 use canny_syntax::core::{GlobalName, VarId};
 use canny_syntax::datum::Datum;

@@ -1,4 +1,8 @@
-//! Closures: which variables they capture and how they are made.
+//! Generates closures: selects what they capture, makes them, and fills mutually recursive ones.
+//!
+//! A closure has at most `SLOTS_MAX` slots. More captured values are packed into vectors, which the
+//! closure captures instead. `captures` is a function of the procedure alone, so the code that
+//! makes a closure and the code inside agree on the slots.
 
 use canny_syntax::core::VarId;
 use canny_syntax::datum::Datum;

@@ -1,4 +1,8 @@
-//! Procedures and their clauses: entry instructions, defaults, boxes for assigned parameters.
+//! Generates the code of a procedure: entry instructions of its clauses, defaults, boxes, then the
+//! body.
+//!
+//! Parameters are in the first registers, in the order of the call; scratch registers lie above all
+//! of them. Defaults are evaluated in order and see only the parameters before theirs.
 
 use std::collections::HashMap;
 

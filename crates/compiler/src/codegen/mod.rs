@@ -48,7 +48,7 @@ pub(crate) enum Destination {
     Register(u8),
     /// Nowhere.
     Effect,
-    /// To the caller; control does not go on.
+    /// To the caller; control does not continue.
     Return,
     /// Control goes to the first label for a true value and to the second for `#f`. The third is
     /// the one of the two that will be bound next, if any.

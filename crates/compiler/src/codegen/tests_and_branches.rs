@@ -1,4 +1,8 @@
-//! Conditionals and tests: control flow without booleans.
+//! Generates conditionals and tests as branches, without making a boolean.
+//!
+//! A test has two labels and knows which of them comes next, so that one branch is enough. `and`,
+//! `or` and `not` become control flow between the same labels. Only `materialise` makes `#t` or
+//! `#f`, where the value itself is wanted.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::span::Span;
@@ -17,7 +21,7 @@ const EXCHANGED: Written = Written {
     is_opposite: false,
 };
 
-/// The two ways out of a test, and the one that is bound next.
+/// The two targets of a test, and the one that is bound next.
 #[derive(Clone, Copy)]
 pub(super) struct Exits {
     pub yes: CodeLabel,

@@ -1,4 +1,8 @@
-//! What all procedures of a unit share: constants, sources, and which closures are constants.
+//! Collects what all procedures of a unit share: constants, source files and rows of inlined calls.
+//!
+//! Equal constants may share one object if their identity cannot be observed. Numbers of the
+//! compiler (sources, inlinings) become indices of the unit here, and only those that are used are
+//! in it. It also knows which procedures capture nothing, so that one closure serves all.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,8 @@
-//! Copies of expressions with fresh variables, since a variable is bound only once in its unit.
+//! Copies procedures with fresh variables, for inlining.
+//!
+//! A variable is bound only once in its unit, and every pass relies on that; so each copy binds new
+//! variables. Variables bound outside keep their numbers. The caller maps positions, so that a copy
+//! can be attributed to its call.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,8 @@
-//! Walking the core language: the children of each kind of expression, stated once.
+//! Visits the subexpressions of core expressions, stated once for every kind.
+//!
+//! Children come in the order of evaluation, and each exactly once. Passes use this for the kinds
+//! that they do not treat themselves. Visits are not recursive; the pass itself decides whether to
+//! descend.
 
 use canny_syntax::core::{Expr, ExprKind, Lambda, TopForm};
 

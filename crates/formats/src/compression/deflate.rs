@@ -1,4 +1,8 @@
-//! Deflate, with the headers of zlib or gzip or without any.
+//! Deflate with a header of zlib or gzip, or without one, as steps of an encoder and a decoder.
+//!
+//! The window is the format's largest. A gzip text may have several members and zeros behind them;
+//! everything else behind the end is an error. The algorithm is a crate's; the devices around it
+//! are in the parent module.
 
 use std::io;
 

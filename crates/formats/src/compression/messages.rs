@@ -53,7 +53,7 @@ impl MessageDeflater {
             })
     }
 
-    /// The compressed message. A context that is kept goes on with it, so that it has to be sent.
+    /// The compressed message. A context that is kept continues with it, so that it has to be sent.
     pub fn deflate(&mut self, message: &[u8]) -> std::io::Result<Vec<u8>> {
         let MessageWindow {
             bits,

@@ -125,7 +125,7 @@ impl RowReader {
         self.field_start = self.text.len();
     }
 
-    /// Takes the ordinary characters that a field goes on with; gives their length.
+    /// Takes the ordinary characters that a field continues with; gives their length.
     fn take_run(&mut self, rest: &[u8]) -> usize {
         let (quote, escape) = (self.dialect.quote, self.dialect.escape);
         let run = match self.phase {

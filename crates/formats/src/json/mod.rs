@@ -1,7 +1,7 @@
 //! A reader of JSON (RFC 8259) that is fed text piece by piece.
 //!
 //! It notes what it saw on a [`Tape`], structures after their contents, so that whoever makes objects of it needs
-//! nothing but a stack. A tape that is full is emptied by the caller and reading goes on, so that neither side needs
+//! nothing but a stack. A tape that is full is emptied by the caller and reading continues, so that neither side needs
 //! memory for the whole text. A piece may end anywhere: what stands at its end and is not complete waits in `pending`,
 //! or, for strings, on the tape.
 //!
@@ -374,7 +374,7 @@ impl Reader {
         }
     }
 
-    /// Goes on with the token that the last piece ended in.
+    /// Continues with the token that the last piece ended in.
     fn continue_token(&mut self, bytes: &[u8], at: &mut usize, is_last: bool) -> Result<(), Stop> {
         match self.phase {
             Phase::InString => self.string(bytes, at),

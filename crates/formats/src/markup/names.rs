@@ -1,4 +1,8 @@
-//! What the names of elements and attributes mean for who writes them.
+//! What names of elements and attributes mean to readers of HTML and XML, as far as safe output
+//! depends on it.
+//!
+//! It knows which elements have raw text or no end tag, which attributes hold programs, and which
+//! URLs run one. Readers are lenient, so tests for danger accept too much rather than too little.
 
 /// How an element of HTML is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,9 @@
-//! Where the body of a message ends, and whether its connection goes on (RFC 9112, 6).
+//! Decides from a head how long the message's body is and whether the connection persists (RFC
+//! 9112, 6).
+//!
+//! The rules are strict, against request smuggling. Two lengths, a length together with a transfer
+//! coding, and a coding other than `chunked` at the end are faults, never guesses. The module only
+//! reads fields that the head's parser found; it sees no byte of the body.
 
 #[cfg(test)]
 mod tests;

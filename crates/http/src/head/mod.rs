@@ -1,6 +1,6 @@
 //! Heads of messages: the start line and the fields, as ranges of the bytes in which they stand.
 //!
-//! What is refused, beyond what the grammar forbids: a line feed without a carriage return, a line that goes on in the next
+//! What is refused, beyond what the grammar forbids: a line feed without a carriage return, a line that continues in the next
 //! one, blanks before a colon, control characters and fields without a name. One empty line before a request is skipped.
 
 #[cfg(test)]

@@ -1,4 +1,8 @@
-//! Bodies, and whole connections of other protocols, as devices of handles.
+//! Byte devices for request and response bodies, and for whole connections after an upgrade.
+//!
+//! A device of a body holds its connection weakly: the server may close the connection while a
+//! program still has the port, which then gets an error. A device of a detached connection owns it.
+//! Reads and writes never block; `waits_for` says which descriptor to wait for.
 
 use std::borrow::Cow;
 use std::io;

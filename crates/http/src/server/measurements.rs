@@ -1,4 +1,8 @@
-//! Numbers about the requests of a server: how many, with what answer, how long they took. Single words that anyone adds to.
+//! Counters of a server's requests: by method and status class, and a histogram of durations.
+//!
+//! Every counter is one atomic word that any thread adds to, without a lock. A reader sees each
+//! word at a slightly different moment; the order of reads keeps the number of requests in flight
+//! from being negative.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

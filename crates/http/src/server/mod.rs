@@ -157,7 +157,7 @@ pub struct Request {
     pub serial: u32,
     /// The head, as ranges of the scratch's bytes.
     pub head: RequestHead,
-    /// Where the body ends, and whether the connection goes on.
+    /// Where the body ends, and whether the connection persists.
     pub framing: Framing,
     /// It came over TLS, to the server or to a proxy that is trusted.
     pub is_secure: bool,
@@ -599,7 +599,7 @@ impl Server {
         lock(&self.slots).find(id).cloned()
     }
 
-    /// Sends a whole response, or what is left of one. Whether the connection goes on is up to the request, and to
+    /// Sends a whole response, or what is left of one. Whether the connection persists is up to the request, and to
     /// `closes`. `false` if the connection has ended, or this is not its present request.
     pub fn respond(&self, id: u64, serial: u32, bytes: &[u8], closes: bool) -> bool {
         let Some(connection) = self.find(id) else {
@@ -708,7 +708,7 @@ impl Server {
             return;
         };
         if let Some(http2) = connection.http2() {
-            // The other streams of the connection go on.
+            // The other streams of the connection continue.
             let answered = http2.abort(&connection, serial);
             self.attend(&connection, answered);
         } else if connection.is_at(serial) {

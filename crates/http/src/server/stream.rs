@@ -1,4 +1,8 @@
-//! The bytes of a connection, over TLS or not. Nothing waits.
+//! The bytes of a server's connection, with or without TLS, behind one interface.
+//!
+//! The descriptor does not block, and neither does any method: `WouldBlock` says that poller and
+//! handler have to wait. The lock of the TLS session is held for one call only. `descriptor` is
+//! shared, so it stays open while somebody polls it.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

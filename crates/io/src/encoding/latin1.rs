@@ -1,4 +1,8 @@
-//! The encodings of one byte per character whose bytes are code points: Latin-1 and ASCII.
+//! The encodings whose bytes are code points: Latin-1, and ASCII as its lower half.
+//!
+//! Every byte is valid Latin-1. In ASCII a byte from 0x80 on is malformed, and the port's error
+//! mode decides about it. Encoders stop at the first character that the encoding does not have.
+//! Positions map one to one, so a byte offset needs no search.
 
 use super::{DecodeStop, Decoded, Decoder, Encoder, Encoding};
 use crate::text::{ascii_prefix_length, push_ascii_prefix};

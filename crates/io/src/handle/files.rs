@@ -1,4 +1,8 @@
-//! What can be done with files besides reading and writing in a row. Nothing here moves the position of the handle.
+//! Operations on a handle's file that leave its position alone: truncate, sync, length, positioned
+//! reads, locks.
+//!
+//! `flock` has no wait that could be interrupted, so a waiting lock is polled; the handle's own
+//! lock is not held meanwhile. A file lock belongs to the handle and ends with it.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;

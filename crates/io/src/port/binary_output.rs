@@ -1,4 +1,7 @@
-//! Binary output: a buffer before a handle, or bytes collected in memory.
+//! Binary output ports: a buffer before a handle, or bytes collected in memory.
+//!
+//! A write whose error is retryable has accepted nothing, so that it can be repeated whole. After
+//! any other error of `close` the port is closed. Bytes are never lent to a thread; only text is.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
-//! Addresses of sockets as values.
+//! Addresses of sockets as values: IP address and port, or a name of a Unix socket.
+//!
+//! The text that an address prints as parses back to the same address. Names are not resolved here:
+//! `inet` takes numeric addresses only. System structures of addresses do not leave this module.
 
 use std::ffi::OsStr;
 use std::fmt;

@@ -1,4 +1,8 @@
-//! Options of sockets by name.
+//! Socket options by name, each a flag or a number.
+//!
+//! `NAMES` gives every option its name for programs; reading and setting match all options, so that
+//! a new one needs both. A value of the wrong type is an error before the system is asked. Options
+//! that a system lacks give the system's error.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;

@@ -48,7 +48,7 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// Goes on with code that there is, and with its relocations.
+    /// Continues with code that there is, and with its relocations.
     pub(crate) fn behind(code: Vec<u8>, relocations: Vec<Relocation>) -> Assembler {
         Assembler { code, relocations }
     }

@@ -114,7 +114,7 @@ impl Segment<'_, '_> {
                 let word = with_count(site.word, arguments.len())?;
                 let stub = self.environment().call_slow_stub;
                 self.slow(stub, pc, fp, word);
-                self.go_on(fast);
+                self.continue_in(fast);
                 target
             }
         };
@@ -156,7 +156,7 @@ impl Segment<'_, '_> {
                 let word = with_count(site.word, arguments.len())?;
                 let stub = self.environment().tail_call_slow_stub;
                 self.slow(stub, pc, fp, word);
-                self.go_on(fast);
+                self.continue_in(fast);
                 target
             }
         };
@@ -206,7 +206,7 @@ impl Segment<'_, '_> {
         passed
     }
 
-    /// Where calls of known code go on.
+    /// Where calls of known code continue.
     fn link(&mut self, code: u64, arguments: &[NodeId]) -> Value {
         let types = known_types(self.procedure.graph, arguments);
         let index = self.output.link(code, types);
@@ -240,7 +240,7 @@ impl Segment<'_, '_> {
         self.unmark_exit();
     }
 
-    fn go_on(&mut self, block: Option<Block>) {
+    fn continue_in(&mut self, block: Option<Block>) {
         if let Some(block) = block {
             self.builder.switch_to_block(block);
         }
@@ -369,7 +369,7 @@ impl Segment<'_, '_> {
         self.jump_to_runtime(pc, fp, resumption, site.word);
     }
 
-    /// An instruction in the runtime, after which the segment goes on.
+    /// An instruction in the runtime, after which the segment continues.
     pub(super) fn runtime(&mut self, id: NodeId, state: StateId) -> Result<(), JitError> {
         let site = self.site(state)?;
         let stores = self.procedure.slots.at_node(id).to_vec();
@@ -385,7 +385,7 @@ impl Segment<'_, '_> {
         Ok(())
     }
 
-    /// A branch in the runtime, after which the segment goes on.
+    /// A branch in the runtime, after which the segment continues.
     pub(super) fn runtime_branch(
         &mut self,
         id: BlockId,

@@ -1,4 +1,9 @@
-//! Elements of numeric vectors, characters stored in strings, and the registers of the dynamic state.
+//! Lowers reads and writes of numeric vectors, strings and registers of the dynamic state.
+//!
+//! The builder has put guards for kind, element type, index and range before these nodes, so
+//! numbers are stored unchecked. A character is stored only into narrow data, and only if it is
+//! ASCII; else the code side-exits. Element types whose integers may not fit a fixnum are not
+//! compiled.
 
 use canny_spesh::elements::{ElementKind, Elements};
 use canny_spesh::graph::{NodeId, Op};

@@ -1,4 +1,8 @@
-//! Calls of leaf functions. Some questions have an answer without a call for the most usual operands.
+//! Lowers calls of leaf functions, which take values in registers, never collect and never raise.
+//!
+//! A leaf function declines an operand by a special result. Then the code side-exits, or calls the
+//! runtime at sites that declined before. Lookups in hash tables and some predicates have inline
+//! code for their usual operands, and call the function only for others.
 
 use canny_spesh::graph::{NodeId, StateId};
 use canny_tables::layout;

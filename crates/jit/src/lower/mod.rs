@@ -13,9 +13,9 @@ mod numbers;
 mod objects;
 mod ports;
 mod segment;
+mod side_exits;
 mod tables;
 mod values;
-mod ways_out;
 
 use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{
@@ -309,7 +309,7 @@ enum Root {
     Taken(BlockId),
     /// On the other edge.
     Fall(BlockId),
-    /// At a block that several segments go on with.
+    /// At a block that several segments continue with.
     Join(BlockId),
 }
 

@@ -313,7 +313,7 @@ impl Segment<'_, '_> {
         self.take_double(x, [object, word], done)
     }
 
-    /// Takes the double out of a flonum that is an object, or not; goes on in `done`.
+    /// Takes the double out of a flonum that is an object, or not; continues in `done`.
     fn take_double(&mut self, x: Value, [object, word]: [Block; 2], done: Block) -> Value {
         let result = self.builder.append_block_param(done, F64);
         self.begin(object);

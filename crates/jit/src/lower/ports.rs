@@ -1,4 +1,9 @@
-//! Characters of ports that are lent to the thread; see `layout::loan`.
+//! Lowers `read-char`, `peek-char` and `write-char` on a port that is lent to the thread.
+//!
+//! The code sets the thread's flag, checks that the thread owns the loan, uses the cursor and
+//! clears the flag: another thread that revokes the loan waits for the flag. Only ASCII characters
+//! within the window are handled inline. Everything else is the runtime's work. `layout::loan` has
+//! the protocol's words.
 
 use canny_spesh::graph::{NodeId, StateId};
 use canny_tables::kinds::Kind;
@@ -36,7 +41,7 @@ impl Segment<'_, '_> {
             _ => return Err(JitError::Invalid("a loan for another opcode".into())),
         };
         let (is_port, is_owner, is_usable) = (self.new_block(), self.new_block(), self.new_block());
-        let (slow, give_up, done) = (self.cold_block(), self.cold_block(), self.new_block());
+        let (slow, release, done) = (self.cold_block(), self.cold_block(), self.new_block());
 
         let port = self.tagged(port_node);
         self.kind_test(Kind::Port, port_node, port, is_port, slow);
@@ -54,7 +59,7 @@ impl Segment<'_, '_> {
         self.store(one, flag, 0);
         let owner = self.load(I64, lent, loan::OWNER);
         let owns = self.builder.ins().icmp(IntCC::Equal, owner, flag);
-        self.builder.ins().brif(owns, is_owner, &[], give_up, &[]);
+        self.builder.ins().brif(owns, is_owner, &[], release, &[]);
         self.begin(is_owner);
         let cursor = self.load(I64, lent, loan::CURSOR);
         let limit = self.load(I64, lent, loan::LIMIT);
@@ -62,7 +67,7 @@ impl Segment<'_, '_> {
         let has_more = self.builder.ins().icmp(less, cursor, limit);
         self.builder
             .ins()
-            .brif(has_more, is_usable, &[], give_up, &[]);
+            .brif(has_more, is_usable, &[], release, &[]);
         self.begin(is_usable);
         let value = match character {
             Some(character) => self.put(character, cursor),
@@ -77,7 +82,7 @@ impl Segment<'_, '_> {
         self.define(id, value);
         self.builder.ins().jump(done, &[]);
 
-        self.begin(give_up);
+        self.begin(release);
         let zero = self.word(0);
         self.store(zero, flag, 0);
         self.builder.ins().jump(slow, &[]);

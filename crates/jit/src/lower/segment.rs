@@ -1,4 +1,4 @@
-//! One segment: its entry, its blocks, and the cold ways out of it.
+//! One segment: its entry, its blocks, and its cold side exits.
 //!
 //! Each root of the graph that is no constant is a Cranelift variable, so that loading a value again behind a
 //! native call is a definition like any other. Instructions that leave the function have source locations of
@@ -19,7 +19,7 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 
 use super::objects::object_bytes;
-use super::ways_out::Exit;
+use super::side_exits::Exit;
 use super::{Output, Procedure, Root};
 use crate::arguments::Arguments;
 use crate::liveness::RootSet;

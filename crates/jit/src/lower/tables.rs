@@ -51,7 +51,7 @@ struct Parts {
 }
 
 impl Segment<'_, '_> {
-    /// Uses the entry of a key and goes on with what that gives, or goes to `slow` without having done anything.
+    /// Uses the entry of a key and continues with what that gives, or goes to `slow` without having done anything.
     pub(super) fn use_entry(&mut self, action: TableUse, words: &[NodeId], slow: Block) -> Value {
         let (table_node, key_node) = (words[0], words[1]);
         // Others may change the table meanwhile: then its lock has to be taken.

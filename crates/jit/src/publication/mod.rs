@@ -65,7 +65,7 @@ pub fn lead_on(next: &impl SharedWord<u64>, native: u64) {
     next.publish(native);
 }
 
-/// Lets everything that stands at a descriptor go on in the bytecode.
+/// Lets everything that stands at a descriptor resume in the bytecode.
 pub fn retire(opcode: &impl SharedWord<u32>) {
     opcode.publish(encode_abc(Opcode::Retired, 0, 0, 0));
 }

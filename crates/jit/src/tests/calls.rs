@@ -98,7 +98,7 @@ fn compiled_code_and_bytecode_call_each_other() {
     let compiled_code = fib_code();
     let closure = machine.closure(&compiled_code, &[]);
     // The interpreter runs the start of the same code when the compiled entry is left out.
-    machine.goes_on = true;
+    machine.resumes = true;
     assert_eq!(machine.call(closure, &[fixnum(15)]), fixnum(610));
     let b = fib_graph(&compiled_code, false);
     let installed = machine.install(&b.graph, &compiled_code);
@@ -326,7 +326,7 @@ fn arguments_arrive_in_registers_and_slots() {
 #[test]
 fn a_wrong_argument_in_a_register_leaves_in_its_slot() {
     let mut machine = Machine::new();
-    machine.goes_on = true;
+    machine.resumes = true;
     let code = fib_code();
     let b = fib_graph(&code, true);
     let installed = machine.install(&b.graph, &code);
@@ -335,7 +335,7 @@ fn a_wrong_argument_in_a_register_leaves_in_its_slot() {
     assert_eq!(machine.call(closure, &[fixnum(20)]), fixnum(6765));
     assert_eq!(machine.times_left(), 0);
     // The bytecode goes on with a flonum that nobody stored before.
-    machine.goes_on = false;
+    machine.resumes = false;
     machine.call(closure, &[flonum(1.5)]);
     assert_eq!(machine.times_left(), 1);
     assert_eq!(machine.register(0), flonum(1.5));
@@ -395,12 +395,12 @@ fn unknown_callees_are_checked() {
     assert_eq!(machine.get(thread::ARGUMENT_COUNT), 1);
     assert_eq!(machine.slow_calls(), 0);
     // What is no procedure of one argument is left to the machine, which goes on in the interpreter.
-    machine.goes_on = true;
+    machine.resumes = true;
     assert_eq!(machine.call(closure, &[fixnum(3), fixnum(5)]), fixnum(8));
     assert_eq!(machine.slow_calls(), 1);
     let pair = FakeCode::new("pair", 2, 4, vec![encode_abc(Opcode::Return, 0, 0, 0)]);
     let callee = machine.closure(&pair, &[]);
-    machine.goes_on = false;
+    machine.resumes = false;
     // The made-up machine gives the callee back, which the interpreter cannot add.
     let result = machine.call(closure, &[callee, fixnum(5)]);
     assert_eq!(result, UNEXPECTED_RESULT);

@@ -55,8 +55,8 @@ pub struct Machine {
     table: Box<[usize; TABLE_ENTRIES]>,
     _runtime: Box<[Entry; TABLE_ENTRIES]>,
     pub memory: CodeMemory,
-    /// Whether leaving goes on in the interpreter.
-    pub goes_on: bool,
+    /// Whether the interpreter resumes after compiled code was left.
+    pub resumes: bool,
 }
 
 /// How compiled code was left.
@@ -90,7 +90,7 @@ impl Machine {
                 writes_perf_map: false,
             })
             .unwrap(),
-            goes_on: false,
+            resumes: false,
         };
         machine._runtime[Opcode::Leave as usize] = leave;
         machine._runtime[Opcode::Call as usize] = slow_call;
@@ -163,8 +163,8 @@ impl Machine {
         self.stack[FIRST_FP] = callee;
         self.stack[CALLEE_FP..CALLEE_FP + arguments.len()].copy_from_slice(arguments);
         self.block[LEFT] = 0;
-        let goes_on = u64::from(self.goes_on);
-        self.set(thread::RESULT, goes_on);
+        let resumes = u64::from(self.resumes);
+        self.set(thread::RESULT, resumes);
         let fp = &mut self.stack[FIRST_FP] as *mut u64;
         // SAFETY: the driver is code of two instructions, the frame lies on the stack, and the block's tables are
         // complete.

@@ -280,7 +280,7 @@ fn inlined_frames_are_rebuilt() {
     assert_eq!(machine.register(4), callee);
     assert_eq!(machine.register(1), fixnum(2));
     // An overflow goes on in the interpreter, whose return finds the outer frame.
-    machine.goes_on = true;
+    machine.resumes = true;
     let great = (1 << 61) - 1;
     let outer_state = machine.call(closure, &[fixnum(great - 1), fixnum(-5)]);
     assert_eq!(outer_state, fixnum(great - 5));

@@ -1,4 +1,8 @@
-//! A program and its libraries as bytes, to run where their sources are not.
+//! Packs a compiled program with its libraries into bytes, to run where their sources are not.
+//!
+//! `canny compile` writes bundles and the executable reads them. Standard libraries are left out,
+//! since every binary has them in its image. Libraries are in the order of their instantiation.
+//! Bytes that do not decode give an error.
 
 use std::sync::Arc;
 

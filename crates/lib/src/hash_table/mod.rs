@@ -508,7 +508,7 @@ impl Table {
     /// Lets a slot lead to nothing. It is emptied unless a search for another key may pass it.
     ///
     /// Such a search is either among its first neighbours, and then its key's slot is one of those behind this one; or it
-    /// went on by a jump, after as many full slots in a row as there are neighbours.
+    /// continued by a jump, after as many full slots in a row as there are neighbours.
     #[inline]
     fn clear_slot(self, thread: &mut impl Writer, at: usize) {
         const NEIGHBOURS: usize = Probe::NEIGHBOURS as usize;

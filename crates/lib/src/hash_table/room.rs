@@ -1,4 +1,9 @@
-//! The room of a table: entries and index are made, compacted and given back.
+//! Allocates, grows, compacts and clears the storage of hash tables: the entries and the index of
+//! them.
+//!
+//! Entries keep the order of insertion when they are compacted. An allocation may collect, and
+//! other threads may change the table meanwhile; so the state is looked at again after it. Filling
+//! the new storage allocates nothing.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;

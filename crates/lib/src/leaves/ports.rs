@@ -1,4 +1,7 @@
-//! Leaf functions that write short ASCII texts to string ports, and to ports that are lent to the thread.
+//! Leaf functions that write characters and short ASCII texts to string ports and to lent ports.
+//!
+//! A leaf function neither collects nor raises. It declines whatever is not the simple case, before
+//! it has written anything, and the primitive does the work instead.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;

@@ -1,4 +1,7 @@
-//! Bytes as text in base 64 and base 16.
+//! Primitives of `(canny base64)`: between bytevectors and texts in base 64 and base 16.
+//!
+//! The codec is in `canny_formats`. This module checks arguments, and converts in pieces without a
+//! copy of the whole. Errors give the index of the character that is wrong.
 
 use canny_formats::base64::{
     Alphabet, Fault, Padding, decode_hex, decode_pieces, decoded_length, encode_hex, encode_into,
@@ -40,7 +43,7 @@ fn encode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let length = encoded_length(bytes.length(), padded);
     if length >= LONG {
         let bytes = bytes.with_bytes(<[u8]>::to_vec);
-        let text = call.compute_aside(thread, move || {
+        let text = call.compute_offloaded(thread, move || {
             let mut text = vec![0; length];
             encode_into(&bytes, alphabet, padded, &mut text);
             text

@@ -1,4 +1,7 @@
-//! Bytevectors.
+//! Primitives of bytevectors: R7RS 6.9 and conversions between bytes and UTF-8 strings.
+//!
+//! Ranges are checked before anything changes. Literals are immutable: changing one raises. Bulk
+//! copies are the machine's.
 
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};

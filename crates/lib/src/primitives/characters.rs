@@ -1,4 +1,9 @@
-//! Characters: Unicode scalar values, their properties and simple case mappings.
+//! Primitives of characters: Unicode properties, simple case mappings, widths, and tables for
+//! character sets.
+//!
+//! A character is a Unicode scalar value, so surrogates do not occur. Properties come from crates
+//! with Unicode's tables. Mappings here are one to one; those that change the length are for
+//! strings.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;

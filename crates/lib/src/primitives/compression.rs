@@ -1,4 +1,8 @@
-//! Ports that compress or decompress on the way to or from another port, and whole bytevectors.
+//! Primitives of `(canny compression)`: compressing and decompressing ports, and whole bytevectors.
+//!
+//! A port reads or writes its inner port through a device of `canny_formats`; a decompressing port
+//! takes the inner one over. Long bytevectors are worked on by another thread, so that collections
+//! and interrupts need not wait. Decompression stops at the heap limit.
 
 use std::sync::Arc;
 
@@ -101,7 +105,7 @@ fn compress_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);
     let format = format(thread, call, 1)?;
     let level = level(thread, call, 2, format)?;
-    let effort = Effort::OutsideHeap.or_aside(bytes.len() >= COMPRESSED_LONG);
+    let effort = Effort::OutsideHeap.or_offloaded(bytes.len() >= COMPRESSED_LONG);
     match call.compute(thread, effort, move || compress(&bytes, format, level))? {
         Ok(bytes) => thread.bytevector(&bytes),
         Err(error) => Err(refused(thread, call, &error.to_string())),
@@ -117,7 +121,7 @@ fn decompress_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Value::FALSE => heap_bytes,
         _ => call.index(thread, 2)?.min(heap_bytes),
     };
-    let effort = Effort::OutsideHeap.or_aside(bytes.len() >= DECOMPRESSED_LONG);
+    let effort = Effort::OutsideHeap.or_offloaded(bytes.len() >= DECOMPRESSED_LONG);
     let work = move || decompress(&bytes, format, bytes_max);
     match call.compute(thread, effort, work)? {
         Ok(bytes) => thread.bytevector(&bytes),

@@ -1,4 +1,8 @@
-//! Procedures, multiple values and the registers of the dynamic state.
+//! Primitives of procedures, multiple values and the registers of the dynamic state.
+//!
+//! The registers hold winders, handlers and parameters, and `(canny control)` alone gives them a
+//! meaning. Nothing here calls a procedure: control operations are written in Scheme or are
+//! operations on frames.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;

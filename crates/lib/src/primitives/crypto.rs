@@ -1,4 +1,9 @@
-//! Digests, authentication codes, keys and random bytes.
+//! Primitives of `(canny crypto)`: digests, authentication codes, keys, random bytes and password
+//! hashes.
+//!
+//! The algorithms are in `canny_secrets`; arguments are copied before the work begins. Long inputs
+//! are worked on outside of the heap, and very long or costly ones by another thread that can be
+//! interrupted.
 
 use std::num::NonZeroU32;
 
@@ -30,7 +35,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 
 /// What is longer is not worked on while others wait for a collection.
 const LONG: usize = 1 << 14;
-/// What is longer is worked on aside, so that it can be interrupted.
+/// What is longer is offloaded, so that it can be interrupted.
 const VERY_LONG: usize = 1 << 24;
 /// So many passes over memory, in KiB, or so many iterations take a tenth of a second and more.
 const COSTLY: u64 = 1 << 17;
@@ -40,7 +45,7 @@ fn effort_of_bytes(length: usize) -> Effort {
     match length {
         ..LONG => Effort::Short,
         LONG..VERY_LONG => Effort::Blocking,
-        _ => Effort::Aside,
+        _ => Effort::Offloaded,
     }
 }
 
@@ -95,7 +100,7 @@ fn pbkdf2(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Err(call.range_error(thread, 4, "at most 65536"));
     }
     let work = move || codes::pbkdf2(algorithm, &password, &salt, iterations, length);
-    let effort = Effort::Blocking.or_aside(u64::from(iterations.get()) >= COSTLY);
+    let effort = Effort::Blocking.or_offloaded(u64::from(iterations.get()) >= COSTLY);
     let key = call.compute(thread, effort, work)?;
     thread.bytevector(&key.unwrap_or_default())
 }
@@ -139,7 +144,7 @@ fn hash(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     };
     let is_costly = u64::from(cost.memory_kib) * u64::from(cost.passes) >= COSTLY;
     let work = move || hash_password(&password, cost);
-    match call.compute(thread, Effort::Blocking.or_aside(is_costly), work)? {
+    match call.compute(thread, Effort::Blocking.or_offloaded(is_costly), work)? {
         Ok(text) => thread.string_from_latin1(text.as_bytes()),
         Err(fault) => Err(failed(thread, call, fault)),
     }

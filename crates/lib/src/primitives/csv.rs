@@ -1,4 +1,7 @@
-//! Rows of fields: lists or vectors of strings out of what `canny_formats` reads, and text out of them.
+//! Primitives of `(canny csv)`: rows from ports as lists or vectors of strings, and rows as text.
+//!
+//! `canny_formats` parses and quotes. The dialect is a string, one character per setting. A thread
+//! keeps one parser and uses its buffers again for rows of the same dialect.
 
 use std::cell::Cell;
 

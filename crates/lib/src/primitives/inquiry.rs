@@ -1,4 +1,7 @@
-//! What editors and people ask about names, libraries and procedures.
+//! Primitives that tell editors and prompts what names, libraries and procedures mean.
+//!
+//! They only look: nothing is imported or changed. The answers are lists of symbols and strings,
+//! made from the expander's tables and the rows of primitives.
 
 use canny_compiler::unit::Parameters;
 use canny_syntax::name::Name;

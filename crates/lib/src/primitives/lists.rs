@@ -1,4 +1,8 @@
-//! Lists: R7RS 6.4 and the first-order procedures of SRFI 1.
+//! Primitives of lists: R7RS 6.4 and the procedures of SRFI 1 that take no procedure.
+//!
+//! A list is measured before it is used, since it may be circular or improper: every procedure ends
+//! or raises. Where other threads may change a list meanwhile, each step checks the pair again.
+//! Procedures that take procedures are in Scheme.
 
 use canny_value::Value;
 use canny_vm::{InPlace, Numeric, PrimitiveFunction, Raise, Thread, numeric};

@@ -1,4 +1,7 @@
-//! The collector as a program sees it: collections, statistics, weak pairs, ephemerons, guardians.
+//! Primitives of the collector: collections, statistics, weak pairs, ephemerons and guardians.
+//!
+//! The heap owns the policy; this module gives programs a view of it. A weak reference that the
+//! collector broke reads as `#f`. Objects that were given as arguments stay alive during the call.
 
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};

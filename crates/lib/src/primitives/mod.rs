@@ -1,4 +1,7 @@
-//! The primitives, in the groups of their rows.
+//! The primitives: one function for each row of `canny_tables::primitives`, in modules by topic.
+//!
+//! A primitive takes its arguments as a [`Call`], never calls a procedure, and returns a value or
+//! raises. The table is made from the lists of the topics; a test checks that it has each row once.
 
 pub(crate) mod base64;
 pub(crate) mod bytevectors;

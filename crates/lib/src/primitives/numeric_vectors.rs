@@ -1,4 +1,9 @@
-//! Homogeneous numeric vectors. A bytevector is the vector of the first element type.
+//! Primitives of homogeneous numeric vectors (SRFI 4 and 160); a bytevector is the one of the first
+//! type.
+//!
+//! Elements are stored bare, in the machine's byte order. A value that the element type cannot hold
+//! raises and is never rounded into another integer. The `quick_…` functions serve leaf functions:
+//! they do not allocate and decline everything unusual.
 
 use canny_number::elements::{
     ELEMENT_BYTES_MAX, Element, ElementBytes, ElementType, decode_element, encode_element,

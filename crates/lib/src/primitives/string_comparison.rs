@@ -1,4 +1,7 @@
-//! Strings: comparison, by scalar values or after folding.
+//! Primitives that compare strings, by scalar values or after full case folding.
+//!
+//! Strings are compared unit by unit without making folded copies. Full folding may turn one
+//! character into three, so folded texts are compared as streams.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,7 @@
-//! Symbols and keywords.
+//! Primitives of symbols and keywords, and the layout of a symbol object.
+//!
+//! Interned symbols of one name are one object in the machine; generated ones are only themselves.
+//! A symbol's name is an immutable string.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,8 @@
-//! Identifiers: what transformer procedures make and ask. The rest of syntax objects is pairs and vectors.
+//! Primitives of identifiers, which procedural macros make and compare.
+//!
+//! Only identifiers are objects of their own; the rest of a syntax object is pairs and vectors.
+//! What an identifier means is the expander's knowledge: comparisons ask it, and nothing is looked
+//! up here.
 
 use canny_syntax::core::LibraryKey;
 use canny_syntax::name::Name;

@@ -1,4 +1,8 @@
-//! Time, the process and its environment.
+//! Primitives of time, the process, its command line and its environment variables.
+//!
+//! Changes of environment variables stay in the machine: the process's own are never written, since
+//! that is not safe with threads. Child processes get the changed ones. The command line is set
+//! once, before code runs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -1,4 +1,8 @@
-//! Tasks: the machine's side of `(canny tasks)`.
+//! The machine's side of `(canny tasks)`: parking, tickets, timers and operations that are resumed.
+//!
+//! A primitive that would block in a task raises a suspension with a ticket. The scheduler parks
+//! the task, and calls the primitive again when the ticket is over. State that must survive until
+//! then is kept by ticket in [`SuspendedOperations`], and is dropped if the task is cancelled.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -89,8 +93,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%disarm-ticket!" => |thread, call: Call| {
         let ticket = call.index(thread, 0)?;
         thread.disarm_ticket(ticket as u64);
-        if let Some(given_up) = forget(thread, ticket as u64).and_then(|it| it.given_up) {
-            given_up(thread);
+        if let Some(on_cancel) = forget(thread, ticket as u64).and_then(|it| it.on_cancel) {
+            on_cancel(thread);
         }
         Ok(Value::UNSPECIFIED)
     };
@@ -172,21 +176,21 @@ fn suspended(thread: &Thread) -> MutexGuard<'_, HashMap<u64, Suspended>> {
     operations.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An operation that gave up for a ticket.
+/// An operation that was suspended with a ticket.
 struct Suspended {
     who: &'static str,
     then: Then,
     /// What is done if it is not done again, since the time is over or the task is cancelled.
-    given_up: Option<GivenUp>,
+    on_cancel: Option<OnCancel>,
 }
 
-pub(crate) type GivenUp = Box<dyn FnOnce(&mut Thread) + Send>;
+pub(crate) type OnCancel = Box<dyn FnOnce(&mut Thread) + Send>;
 
 /// What becomes of such an operation when the ticket is over.
 pub(crate) enum Then {
     /// It is done again from its beginning; the time being over raises this.
     Repeat(Option<IoError>),
-    /// It is done again and goes on with this, which it takes by [`resume`].
+    /// It is done again and continues with this, which it takes by [`resume`].
     Resume(Box<dyn Any + Send>),
 }
 
@@ -201,12 +205,12 @@ pub(crate) fn suspend_or(
     who: &'static str,
     ticket: u64,
     then: Then,
-    given_up: Option<GivenUp>,
+    on_cancel: Option<OnCancel>,
 ) -> Raise {
     let operation = Suspended {
         who,
         then,
-        given_up,
+        on_cancel,
     };
     suspended(thread).insert(ticket, operation);
     thread.repeat_after_ticket(ticket)
@@ -241,10 +245,10 @@ fn ticket_over(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Some(Suspended {
             who,
             then: Then::Repeat(Some(error)),
-            given_up,
+            on_cancel,
         }) if is_timed_out => {
-            if let Some(given_up) = given_up {
-                given_up(thread);
+            if let Some(on_cancel) = on_cancel {
+                on_cancel(thread);
             }
             Err(failed(thread, who, None, &error))
         }
@@ -259,7 +263,7 @@ struct Begun<S> {
 }
 
 /// Runs what begins something that would be lost if it were begun again, and may wait until a deadline. In a task it gives up
-/// instead of waiting and goes on later with what it has begun, if `is_same` says that this is what the arguments ask for.
+/// instead of waiting and continues later with what it has begun, if `is_same` says that this is what the arguments ask for.
 pub(crate) fn resumable<S: Send + 'static, R>(
     thread: &mut Thread,
     call: Call,

@@ -1,4 +1,7 @@
-//! Vectors.
+//! Primitives of vectors: R7RS 6.8 and a few more that libraries of SRFIs use.
+//!
+//! Ranges are checked before anything changes, and literals are immutable. Bulk copies and fills
+//! are the machine's, with write barriers.
 
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};

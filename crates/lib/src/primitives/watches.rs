@@ -1,4 +1,8 @@
-//! Changes of files and directories, as the system tells them.
+//! Primitives that watch files and directories for changes, by `inotify` of Linux.
+//!
+//! A watch is a queue of the system's; tasks wait for its descriptor. Events are given as the
+//! system tells them, and the library makes its own events of them. On other systems no watch can
+//! be made.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{IMPLEMENTATIONS, Watch};

@@ -1,6 +1,6 @@
 //! The rows of WebSockets: what `canny_http::websocket` makes of the bytes of a port, as values.
 //!
-//! A codec is the host's, since it goes on where it was when an operation that had to wait is done again.
+//! A codec is the host's, since it continues where it was when an operation that had to wait is done again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

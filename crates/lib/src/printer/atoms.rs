@@ -1,4 +1,8 @@
-//! The text of objects that have no parts, and of names.
+//! Prints objects without parts, and the names of symbols, record types and fields.
+//!
+//! In `write` form the text reads back as an equal object; objects without a syntax print as `#<…>`
+//! with what tells them apart. Nothing allocates on the heap. For people long texts and huge
+//! numbers are cut short.
 
 use std::fmt::Write;
 

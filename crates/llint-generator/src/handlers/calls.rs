@@ -1,4 +1,8 @@
-//! Calls, tail calls and procedure entry.
+//! Fast handlers of calls, tail calls and procedure entry.
+//!
+//! The fast path takes closures whose code fits the number of arguments, while the stack has room.
+//! All checks come before the first change of a frame, so that the slow path can do the whole
+//! instruction. Handlers have no frame: a handler that spills does not build.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0, code, frame, thread};

@@ -304,7 +304,7 @@ pub fn write_recovery(opcode: Opcode, h: &mut Handler) {
     h.word = h.load_as(I32, before, 0);
     h.pc = h.add_constant(before, 4);
     h.reload_table();
-    h.go_on_plainly();
+    h.continue_plainly();
 }
 
 /// `return-underflow`: fp is where the value was put.

@@ -1,4 +1,8 @@
-//! Returns, jumps and tests that cannot raise.
+//! Fast handlers of returns, jumps, tests, and the entry of compiled code.
+//!
+//! Tests here cannot raise. A test that needs a look into the object has a second stage, so that
+//! the first one stays short. `native` and `retired` are the words through which the interpreter
+//! and compiled code enter each other.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, descriptor, frame, thread};

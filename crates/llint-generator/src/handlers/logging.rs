@@ -1,4 +1,4 @@
-//! Logging for the specializer: handlers that write what is about to happen into the thread's log, then go on in the
+//! Logging for the specializer: handlers that write what is about to happen into the thread's log, then continue in the
 //! plain handler of their opcode.
 //!
 //! The format is that of `canny_tables::layout::log`. An entry says types and code, never a value. What the plain handler
@@ -147,7 +147,7 @@ fn write_enter(opcode: Opcode, h: &mut Handler) {
         |h| h.b(),
         |h| {
             h.reload_table();
-            h.go_on_plainly();
+            h.continue_plainly();
         },
     );
 }
@@ -190,7 +190,7 @@ fn argument_count(h: &mut Handler) -> Value {
     h.and_constant(count, 0xff)
 }
 
-/// Writes the types of arguments, makes the entry permanent and goes on with `start`.
+/// Writes the types of arguments, makes the entry permanent and continues with `start`.
 fn write_arguments(
     h: &mut Handler,
     cursor: Value,
@@ -235,7 +235,7 @@ fn write_return(_: Opcode, h: &mut Handler) {
     let own = own_code(h);
     h.store(own, cursor, 16);
     advance(h, cursor, 1);
-    h.go_on_plainly();
+    h.continue_plainly();
 }
 
 /// `loop`: the code and the types of the first registers.
@@ -257,7 +257,7 @@ fn write_loop(_: Opcode, h: &mut Handler) {
     );
     h.when(small, |h| {
         advance(h, cursor, 1);
-        h.go_on_plainly();
+        h.continue_plainly();
     });
     let more = h.constant(log::MORE.into());
     h.store(more, cursor, log::ENTRY_BYTES as i32);
@@ -267,14 +267,14 @@ fn write_loop(_: Opcode, h: &mut Handler) {
         write_short_type(h, x, cursor, 24 + register);
     }
     advance(h, cursor, 2);
-    h.go_on_plainly();
+    h.continue_plainly();
 }
 
 /// A load: the type of what the plain handler is about to load.
 fn write_load(opcode: Opcode, h: &mut Handler) {
     let value = loaded(opcode, h);
     write_result(h, value);
-    h.go_on_plainly();
+    h.continue_plainly();
 }
 
 /// Writes the entry of the value that the instruction at hand gives.
@@ -357,8 +357,8 @@ fn loaded(opcode: Opcode, h: &mut Handler) -> Value {
     }
 }
 
-/// After the runtime did an instruction that goes on behind itself: writes the type of register a into the log, if there
-/// is room, and goes on. `h.pc` and `h.word` are those that the instruction began with, the frame is the same.
+/// After the runtime did an instruction that continues behind itself: writes the type of register a into the log, if there
+/// is room, and continues. `h.pc` and `h.word` are those that the instruction began with, the frame is the same.
 pub fn write_after(h: &mut Handler, words: i64) {
     let pc = h.pc;
     let next = h.builder.create_block();

@@ -1,4 +1,8 @@
-//! Arithmetic and comparison: fixnums first, flonums behind, everything else in the runtime.
+//! Fast handlers of arithmetic and comparison.
+//!
+//! A handler takes two fixnums; a second stage takes flonums; everything else, overflow included,
+//! is the runtime's. A fast path gives exactly the result of the numeric tower, also for NaN and
+//! signed zeros.
 
 use canny_tables::layout::FIXNUM_SHIFT;
 use canny_tables::opcodes::Opcode;
@@ -169,7 +173,7 @@ pub fn write_flonum(opcode: Opcode, h: &mut Handler) {
 
 impl Handler<'_, '_> {
     /// First operand of staged arithmetic: a flonum, or a fixnum when the second is a flonum.
-    /// Two fixnums get here when they overflowed and go on to the slow path.
+    /// Two fixnums get here when they overflowed and continue to the slow path.
     fn guard_flonum_or_fixnum_pair(&mut self, x: Value, opcode: Opcode) -> Value {
         if opcode == Opcode::AddImmediate {
             return self.guard_flonum(x);

@@ -1,4 +1,8 @@
-//! Pairs, vectors, strings, bytevectors, characters and records.
+//! Fast handlers of pairs, vectors, strings, bytevectors, characters and records.
+//!
+//! Each checks kind, index and immutability, and leaves to the runtime whatever fails. A store of a
+//! value includes the write barrier. Registers are few: some headers are loaded twice to avoid a
+//! spill, which the build refuses.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{

@@ -25,11 +25,11 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
     let flag = set_flag(h, 1);
     let owner = h.load(lent, loan::OWNER);
     let other = h.compare(IntCC::NotEqual, owner, flag);
-    h.unlikely(other, give_up);
+    h.unlikely(other, release);
     let cursor = h.load(lent, loan::CURSOR);
     let limit = h.load(lent, loan::LIMIT);
     let used_up = h.compare(IntCC::UnsignedGreaterThanOrEqual, cursor, limit);
-    h.unlikely(used_up, give_up);
+    h.unlikely(used_up, release);
     if opcode == Opcode::WriteCharacter {
         // Read again, so that no register held it over the checks.
         let character = h.ra();
@@ -62,7 +62,7 @@ fn set_flag(h: &mut Handler, value: u64) -> Value {
 }
 
 /// The loan is no use: lets go of it, and leaves.
-fn give_up(h: &mut Handler) {
+fn release(h: &mut Handler) {
     set_flag(h, 0);
     h.leave();
 }

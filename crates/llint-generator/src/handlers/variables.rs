@@ -1,4 +1,7 @@
-//! Moves, constants, global and captured variables, closures and boxes.
+//! Fast handlers of moves, constants, globals, captured variables, closures and boxes.
+//!
+//! An assignment of a global that compiled code relies on is left to the runtime, which retires
+//! that code first. A fresh closure is well formed before its captured values are stored.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0, HEADER_LENGTH_SHIFT, frame, thread};

@@ -1,4 +1,7 @@
-//! Code actions: repairs of what is wrong, and a look at expansions.
+//! Code actions: quick fixes for diagnostics, and showing the expansion of a macro.
+//!
+//! A fix is offered only if the snapshot is of the present text. Actions return edits and change
+//! nothing themselves.
 
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::recording::MacroUse;
@@ -98,7 +101,7 @@ pub fn actions(
             },
         }));
     }
-    // A client may ask for some kinds only; a kind contains those whose names go on with a dot.
+    // A client may ask for some kinds only; a kind contains those whose names continue with a dot.
     if let Some(only) = context["only"].as_array() {
         let is_wanted = |action: &Value| {
             let kind = action["kind"].as_str().unwrap_or_default();

@@ -1,4 +1,7 @@
-//! Errors and warnings as the protocol has them.
+//! Converts errors and warnings to diagnostics of the protocol.
+//!
+//! An error in another file is shown at the import or include that led there. Warnings about unused
+//! names become hints. Warnings that the command line shows only on request are left out.
 
 use canny_syntax::diagnostic::{Diagnostic, Severity};
 use canny_syntax::recording::Meaning;

@@ -1,4 +1,7 @@
-//! Layout, by the formatter of `canny fmt`.
+//! Formats a document or a range, by the layout of `canny fmt`.
+//!
+//! A range is widened to whole forms at top level. The answer is one small edit, or none if nothing
+//! changes; line ends stay as the text has them. A text that does not parse is not touched.
 
 use serde_json::Value;
 

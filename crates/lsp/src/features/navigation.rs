@@ -1,4 +1,7 @@
-//! Definitions, references and highlights.
+//! Goes to definitions, and finds references and highlights.
+//!
+//! Answers come from what the expander recorded about identifiers, so that scopes and macros are
+//! respected. Strings in `include` and `load` lead to their files.
 
 use canny_syntax::recording::{Meaning, Occurrence, Role};
 use serde_json::{Value, json};

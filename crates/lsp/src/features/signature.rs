@@ -1,4 +1,7 @@
-//! How the call around a place is written, and which parameter comes next.
+//! Signature help: how the call around the cursor is written, and which parameter comes next.
+//!
+//! The call is found in the text, since it is usually incomplete; the operator's meaning comes from
+//! the last snapshot. Keyword arguments select their parameter by name.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::reader::read_text;

@@ -1,4 +1,7 @@
-//! Folding and selection: the shape of a text.
+//! Folding ranges and selection ranges, from parentheses and comments.
+//!
+//! Only the syntax of the text counts, so that both work in texts with errors. The number of nested
+//! selections is limited.
 
 use canny_syntax::syntax::Syntax;
 use serde_json::{Value, json};

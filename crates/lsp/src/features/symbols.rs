@@ -1,4 +1,8 @@
-//! Outlines and searching for definitions.
+//! Document symbols (the outline) and the search for definitions in a workspace.
+//!
+//! Symbols nest as the forms do, with the fields of records below their type. Definitions made by
+//! macros are included if the macro use has their name. Answers for large texts are written as JSON
+//! directly.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;

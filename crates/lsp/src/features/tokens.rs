@@ -1,4 +1,7 @@
-//! Colours by meaning.
+//! Semantic tokens: colours of identifiers by what they mean, and of literals by their syntax.
+//!
+//! The legend's order is the protocol's numbering. Tokens are in order, do not overlap and end with
+//! their line.
 
 use canny_syntax::recording::{LocalKind, Meaning, Occurrence, Role};
 use serde_json::{Value, json};

@@ -1,4 +1,7 @@
-//! What is around the documents: files that the client is to watch, and libraries that can be imported.
+//! What is around the documents: watched files, and the catalog of importable libraries.
+//!
+//! The client is asked to watch sources and manifests, and files that documents include. The
+//! catalog of a directory is made by the worker; until then an older one serves.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -5,16 +5,16 @@
 //! what was made of the box (closures above all) copies that are made of that one; so do the states of the frames around. Exits make
 //! those ([`crate::sink`]), and no state but theirs may name them.
 //!
-//! At a call that may look at it, a box that only registers of the calling procedure name is made, and goes on as a box. In other cases
+//! At a call that may look at it, a box that only registers of the calling procedure name is made there and stays a box. In other cases
 //! it has to be made from the beginning, which the builder does not know when it meets `make-box`. It takes every box for one that is
-//! not, looks at the finished graph, and builds again with those made that something else needs ([`Lessons::real_boxes`]).
+//! not, looks at the finished graph, and builds again with those made that something else needs ([`Fixpoint::real_boxes`]).
 
 use std::collections::BTreeMap;
 
 use canny_tables::kinds::Kind;
 
 use super::environment::Arrival;
-use super::{Activation, Builder, Lessons, LoopKey};
+use super::{Activation, Builder, Fixpoint, LoopKey};
 use crate::code_map::{FastMap, FastSet};
 use crate::graph::{BlockId, FrameId, Graph, NodeId, Op, State, StateId};
 use crate::types::Type;
@@ -24,7 +24,7 @@ const BOX_REGISTERS: usize = 1 << 16;
 /// How deep a box may be inside of objects that states name.
 const DEPTH_MAX: usize = 4;
 
-impl Lessons {
+impl Fixpoint {
     /// Learns which boxes have to be made, now that it is known who needs them. Whether there are any.
     pub(super) fn learn_real_boxes(
         &mut self,
@@ -56,15 +56,15 @@ impl Builder<'_> {
         let is_replaced = self.options.replaces_boxes
             && self.options.sinks_objects
             && self.options.number_values
-            && !self.lessons.give_up
-            && !self.lessons.real_boxes.contains(&key);
+            && !self.fixpoint.is_conservative
+            && !self.fixpoint.real_boxes.contains(&key);
         if !is_replaced {
             let value = self.tagged(value);
             return self.allocate(Kind::Box, vec![value], Type::BOX);
         }
         let object = self.push(Op::Allocate(Kind::Box, vec![value]), Type::BOX);
-        let number = self.lessons.box_numbers.len();
-        self.lessons
+        let number = self.fixpoint.box_numbers.len();
+        self.fixpoint
             .box_numbers
             .entry(key.clone())
             .or_insert(number);
@@ -179,9 +179,9 @@ impl Builder<'_> {
     /// Learns that a box has to be made, since it is not known any more what is in it.
     fn make_after_all(&mut self, object: NodeId) {
         if let Some(key) = self.replaced_boxes.get(&object)
-            && self.lessons.real_boxes.insert(key.clone())
+            && self.fixpoint.real_boxes.insert(key.clone())
         {
-            self.lessons.changed = true;
+            self.fixpoint.changed = true;
         }
     }
 
@@ -195,21 +195,21 @@ impl Builder<'_> {
 
     /// Whether values from before a loop are at hand in all of it.
     pub(super) fn is_quiet(&self, key: &LoopKey) -> bool {
-        !self.lessons.give_up && !self.lessons.noisy.contains(key)
+        !self.fixpoint.is_conservative && !self.fixpoint.noisy.contains(key)
     }
 
     /// Learns that they are not.
     pub(super) fn learn_noisy(&mut self, key: &LoopKey) {
         if self.is_quiet(key) {
-            self.lessons.noisy.insert(key.clone());
-            self.lessons.changed = true;
+            self.fixpoint.noisy.insert(key.clone());
+            self.fixpoint.changed = true;
         }
     }
 
     /// The number of a box among the variables of a loop.
     pub(super) fn box_register(&self, object: NodeId) -> usize {
         let key = self.replaced_boxes.get(&object);
-        let number = key.and_then(|key| self.lessons.box_numbers.get(key));
+        let number = key.and_then(|key| self.fixpoint.box_numbers.get(key));
         BOX_REGISTERS + number.copied().unwrap_or(0)
     }
 

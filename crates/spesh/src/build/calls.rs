@@ -202,7 +202,7 @@ impl Builder<'_> {
         if self.block.is_none() {
             return true;
         }
-        // Each answer goes on alone, so that a question for it is answered before the ways meet.
+        // Each answer continues alone, so that a question for it is answered before the ways meet.
         let sides = self.fork(condition);
         for (side, answer) in sides.into_iter().zip([layout::TRUE, layout::FALSE]) {
             self.follow_aside(activation, side, |builder, activation| {
@@ -214,7 +214,7 @@ impl Builder<'_> {
         true
     }
 
-    /// Goes on behind a call with its value.
+    /// Continues behind a call with its value.
     fn give(&mut self, activation: &mut Activation, instruction: &Instruction, value: NodeId) {
         if self.block.is_none() {
             return;
@@ -354,7 +354,7 @@ impl Builder<'_> {
             activation.returns = inner.returns;
             return Ok(());
         }
-        // Each return goes on in the caller, so that a question for the value may find its answer before the ways meet.
+        // Each return continues in the caller, so that a question for the value may find its answer before the ways meet.
         for returned in inner.returns.unwrap_or_default() {
             let mut environment = activation.environment.clone();
             // What was asked of an argument is known of the value in the caller, too.

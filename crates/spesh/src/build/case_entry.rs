@@ -1,4 +1,9 @@
-//! Which clause of a procedure with a variable number of arguments runs.
+//! The graph of `case-entry`, which selects the clause of a procedure by the number of arguments.
+//!
+//! A known number of arguments selects the clause while the graph is built. At the start of
+//! compiled code the number is compared in the graph. Otherwise the runtime's entry decides. Only
+//! numbers up to `ARGUMENTS_MAX` are compared. Where the runtime decides, both outcomes stay in the
+//! graph.
 
 use canny_compiler::instruction::{Instruction, instructions};
 use canny_tables::opcodes::Opcode;

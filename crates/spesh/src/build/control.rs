@@ -4,7 +4,7 @@
 //! forward edge into an instruction is known when the builder reaches it, and a join makes
 //! parameters only for registers that differ. A loop's head is opened before its body is known:
 //! each register that the loop changes becomes a parameter with the type it has on entry. If the
-//! back edge brings another type, that is noted in `super::Lessons`, and the graph is built again.
+//! back edge brings another type, that is noted in `super::Fixpoint`, and the graph is built again.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -460,7 +460,7 @@ impl Builder<'_> {
 
     /// Checks before a loop what was found to deserve it: registers, and what is in boxes.
     fn guard_entry(&mut self, activation: &mut Activation, key: &LoopKey, live: &[usize]) {
-        let Some(guards) = self.lessons.loop_guards.get(key).cloned() else {
+        let Some(guards) = self.fixpoint.loop_guards.get(key).cloned() else {
             return;
         };
         let registers = live.iter().filter_map(|register| {
@@ -489,14 +489,14 @@ impl Builder<'_> {
         block: BlockId,
         carried: Vec<Carried>,
     ) -> (Vec<Variable>, Vec<NodeId>) {
-        let learned = self.lessons.loop_types.get(key);
+        let learned = self.fixpoint.loop_types.get(key);
         let learned = learned.cloned().unwrap_or_default();
         let mut variables = Vec::new();
         let mut arguments = Vec::new();
         for (register, value, the_box) in carried {
             let initial = self.ty(value);
             let mut ty = initial.or(learned.get(&register).copied().unwrap_or(Type::NONE));
-            if self.lessons.give_up && learned.contains_key(&register) {
+            if self.fixpoint.is_conservative && learned.contains_key(&register) {
                 ty = Type::ANY;
             }
             let representation = if ty.is(Type::FLONUM) {
@@ -559,10 +559,14 @@ impl Builder<'_> {
             let (wanted, representation) = (parameter.ty, parameter.op.representation());
             variable.around = variable.around.or(ty);
             if !ty.is(wanted) {
-                let learned = self.lessons.loop_types.entry(open.key.clone()).or_default();
+                let learned = self
+                    .fixpoint
+                    .loop_types
+                    .entry(open.key.clone())
+                    .or_default();
                 let known = learned.entry(variable.register).or_insert(Type::NONE);
                 *known = known.or(wanted).or(ty);
-                self.lessons.changed = true;
+                self.fixpoint.changed = true;
                 arguments.push(variable.parameter);
                 continue;
             }
@@ -591,16 +595,16 @@ impl Builder<'_> {
                 let worth = narrow != variable.initial
                     && narrow.is(variable.initial)
                     && test_for(narrow).is_some();
-                if !worth || self.lessons.give_up {
+                if !worth || self.fixpoint.is_conservative {
                     continue;
                 }
                 let guards = self
-                    .lessons
+                    .fixpoint
                     .loop_guards
                     .entry(open.key.clone())
                     .or_default();
                 if guards.insert(variable.register, narrow).is_none() {
-                    self.lessons.changed = true;
+                    self.fixpoint.changed = true;
                 }
             }
         }

@@ -1,4 +1,9 @@
-//! Elements of numeric vectors, characters stored in strings, and the registers of the dynamic state.
+//! Builds the nodes of primitives on numeric vectors, of `string-set!`, and of the registers of the
+//! dynamic state.
+//!
+//! Each access checks kind, element type and bounds with guards that side-exit to the primitive's
+//! call, so the primitive raises the error. The checks give types to later questions about the same
+//! node. `jit::lower::elements` emits the code of these nodes.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;
@@ -18,7 +23,7 @@ const DYNAMIC: &[(&str, &str, i32)] = &[
 ];
 
 impl Builder<'_> {
-    /// The value of a primitive that is compiled to nodes of this file. None if it is not, or if control goes on nowhere:
+    /// The value of a primitive that is compiled to nodes of this file. None if it is not, or if control does not continue:
     /// then there is no block.
     pub(super) fn element_primitive(
         &mut self,

@@ -20,7 +20,7 @@ use crate::graph::{Comparison, Condition, Memory, NodeId, Op, Terminator, Test};
 use crate::snapshot::{PoolItem, is_call};
 use crate::types::Type;
 
-/// Where to go on if not at the next instruction.
+/// Where to continue if not at the next instruction.
 pub(super) type Skipped = Option<usize>;
 
 impl Builder<'_> {
@@ -249,7 +249,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Goes on only where the condition does not hold.
+    /// Continues only where the condition does not hold.
     pub(super) fn leave_if(&mut self, activation: &mut Activation, condition: Condition) {
         let state = self.state(activation);
         let leaves = self.graph.add_block();
@@ -632,7 +632,7 @@ impl Builder<'_> {
 pub(super) struct TypeQuestion {
     pub(super) register: usize,
     test: Test,
-    /// Where it goes on if the value has it, and if not.
+    /// Where it continues if the value has it, and if not.
     pub(super) holds: usize,
     pub(super) fails: usize,
 }

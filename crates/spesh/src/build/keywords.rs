@@ -1,4 +1,8 @@
-//! Keyword arguments of inlined calls: which argument is which is known where the keywords are literals.
+//! Binds the keyword arguments of inlined calls while the graph is built.
+//!
+//! This works only where every keyword is a literal; `takes_keywords` tells the inliner so before
+//! it decides. The parameters get exactly what the runtime's `keyword-entry` would give them. Where
+//! the runtime would raise an error, the call is not inlined.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::layout;

@@ -6,7 +6,7 @@
 //!
 //! A loop's variables become parameters of its head, of the type that they have on entry. When the loop turns
 //! out to give them another type, or no single type was worth guarding, the whole graph is built again with
-//! what was learned ([`Lessons`]); a few attempts settle it.
+//! what was found out, until nothing is added ([`Fixpoint`]). A few attempts are enough.
 
 mod arithmetic;
 mod boxes;
@@ -61,7 +61,7 @@ pub struct Options {
     pub nodes_soft_free: usize,
     /// See [`Options::nodes_soft`].
     pub nodes_soft_per_word: usize,
-    /// Nodes after which the graph is given up.
+    /// Nodes beyond which building the graph fails.
     pub nodes_max: usize,
     /// Look for equal computations.
     pub number_values: bool,
@@ -147,10 +147,10 @@ pub fn build(
     options: &Options,
 ) -> Result<Graph, BuildError> {
     const ATTEMPTS: usize = 16;
-    let mut lessons = Lessons::default();
+    let mut fixpoint = Fixpoint::default();
     for attempt in 0..ATTEMPTS {
-        lessons.give_up = attempt + 3 >= ATTEMPTS;
-        lessons.changed = false;
+        fixpoint.is_conservative = attempt + 3 >= ATTEMPTS;
+        fixpoint.changed = false;
         let mut builder = Builder {
             graph: Graph::new(code.clone(), entry),
             block: None,
@@ -167,7 +167,7 @@ pub fn build(
             profile,
             source,
             options,
-            lessons: &mut lessons,
+            fixpoint: &mut fixpoint,
         };
         builder.build_root(slot_types)?;
         let Builder {
@@ -176,7 +176,7 @@ pub fn build(
             copied_boxes,
             ..
         } = builder;
-        if !lessons.changed {
+        if !fixpoint.changed {
             crate::passes::settle(&mut graph);
             if options.hoists {
                 crate::hoist::hoist(&mut graph);
@@ -189,7 +189,7 @@ pub fn build(
             if options.sinks_objects {
                 crate::sink::sink(&mut graph);
             }
-            if lessons.learn_real_boxes(&graph, &replaced_boxes, &copied_boxes) {
+            if fixpoint.learn_real_boxes(&graph, &replaced_boxes, &copied_boxes) {
                 continue;
             }
             let entry = &graph.blocks[0];
@@ -205,9 +205,9 @@ pub fn build(
 /// A loop in an inlined procedure: the calls that lead there, and the head.
 type LoopKey = (Vec<(CodeWord, usize)>, CodeWord, usize);
 
-/// What earlier attempts found out.
+/// What earlier attempts found out. Building repeats until an attempt adds nothing: a fixpoint.
 #[derive(Debug, Default)]
-struct Lessons {
+struct Fixpoint {
     /// Types of loop variables, by register.
     loop_types: FastMap<LoopKey, FastMap<usize, Type>>,
     /// Types worth a guard before the loop.
@@ -220,8 +220,8 @@ struct Lessons {
     box_numbers: FastMap<LoopKey, usize>,
     /// Something was added in this attempt.
     changed: bool,
-    /// Take any type for what has still not settled.
-    give_up: bool,
+    /// The last attempts: a loop variable whose type has not settled may have any type.
+    is_conservative: bool,
 }
 
 /// A record type in a watched variable.
@@ -259,7 +259,7 @@ struct Builder<'a> {
     profile: &'a dyn Profile,
     source: &'a dyn CodeSource,
     options: &'a Options,
-    lessons: &'a mut Lessons,
+    fixpoint: &'a mut Fixpoint,
 }
 
 /// A procedure whose bytecode is being followed.
@@ -555,9 +555,9 @@ impl Builder<'_> {
             .iter()
             .find_map(|(key, nodes)| Some((key.clone(), *nodes.get(&value)?)));
         if let Some((key, register)) = outermost {
-            let guards = self.lessons.loop_guards.entry(key).or_default();
+            let guards = self.fixpoint.loop_guards.entry(key).or_default();
             if guards.insert(register, wanted).is_none() {
-                self.lessons.changed = true;
+                self.fixpoint.changed = true;
             }
         }
     }

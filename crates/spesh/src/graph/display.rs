@@ -1,4 +1,8 @@
-//! Graphs as text, for people and for tests; [`super::parse`] reads it.
+//! Prints graphs as text, for filetests, reports and messages of the verifier.
+//!
+//! [`super::parse`] reads the same text back: a detail that is printed here has to be parsed there.
+//! The rows of [`super::ops`] print the operations; this module prints blocks, edges, frames,
+//! states and terminators.
 
 use std::fmt::{self, Display, Write};
 

@@ -1,4 +1,9 @@
-//! What an operation does besides making its value. Every pass derives what it may move, remove or take for equal from this.
+//! The effects of operations: which memory each reads and writes, and whether it allocates, exits
+//! or calls.
+//!
+//! The rows of [`super::ops`] give each operation its effects, and every pass asks only these. So
+//! the specializer states only once what may be moved, removed or shared. A call reads and writes
+//! all memory.
 
 use std::ops::BitOr;
 

@@ -1,8 +1,8 @@
-//! The graph: static single assignment over blocks, with states from which the interpreter can go on.
+//! The graph: static single assignment over blocks, with states from which the interpreter can resume.
 //!
 //! Blocks have parameters instead of phis. A value is *tagged* (a word of the machine) or a *float* (an
 //! unboxed double); see [`Op::representation`]. Control leaves compiled code in three ways: a guard fails and
-//! the interpreter goes on from a [`State`]; a call suspends the frame, whose state is then in its slots; a
+//! the interpreter resumes from a [`State`]; a call suspends the frame, whose state is then in its slots; a
 //! return or tail call ends it.
 //!
 //! **Frames are the interpreter's.** Word `k` above fp is register `k`; an inlined procedure's frame lies
@@ -228,7 +228,7 @@ pub struct Edge {
 pub enum Terminator {
     /// Not yet known: only while the graph is built.
     None,
-    /// Goes on.
+    /// Continues.
     Jump(Edge),
     /// Goes one way or the other.
     Branch {
@@ -245,15 +245,15 @@ pub enum Terminator {
         state: StateId,
         /// If the instruction branched.
         taken: Edge,
-        /// If it went on.
+        /// If it continued.
         fall: Edge,
     },
     /// Returns from the outermost frame; a float as such where that is expected.
     Return(NodeId),
     /// Calls in place of the outermost frame. The state is that before the instruction, in the outermost frame, with the
-    /// callee and the arguments in the instruction's window: there the machine goes on when the call is unusual.
+    /// callee and the arguments in the instruction's window: there the machine continues when the call is unusual.
     TailCall(Callee, Vec<NodeId>, StateId),
-    /// Leaves for the interpreter, which goes on from the state.
+    /// Leaves for the interpreter, which resumes from the state.
     Exit(StateId),
 }
 
@@ -289,7 +289,7 @@ pub struct Frame {
     pub return_address: Option<u64>,
 }
 
-/// A point from which the interpreter can go on.
+/// A point from which the interpreter can resume.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     /// The innermost frame.
@@ -427,7 +427,7 @@ impl Graph {
         &self.codes[self.frame(id).code]
     }
 
-    /// Where the bytecode goes on for a state whose instruction compiled code never does itself: to leave there is
+    /// Where the bytecode continues for a state whose instruction compiled code never does itself: to leave there is
     /// no wrong guess.
     pub fn place_left_to_interpreter(&self, state: StateId) -> Option<u64> {
         let state = self.state(state);

@@ -22,7 +22,7 @@
 //! entries, reaches what compiling it will take. Until then it is looked at again whenever a log tells of it.
 //!
 //! Plans come deepest first, so that what is called is compiled before what calls it. A planner remembers what it
-//! planned and never plans it twice, whichever thread runs the code; what was given up after failing may be
+//! planned and never plans it twice, whichever thread runs the code; what was retired after failing may be
 //! planned again, at a threshold that doubles each time.
 
 mod choice;
@@ -60,7 +60,7 @@ pub const LOOP_HITS: u32 = 200;
 pub const WORDS_MAX: usize = 65536;
 /// Logs after a plan that may tell of what ran before it was compiled.
 const SETTLING_LOGS: u32 = 1;
-/// Specializations of one code that may be given up before it is left alone.
+/// Specializations of one code that may be retired before it is left alone.
 pub const RETRACTIONS_MAX: u32 = 6;
 
 /// How many specializations of one procedure can be in use.
@@ -255,7 +255,7 @@ impl Planner {
         plans
     }
 
-    /// A specialization was given up because it failed too often: it may be planned again later.
+    /// A specialization was retired because it failed too often: it may be planned again later.
     pub fn retract(&mut self, code: CodeWord, entry: EntryPoint, parameter_types: &[Type]) {
         let planned = self.planned.entry(code).or_default();
         planned.retractions += 1;

@@ -1,4 +1,7 @@
-//! Why the planner plans nothing for a code, for people.
+//! Explains why the planner has no plan for the start of a code object.
+//!
+//! It repeats the planner's tests in their order and changes nothing: a test that is added to the
+//! planner needs a case here. `--spesh-report` shows the text.
 
 use std::fmt;
 
@@ -43,7 +46,7 @@ pub enum Obstacle {
         iterations: u32,
         /// Iterations that would be enough.
         iterations_wanted: u32,
-        /// How often it was compiled and given up before, which doubles what is wanted.
+        /// How often it was compiled and retired before, which doubles what is wanted.
         retractions: u32,
     },
 }

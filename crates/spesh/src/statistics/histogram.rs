@@ -1,4 +1,7 @@
-//! Counts of a few different things.
+//! Counts of a few items: the first ones get a count each, all others share one.
+//!
+//! The number of items is bounded by the caller, so that a site with many types costs no more
+//! memory than one with few. Counts saturate. `fade` makes old counts weigh less than new ones.
 
 /// How often each of a few things was seen; the most that are told apart is the caller's choice.
 #[derive(Clone, Debug, PartialEq, Eq)]

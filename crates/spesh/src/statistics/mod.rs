@@ -45,7 +45,7 @@ const CALLEES_MAX: usize = 16;
 const RARE: u32 = 100;
 /// Runs of code, iterations included, after which an instruction that was not seen is taken for one that does not happen.
 const COLD_RUNS: u32 = 100;
-/// Times that speculation may fail at an instruction before it is given up there.
+/// Times that speculation may fail at an instruction before the builder stops speculating there.
 const FAILURES_MAX: u32 = 3;
 
 /// What happened at one instruction.
@@ -224,7 +224,7 @@ impl Statistics {
         self.stacks.remove(&thread);
     }
 
-    /// Compiled code was given up because the speculation at an instruction failed for operands of this type.
+    /// Compiled code was retired because the speculation at an instruction failed for operands of this type.
     pub fn add_failure(&mut self, code: CodeWord, pc: usize, operands: Type) {
         let failures = self.failures.entry((code, pc)).or_default();
         failures.operands = failures.operands.or(operands);

@@ -42,7 +42,7 @@ pub struct Log<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) code: CodeWord,
-    /// Address in the caller at which it goes on.
+    /// Address in the caller at which it continues.
     return_address: u64,
     callsite: u32,
     /// Index of the type tuple; there is none for a callsite with too many.

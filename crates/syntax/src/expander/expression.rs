@@ -1,4 +1,9 @@
-//! Expressions: dispatch on the form, calls, and the helpers that take forms apart.
+//! Expands expressions: dispatches on the form, expands calls, and has helpers that take forms
+//! apart.
+//!
+//! Every form gives an expression: after an error it is reported and a harmless expression stands
+//! in its place, so that all errors of a file are found. A procedure without a name gets the name
+//! of the variable that it becomes the value of.
 
 use crate::core::{Expr, ExprKind, Lambda};
 use crate::core_form::CoreForm;

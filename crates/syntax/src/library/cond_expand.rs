@@ -1,4 +1,7 @@
-//! `cond-expand`: which clause applies.
+//! Selects the clause of `cond-expand`, in libraries and programs.
+//!
+//! A requirement `(library …)` asks the loader whether the library exists and does not load it.
+//! Nesting is limited, so that no input exhausts the native stack.
 
 use crate::diagnostic::Diagnostic;
 use crate::library::Libraries;

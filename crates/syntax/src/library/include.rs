@@ -1,4 +1,8 @@
-//! Reading files for `include` and its kin, and files of libraries.
+//! Reads the files of `include` and its variants, and files that declare libraries.
+//!
+//! A relative name is resolved beside the including source first, then in the loader's directories.
+//! Inclusion nests at most `INCLUDE_DEPTH_MAX` deep. Each file that was read is recorded, so that a
+//! cache knows when to compile again.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,9 @@
-//! Where libraries come from.
+//! The interface through which the expander finds libraries, and a loader that searches
+//! directories.
+//!
+//! The expander touches no file except through a [`LibraryLoader`]. A loader only finds: it gives
+//! source text or a compiled interface, and neither expands nor runs it. Its lists of names serve
+//! messages only.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,7 +158,7 @@ impl LibraryLoader for SearchPath {
                     };
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                // A directory on the path may be a file or the like; go on searching there too.
+                // A directory on the path may be a file or the like; continue searching there too.
                 Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
                 Err(error) => return Loaded::Failed(format!("{}: {error}", path.display())),
             }

@@ -1,4 +1,7 @@
-//! What is said to people who write libraries of R6RS.
+//! Messages for libraries written for R6RS, which Canny does not run.
+//!
+//! It recognizes `(library …)` forms and imports of `(rnrs …)`, and names the R7RS form or library
+//! to use instead. Nothing here accepts R6RS code.
 
 use crate::diagnostic::Diagnostic;
 use crate::span::Span;

@@ -1,4 +1,8 @@
-//! Codes of the expander.
+//! Rows of the messages that the expander gives: code, title, explanation, and an example with its
+//! repair.
+//!
+//! A code is stable once it was released, since programs of others may search for it. Tests run the
+//! examples: the wrong one gives this code, and the repaired one runs.
 
 use super::rows;
 

@@ -1,4 +1,8 @@
-//! Codes of libraries.
+//! Rows of the messages about libraries and imports: code, title, explanation, and an example with
+//! its repair.
+//!
+//! `canny explain` and `docs/errors.md` show these texts. Examples are run by tests where one file
+//! is enough.
 
 use super::rows;
 

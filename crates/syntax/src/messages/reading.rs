@@ -1,4 +1,8 @@
-//! Codes of the reader.
+//! Rows of the messages that the reader gives: code, title, explanation, and an example with its
+//! repair.
+//!
+//! The reader of programs and the reader of data at run time share these codes. Tests run the
+//! examples.
 
 use super::rows;
 

@@ -1,4 +1,8 @@
-//! Codes of conditions and other raised objects.
+//! Rows of the messages about conditions and other raised objects, which end a program or return to
+//! the prompt.
+//!
+//! The kinds of conditions map to these codes by `code_of_raised`; a kind without a row is
+//! `other-condition`. Tests run the examples.
 
 use super::rows;
 

@@ -2,7 +2,7 @@
 //!
 //! The lexer never takes a character beyond the token it returns; one character of lookahead is
 //! enough for all of the syntax. A bad token is taken whole before its error is returned, so that
-//! the caller may report it and go on.
+//! the caller may report it and continue.
 
 use canny_number::elements::ElementType;
 

@@ -25,12 +25,12 @@ pub enum Read {
 #[derive(Clone, Debug)]
 pub struct Parser {
     state: LexicalState,
-    /// Report errors in tokens and go on, instead of stopping at the first one.
+    /// Report errors in tokens and continue, instead of stopping at the first one.
     recovering: bool,
     diagnostics: Vec<Diagnostic>,
     /// Take the end of the text for the end of all that is open.
     closing: bool,
-    /// After an unclosed form: where the text outside it seems to go on.
+    /// After an unclosed form: where the text outside it seems to continue.
     resume_at: Option<u32>,
 }
 
@@ -111,7 +111,7 @@ impl Parser {
         }
     }
 
-    /// A reader that collects the errors it can go on after (see [`Parser::take_diagnostics`]).
+    /// A reader that collects the errors it can continue after (see [`Parser::take_diagnostics`]).
     pub fn recovering(source: SourceId) -> Parser {
         Parser {
             recovering: true,
@@ -142,7 +142,7 @@ impl Parser {
         std::mem::take(&mut self.diagnostics)
     }
 
-    /// After an error about an unclosed form: the place from which reading may go on, if the
+    /// After an error about an unclosed form: the place from which reading may continue, if the
     /// indentation tells.
     pub(crate) fn take_resume_at(&mut self) -> Option<u32> {
         self.resume_at.take()
@@ -267,7 +267,7 @@ impl<S: CharSource, B: Builder> Run<'_, S, B> {
         }
     }
 
-    /// Stops with the error, or keeps it and goes on.
+    /// Stops with the error, or keeps it and continues.
     fn report(&mut self, diagnostic: Diagnostic) -> Result<(), ReadError<S::Error>> {
         if !self.recovering {
             return Err(diagnostic.into());

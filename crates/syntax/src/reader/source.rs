@@ -1,4 +1,8 @@
-//! Where characters come from: program text in memory, or a port of the running machine.
+//! The characters that the reader consumes: a trait, and its implementation for text in memory.
+//!
+//! A source has one character of lookahead and counts bytes for positions. `take_run` is an
+//! optimization: a reader gets the same characters without it. A source that cannot fail has the
+//! error type `Infallible`.
 
 use std::convert::Infallible;
 

@@ -18,9 +18,9 @@ rows! {
     "%sqlite-cursor" (4) [] "symbol external string list -> any" "Begins a statement whose rows are fetched by and by.";
     "%sqlite-fetch" (5) [] "symbol external index boolean index -> any" "The next rows of a cursor, at most so many, as association lists if the flag is set: token. None at the end.";
     "%sqlite-cursor-close" (1) [] "external -> unspecified" "Ends a cursor.";
-    "%sqlite-ticket" (1) [] "external -> index" "The ticket of what goes on aside: operations give the symbol `aside` when they do.";
-    "%sqlite-abandon!" (1) [] "external -> unspecified" "Asks what goes on aside to end.";
-    "%sqlite-finish" (3) [] "symbol external row-shape -> any" "Waits for what went on aside and gives its result.";
+    "%sqlite-ticket" (1) [] "external -> index" "The ticket of an offloaded operation: an operation that is offloaded gives the symbol `offloaded`.";
+    "%sqlite-abandon!" (1) [] "external -> unspecified" "Asks an offloaded operation to end.";
+    "%sqlite-finish" (3) [] "symbol external row-shape -> any" "Waits for an offloaded operation and gives its result.";
     "%sqlite-state" (3) [] "symbol external database-state -> any" "A property of a connection.";
     "%sqlite-interrupt!" (2) [] "external any -> boolean" "Ends what a connection runs, with #f or if it was begun with this token; whether there was something.";
     "%sqlite-backup" (4) [] "symbol external string index -> any" "Copies a whole database to a file: token.";

@@ -80,7 +80,7 @@ rows! {
     "%encoding-name" (1) [PURE] "string -> any" "The usual name of an encoding, or #f.";
     "encoding-names" (0) [PURE ALLOCATES] "-> list" "The names of the encodings that are built in.";
     "%port-position" (1) [] "port -> index" "The place of the next byte, or of the next character's first byte, from the start.";
-    "%set-port-position!" (2) [] "port index -> unspecified" "Goes on at another place.";
+    "%set-port-position!" (2) [] "port index -> unspecified" "Continues at another position.";
     "%port-seekable?" (1) [] "port -> boolean" "Whether the position of a port can be changed.";
     "%truncate-port" (2) [] "port index -> unspecified" "Changes the length of the file behind a port.";
     "%sync-port" (2) [] "port boolean -> unspecified" "Waits until what was written is on the disk.";

@@ -299,7 +299,7 @@ enumerations! {
 
     /// Properties of a request: a sum of flags.
     RequestFlag "request-flag" {
-        /// The connection goes on after the response.
+        /// The connection persists after the response.
         KeepsAlive "keeps-alive" = 1,
         /// HTTP/1.1.
         IsNew "new" = 2,
@@ -314,7 +314,7 @@ enumerations! {
 
     /// Properties of a response: a sum of flags.
     ResponseFlag "response-flag" {
-        /// The connection goes on after it.
+        /// The connection persists after it.
         KeepsAlive "keeps-alive" = 1,
         /// HTTP/1.1.
         IsNew "new" = 2,

@@ -1,4 +1,8 @@
-//! Arithmetic and comparison beyond what handlers do with fixnums and flonums in words.
+//! Runtime entries of arithmetic and comparison, for operands that the handlers do not take.
+//!
+//! An entry reads its registers, calls [`crate::arithmetic`] and writes the result or branches. An
+//! error names the operation and the operand order of the source, where code generation changed
+//! them.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;

@@ -21,7 +21,7 @@ pub(crate) fn leave(site: &mut Site) -> Next {
         )
     };
     // From here on the frame stands in its bytecode.
-    // SAFETY: a place to go on at has an instruction.
+    // SAFETY: a place to resume at has an instruction.
     site.thread.pc = unsafe { bytecode.add(1) };
     if site.thread.leaves_without_reason() {
         return Ok(bytecode);

@@ -1,4 +1,8 @@
-//! Safepoints, tests, continuations and the machine's return addresses.
+//! Runtime entries of safepoints, tests, continuations, escapes and the machine's return addresses.
+//!
+//! The return addresses (`underflow`, `barrier`, `trap`, `exit`) are instructions of stubs:
+//! returning to one runs its entry, which installs the next frame or leaves the interpreter. An
+//! entry may move the stack's frames, and reads its registers before that.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation;

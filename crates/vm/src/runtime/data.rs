@@ -1,4 +1,9 @@
-//! Variables, pairs, indexed objects and records: allocation when the nursery is full, and errors.
+//! Runtime entries of variables, closures, boxes, pairs, indexed objects and records.
+//!
+//! They run when the nursery is full or a check of the handler failed. Each does the whole
+//! operation again with all checks, since modes without fast paths always call it, and raises the
+//! error if a check fails. Assignments of variables that compiled code watches retire that code
+//! first.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{FIELD0, FLAG_IMMUTABLE};

@@ -1,7 +1,7 @@
 //! Runtime entries: what generated handlers leave to Rust, one entry per opcode.
 //!
 //! A slow stub has saved pc (behind the first instruction word) and fp in the thread block. An entry does the
-//! instruction's whole work, or raises, and gives the address to go on at; null leaves the interpreter.
+//! instruction's whole work, or raises, and gives the address to resume at; null leaves the interpreter.
 
 mod arithmetic;
 mod calls;
@@ -31,7 +31,7 @@ pub(crate) struct Site<'t> {
     word: u32,
 }
 
-/// What a slow path gives: where to go on.
+/// What a slow path gives: where to continue.
 pub(crate) type Next = Result<*const u32, Raise>;
 
 impl Site<'_> {
@@ -162,7 +162,7 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
             site.thread.begin_raise(raise)
         }
     };
-    // A request for a safepoint may come from who gave up code that this thread runs, while it was in here.
+    // A request for a safepoint may come from the thread that retired code that this thread runs, while it was in here.
     let is_asked = site.thread.limit.load(Ordering::Relaxed) == 0;
     if (std::mem::take(&mut site.thread.specializer.code_was_retired) || is_asked)
         && !next.is_null()

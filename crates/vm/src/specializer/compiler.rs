@@ -23,7 +23,7 @@ use canny_spesh::verify::verify;
 use super::worker::{Compile, Outcome};
 use super::{CandidateId, InstallError, Refusal, Specializer};
 
-/// Candidates of a code that may be given up before what was never seen is compiled too.
+/// Candidates of a code that may be retired before what was never seen is compiled too.
 const COLD_RETRACTIONS_MAX: u32 = 3;
 
 /// How often a plan waits for snapshots of what the code calls, or for room for its machine code.
@@ -59,7 +59,7 @@ impl CompilerOptions {
     }
 }
 
-/// Builds, compiles and installs plans; remembers what it installed, to tell the planner what was given up.
+/// Builds, compiles and installs plans; remembers what it installed, to tell the planner what was retired.
 pub struct Compiler {
     specializer: Arc<Specializer>,
     options: Options,
@@ -69,7 +69,7 @@ pub struct Compiler {
     waits: HashMap<(CodeWord, EntryPoint), u32>,
     /// How often a plan found no room for its machine code.
     waits_for_room: HashMap<(CodeWord, EntryPoint), u32>,
-    /// How often candidates of a code were given up.
+    /// How often candidates of a code were retired.
     retractions: HashMap<CodeWord, u32>,
 }
 

@@ -129,9 +129,9 @@ pub(crate) struct Refused {
     pub(crate) time: Duration,
 }
 
-/// What a running thread does for the specializer.
+/// What a running thread does for the specializer while its program waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Errand {
+pub(crate) enum PauseCause {
     HandLogOver,
     MakeSnapshots,
     EnterLoop,
@@ -139,29 +139,29 @@ pub(crate) enum Errand {
     ChangeCell,
 }
 
-impl Errand {
-    pub(crate) const ALL: [Errand; 5] = [
-        Errand::HandLogOver,
-        Errand::MakeSnapshots,
-        Errand::EnterLoop,
-        Errand::CountExit,
-        Errand::ChangeCell,
+impl PauseCause {
+    pub(crate) const ALL: [PauseCause; 5] = [
+        PauseCause::HandLogOver,
+        PauseCause::MakeSnapshots,
+        PauseCause::EnterLoop,
+        PauseCause::CountExit,
+        PauseCause::ChangeCell,
     ];
 
     /// Whether it takes long enough to be worth the question how much of it was processor time. The rest is the
     /// system's: it ran somebody else, perhaps the worker.
     fn has_processor_time(self) -> bool {
-        matches!(self, Errand::HandLogOver | Errand::MakeSnapshots)
+        matches!(self, PauseCause::HandLogOver | PauseCause::MakeSnapshots)
     }
 
     /// What people call it.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Errand::HandLogOver => "handing logs over",
-            Errand::MakeSnapshots => "copying bytecode for the worker",
-            Errand::EnterLoop => "looking for compiled loops",
-            Errand::CountExit => "leaving compiled code",
-            Errand::ChangeCell => "changing variables that code relies on",
+            PauseCause::HandLogOver => "handing logs over",
+            PauseCause::MakeSnapshots => "copying bytecode for the worker",
+            PauseCause::EnterLoop => "looking for compiled loops",
+            PauseCause::CountExit => "leaving compiled code",
+            PauseCause::ChangeCell => "changing variables that code relies on",
         }
     }
 }
@@ -175,15 +175,15 @@ struct PauseCounter {
     processor_max_ns: AtomicU64,
 }
 
-/// When an errand began.
+/// When a pause began.
 pub(crate) struct Began {
     wall: Instant,
     processor: Option<Duration>,
 }
 
 impl Began {
-    pub(crate) fn now(errand: Errand) -> Began {
-        let asks = errand.has_processor_time();
+    pub(crate) fn now(cause: PauseCause) -> Began {
+        let asks = cause.has_processor_time();
         Began {
             wall: Instant::now(),
             processor: asks.then(processor_time),
@@ -205,7 +205,7 @@ fn processor_time() -> Duration {
 /// The same, at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pause {
-    pub(crate) errand: Errand,
+    pub(crate) cause: PauseCause,
     pub(crate) count: u64,
     pub(crate) total: Duration,
     pub(crate) max: Duration,
@@ -227,7 +227,7 @@ pub struct Ledger {
     is_on: AtomicBool,
     keeps_listings: AtomicBool,
     records: Mutex<Records>,
-    pauses: [PauseCounter; Errand::ALL.len()],
+    pauses: [PauseCounter; PauseCause::ALL.len()],
 }
 
 /// Everything in a ledger but the pauses.
@@ -355,24 +355,24 @@ impl Ledger {
     }
 
     /// Does something for the specializer on a running thread, on the clock.
-    pub(crate) fn time<R>(&self, errand: Errand, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn time<R>(&self, cause: PauseCause, work: impl FnOnce() -> R) -> R {
         if !self.is_on() {
             return work();
         }
-        let began = Began::now(errand);
+        let began = Began::now(cause);
         let result = work();
-        self.ended(errand, &began);
+        self.ended(cause, &began);
         result
     }
 
-    /// An errand that began then is over.
-    pub(crate) fn ended(&self, errand: Errand, began: &Began) {
+    /// A pause that began then is over.
+    pub(crate) fn ended(&self, cause: PauseCause, began: &Began) {
         let processor = began.processor.map(|then| processor_time() - then);
-        self.add_pause(errand, began.wall.elapsed(), processor.unwrap_or_default());
+        self.add_pause(cause, began.wall.elapsed(), processor.unwrap_or_default());
     }
 
-    fn add_pause(&self, errand: Errand, time: Duration, processor: Duration) {
-        let counter = &self.pauses[errand as usize];
+    fn add_pause(&self, cause: PauseCause, time: Duration, processor: Duration) {
+        let counter = &self.pauses[cause as usize];
         let ns = time.as_nanos() as u64;
         let processor_ns = processor.as_nanos() as u64;
         counter
@@ -385,16 +385,16 @@ impl Ledger {
 
     /// The pauses so far.
     pub(crate) fn pauses(&self) -> Vec<Pause> {
-        Errand::ALL
+        PauseCause::ALL
             .into_iter()
-            .map(|errand| {
-                let counter = &self.pauses[errand as usize];
+            .map(|cause| {
+                let counter = &self.pauses[cause as usize];
                 Pause {
-                    errand,
+                    cause,
                     count: counter.count.load(Ordering::Relaxed),
                     total: Duration::from_nanos(counter.total_ns.load(Ordering::Relaxed)),
                     max: Duration::from_nanos(counter.max_ns.load(Ordering::Relaxed)),
-                    processor_max: errand.has_processor_time().then(|| {
+                    processor_max: cause.has_processor_time().then(|| {
                         Duration::from_nanos(counter.processor_max_ns.load(Ordering::Relaxed))
                     }),
                 }
@@ -494,17 +494,17 @@ mod tests {
             ledger.refused(code, entry, "too large".to_owned(), Duration::ZERO);
         };
         refuse();
-        assert_eq!(ledger.time(Errand::CountExit, || 5), 5);
+        assert_eq!(ledger.time(PauseCause::CountExit, || 5), 5);
         assert!(ledger.account().refused.is_empty());
         assert!(ledger.pauses().iter().all(|pause| pause.count == 0));
         ledger.turn_on(false);
         refuse();
-        ledger.time(Errand::CountExit, || ());
+        ledger.time(PauseCause::CountExit, || ());
         assert_eq!(ledger.account().refused.len(), 1);
         let pauses = ledger.pauses();
         let counted: Vec<_> = pauses.iter().filter(|pause| pause.count > 0).collect();
         assert_eq!(counted.len(), 1);
-        assert_eq!(counted[0].errand, Errand::CountExit);
+        assert_eq!(counted[0].cause, PauseCause::CountExit);
         assert!(!ledger.keeps_listings());
     }
 
@@ -513,15 +513,15 @@ mod tests {
         let ledger = Ledger::default();
         for microseconds in [3, 10, 2] {
             let time = Duration::from_micros(microseconds);
-            ledger.add_pause(Errand::MakeSnapshots, time, time / 2);
+            ledger.add_pause(PauseCause::MakeSnapshots, time, time / 2);
         }
         let pauses = ledger.pauses();
-        let pause = pauses[Errand::MakeSnapshots as usize];
+        let pause = pauses[PauseCause::MakeSnapshots as usize];
         assert_eq!(pause.count, 3);
         assert_eq!(pause.total, Duration::from_micros(15));
         assert_eq!(pause.max, Duration::from_micros(10));
         assert_eq!(pause.processor_max, Some(Duration::from_micros(5)));
-        let others = pauses[Errand::CountExit as usize];
+        let others = pauses[PauseCause::CountExit as usize];
         assert_eq!(others.processor_max, None);
     }
 

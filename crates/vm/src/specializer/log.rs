@@ -25,7 +25,7 @@ use canny_spesh::log::BUFFER_ENTRIES;
 use canny_tables::layout::log::{ENTRY_BYTES, ENTRY_WORDS};
 use canny_tables::opcodes::Opcode;
 
-use super::ledger::{Began, Errand};
+use super::ledger::{Began, PauseCause};
 use super::worker::FullLog;
 use crate::interrupt::{InterruptState, LOG};
 use crate::thread::Thread;
@@ -271,7 +271,7 @@ impl Thread {
         }
     }
 
-    /// The log is full: hands it over and goes on logging if there is quota left.
+    /// The log is full: hands it over and continues logging if there is quota left.
     pub(crate) fn hand_log_over(&mut self) {
         let Some(quota) = self
             .specializer
@@ -286,7 +286,7 @@ impl Thread {
             return;
         };
         let ledger_is_on = self.vm.specializer.ledger().is_on();
-        let began = ledger_is_on.then(|| Began::now(Errand::HandLogOver));
+        let began = ledger_is_on.then(|| Began::now(PauseCause::HandLogOver));
         let buffer = std::mem::take(&mut self.specializer.log.buffer);
         let used_words = (self.log_cursor - buffer.as_ptr() as usize) / 8;
         debug_assert!(used_words <= buffer.len());
@@ -313,7 +313,7 @@ impl Thread {
             self.vm
                 .specializer
                 .ledger()
-                .ended(Errand::HandLogOver, &began);
+                .ended(PauseCause::HandLogOver, &began);
         }
     }
 

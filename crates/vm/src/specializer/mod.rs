@@ -3,7 +3,7 @@
 //!
 //! A worker asks its [`View`] for snapshots, builds and compiles a graph, and hands it to
 //! [`Specializer::install`]. Mutators make the snapshots that are wished for at their next safepoint, count exits of
-//! compiled code, enter loops that have some, and give up what relied on a global variable that changes.
+//! compiled code, enter loops that have some, and retire what relied on a global variable that changes.
 //!
 //! - [`registry`]: known code and candidates; publishing and retiring.
 //! - [`retired`]: machine code out of use, and when it is freed.
@@ -19,7 +19,7 @@
 //! that runs it. Compiled code compares the address that the runtime gives with the one that it expects, so
 //! the runtime gives the address of a *detour* then: a retired descriptor of the thread, which stands for the
 //! expected address ([`crate::thread::Thread::detour`]). The mismatch makes compiled code leave, and the
-//! interpreter goes on through the descriptor.
+//! interpreter continues through the descriptor.
 
 pub(crate) mod compiled;
 pub mod compiler;
@@ -81,7 +81,7 @@ pub enum RetiredBy {
 /// What became of a candidate.
 #[derive(Clone, Debug)]
 pub struct ExitReport {
-    /// Exits that were taken: code, word index of the instruction gone on at, times.
+    /// Exits that were taken: code, word index of the instruction resumed at, times.
     pub exits: Vec<(CodeWord, usize, u32)>,
     /// Entries at a loop.
     pub loop_entries: u64,
@@ -214,7 +214,7 @@ impl Specializer {
         }
     }
 
-    /// Takes a candidate out of use. Frames of it go on in the bytecode.
+    /// Takes a candidate out of use. Frames of it resume in the bytecode.
     pub fn retire(&self, id: CandidateId) {
         self.lock().retire(id, RetiredBy::Request);
         self.heap.request_safepoints();
@@ -225,7 +225,7 @@ impl Specializer {
         self.lock().entered(code)
     }
 
-    /// Whether guesses at an instruction failed so often that its candidate was given up.
+    /// Whether guesses at an instruction failed so often that its candidate was retired.
     pub fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
         self.lock().is_unstable(code, pc)
     }
@@ -245,7 +245,7 @@ impl Specializer {
         self.lock().was_left_at(code, pc)
     }
 
-    /// How many candidates of a code were given up because their guesses were wrong.
+    /// How many candidates of a code were retired because their guesses were wrong.
     pub fn retirements(&self, code: CodeWord) -> u32 {
         self.lock().retirements(code)
     }

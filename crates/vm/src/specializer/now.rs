@@ -1,4 +1,8 @@
-//! Compiling at once, on the thread that runs, without statistics: for tests and for looking at code.
+//! Compiles a procedure at once on the running thread, for tests and for looking at code.
+//!
+//! It skips statistics and plan: the profile knows only which guards failed before. Installing and
+//! publishing are the worker's own functions, so the code is what the worker would install for such
+//! a plan.
 
 use canny_spesh::build::{Options, build};
 use canny_spesh::graph::EntryPoint;

@@ -33,7 +33,7 @@ use super::watches::Watches;
 use super::{CandidateId, ExitReport, Refusal, RetiredBy, Specializer};
 use crate::code::CodeRef;
 
-/// Exits after which a candidate is given up.
+/// Exits after which a candidate is retired.
 pub(crate) const EXITS_MAX: u32 = 100;
 /// An exit with at least this share of a given-up candidate's exits makes its place unstable.
 const UNSTABLE_SHARE: u32 = 4;
@@ -48,7 +48,7 @@ struct KnownCode {
     snapshot: Option<Arc<CodeSnapshot>>,
     /// The candidates that calls enter, in the order in which calls are passed on.
     entered: Vec<CandidateId>,
-    /// How many candidates were given up because their guesses were wrong.
+    /// How many candidates were retired because their guesses were wrong.
     retirements: u32,
 }
 
@@ -90,7 +90,7 @@ struct Place {
     is_unstable: bool,
     /// What was asked before the loop that begins here failed too often.
     fails_before_loop: bool,
-    /// Compiled code was given up for leaving at a call, the first time.
+    /// Compiled code was retired for leaving at a call, the first time.
     was_cold_call: bool,
 }
 
@@ -376,7 +376,7 @@ impl Registry {
         CodeRef::of_value(self.codes.get(&word)?.code)
     }
 
-    /// Counts an exit; gives up the candidate after too many. Whether that was so.
+    /// Counts an exit; retires the candidate after too many. Whether that was so.
     pub(super) fn count_exit(
         &mut self,
         id: CandidateId,
@@ -436,7 +436,7 @@ impl Registry {
         }
     }
 
-    /// Takes a candidate out of use: nobody enters it any more, and suspended frames go on in the bytecode.
+    /// Takes a candidate out of use: nobody enters it any more, and suspended frames resume in the bytecode.
     pub(super) fn retire(&mut self, id: CandidateId, by: RetiredBy) {
         let Some(candidate) = self.candidates.get_mut(&id) else {
             return;
@@ -544,7 +544,7 @@ impl Registry {
         }
     }
 
-    /// A watched cell changes: gives up what relies on it. Whether anything did.
+    /// A watched cell changes: retires what relies on it. Whether anything did.
     pub(super) fn cell_changes(&mut self, cell: Value) -> bool {
         let Some(number) = self.watches.change(cell) else {
             return false;

@@ -19,7 +19,7 @@ use canny_tables::opcodes::Opcode;
 use canny_value::{ObjectRef, Value};
 
 use super::Specializer;
-use super::ledger::Errand;
+use super::ledger::PauseCause;
 use super::registry::Registry;
 use crate::Vm;
 use crate::code::CodeRef;
@@ -61,7 +61,9 @@ impl Thread {
         }
         let wishes = specializer.lock().take_wishes();
         let ledger = specializer.ledger();
-        ledger.time(Errand::MakeSnapshots, || self.grant(&specializer, wishes));
+        ledger.time(PauseCause::MakeSnapshots, || {
+            self.grant(&specializer, wishes)
+        });
     }
 
     fn grant(&mut self, specializer: &Specializer, wishes: Vec<CodeWord>) {

@@ -11,7 +11,7 @@ use canny_tables::opcodes::{Opcode, encode_abc, field_a, field_b, field_c};
 use canny_value::Value;
 
 use super::CandidateId;
-use super::ledger::Errand;
+use super::ledger::PauseCause;
 use super::log::ThreadLog;
 use super::snapshot::type_of;
 use crate::globals;
@@ -62,13 +62,13 @@ impl Default for ThreadSpecializer {
 
 impl Thread {
     /// An address that stands for an address of the bytecode and differs from it, so that compiled code which expects
-    /// to go on leaves. Whoever gets it executes what is there before anything else asks for a detour.
+    /// to continue leaves. Whoever gets it executes what is there before anything else asks for a detour.
     pub(crate) fn detour(&mut self, next: *const u32) -> *const u32 {
         self.specializer.detour.bytecode = next;
         (&raw const self.specializer.detour).cast()
     }
 
-    /// Where a loop goes on: in compiled code if some fits the registers of the current frame, else at the head.
+    /// Where a loop continues: in compiled code if some fits the registers of the current frame, else at the head.
     pub(crate) fn enter_loop(&mut self, head: *const u32) -> *const u32 {
         let specializer = self.vm.specializer.clone();
         let fp = self.fp;
@@ -76,7 +76,7 @@ impl Thread {
             // SAFETY: candidates ask for registers that are live at the head.
             type_of(unsafe { *fp.add(register as usize) })
         };
-        let entry = specializer.ledger().time(Errand::EnterLoop, || {
+        let entry = specializer.ledger().time(PauseCause::EnterLoop, || {
             specializer.lock().enter_loop(head as u64, register_type)
         });
         entry.map_or(head, |descriptor| descriptor as *const u32)
@@ -100,43 +100,43 @@ impl Thread {
         true
     }
 
-    /// Counts an exit of compiled code; pc and fp are those that the interpreter goes on with.
+    /// Counts an exit of compiled code; pc and fp are those that the interpreter continues with.
     pub(crate) fn count_exit(&mut self, id: CandidateId, exit: usize) {
         let specializer = self.vm.specializer.clone();
         let fp = self.fp;
         let operand_types = |word: u32| operand_types(word, fp);
-        let gave_up = specializer.ledger().time(Errand::CountExit, || {
+        let retired = specializer.ledger().time(PauseCause::CountExit, || {
             specializer.lock().count_exit(id, exit, operand_types)
         });
-        self.specializer.code_was_retired |= gave_up;
+        self.specializer.code_was_retired |= retired;
     }
 
-    /// Changes a watched cell: gives up the compiled code that relies on it, and stores the value, while all other threads stand
-    /// at safepoints. From there they do not go on in what was given up, and what they see next is the new value.
+    /// Changes a watched cell: retires the compiled code that relies on it, and stores the value, while all other threads stand
+    /// at safepoints. From there they do not resume in what was retired, and what they see next is the new value.
     pub(crate) fn change_watched_cell(&mut self, cell: Value, value: Value) {
         let specializer = self.vm.specializer.clone();
         let ledger = specializer.ledger();
         let place = self.protect(value);
         let cell_place = self.protect(cell);
-        let (gave_up, cell) = loop {
+        let (retired, cell) = loop {
             let (cell, value) = (self.protected(cell_place), self.protected(place));
             let change = || {
-                ledger.time(Errand::ChangeCell, || {
+                ledger.time(PauseCause::ChangeCell, || {
                     let mut registry = specializer.lock();
-                    let gave_up = registry.cell_changes(cell);
+                    let retired = registry.cell_changes(cell);
                     globals::set_cell_value(cell, value);
-                    gave_up
+                    retired
                 })
             };
-            if let Some(gave_up) = self.mutator().try_alone(change) {
-                break (gave_up, cell);
+            if let Some(retired) = self.mutator().try_alone(change) {
+                break (retired, cell);
             }
         };
         self.release(place);
         globals::note_change(self.mutator(), cell);
-        if gave_up {
+        if retired {
             self.specializer.code_was_retired = true;
-            // What others do in the runtime ends in a safepoint, not in compiled code that was given up.
+            // What others do in the runtime ends in a safepoint, not in compiled code that was retired.
             specializer.heap.request_safepoints();
         }
     }

@@ -113,7 +113,7 @@ fn serve(vm: &Arc<Vm>, worker: WorkerId) {
     let server = vm.root(SERVER).unwrap_or(Value::FALSE);
     let outcome = thread.run(server);
     if !thread.tasks.retires {
-        // It returns if a task has gone on with the continuation of the program, and the program has come to its end there.
+        // It returns if a task has continued with the continuation of the program, and the program has come to its end there.
         let exit = outcome.err().unwrap_or(Exit::Code(0));
         tasks.host.ask_for_exit(exit);
     }

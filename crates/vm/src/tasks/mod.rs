@@ -30,8 +30,8 @@ use canny_tables::kinds::Kind;
 use canny_tables::protocols::{LOCK_WORD, TicketOutcome, task, waiter};
 use canny_value::{ObjectRef, Value};
 
-use crate::aside::ParkedComputations;
 use crate::condition::ConditionKind;
+use crate::offload::ParkedComputations;
 use crate::primitive::Raise;
 use crate::thread::{Exit, Thread};
 
@@ -324,7 +324,7 @@ impl Thread {
         self.switch_to_call(procedure, Value::NIL)
     }
 
-    /// Goes on with the task of a waiter; `None` if another one was faster to wake it.
+    /// Continues with the task of a waiter; `None` if another one was faster to wake it.
     fn take_up(&mut self, next: Next) -> Option<Raise> {
         // SAFETY: a word of the pool, which the collector has kept up to date, and there was no safepoint since.
         let waiter = unsafe { Value::from_bits(next.word) };
@@ -394,7 +394,7 @@ impl Thread {
     }
 
     /// Whether the current task runs on the main thread without being bound to it: what it blocks holds up the main program,
-    /// which can go on nowhere else.
+    /// which can continue nowhere else.
     pub fn is_guest_of_main(&self) -> bool {
         self.tasks.worker == Some(WorkerId::MAIN)
             && self.tasks.current.is_true()

@@ -133,7 +133,7 @@ impl Thread {
         self.tasks.ticket.take()
     }
 
-    /// Notes that the operation which gave up for a ticket is about to be done again, and goes on with what it had begun.
+    /// Notes that the operation which gave up for a ticket is about to be done again, and continues with what it had begun.
     pub fn set_resumption(&mut self, ticket: Option<u64>) {
         self.tasks.resumption = ticket;
     }

@@ -1,4 +1,8 @@
-//! Constructs that a value passes through and comes out as it was, or as another of the same kind.
+//! Generates expressions that pass a value through a construct: bindings, handlers, loops,
+//! continuations.
+//!
+//! The value keeps its kind, and each construct ends and has one meaning in R7RS, so that all modes
+//! must agree. The writer tracks the work, so that nesting stays cheap.
 
 use super::Writer;
 use super::kinds::Kind;

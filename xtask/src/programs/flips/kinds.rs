@@ -1,4 +1,7 @@
-//! Kinds of values that a place holds before and after it flips.
+//! The kinds of values that a place holds before and after it flips, with literals of each.
+//!
+//! Kinds that the specializer speculates on occur more often. A kind can be told apart by output,
+//! so that a wrong value shows.
 
 use crate::programs::random::Random;
 

@@ -1,4 +1,7 @@
-//! Operations: what makes a value of a kind of values of others.
+//! Generates operations: expressions that make a value of one kind from values of others.
+//!
+//! Before a flip an operation succeeds; afterwards its operands may have any kind, and it may
+//! raise. Only operations whose result the standard fixes are used.
 
 use super::Writer;
 use super::kinds::{KINDS, Kind};

@@ -1,4 +1,7 @@
-//! Places whose values change kind after code that reads them is hot.
+//! Generates places whose values change kind after code that reads them is hot.
+//!
+//! A place has a definition, an expression that reads it and one that sets it. Globals, fields,
+//! elements, captured variables and results of procedures are places.
 
 use std::fmt::Write;
 

@@ -1,4 +1,7 @@
-//! Procedures: how they take their arguments, how they call themselves, and how large they are.
+//! Generates procedures and their calls: parameter lists, recursion and size.
+//!
+//! Recursion is counted down and so always ends. Sizes lie on both sides of the inlining limit. A
+//! redefinition gives a procedure another body while callers are hot.
 
 use super::kinds::{KINDS, Kind};
 use super::{COST_MAX, Writer};

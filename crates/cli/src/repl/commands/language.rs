@@ -1,4 +1,8 @@
-//! What becomes of code, and all of a value.
+//! Commands that show what becomes of code: `,expand`, `,optimize`, `,disassemble` and
+//! `,pretty-print`.
+//!
+//! They compile the given form in the prompt's environment and print a stage of it. Only operands
+//! whose value is asked for are evaluated.
 
 use canny_lib::bytecode_text;
 use canny_syntax::diagnostic::Diagnostic;

@@ -1,4 +1,7 @@
-//! Commands at the prompt: lines that begin with a comma, which no expression there does. Their names are Guile's.
+//! Commands at the prompt: lines that begin with a comma, which no expression there does.
+//!
+//! One table has each command with its usage, help and function; help and completion derive from
+//! it. Names follow Guile's. A command returns a [`Reply`] and never ends the process itself.
 
 mod language;
 mod look;
@@ -30,7 +33,7 @@ pub(super) enum Reply {
     Text(String),
     /// All was said.
     Done,
-    /// The prompt goes on or is left.
+    /// The prompt continues or is left.
     Leave(Outcome),
     /// The argument is not what the command takes.
     Usage,

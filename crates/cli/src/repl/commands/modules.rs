@@ -1,4 +1,7 @@
-//! Libraries: importing, loading, being inside of one.
+//! Commands about libraries: `,module`, `,in`, `,import`, `,load`, `,reload`, and `,tasks`.
+//!
+//! They change the prompt's environment only after the library was loaded, so that an error leaves
+//! the prompt where it was. Errors were printed when a command returns.
 
 use canny_lib::evaluation::{INTERACTION, LibraryWords};
 use canny_syntax::span::Span;

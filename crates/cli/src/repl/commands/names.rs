@@ -1,4 +1,7 @@
-//! Names: finding them and telling what they mean.
+//! Commands about names: `,apropos`, `,binding`, `,describe`, and questions such as `?name`.
+//!
+//! They look at the environment and the documentation without importing anything. Lists are cut at
+//! `NAMES_MAX`. An unknown name is answered with libraries that export it.
 
 use canny_lib::evaluation::{NameInfo, NameKind};
 use canny_lib::printer::pretty_shown;

@@ -1,4 +1,7 @@
-//! Time, memory and settings.
+//! Commands about time, memory and settings: `,time`, `,gc`, `,statistics` and `,option`.
+//!
+//! Times of collections are those of the whole machine, other threads included. Settings belong to
+//! the session and end with it.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,7 @@
-//! What may stand in place of a word, and how it is listed: a few with a line about each, more in columns.
+//! Candidates for completion, and the lines that list them below the input.
+//!
+//! A few candidates get a line each with their use; many are listed in columns. The module knows
+//! texts and columns only, neither Scheme nor the terminal.
 
 use super::screen::text_width;
 

@@ -291,7 +291,7 @@ impl Editor {
         terminal::write(&out);
     }
 
-    /// Looks for an input of the past that goes on from what was typed. Without colours nothing would tell it from that.
+    /// Looks for an input of the past that begins with what was typed. Without colours nothing would tell it from that.
     fn suggest(&mut self, history: &History) {
         self.suggestion.clear();
         let is_wanted = self.is_coloured

@@ -1,4 +1,7 @@
-//! The terminal: raw mode, size, bytes in and out.
+//! The terminal: raw mode, its size, reading and writing.
+//!
+//! [`Raw`] owns the mode and restores it when dropped, when the process is stopped, and when it is
+//! continued. This is the only module of the editor that makes system calls.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +33,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// Turns echo, line buffering and keys for signals off. Output goes on as before.
+    /// Turns echo, line buffering and keys for signals off. Output works as before.
     pub fn enter() -> io::Result<Raw> {
         continued().store(false, Ordering::SeqCst);
         let before = make_raw()?;

@@ -1,4 +1,7 @@
 //! Bencode, the encoding of nREPL messages: integers, byte strings, lists and dictionaries.
+//!
+//! Decoding accepts bytes from the network: depth and lengths are limited, and malformed bytes give
+//! an error. Incomplete bytes are told apart, so that the caller reads on.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,8 @@
-//! Connections: messages in, messages out, and the operations that need no evaluation.
+//! Connections of nREPL clients: messages in and out, sessions, and operations without evaluation.
+//!
+//! Each connection has a thread. Requests that evaluate are queued for the session's thread, which
+//! alone runs Scheme. A client that does not read for `WRITE_TIME` is disconnected, so that it
+//! cannot block evaluations.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

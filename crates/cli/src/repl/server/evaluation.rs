@@ -1,4 +1,7 @@
-//! Requests of clients that the session's thread answers.
+//! Evaluates requests of nREPL clients on the session's thread and sends the answers.
+//!
+//! Requests run one at a time. What a program writes meanwhile goes to the client whose request
+//! runs. Every request is ended by exactly one final message, also after a failure or an interrupt.
 
 use std::io;
 use std::sync::Arc;

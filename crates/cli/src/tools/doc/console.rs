@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `LANGUAGE NAME` | a file of that name |
 //! | `console` | lines `$ canny …` or `$ cat FILE`, perhaps with ` < FILE` behind it, and below each what it prints |
-//! | `prompt` | a session: `> ` begins an input, `. ` goes on with it, the rest is what is printed |
+//! | `prompt` | a session: `> ` begins an input, `. ` continues with it, the rest is what is printed |
 //!
 //! What is printed includes errors. A line `…` stands for any number of lines, and `…` at the end of a line for the rest of
 //! that. A block `console` with any other command is for people only.

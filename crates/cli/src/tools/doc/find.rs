@@ -1,4 +1,9 @@
-//! From operands to documents.
+//! Resolves the operands of `canny doc` to documents: files, libraries, names, or words to search
+//! for.
+//!
+//! Paths come before libraries, and libraries before names. The standard libraries are read from
+//! the image; the user's libraries are read only when an operand needs them. An operand without a
+//! meaning is an error with suggestions.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,7 @@
-//! Documents as Markdown: for the terminal, and as pages of a site.
+//! Renders documents as Markdown: for the terminal, and as pages of the reference.
+//!
+//! The same functions serve `canny doc`, `?name` at the prompt and the site. Names of one heading
+//! stay together. Rendering reads only [`Document`], never a source.
 
 use std::fmt::Write;
 use std::path::Path;

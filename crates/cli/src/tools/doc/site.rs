@@ -1,4 +1,7 @@
-//! A site about the libraries and programs of a project.
+//! Writes a static site about the libraries and programs of a project.
+//!
+//! Documents become pages; `canny_pages` makes HTML, navigation and search of them, and checks
+//! links. The output directory is written only after all pages were made.
 
 use std::path::Path;
 

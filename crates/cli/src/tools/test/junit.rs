@@ -1,4 +1,7 @@
-//! Results as JUnit XML, which services that build and test read.
+//! Writes test results as JUnit XML, which continuous integration services read.
+//!
+//! A suite that ended abnormally has one case more, an error, so that no service takes it for
+//! passed. Text is escaped; characters that XML does not have are written in Scheme's syntax.
 
 use std::fmt::Write;
 use std::time::Duration;

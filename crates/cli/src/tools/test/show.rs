@@ -1,4 +1,7 @@
-//! Results for people.
+//! Prints test results for people: a line or more for each suite, a progress line and the summary.
+//!
+//! Output of programs is cut and has no control characters, so that a test cannot change the
+//! terminal. Colours are used only where the caller says so.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};

@@ -1,4 +1,8 @@
-//! Binding forms: copy propagation, dead bindings, moving a value to its only use.
+//! Simplifies binding forms: copy propagation, dead bindings, and moving a value to its only use.
+//!
+//! The order of evaluation stays: a value moves only past expressions that cannot observe it.
+//! Nothing moves past the binding of an assigned variable, which a continuation that is entered
+//! again may share.
 
 use canny_syntax::core::{Expr, ExprKind, VarId};
 use canny_syntax::datum::Datum;

@@ -1,4 +1,9 @@
-//! Calls: direct application, folding, `apply` of known lists, membership in literal lists.
+//! Simplifies calls: direct application, constant folding, `apply` of known lists, membership in
+//! literal lists.
+//!
+//! Folding uses the flags of the table of primitives and the numeric tower. A call that would raise
+//! is left as it is, so that the error occurs when the program runs. Limits keep literal lists from
+//! becoming long code.
 
 use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId, VarId};
 use canny_syntax::datum::Datum;

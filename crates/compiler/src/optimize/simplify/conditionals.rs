@@ -1,4 +1,8 @@
-//! Conditionals: known tests, negated tests, boolean contexts, what a test says of a variable.
+//! Simplifies conditionals: constant and negated tests, boolean contexts, and branches that know
+//! their test.
+//!
+//! In a branch of a test of a variable the variable's truth is known; so nested tests of it
+//! disappear. In contexts where only truth matters, any true value may replace another.
 
 use canny_syntax::core::{Expr, ExprKind, VarId};
 use canny_syntax::datum::Datum;

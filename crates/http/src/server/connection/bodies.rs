@@ -1,4 +1,9 @@
-//! Bodies of a connection's requests and responses, piece by piece.
+//! Reads request bodies and writes response bodies of an HTTP/1.1 connection.
+//!
+//! Every function runs under the connection's lock and never blocks: it fails with `WouldBlock`
+//! where the client has to act first. Chunks and lengths are handled here, so that devices see
+//! plain bytes. A serial number tells one request of a connection from the next; old ones get an
+//! error.
 
 use std::io;
 
@@ -39,7 +44,7 @@ impl Connection {
         }
     }
 
-    /// Reads of the body for the bearer of a request.
+    /// Reads of the body for the handler of a request.
     pub(in crate::server) fn read_body_of(
         &self,
         serial: Option<u32>,
@@ -96,7 +101,7 @@ impl Connection {
         Ok(count)
     }
 
-    /// Writes of the body for the bearer of a request, as its coding wants it; nothing new while the other side has not
+    /// Writes of the body for the handler of a request, as its coding wants it; nothing new while the other side has not
     /// taken what was written before.
     pub(in crate::server) fn write_body_of(
         &self,

@@ -38,7 +38,7 @@ const QUEUED: u8 = 1;
 const BUSY: u8 = 2;
 const DIRTY: u8 = 3;
 
-/// So much of a body that nobody has read is read and thrown away, so that the connection can go on.
+/// So much of a body that nobody has read is read and thrown away, so that the connection can be used again.
 const DISCARD_MAX: u64 = 256 * 1024;
 
 /// How long a connection that was refused is read from, so that the answer is not lost.
@@ -156,7 +156,7 @@ impl std::fmt::Debug for Connection {
 
 /// What comes of working at a connection.
 pub(super) enum Advance {
-    /// There is a request; its bearer is at the connection now.
+    /// There is a request; its handler works at the connection now.
     Request(Request),
     /// The same, but there may be others: nobody is at the connection.
     Stream(Request),
@@ -377,7 +377,7 @@ impl Connection {
                 },
                 Phase::Discarding => self.discard(&mut inner, scratch),
                 Phase::Lingering => self.linger(scratch),
-                // Its bearer goes on.
+                // Its handler continues.
                 Phase::Handling | Phase::Detached => Some(Advance::Rest),
                 Phase::Streams => {
                     // Somebody has it looked at again, if it rests before that.
@@ -628,7 +628,7 @@ impl Connection {
         }
     }
 
-    /// The response is out: what comes next on the connection. `None` to go on with the new phase.
+    /// The response is out: what comes next on the connection. `None` to continue with the new phase.
     fn end_of_response(&self, inner: &mut Inner) -> Option<Advance> {
         if inner.record.is_some() {
             self.finish(inner, Outcome::Complete);

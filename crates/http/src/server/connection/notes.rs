@@ -1,4 +1,7 @@
-//! What a connection tells the observer of its server, if there is one.
+//! Reports a connection's requests to the server's observer, for its log and measurements.
+//!
+//! Each request is reported exactly once, with one outcome: the first one that is noted counts.
+//! Without an observer these functions do nothing. None of them changes what the connection does.
 
 use std::time::Duration;
 

@@ -1,4 +1,8 @@
-//! What a connection does for its streams, when it speaks HTTP/2.
+//! Connects a connection that speaks HTTP/2 with its streams: when it begins, timers, records for
+//! the observer.
+//!
+//! A connection speaks HTTP/2 if its first bytes are the preface or TLS negotiated `h2`, and then
+//! for its whole life. The protocol itself is in [`crate::server::http2`].
 
 use std::sync::atomic::Ordering;
 

@@ -1,4 +1,8 @@
-//! Bodies of streams, piece by piece, as devices of handles. What the other side may send is what was read here.
+//! Byte devices for the bodies of HTTP/2 streams.
+//!
+//! Flow control follows the reader: the client's window grows only by what a program has read.
+//! Devices hold the connection weakly and never block. To wait, they give the stream's notice,
+//! which the connection rings when data, room or the end of the stream has come.
 
 use std::io;
 use std::sync::{Arc, Weak};

@@ -1,4 +1,8 @@
-//! A request and its response: one stream of a connection.
+//! One stream of an HTTP/2 connection: its request, its response and how far both have got.
+//!
+//! The connection's lock guards every exchange. No method blocks; methods that send return a
+//! `Progress`. When the response is complete, an unread request body is discarded up to a limit,
+//! and then the stream is reset.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -149,7 +153,7 @@ impl Exchange {
         }
     }
 
-    /// Goes on with a whole response.
+    /// Continues with a whole response.
     pub(super) fn proceed(&mut self) -> Progress {
         let mut context = Context::from_waker(Waker::noop());
         let mut progress = Progress::None;

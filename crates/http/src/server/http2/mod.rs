@@ -452,7 +452,7 @@ impl Inner {
         }
     }
 
-    /// Goes on with whole responses; whether there was anything to do.
+    /// Continues with whole responses; whether there was anything to do.
     fn proceed(&mut self, connection: &Connection) -> bool {
         let mut has_proceeded = false;
         let mut index = 0;

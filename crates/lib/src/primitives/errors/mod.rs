@@ -374,7 +374,7 @@ fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     Ok(list)
 }
 
-/// `%report-failure`: what a task raised, which goes on.
+/// `%report-failure`: what a task raised, which continues.
 pub(crate) fn report_failure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut report = report_of(thread, call.at(0));
     report.notes.push("the task was never awaited".to_owned());

@@ -1,4 +1,9 @@
-//! Heads as bytevectors: how many fields there are, where the target is, where each field is, and the bytes.
+//! Heads of requests and responses as bytevectors, which `(canny http …)` reads without parsing
+//! again.
+//!
+//! A packed head has an index of fields before its bytes; `pack` writes this format and [`Head`]
+//! reads it. Field names compare without case. Trailers lose the fields that say what a message is
+//! or where it goes.
 
 use canny_http::framing::{BodyLength, Framing};
 use canny_http::head::{
@@ -121,11 +126,11 @@ pub(super) fn field(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// `(%http-client request)`.
 pub(super) fn client(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let (server, bearer) = request(thread, call)?;
+    let (server, request_record) = request(thread, call)?;
     let record = call.object(thread, 0, Kind::Record, "request")?;
     let head = record.field(request_field::HEAD).as_kind(Kind::Bytevector);
     let client = head.and_then(|head| {
-        head.with_bytes(|packed| server.client(bearer.id, Head::of(packed)?.fields()))
+        head.with_bytes(|packed| server.client(request_record.id, Head::of(packed)?.fields()))
     });
     Ok(match client {
         Some(client) => thread.string(&client.to_string()),

@@ -141,7 +141,7 @@ const LOCAL: &str = "unix";
 
 /// What a request record says of itself.
 #[derive(Clone, Copy)]
-struct Bearer {
+struct RequestRecord {
     id: u64,
     serial: u32,
     flags: i64,
@@ -170,26 +170,22 @@ fn server(thread: &mut Thread, call: Call, value: Value) -> Result<Arc<Server>, 
 }
 
 /// The first argument: a request, and its server.
-fn request(thread: &mut Thread, call: Call) -> Result<(Arc<Server>, Bearer), Raise> {
+fn request(thread: &mut Thread, call: Call) -> Result<(Arc<Server>, RequestRecord), Raise> {
     let record = call.object(thread, 0, Kind::Record, "request")?;
-    let bearer = || {
+    let read = || {
         let number = |field: usize| record.field(field).as_fixnum();
-        Some(Bearer {
+        Some(RequestRecord {
             id: u64::try_from(number(request_field::ID)?).ok()?,
             serial: u32::try_from(number(request_field::SERIAL)?).ok()?,
             flags: number(request_field::FLAGS)?,
         })
     };
-    let bearer = if record.length() < request_field::WORDS {
-        None
-    } else {
-        bearer()
-    };
-    let Some(bearer) = bearer else {
+    let is_whole = record.length() >= request_field::WORDS;
+    let Some(request) = is_whole.then(read).flatten() else {
         return Err(call.type_error(thread, 0, "request of a server"));
     };
     let server = server(thread, call, record.field(request_field::SERVER))?;
-    Ok((server, bearer))
+    Ok((server, request))
 }
 
 /// A list of what `%http-proxy?` takes, and the number of the field in which they say for whom they ask.

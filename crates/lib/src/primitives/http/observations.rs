@@ -1,4 +1,7 @@
-//! What a server has to tell of itself: numbers, and the lines of its log.
+//! Primitives for what a server reports about itself: measurements and the lines of its log.
+//!
+//! Reading changes nothing, and a server without an observer has no measurements. A task that takes
+//! the log waits for the observer's descriptor, not for a lock. Lines are taken once.
 
 use std::os::fd::BorrowedFd;
 

@@ -14,7 +14,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{ConditionKind, Raise, Thread, string_text};
 
-use super::{Bearer, request};
+use super::{RequestRecord, request};
 use crate::arguments::Call;
 use crate::primitives::ports::flag;
 use crate::primitives::ports::table::port_over;
@@ -239,7 +239,12 @@ fn status(thread: &mut Thread, call: Call) -> Result<u16, Raise> {
 }
 
 /// Appends what ends the head; whether the connection ends with the response.
-fn push_connection(output: &mut Vec<u8>, server: &Server, request: Bearer, noted: &Noted) -> bool {
+fn push_connection(
+    output: &mut Vec<u8>,
+    server: &Server,
+    request: RequestRecord,
+    noted: &Noted,
+) -> bool {
     let keeps = RequestFlag::KeepsAlive.is_in(request.flags);
     let closes = !keeps || noted.closes || server.is_stopping();
     let is_new = RequestFlag::IsNew.is_in(request.flags);

@@ -238,7 +238,7 @@ impl Writer {
         Ok(Some((key, member.cdr())))
     }
 
-    /// Goes on with the innermost structure; `None` when it is complete.
+    /// Continues with the innermost structure; `None` when it is complete.
     fn next(&mut self) -> Result<Option<Value>, Refusal> {
         let Some(open) = self.stack.last_mut() else {
             return Ok(None);

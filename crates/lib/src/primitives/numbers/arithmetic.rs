@@ -1,4 +1,7 @@
-//! The four operations and the divisions of integers.
+//! Primitives of arithmetic: the four operations and the integer divisions.
+//!
+//! They fold over their arguments from the left. Two fixnums are done here; everything else is the
+//! machine's generic arithmetic, which agrees with the numeric tower.
 
 use canny_number::short_ratio;
 use canny_number::{self as number, Division, Number, NumberError};

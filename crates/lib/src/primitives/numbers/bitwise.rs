@@ -1,4 +1,8 @@
-//! Integers as infinite strings of bits in two's complement, as in SRFI 151.
+//! Primitives of bits: exact integers as infinite strings of bits in two's complement, as in SRFI
+//! 151.
+//!
+//! Arguments are exact integers; indexes are not negative. Fixnums are combined directly; other
+//! integers go through the numeric tower.
 
 use canny_number::{self as number, Number, NumberError};
 use canny_value::Value;

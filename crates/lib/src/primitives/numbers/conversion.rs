@@ -1,4 +1,7 @@
-//! Between exact and inexact, between numbers and text.
+//! Primitives that convert between exact and inexact numbers, and between numbers and text.
+//!
+//! Texts are parsed and printed by `canny_number`, so that the reader, the compiler and these
+//! agree. Long texts take time that grows faster than their length; another thread converts them.
 
 use canny_number as number;
 use canny_value::Value;
@@ -88,7 +91,7 @@ fn string_to_number(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let radix = radix(thread, call)?;
     // A text such as 1/0 has the form of a number but stands for none.
-    let effort = Effort::Short.or_aside(text.len() >= LONG_TEXT);
+    let effort = Effort::Short.or_offloaded(text.len() >= LONG_TEXT);
     match call.compute(thread, effort, move || number::parse_number(&text, radix))? {
         Ok(Some(number)) => thread.number(&number),
         Ok(None) | Err(_) => Ok(Value::FALSE),

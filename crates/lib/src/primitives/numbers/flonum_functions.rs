@@ -1,4 +1,7 @@
-//! Functions of flonums beyond R7RS, for SRFI 144, and the bits of flonums, for SRFI 208.
+//! Primitives of flonums beyond R7RS: functions of SRFI 144 by name, and the bits of SRFI 208.
+//!
+//! Arguments are flonums and nothing else; the libraries convert before. One primitive takes the
+//! function by name, since the SRFI has many that few programs call.
 
 use canny_number::Number;
 use canny_value::Value;

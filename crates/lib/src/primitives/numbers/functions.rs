@@ -1,4 +1,8 @@
-//! Rounding, powers and roots, transcendental functions, and the parts of numbers.
+//! Primitives of rounding, powers, roots, transcendental functions and parts of complex numbers.
+//!
+//! A flonum in a function's real domain goes to the host's function; other numbers go to the
+//! numeric tower. Exact arguments give exact results where R7RS requires that. Powers with long
+//! results are computed by another thread.
 
 use canny_number::{self as number, Number};
 use canny_tables::kinds::Kind;
@@ -167,7 +171,7 @@ fn expt(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                 _ => exponent_size(&exponent).saturating_mul(base.words()),
             };
             let work = move || number::expt(&base, &exponent);
-            let effort = Effort::Short.or_aside(words >= 64 * LONG_LIMBS);
+            let effort = Effort::Short.or_offloaded(words >= 64 * LONG_LIMBS);
             let result = call.compute(thread, effort, work)?;
             give(thread, call, result)
         }

@@ -110,7 +110,7 @@ fn fold_onto(
     for position in arguments {
         operands.push(number_at(thread, call, position)?);
     }
-    let result = call.compute_aside(thread, move || {
+    let result = call.compute_offloaded(thread, move || {
         let mut operands = operands.iter();
         operands.try_fold(start, |result, operand| operation(&result, operand))
     })?;
@@ -123,7 +123,7 @@ fn is_long(value: Value) -> bool {
 
 /// The effort of an operation, which may take long if an argument is large.
 fn effort_of_arguments(call: Call) -> Effort {
-    Effort::Short.or_aside((0..call.count()).any(|position| is_long(call.at(position))))
+    Effort::Short.or_offloaded((0..call.count()).any(|position| is_long(call.at(position))))
 }
 
 /// The condition for what the tower refused. Where the tower disliked the type of a number, the first

@@ -1,4 +1,7 @@
-//! What kind of number an object is.
+//! Predicates of numbers: which sets of the tower an object is in.
+//!
+//! The predicates of sets take any object. Others, such as `even?`, raise for what is not in their
+//! domain. Fixnums and flonums are decided here, the rest by the numeric tower.
 
 use canny_number as number;
 use canny_number::integers::Integer;

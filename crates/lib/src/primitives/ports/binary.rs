@@ -1,4 +1,8 @@
-//! Reading and writing bytes.
+//! Primitives that read and write bytes through binary ports.
+//!
+//! Arguments are checked before the port is touched. A write goes straight from the bytevector to
+//! the port if the port takes it at once. Otherwise the bytes are copied first, since a write that
+//! waits runs while other threads collect.
 
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};

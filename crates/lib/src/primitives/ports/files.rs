@@ -1,4 +1,8 @@
-//! What else can be done with the file behind a port: positions, length, locks, time limits.
+//! Primitives on the file or socket behind a port: positions, length, truncation, locks, time
+//! limits.
+//!
+//! An output port is flushed before its file is looked at, so that buffered text counts. Calls that
+//! may block run outside of the heap. A port without a handle, such as a string port, raises.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,8 @@
-//! Reading text.
+//! Primitives that read text: characters, lines, strings and what is available.
+//!
+//! The port's lock is held without an allocation that may collect: text is copied out first, and
+//! the string is made after it. `line_in_place` is the exception for short lines; it allocates only
+//! if that does not collect.
 
 use canny_io::{SharedPort, Text, Width};
 use canny_tables::kinds::Kind;

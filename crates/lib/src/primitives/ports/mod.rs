@@ -3,7 +3,7 @@
 //!
 //! How an operation runs: first with `Wait::NonBlocking`, under the port's lock and without leaving the
 //! heap, which is all there is to it when the buffer has what is wanted. When it would block it is
-//! repeated outside of the heap, so that collections go on, and interruptibly. That is sound since an
+//! repeated outside of the heap, so that collections continue, and interruptibly. That is sound since an
 //! operation of `canny_io` completes or has no effect.
 //!
 //! Ports for both directions stand for two others; see [`sides`].

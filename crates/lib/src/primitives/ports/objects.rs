@@ -1,4 +1,7 @@
-//! Port objects themselves: what they are, whether they are open, their names and places.
+//! Primitives on port objects: predicates, closing, names and positions in source text.
+//!
+//! Closing a port twice is no error. If the wait of a close is cancelled or its time is over, the
+//! port closes without what it holds.
 
 use canny_io::{IoError, Service, Wait};
 use canny_tables::kinds::Kind;
@@ -11,7 +14,7 @@ use super::sides::{for_direction, sides};
 use super::table::{is_open as is_open_one, with_port};
 use super::{flag, flags_of, id_of, name_of, on_text_input, port_failure, put_off, required_port};
 use crate::arguments::{Call, implementations};
-use crate::primitives::tasks::{GivenUp, Then, suspend_or};
+use crate::primitives::tasks::{OnCancel, Then, suspend_or};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%current-port" => current_port;
@@ -117,12 +120,12 @@ fn close_one(
         Err(error @ IoError::Parked(_)) => {
             let ticket = thread.take_ticket().unwrap_or_default();
             let other = other.and_then(|other| id_of(thread, other));
-            let given_up: GivenUp = Box::new(move |thread| {
+            let on_cancel: OnCancel = Box::new(move |thread| {
                 discard(thread, id);
                 discard(thread, other);
             });
             let then = Then::Repeat(error.timed_out_later());
-            Err(suspend_or(thread, call.who, ticket, then, Some(given_up)))
+            Err(suspend_or(thread, call.who, ticket, then, Some(on_cancel)))
         }
         Err(error) => Err(port_failure(thread, call, port, &error)),
     }

@@ -1,4 +1,7 @@
-//! Making ports: files, strings, bytevectors; and what else is done with files by name.
+//! Primitives that make ports, of files, strings and bytevectors, and that work on files by name.
+//!
+//! When the process is out of descriptors, unreachable ports are collected and the operation is
+//! tried once more. Opening a named pipe parks the task and does not block its thread.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,8 @@
-//! Writing text. What the printer makes goes the same way as any other text.
+//! Primitives that write text: characters, strings, and objects by the printer.
+//!
+//! Short texts go straight into the port's buffer or loan; others take the port's lock. Printed
+//! objects are written in pieces, so that a large or endless object needs no memory for its whole
+//! text. A repeated primitive never writes twice what was accepted.
 
 use canny_number::write_number;
 use canny_tables::kinds::Kind;
@@ -191,7 +195,7 @@ fn print(thread: &mut Thread, call: Call, style: Style) -> Result<Value, Raise> 
     if limbs_of(call.at(0)) >= LONG_LIMBS
         && let Some(number) = number_of(call.at(0))
     {
-        let text = call.compute_aside(thread, move || write_number(&number, 10))?;
+        let text = call.compute_offloaded(thread, move || write_number(&number, 10))?;
         put_text(thread, call, port, &text)?;
         return Ok(Value::UNSPECIFIED);
     }

@@ -3,7 +3,7 @@
 //! Such an object has nothing behind it of its own. What takes a port argument asks for a direction, and gets the side
 //! that has it, so that no operation knows of this. Its loan is that of nobody: generated code always takes the slow way.
 //!
-//! Where both sides have one position, that of a file opened for both, the side that is used next goes on where the other one
+//! Where both sides have one position, that of a file opened for both, the side that is used next continues where the other one
 //! stopped: before a read what was written goes out, before a write what was read in advance is forgotten. Where procedures
 //! make and take the bytes, the port's service does that. Such a port is for one thread at a time.
 
@@ -97,7 +97,7 @@ fn side(thread: &mut Thread, call: Call, port: Value, turn: Value) -> Result<Val
         let output = sides.field(side::OUTPUT);
         let service = service_of(port);
         if !is_open(thread, input) || !is_open(thread, output) {
-            // The side that is left goes on alone.
+            // The side that is left continues alone.
         } else if service.is_true() {
             // The operation is repeated, and finds it done.
             thread.store(sides.value(), side::TURN, turn);
@@ -142,7 +142,7 @@ fn begin_to_read(
     }
 }
 
-/// Nothing is held back by the output, which goes on where the descriptor is.
+/// Nothing is held back by the output, which continues where the descriptor is.
 fn begin_to_write(thread: &mut Thread, call: Call, input: Value) -> Result<(), Raise> {
     if flags_of(input) & flag::BINARY != 0 {
         on_binary_input(thread, call, input, |input, _| {

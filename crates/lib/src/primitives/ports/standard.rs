@@ -1,4 +1,9 @@
-//! The standard ports.
+//! The standard ports, the ports that take their place at a prompt, and what happens to output at
+//! exit.
+//!
+//! Standard output and error belong to the process and are shared by all machines. Reading standard
+//! input flushes standard output first. Every regular end of the process goes through
+//! [`finish_output`], which flushes all ports and reports what could not be written.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -2,7 +2,7 @@
 //!
 //! Places are indexes of characters. A range that is ASCII is searched where it is. Of another range a copy in UTF-8 is
 //! made, which the caller keeps for the next search of the same range together with a byte of the copy and the index of
-//! the character there, so that counting characters goes on where the last search ended.
+//! the character there, so that counting characters continues where the last search ended.
 //!
 //! The compiled expressions are the host's; a thread keeps some at hand.
 

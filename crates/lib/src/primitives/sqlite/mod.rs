@@ -6,7 +6,7 @@
 //!
 //! Nothing here raises but for a wrong database or cursor: the caller holds a lock of Scheme's, gives it up and raises what it was given.
 
-mod aside;
+mod offload;
 mod rows;
 
 use std::path::Path;
@@ -22,7 +22,7 @@ use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
-use self::aside::Aside;
+use self::offload::Offloaded;
 use super::file_names::path;
 use crate::arguments::{Call, implementations};
 use crate::host::{find, keep, kept_in_table, sweep_dead, take};
@@ -51,11 +51,11 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
     "%sqlite-ticket" => |thread, call| {
         let database = database(thread, call, 0)?;
-        Ok(Value::fixnum(database.aside.ticket() as i64))
+        Ok(Value::fixnum(database.offloaded.ticket() as i64))
     };
     "%sqlite-abandon!" => |thread, call| {
         let database = database(thread, call, 0)?;
-        database.aside.abandon();
+        database.offloaded.abandon();
         database.interrupter.interrupt(None);
         Ok(Value::UNSPECIFIED)
     };
@@ -70,7 +70,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 pub(crate) struct Database {
     connection: Mutex<Option<Connection>>,
     interrupter: Interrupter,
-    aside: Aside,
+    offloaded: Offloaded,
     /// Cursors that are to be ended, since nobody has them any more.
     dead_cursors: Mutex<Vec<CursorNumber>>,
 }
@@ -283,7 +283,7 @@ fn open(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let database = Database {
         connection: Mutex::new(Some(connection)),
         interrupter,
-        aside: Aside::default(),
+        offloaded: Offloaded::default(),
         dead_cursors: Mutex::default(),
     };
     Ok(keep(thread, database, "database")?)
@@ -339,7 +339,7 @@ fn run(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     });
     if outcome == Err(Failure::Elsewhere) {
         let text = sql.clone();
-        return aside::begin(thread, &database, sql, move |connection, watch, tape| {
+        return offload::begin(thread, &database, sql, move |connection, watch, tape| {
             connection.run(&text, &parameters, request, watch, tape)
         });
     }
@@ -347,11 +347,11 @@ fn run(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     rows::shaped(thread, shape, changes, &tape)
 }
 
-/// The result of what went on aside.
+/// The result of the offloaded operation.
 fn finish(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let database = database(thread, call, 1)?;
     let shape = call.case(thread, 2)?;
-    let done = thread.block_outside_heap(|| database.aside.wait());
+    let done = thread.block_outside_heap(|| database.offloaded.wait());
     let (changes, tape) = done.outcome.map_err(in_text(&done.sql))?;
     rows::shaped(thread, shape, changes, &tape)
 }
@@ -362,7 +362,7 @@ fn script(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let token = call.index(thread, 3)? as u64;
     if thread.is_guest_of_main() {
         let text = sql.clone();
-        return aside::begin(thread, &database, sql, move |connection, watch, _| {
+        return offload::begin(thread, &database, sql, move |connection, watch, _| {
             connection.run_script(&text, token, watch).map(|()| 0)
         });
     }
@@ -420,7 +420,7 @@ fn fetch(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     };
     // Half of a statement cannot be begun anew.
     if thread.is_guest_of_main() {
-        return aside::begin(thread, &cursor.database, cursor.sql.clone(), fetch);
+        return offload::begin(thread, &cursor.database, cursor.sql.clone(), fetch);
     }
     let mut tape = Tape::default();
     outside(thread, &cursor.database, |connection, watch| {
@@ -464,7 +464,7 @@ fn back_up(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let path = path(thread, call, 2)?;
     call.index(thread, 3)?;
     if thread.is_guest_of_main() {
-        return aside::begin(
+        return offload::begin(
             thread,
             &database,
             String::new(),

@@ -1,4 +1,8 @@
-//! Arguments of statements out of objects, and objects out of rows.
+//! Conversions of SQLite: Scheme objects to parameters of statements, and rows to Scheme objects.
+//!
+//! Rows arrive as a tape of bytes that was filled outside of the heap; objects are made of it
+//! afterwards. NULL is the symbol `null`. An object that no column type holds raises before the
+//! statement runs.
 
 use canny_number::Number;
 use canny_sqlite::{Cell, Parameter, Parameters, Tape};

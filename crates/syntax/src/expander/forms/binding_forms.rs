@@ -1,4 +1,7 @@
-//! `let`, `let*`, `letrec`, `letrec*`, named `let`, `let-syntax` and `letrec-syntax`.
+//! Expands `let`, `let*`, `letrec`, `letrec*`, named `let`, `let-syntax` and `letrec-syntax`.
+//!
+//! Each form makes the scopes that R7RS gives it: initial values of `let` are expanded outside,
+//! those of `letrec` inside. Bad and duplicate bindings are reported and left out.
 
 use crate::core::{Expr, ExprKind, Lambda, VarId};
 use crate::core_form::CoreForm;

@@ -1,4 +1,8 @@
-//! `if`, `cond`, `and`, `or`, `when`, `unless`, `begin` and `set!`.
+//! Expands `if`, `cond`, `and`, `or`, `when`, `unless`, `begin` and `set!`.
+//!
+//! All become `If`, `Sequence`, `Let` and assignments of the core. A test that is also a value is
+//! evaluated once, in a fresh variable. Clauses nest in the result and count as levels, so that a
+//! long `cond` meets the depth limit and not the native stack's end.
 
 use crate::core::{Expr, ExprKind};
 use crate::core_form::CoreForm;

@@ -1,4 +1,9 @@
-//! Definitions, and the other forms that mean something special in a body or at top level.
+//! Handles the forms that are special in a body or at top level: definitions, `begin`,
+//! `let-syntax`, imports.
+//!
+//! A body is scanned before its expressions are expanded. So definitions bind their names here, and
+//! their right sides are deferred until all names of the body are known. A bad definition still
+//! declares its name, so that uses of it are no further errors.
 
 use crate::core::Expr;
 use crate::core_form::CoreForm;

@@ -1,4 +1,8 @@
-//! Procedures: `lambda`, `lambda*`, `case-lambda`, `named-lambda` and procedure definitions.
+//! Expands `lambda`, `lambda*`, `case-lambda`, `named-lambda` and procedure definitions.
+//!
+//! Parameters come in the order required, optional, keyword, rest; each is bound before the next
+//! default is expanded, so that a default sees only those before it. Duplicate and misplaced
+//! parameters are reported, and the rest of the list is still read.
 
 use crate::core::{Expr, ExprKind, Lambda, VarId};
 use crate::core_form::CoreForm;

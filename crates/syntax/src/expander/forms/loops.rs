@@ -1,4 +1,7 @@
-//! `do`.
+//! Expands `do` to a call of a local procedure, as named `let` does.
+//!
+//! Each iteration binds the variables anew, so that closures made in different iterations do not
+//! share them. Later passes turn the procedure into a loop.
 
 use crate::core::{Expr, ExprKind, VarId};
 use crate::core_form::CoreForm;

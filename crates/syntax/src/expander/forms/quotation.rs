@@ -1,4 +1,8 @@
-//! `quote` and `quasiquote`.
+//! Expands `quote` and `quasiquote`.
+//!
+//! A part of a template without `unquote` stays one literal, at any depth and without recursion.
+//! Other parts become calls that build a list or vector; elements are evaluated from left to right.
+//! Calls take at most `CALL_OPERANDS_MAX` operands.
 
 use crate::core::Expr;
 use crate::core_form::CoreForm;

@@ -3,7 +3,7 @@
 //! The method is Wadler's (chapter 5 of Peyton Jones, "The Implementation of Functional Programming Languages"): rows are
 //! looked at column by column. Consecutive rows whose first patterns exclude one another (pairs, vectors, literals) are
 //! taken together, so that what they ask of one place is asked once. When a group has no row that fits, its *failure*,
-//! a procedure without parameters, goes on with the rows below. Every row's action occurs once, so code does not grow.
+//! a procedure without parameters, continues with the rows below. Every row's action occurs once, so code does not grow.
 //! All calls of failures and loops are in tail position: the compiler makes jumps of them.
 //!
 //! The order of tests is not the order of the text, but a pattern behind another one of the same `and` or `?` is asked
@@ -41,7 +41,7 @@ pub(crate) struct Clause {
     pub variables: Vec<VarId>,
     /// A further condition.
     pub guard: Option<Expr>,
-    /// A procedure that goes on with the next clause.
+    /// A procedure that continues with the next clause.
     pub failure: Option<VarId>,
     pub body: Expr,
 }
@@ -230,13 +230,13 @@ impl Decider {
         result
     }
 
-    /// Goes on with the rows below.
+    /// Continues with the rows below.
     pub(super) fn fail(&mut self, failure: VarId, span: Span) -> Expr {
         self.called.insert(failure);
         Expr::call(span, local(failure, span), Vec::new())
     }
 
-    /// The failure of each group but the last one goes on with the next. What comes after a group that never fails is
+    /// The failure of each group but the last one continues with the next. What comes after a group that never fails is
     /// left out.
     fn groups(
         &mut self,

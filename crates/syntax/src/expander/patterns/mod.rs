@@ -33,7 +33,7 @@ pub(crate) enum PatternKind {
     Repeated(Box<Repeated>),
     /// A vector of exactly these elements.
     Vector(Vec<Pattern>),
-    /// A vector that begins with these elements and goes on with repeated ones and those after them.
+    /// A vector that begins with these elements and continues with repeated ones and those after them.
     VectorRepeated(Vec<Pattern>, Box<Repeated>),
     /// A record of a type, and some of its fields.
     Record(Expr, Vec<Field>),

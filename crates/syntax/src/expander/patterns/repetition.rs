@@ -1,6 +1,6 @@
 //! Tests of patterns with a repeated part: loops over the elements of lists and vectors.
 //!
-//! The values of each variable are collected in a list. A loop ends with a call of the failure or goes on to the rest of
+//! The values of each variable are collected in a list. A loop ends with a call of the failure or continues to the rest of
 //! the row, both in tail position.
 
 use crate::core::{Expr, VarId};

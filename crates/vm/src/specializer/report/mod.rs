@@ -522,7 +522,7 @@ impl Report<'_> {
         ]);
         for pause in self.pauses.iter().filter(|pause| pause.count > 0) {
             table.add(vec![
-                pause.errand.name().to_owned(),
+                pause.cause.name().to_owned(),
                 pause.count.to_string(),
                 time_text(pause.total),
                 time_text(pause.max),

@@ -1,4 +1,7 @@
-//! Tables for people: columns as wide as they need to be, and no line longer than a terminal of some size.
+//! Lays out the tables of the specializer's report in columns.
+//!
+//! No line is longer than `LINE_WIDTH_MAX`. Numbers are never cut; columns of words shrink to a
+//! minimum and mark where they were cut.
 
 /// Characters of the longest line.
 pub(super) const LINE_WIDTH_MAX: usize = 120;

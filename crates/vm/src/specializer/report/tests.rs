@@ -1,4 +1,4 @@
-use super::super::ledger::{Errand, InlinedCall, Refused};
+use super::super::ledger::{InlinedCall, PauseCause, Refused};
 use super::super::worker::account::SeenCode;
 use super::table::LINE_WIDTH_MAX;
 use super::*;
@@ -121,7 +121,7 @@ fn report() -> Report<'static> {
             (CandidateId(2), exits(Vec::new(), None)),
         ]),
         pauses: vec![Pause {
-            errand: Errand::MakeSnapshots,
+            cause: PauseCause::MakeSnapshots,
             count: 3,
             total: Duration::from_micros(30),
             max: Duration::from_micros(20),

@@ -1,4 +1,7 @@
-//! What the worker knows, for the report.
+//! Asks the specializer's worker for its statistics, for the report.
+//!
+//! The statistics belong to the worker's thread: a reporting thread sends a message and waits for a
+//! copy, at most [`PATIENCE`]. Code objects are words here; the report resolves them to names.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -91,7 +91,7 @@ pub trait Compile: Send {
         log: Option<&mut dyn Write>,
     ) -> Outcome;
 
-    /// Specializations given up since the last call because their guesses failed, for the planner.
+    /// Specializations retired since the last call because their guesses failed, for the planner.
     fn retracted(&mut self) -> Vec<Plan> {
         Vec::new()
     }
@@ -286,7 +286,7 @@ fn start(worker: Box<Worker>) -> WorkerState {
     }
 }
 
-/// The program comes first where there are fewer processors than threads, and who hands a log over goes on: the system
+/// The program comes first where there are fewer processors than threads, and who hands a log over continues: the system
 /// does not put a thread of the batch policy in the place of the one that wakes it. Threads that somebody gave another
 /// policy keep it.
 fn lower_priority() {

@@ -1,4 +1,8 @@
-//! Attributes: names that are given once, values of one or several texts, and what values may not be.
+//! Writes attributes of SXML elements: each name at most once, values from one or several texts.
+//!
+//! Every value is escaped for its place. A URL that a reader would run as a program is refused
+//! unless it is marked as trusted. Values that hold programs (`onclick` and the like) are refused
+//! in the same way.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,8 @@
-//! Nodes that are neither text nor elements: documents and their namespaces, comments, processing instructions, document types.
+//! Writes SXML nodes that are neither text nor elements: documents, comments, instructions,
+//! document types.
+//!
+//! A node that the format cannot express is refused, not changed: for example a comment with `--`.
+//! Namespaces of a document are declared here and valid in the whole document.
 
 use canny_formats::markup::escape::{Dialect, is_xml_character};
 use canny_formats::markup::names::is_name;

@@ -1,6 +1,8 @@
-//! Statements on threads that help, for tasks that must not hold up the main thread: whoever waits there could go on nowhere else.
+//! Offloads SQL statements to helper threads, for tasks on the main thread.
 //!
-//! One goes on at a time, since the task that has begun it has the database.
+//! A statement that blocks there would also stop the main program, which can run on no other thread. A database has at most one
+//! offloaded statement, since the task that began it has the database's lock. An abandoned statement is interrupted and its
+//! result dropped.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -30,14 +32,14 @@ impl Slot {
     }
 }
 
-/// What goes on, if anything does.
+/// The offloaded statement, if there is one.
 #[derive(Default)]
-pub(super) struct Aside {
+pub(super) struct Offloaded {
     slot: Mutex<Arc<Slot>>,
     ticket: AtomicU64,
 }
 
-impl Aside {
+impl Offloaded {
     fn slot(&self) -> Arc<Slot> {
         Arc::clone(&self.slot.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -52,7 +54,7 @@ impl Aside {
         self.ticket.load(Ordering::Relaxed)
     }
 
-    /// Asks what goes on to end.
+    /// Asks the offloaded statement to end.
     pub(super) fn abandon(&self) {
         self.slot().is_abandoned.store(true, Ordering::Relaxed);
     }
@@ -103,7 +105,7 @@ impl Drop for Giver {
     }
 }
 
-/// Begins something; gives the symbol `aside`.
+/// Begins something; gives the symbol `offloaded`.
 pub(super) fn begin(
     thread: &mut Thread,
     database: &Arc<Database>,
@@ -112,7 +114,7 @@ pub(super) fn begin(
     + Send
     + 'static,
 ) -> Result<Value, Refusal> {
-    let slot = database.aside.renew();
+    let slot = database.offloaded.renew();
     let used = Arc::clone(database);
     let job = Box::new(move || {
         let mut giver = Giver {
@@ -126,8 +128,8 @@ pub(super) fn begin(
     });
     match thread.offload(job) {
         Ok(ticket) => {
-            database.aside.ticket.store(ticket, Ordering::Relaxed);
-            Ok(thread.symbol("aside"))
+            database.offloaded.ticket.store(ticket, Ordering::Relaxed);
+            Ok(thread.symbol("offloaded"))
         }
         Err(error) => {
             let message = format!("the system has no thread for a statement: {error}");

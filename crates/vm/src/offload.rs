@@ -1,7 +1,7 @@
-//! Long computations that a program's thread waits for beside the heap.
+//! Offloads long computations to another system thread, while the program's thread waits outside of the heap.
 //!
 //! A product of large integers, or a digest of a gigabyte, cannot be stopped in the middle. So another system thread computes it, on
-//! values of Rust's own, and the thread of the program waits outside of the heap: collections go on, other tasks get a thread once
+//! values of Rust's own, and the thread of the program waits outside of the heap: collections continue, other tasks get a thread once
 //! they have waited for a slice, and an interrupt or the end of the task ends the wait. What was abandoned is computed to its end,
 //! and the result is dropped.
 //!
@@ -163,7 +163,7 @@ impl Thread {
     /// Has another system thread do what takes long and cannot look for interrupts itself, and waits for the result. It is an error
     /// if an interrupt comes or the task is to end, but in a critical section. The work depends on the primitive's arguments only,
     /// which are read at once; the error may be that the primitive is to be called again.
-    pub fn compute_aside<R: Send + 'static>(
+    pub fn compute_offloaded<R: Send + 'static>(
         &mut self,
         who: &str,
         arguments: &[Value],
@@ -190,7 +190,7 @@ impl Thread {
                 theirs.fill(work);
             }
         };
-        match Builder::new().name("canny-aside".into()).spawn(compute) {
+        match Builder::new().name("canny-offload".into()).spawn(compute) {
             Ok(_) => {}
             Err(_) => {
                 let work = take(&work);
@@ -206,7 +206,7 @@ impl Thread {
         number.as_fixnum()
     }
 
-    /// The same for a task on the main thread, whose program can go on nowhere else: the task is parked meanwhile.
+    /// The same for a task on the main thread, whose program can continue nowhere else: the task is parked meanwhile.
     fn compute_parked<R: Send + 'static>(
         &mut self,
         who: &str,

@@ -21,7 +21,7 @@ use crate::exits::{Constant, ExitTail};
 use crate::machine::{Stub, Target};
 use crate::slots::SlotStore;
 
-/// A cold way out to the interpreter.
+/// A side exit to the interpreter.
 pub(super) struct Exit {
     state: StateId,
     stores: Vec<SlotStore>,
@@ -114,7 +114,7 @@ impl Segment<'_, '_> {
         }
     }
 
-    /// Goes on in the interpreter with the instruction at an address.
+    /// Continues in the interpreter with the instruction at an address.
     pub(super) fn dispatch(&mut self, address: Value, fp: Value) {
         self.jump_to_stub(Target::Stub(Stub::Dispatch), address, fp);
     }
@@ -128,7 +128,7 @@ impl Segment<'_, '_> {
         self.unmark_exit();
     }
 
-    /// Has the runtime execute an instruction, after which a resumption says where to go on.
+    /// Has the runtime execute an instruction, after which a resumption says where to continue.
     pub(super) fn jump_to_runtime(&mut self, pc: Value, fp: Value, resumption: Value, word: u32) {
         let stub = self.function(Target::Stub(Stub::Runtime), 5);
         let word = self.builder.ins().iconst(I32, i64::from(word));
