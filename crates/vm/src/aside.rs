@@ -10,10 +10,11 @@
 use std::any::{Any, TypeId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{Builder, Result as Outcome};
 use std::time::{Duration, Instant};
 
+use canny_locks::{Condvar, Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
 use canny_tables::protocols::task;
@@ -52,7 +53,7 @@ impl<R> Slot<R> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Outcome<R>>> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+        self.outcome.lock()
     }
 
     /// Waits for the result, or until somebody wants something of the thread that waits.
@@ -62,8 +63,7 @@ impl<R> Slot<R> {
             if outcome.is_some() || interrupts.asks_for_attention() {
                 return outcome.take();
             }
-            let waited = self.done.wait_timeout(outcome, LOOK);
-            outcome = waited.unwrap_or_else(PoisonError::into_inner).0;
+            (outcome, _) = self.done.wait_timeout(outcome, LOOK);
         }
     }
 }
@@ -90,7 +90,7 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
 
 impl ParkedComputations {
     fn lock(&self) -> MutexGuard<'_, Vec<Parked>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Takes the entry of a task for an operation. All others of the task were abandoned.
@@ -181,7 +181,7 @@ impl Thread {
         // The system may have no thread for it.
         let work = Arc::new(Mutex::new(Some(work)));
         let take = |work: &Mutex<Option<_>>| {
-            let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut work = work.lock();
             work.take()
         };
         let (theirs, taken) = (Arc::clone(&slot), Arc::clone(&work));

@@ -6,9 +6,9 @@
 use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 
+use super::Server;
 use super::connection::Connection;
 use super::http2::Http2;
-use super::{Server, lock};
 
 impl Server {
     /// Whether the client of a request has gone, or the request is over.
@@ -31,7 +31,7 @@ impl Connection {
 
 impl Http2 {
     fn is_gone(&self, serial: u32) -> bool {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         if inner.is_ended() {
             return true;
         }

@@ -33,11 +33,12 @@ use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use canny_io::Handle;
+use canny_locks::Mutex;
 use canny_tls::{ServerLayer, TlsContext};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -258,10 +259,6 @@ const ACCEPT_MAX: usize = 128;
 
 const GENERATION_BITS: u32 = 28;
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Milliseconds of a clock that never goes back.
 fn clock() -> u64 {
     let now = clock_gettime(ClockId::MonotonicCoarse);
@@ -324,7 +321,7 @@ impl Server {
             EventData::new_u64(LISTENER),
             flags,
         )?;
-        lock(&self.listeners).push((listener, tls));
+        self.listeners.lock().push((listener, tls));
         self.may_accept.store(true, Ordering::SeqCst);
         self.ring();
         Ok(())
@@ -332,7 +329,7 @@ impl Server {
 
     /// What becomes readable when [`Server::next`] should be tried again; none once it has stopped.
     pub fn system(&self) -> Option<Arc<System>> {
-        lock(&self.system).clone()
+        self.system.lock().clone()
     }
 
     /// Closes the descriptors of a server that has stopped. Whoever still waits for them is woken, and is to call this then.
@@ -340,7 +337,7 @@ impl Server {
         if self.has_waiter.load(Ordering::SeqCst) {
             self.ring();
         } else if self.has_stopped() {
-            lock(&self.system).take();
+            self.system.lock().take();
         }
     }
 
@@ -358,7 +355,7 @@ impl Server {
     pub fn next(&self, scratch: &mut Scratch) -> Option<Request> {
         self.attention.note();
         loop {
-            let connection = lock(&self.ready).pop_front();
+            let connection = self.ready.lock().pop_front();
             let Some(connection) = connection else {
                 if self.poll() {
                     continue;
@@ -388,7 +385,7 @@ impl Server {
         let mut accepts = self.may_accept.load(Ordering::Relaxed);
         let mut queued = Vec::new();
         if !events.is_empty() {
-            let slots = lock(&self.slots);
+            let slots = self.slots.lock();
             for event in events.iter() {
                 let (data, flags) = (event.data, event.flags);
                 match data.u64() {
@@ -416,13 +413,13 @@ impl Server {
             }
         }
         let is_any = !queued.is_empty();
-        lock(&self.ready).extend(queued);
+        self.ready.lock().extend(queued);
         is_any
     }
 
     fn accept(&self, queued: &mut Vec<Arc<Connection>>) {
         self.may_accept.store(false, Ordering::SeqCst);
-        let listeners = lock(&self.listeners);
+        let listeners = self.listeners.lock();
         for (listener, tls) in listeners.iter() {
             for turn in 0.. {
                 let count = self.connections.load(Ordering::Relaxed);
@@ -487,7 +484,7 @@ impl Server {
             None => None,
         };
         let stream = Stream::new(descriptor, tls);
-        let mut slots = lock(&self.slots);
+        let mut slots = self.slots.lock();
         if let (Some(limit), Some(peer)) = (self.common.limit_for(peer), peer) {
             let count = slots.clients.entry(peer.ip()).or_default();
             if *count >= limit {
@@ -548,7 +545,7 @@ impl Server {
     /// Nobody works at the connection until something happens.
     fn rest(&self, connection: &Arc<Connection>) {
         if !connection.rest() {
-            lock(&self.ready).push_back(connection.clone());
+            self.ready.lock().push_back(connection.clone());
         }
     }
 
@@ -557,7 +554,7 @@ impl Server {
         if self.common.observer.is_some() {
             connection.conclude(Outcome::ClientGone);
         }
-        let mut slots = lock(&self.slots);
+        let mut slots = self.slots.lock();
         if !slots.remove(connection.id()) {
             return;
         }
@@ -596,7 +593,7 @@ impl Server {
     }
 
     fn find(&self, id: u64) -> Option<Arc<Connection>> {
-        lock(&self.slots).find(id).cloned()
+        self.slots.lock().find(id).cloned()
     }
 
     /// Sends a whole response, or what is left of one. Whether the connection goes on is up to the request, and to
@@ -697,7 +694,7 @@ impl Server {
         if let Some(system) = self.system() {
             let _ = epoll::delete(&system.epoll, connection.descriptor());
         }
-        lock(&self.slots).remove(id);
+        self.slots.lock().remove(id);
         self.connections.fetch_sub(1, Ordering::SeqCst);
         Some(body::whole(connection, self.common.options.body_time))
     }
@@ -726,7 +723,7 @@ impl Server {
             return false;
         };
         if answered.wants_attention && connection.mark() {
-            lock(&self.ready).push_back(connection.clone());
+            self.ready.lock().push_back(connection.clone());
             self.ring();
         }
         true
@@ -774,7 +771,9 @@ impl Server {
         self.give_back();
         let now = clock();
         let is_stopping = self.common.is_stopping.load(Ordering::SeqCst);
-        let overdue: Vec<Arc<Connection>> = lock(&self.slots)
+        let overdue: Vec<Arc<Connection>> = self
+            .slots
+            .lock()
             .slots
             .iter()
             .filter_map(|slot| slot.connection.as_ref())
@@ -785,7 +784,7 @@ impl Server {
         for connection in overdue {
             if connection.expire() {
                 is_any = true;
-                lock(&self.ready).push_back(connection);
+                self.ready.lock().push_back(connection);
             }
         }
         if is_any || self.may_accept.load(Ordering::SeqCst) {
@@ -798,10 +797,10 @@ impl Server {
         // What the system has accepted already is answered.
         let mut queued = Vec::new();
         self.accept(&mut queued);
-        lock(&self.ready).extend(queued);
+        self.ready.lock().extend(queued);
         self.common.is_stopping.store(true, Ordering::SeqCst);
         let system = self.system();
-        for (listener, _) in lock(&self.listeners).drain(..) {
+        for (listener, _) in self.listeners.lock().drain(..) {
             if let Some(system) = &system {
                 let _ = epoll::delete(&system.epoll, &listener);
             }
@@ -822,7 +821,9 @@ impl Server {
 
     /// Closes all connections.
     pub fn close_all(&self) {
-        let all: Vec<Arc<Connection>> = lock(&self.slots)
+        let all: Vec<Arc<Connection>> = self
+            .slots
+            .lock()
             .slots
             .iter()
             .filter_map(|slot| slot.connection.clone())

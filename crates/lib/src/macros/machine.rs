@@ -5,9 +5,10 @@
 //! the answer. An error in a transformer ends that step, not the machine.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use canny_compiler::unit::CompiledUnit;
+use canny_locks::Mutex;
 use canny_syntax::core::LibraryKey;
 use canny_syntax::procedural::{MacroFailure, MacroIdentifier};
 use canny_syntax::span::Span;
@@ -107,12 +108,12 @@ struct StepState {
 }
 
 impl Conversation {
-    fn step(&self) -> std::sync::MutexGuard<'_, StepState> {
-        self.step.lock().unwrap_or_else(PoisonError::into_inner)
+    fn step(&self) -> canny_locks::MutexGuard<'_, StepState> {
+        self.step.lock()
     }
 
     fn next_request(&self) -> Option<Request> {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = self.requests.lock();
         requests.recv().ok()
     }
 

@@ -78,7 +78,7 @@ impl Run<'_> {
         client.set_nonblocking(true).unwrap();
         server.set_nonblocking(true).unwrap();
         let connection = bench.server.admit(server.into(), None, None).unwrap();
-        lock(&bench.server.ready).push_back(connection);
+        bench.server.ready.lock().push_back(connection);
         Run {
             bench,
             client,

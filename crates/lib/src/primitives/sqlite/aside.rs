@@ -2,9 +2,10 @@
 //!
 //! One goes on at a time, since the task that has begun it has the database.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use canny_locks::{Condvar, Mutex, MutexGuard};
 use canny_sqlite::{Connection, Failure, Tape, Watch};
 use canny_value::Value;
 use canny_vm::{ConditionKind, Thread};
@@ -26,7 +27,7 @@ struct Slot {
 
 impl Slot {
     fn lock(&self) -> MutexGuard<'_, Option<Done>> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+        self.done.lock()
     }
 }
 
@@ -39,12 +40,12 @@ pub(super) struct Aside {
 
 impl Aside {
     fn slot(&self) -> Arc<Slot> {
-        Arc::clone(&self.slot.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.slot.lock())
     }
 
     fn renew(&self) -> Arc<Slot> {
         let slot = Arc::new(Slot::default());
-        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&slot);
+        *self.slot.lock() = Arc::clone(&slot);
         slot
     }
 
@@ -65,10 +66,7 @@ impl Aside {
             match done.take() {
                 Some(done) => return done,
                 None => {
-                    done = slot
-                        .notice
-                        .wait(done)
-                        .unwrap_or_else(PoisonError::into_inner);
+                    done = slot.notice.wait(done);
                 }
             }
         }
