@@ -6,19 +6,19 @@
 use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
 
-use super::Server;
 use super::connection::Connection;
 use super::http2::Http2;
+use super::{RequestId, Server};
 
 impl Server {
     /// Whether the client of a request has gone, or the request is over.
-    pub fn is_gone(&self, id: u64, serial: u32) -> bool {
-        let Some(connection) = self.find(id) else {
+    pub fn is_gone(&self, id: RequestId) -> bool {
+        let Some(connection) = self.find(id.connection) else {
             return true;
         };
         match connection.http2() {
-            Some(http2) => http2.is_gone(serial),
-            None => connection.is_gone(serial),
+            Some(http2) => http2.is_gone(id.serial),
+            None => connection.is_gone(id.serial),
         }
     }
 }

@@ -77,10 +77,7 @@ impl Server {
         }
         let mut excess = all - (limit - limit / 8);
         let mut holders: Vec<(usize, Arc<Connection>)> = Vec::new();
-        for slot in &self.slots.lock().slots {
-            let Some(connection) = &slot.connection else {
-                continue;
-            };
+        for connection in self.slots.lock().connections() {
             let bytes = connection.unsent.get();
             if connection.is_shed() {
                 // It is going to.

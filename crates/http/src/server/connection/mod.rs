@@ -28,7 +28,7 @@ use super::http2::Http2;
 use super::observer::{Outcome, Record};
 use super::stream::Stream;
 use super::unsent::Unsent;
-use super::{BodyCoding, Common, Request, Scratch, clock};
+use super::{BodyCoding, Common, ConnectionId, Request, RequestId, Scratch, clock};
 use crate::chunked::ChunkReader;
 use crate::framing::{BodyLength, Framing};
 use crate::head::{EndSearch, Fault, Malformed, read_request};
@@ -125,7 +125,7 @@ struct Inner {
 }
 
 pub(super) struct Connection {
-    id: u64,
+    id: ConnectionId,
     stream: Stream,
     peer: Option<SocketAddr>,
     state: AtomicU8,
@@ -199,7 +199,7 @@ impl Inner {
 
 impl Connection {
     pub(super) fn new(
-        id: u64,
+        id: ConnectionId,
         stream: Stream,
         peer: Option<SocketAddr>,
         deadline: u64,
@@ -241,7 +241,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn id(&self) -> u64 {
+    pub(super) fn id(&self) -> ConnectionId {
         self.id
     }
 
@@ -578,8 +578,10 @@ impl Connection {
         inner.has_begun = false;
         self.deadline.store(0, Ordering::Relaxed);
         Ok(Some(Request {
-            id: self.id,
-            serial: inner.serial,
+            id: RequestId {
+                connection: self.id,
+                serial: inner.serial,
+            },
             head,
             framing,
             is_secure: self.is_secure_for(forwarded),

@@ -114,7 +114,7 @@ impl Run<'_> {
             Reads::Everything => usize::MAX,
         };
         if body.len() < wanted {
-            let handle = self.bench.server.body(request.id, request.serial).unwrap();
+            let handle = self.bench.server.body(request.id).unwrap();
             let mut buffer = [0; 7];
             let room = buffer.len().min(wanted - body.len());
             match handle.read(&mut buffer[..room], Wait::NonBlocking) {
@@ -314,7 +314,7 @@ fn thousands_of_requests_at_once_are_all_answered() {
             let bytes = format!("{OK}ok").into_bytes();
             while !is_over.load(Ordering::SeqCst) {
                 if let Some(request) = server.next(&mut scratch) {
-                    assert!(server.respond(request.id, request.serial, &bytes, false));
+                    assert!(server.respond(request.id, &bytes, false));
                 }
             }
         });
