@@ -13,6 +13,7 @@ use canny_syntax::core::LibraryKey;
 use canny_syntax::procedural::{MacroFailure, MacroIdentifier};
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
+use canny_tables::protocols::{Enumerated, TransformerKind};
 use canny_value::Value;
 use canny_vm::{Exit, InterruptState, Raise, Thread, Vm, VmConfig};
 
@@ -394,22 +395,26 @@ impl Machine {
         let register = self.vm.root(root::REGISTER).unwrap_or(Value::FALSE);
         let registered = self.call(register)?;
         self.vm.set_root(root::VALUE, Value::FALSE);
-        let (number, kind) = match registered.as_pair() {
-            Some(pair) => (pair.car().as_index(), pair.cdr().as_index()),
-            None => (None, None),
-        };
-        let number = number.unwrap_or_default();
-        let symbols = match kind {
-            Some(0 | 4) => Symbols::Refused,
-            Some(1) => Symbols::Plain,
-            Some(2) => Symbols::Inserted,
-            _ => Symbols::Renamed,
+        let answer = registered.as_pair().and_then(|pair| {
+            let kind = pair.cdr().as_fixnum()?;
+            Some((pair.car().as_index()?, TransformerKind::from_number(kind)?))
+        });
+        let Some((number, kind)) = answer else {
+            return Err(failure("the library for macros is not that of this build"));
         };
         Ok(Some(Registered {
             number,
-            symbols,
-            takes_identifier: matches!(kind, Some(0 | 4)),
-            takes_assignment: kind == Some(4),
+            symbols: match kind {
+                TransformerKind::Procedure | TransformerKind::Variable => Symbols::Refused,
+                TransformerKind::Explicit => Symbols::Plain,
+                TransformerKind::Implicit => Symbols::Inserted,
+                TransformerKind::Closing => Symbols::Renamed,
+            },
+            takes_identifier: matches!(
+                kind,
+                TransformerKind::Procedure | TransformerKind::Variable
+            ),
+            takes_assignment: kind == TransformerKind::Variable,
         }))
     }
 
