@@ -519,7 +519,6 @@ pub(crate) fn compiler_options<'a>(
         keeps_last_frame: false,
         keeps_variables,
         names_variables: true,
-        omits_inlinings: false,
         optimize: optimize::Options::with(optimizer),
     }
 }
